@@ -360,7 +360,7 @@ def test_a_look_at_some_queries_decides_as_a_look_at_all(monkeypatch, share, ord
         of_ranks = of_ranks[::-1] if order == "ranks last" else rng(0).permutation(of_ranks)
     queries = [[1.0, 2.0, 3.0, 4.0] if each else [3.5, 3.7, 0.1] for each in of_ranks]
     every = evidence_of(queries)
-    monkeypatch.setattr(rank_columns, "MAX_ROWS", 4000)
+    monkeypatch.setattr(rank_columns, "MAX_ROWS", 11_000)
     some = evidence_of(queries)
     assert some.queries < n / 3
     assert some.is_conclusive == every.is_conclusive == (share >= 0.9)

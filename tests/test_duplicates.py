@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from polars_graded import evaluate, judge, overview, read_letor, read_qrels, read_run
+from polars_graded._frames import duplicates
 from polars_graded._frames.duplicates import MAX_CHECKED_ROWS
 from polars_graded._frames.engines.arrow import Worker, checked_schema
 from polars_graded._frames.request import Request
@@ -324,3 +325,21 @@ def test_no_real_run_is_refused(data):
             judged = judge(read_run(path).drop("strategy"), qrels)
         evaluate(judged, "ap", ties="doc")
         assert overview(judged)["duplicates"].to_list() == [0]
+
+
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_unnamed_documents_of_many_rows_are_looked_at_in_whole_queries(monkeypatch, is_sorted):
+    """Of rows in any order, and where those of a query stand together."""
+    monkeypatch.setattr(duplicates, "MAX_CHECKED_ROWS", 1000)
+    frame = log(2000, doc="x")
+    both = pl.concat([frame, frame.filter(pl.col("query") % 5 == 0)])
+    both = both.sample(fraction=1, shuffle=True, seed=0)
+    if is_sorted:
+        both = both.sort("query", maintain_order=True)
+    message = r"^`doc` must be passed: 'x' may hold .*, and (\d+) rows in \d+ of (\d+) queries"
+    with pytest.raises(ValueError, match=message) as caught:
+        evaluate(both, "ap")
+    rows, queries = map(int, re.match(message, str(caught.value)).groups())
+    assert 0 < rows < 500
+    assert queries < 100
+    evaluate(frame, "ap")

@@ -47,7 +47,8 @@ class Duplicates:
         self.rows += part.height
         if request.may_be_unnamed:
             used = [each for some in self.requests for each in (*some.columns, *some.input_columns)]
-            check_unnamed_documents(part, request.query, request.strategy, used)
+            rows = part if part.height <= MAX_CHECKED_ROWS else groups.some(MAX_CHECKED_ROWS // 2)
+            check_unnamed_documents(rows, request.query, request.strategy, used)
         if request.document is None or part.is_empty():
             return
         allowed = part.height

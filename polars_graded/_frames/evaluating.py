@@ -147,9 +147,13 @@ def evaluate(
         which only some may hold ranks.
 
         If a document is twice in a ranking, or has different grades for two stacked strategies. Up
-        to a million rows all are checked for ranks and documents. Of more, half a million or a
-        twentieth are, in whole queries spread over the frame (`overview` counts in all rows). Spark
-        and Ray check each bucket by itself.
+        to a million rows all are checked for ranks and documents. Of more, a quarter of a million
+        are for ranks, and half a million or a twentieth for documents, in whole queries spread over
+        the frame (`overview` counts in all rows). Spark and Ray check each bucket by itself.
+
+        If no column has a name of documents, and a further column of a frame, which must not be
+        lazy, repeats few of its values in rankings (in ten or more): texts, or rows that are equal
+        in all columns; or repeats none beside the values of another, as for two devices.
 
         If two strategies have one name; if the frame has a column "strategy" of several values, or
         is lazy and has one, that no argument names; if a grade or a score is NaN or infinite, or

@@ -73,6 +73,16 @@ class Groups:
         rows = places if self.rows is None else self.rows[places]
         return self.source.get_column(column).gather(rows)
 
+    def some(self, n: int) -> pl.DataFrame:
+        """Return about n rows of the whole frame, in whole groups spread over it."""
+        n_groups = max(1, self.n * n // self.source.height)
+        places = np.unique(np.linspace(0, self.n - 1, n_groups).astype(np.int64))
+        starts, lengths = self.offsets[places], np.diff(self.offsets)[places]
+        ends = np.cumsum(lengths)
+        every = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
+        places = every if self.rows is None else self.rows[every]
+        return self.source.select(pl.all().gather(places))
+
     def reduced(self, ufunc: np.ufunc, values: pl.Series) -> pl.Series:
         """Return the result of a NumPy reduction for each group, with null for NaN."""
         numbers = values.to_numpy()

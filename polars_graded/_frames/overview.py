@@ -110,14 +110,14 @@ def overview(
         raise ValueError(msg)
     opened = request.open_frame(frame)
     request = request.with_document_column(opened.collect_schema())
-    if request.may_be_unnamed and isinstance(opened, pl.DataFrame):
-        used = [*request.columns, *request.input_columns]
-        check_unnamed_documents(opened, request.query, request.strategy, used)
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
     groups = grouped([request], rows)
     directions = Directions(request)
     directions.add(groups)
     directions.check()
+    if request.may_be_unnamed and isinstance(opened, pl.DataFrame):
+        used = [*request.columns, *request.input_columns]
+        check_unnamed_documents(opened, request.query, request.strategy, used)
     gathered = Gathered(request, kept=["retrieved", "retrieved_and_judged", "judged"])
     gathered.add(groups)
     queries = gathered.in_order().select(

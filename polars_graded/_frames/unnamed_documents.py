@@ -11,9 +11,6 @@ import polars as pl
 from polars_graded._checks import first_few
 from polars_graded._measuring.rank_columns import MAX_TIED_RATIO
 
-MAX_CHECKED_ROWS = 1_000_000
-"""Maximum rows of which all queries are checked; of more, those whose hash is a multiple."""
-
 MIN_RANKINGS = 10
 """Minimum number of rankings from which a column is known to hold ids."""
 
@@ -54,9 +51,6 @@ def check_unnamed_documents(
     numbers, such as prices, those in rows that are equal in all columns.
     """
     keys = [*query] if strategy is None else [strategy, *query]
-    if frame.height > MAX_CHECKED_ROWS:
-        step = -(-frame.height // MAX_CHECKED_ROWS)
-        frame = frame.filter(pl.struct(keys).hash(seed=0) % step == 0)
     candidates = _find_candidates(frame, keys, used)
     best = min(candidates, key=attrgetter("repeated_share"), default=None)
     if best is None or not best.repeated:

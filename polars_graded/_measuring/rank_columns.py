@@ -34,7 +34,8 @@ MAX_OFFSET = 2
 results passes, and scores of 100 less a rank do not."""
 
 MAX_ROWS = 1 << 20
-"""Maximum rows of which all queries are checked; of more, whole queries spread over them."""
+"""Maximum rows of which all queries are checked; of more, a quarter as many in whole queries that
+are spread over them."""
 
 DOCUMENTS = "doc"
 """Default name of the column of documents, whose numbers have no direction."""
@@ -104,11 +105,13 @@ def may_hold_ranks(dtype: pl.DataType) -> bool:
 
 
 def sample_lists(lists: Lists) -> tuple[Lists, Integers]:
-    """Return about `MAX_ROWS` values of whole lists spread over the column, and their places."""
+    """Return the lists to check, spread over the column, and their places."""
     n, rows = len(lists), len(lists.flat)
     if rows <= MAX_ROWS:
         return lists, np.arange(n)
-    places = np.unique(np.linspace(0, n - 1, max(MIN_QUERIES, n * MAX_ROWS // rows)).astype(int))
+    places = np.unique(
+        np.linspace(0, n - 1, max(MIN_QUERIES, n * MAX_ROWS // (4 * rows))).astype(int)
+    )
     return _select(lists, places), places
 
 
