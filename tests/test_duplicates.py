@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from polars_graded import evaluate, judge, overview, read_letor, read_qrels, read_run
+from polars_graded import DataWarning, evaluate, judge, overview, read_letor, read_qrels, read_run
 from polars_graded._frames import duplicates
 from polars_graded._frames.duplicates import MAX_CHECKED_ROWS
 from polars_graded._frames.engines.arrow import Worker, checked_schema
@@ -343,3 +343,21 @@ def test_unnamed_documents_of_many_rows_are_looked_at_in_whole_queries(monkeypat
     assert 0 < rows < 500
     assert queries < 100
     evaluate(frame, "ap")
+
+
+def test_ties_broken_by_the_column_of_documents_are_those_of_the_default():
+    """The warning says that ties="doc" means the same, of ids that are numbers too."""
+    draw = np.random.default_rng(0)
+    frame = log(100).with_columns(
+        pl.col("doc").str.slice(1).cast(pl.Int64),
+        score=pl.Series(draw.integers(0, 3, log(100).height)),
+    )
+    with pytest.warns(DataWarning.ties, match="ties='doc' says that this is meant"):
+        default = evaluate(frame, "ndcg@10", "ap", by=["score"])
+    texts = frame.with_columns(pl.col("doc").cast(pl.String))
+    with warnings.catch_warnings(action="error"):
+        for rows in (frame, texts, frame.rename({"doc": "product_id"})):
+            ties = "doc" if "doc" in rows.columns else "product_id"
+            assert_frame_equal(evaluate(rows, "ndcg@10", "ap", ties=ties), default)
+        lazily = evaluate(frame.lazy(), "ndcg@10", "ap", ties="doc").collect()
+    assert_frame_equal(lazily, default)

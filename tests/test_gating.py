@@ -693,10 +693,13 @@ def test_documents_that_are_numbers_on_one_side_have_another_tie_order():
     rows = rankings(np.random.default_rng(1))
     numbers = rows.with_columns(pl.col("doc").str.extract(r"(\d+)").cast(pl.Int64))
     texts = numbers.with_columns(pl.col("doc").cast(pl.String))
+    assert gate(measured(numbers), baseline=measured(texts, **OLD)).height
+    place = {"ties": "place", "fingerprint": "place"}
+    other = [frame.rename({"doc": "place"}) for frame in (numbers, texts)]
     with pytest.raises(
-        ValueError, match=re.escape("`ties` is ['doc (as numbers)'] in `per_query`")
+        ValueError, match=re.escape("`ties` is ['place (as numbers)'] in `per_query`")
     ):
-        gate(measured(numbers), baseline=measured(texts, **OLD))
+        gate(measured(other[0], **place), baseline=measured(other[1], **OLD, **place))
     assert gate(measured(texts), baseline=measured(texts, **OLD)).height
 
 

@@ -81,7 +81,8 @@ def evaluate(
     ties
         The column, or columns, that break ties of all strategies, the highest value first; or
         `"order"`, which keeps the order of rows. By default the column that `doc` names orders tied
-        documents, as text, the highest first: trec_eval's order. Without that column the order of
+        documents, as text, the highest first: trec_eval's order, which `ties="doc"` says is meant;
+        other columns of numbers order them as numbers. Without that column the order of
         rows does. A warning says so where this decides a value.
 
         The name of a tool gives the order in which it ranks tied documents: `"trec_eval"` (also

@@ -99,7 +99,10 @@ def _as_text(hashes: pl.Series) -> pl.Series:
 def settings_of(request: Request, schema: Mapping[str, pl.DataType]) -> str:
     """Return how values were measured, as a text that any program reads."""
     scale = request.scale
-    last = [_say_order(name, schema) for name in request.ties or ()]
+    last = [
+        name if name == request.document else _say_order(name, schema)
+        for name in request.ties or ()
+    ]
     if request.tie_column is not None or request.tool is not None:
         last = [each for each in (request.tool, request.tie_column) if each is not None]
     # A score may be a rank for one strategy, so its direction is no setting; that of a tie is.

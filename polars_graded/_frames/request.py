@@ -37,6 +37,7 @@ Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
 
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+Values = TypeVar("Values", pl.Expr, pl.Series)
 
 
 class RowOptions(TypedDict, total=False):
@@ -355,9 +356,13 @@ class Request:
         by = [single, *further, pl.col(self.tie_column).cast(pl.String)]
         return self.scale.ranked_by(by, descending=[*plain.descending, True])
 
+    def as_text(self, name: str, values: Values) -> Values:
+        """Return a column that breaks ties, as text if it holds documents, as by default."""
+        return values.cast(pl.String) if name == self.document else values
+
     def build_ranking(self, strategy: str) -> Ranking:
         """Return the ranking of a strategy by its columns."""
-        ties = self.ties or ()
+        ties = [self.as_text(name, pl.col(name)) for name in self.ties or ()]
         flags = [*self.find_directions(strategy), *(True for _ in ties)]
         return self.scale.ranked_by([*self.find_columns(strategy), *ties], descending=flags)
 

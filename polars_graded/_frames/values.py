@@ -120,8 +120,11 @@ class Part:
 
     def lists_ranked_by(self, name: str) -> list[Lists]:
         """Return the columns that a strategy is ranked by, as lists."""
-        columns = [*self.request.find_columns(name), *(self.request.ties or ())]
-        return [*map(self.groups.lists, columns)]
+        lists = [*map(self.groups.lists, self.request.find_columns(name))]
+        for column in self.request.ties or ():
+            values = self.groups.lists(column)
+            lists.append(Lists(self.request.as_text(column, values.flat), values.offsets))
+        return lists
 
     def documents(
         self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
