@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from polars_graded import _sentences
 
@@ -39,3 +43,30 @@ SAID = [
 @pytest.mark.parametrize(("said", "expected"), SAID)
 def test_what_is_said(said, expected):
     assert said == expected
+
+
+RUNS = "elasticsearch-8.11-bm25-k1={}-b=0.75-rerank-cross-encoder-large-v2"
+
+
+def test_names_that_differ_in_their_middle_keep_it():
+    runs = [RUNS.format(k / 10) for k in range(10, 19)]
+    short = _sentences.shorten_names(runs, 36)
+    assert len({*short}) == len(runs)
+    for name, each in zip(runs, short, strict=True):
+        assert len(each) <= 36
+        assert each.startswith("elast")
+        assert each.endswith("-v2")
+        assert re.search("k1=1.[0-8]", name)[0] in each
+
+
+def test_names_that_differ_at_their_ends_lose_their_middle_alone():
+    runs = [f"{RUNS}-{n}" for n in range(5)]
+    assert _sentences.shorten_names(runs, 36) == [_sentences.shorten_name(r, 36) for r in runs]
+
+
+@given(st.lists(st.text("ab-_ ", max_size=60), max_size=6), st.integers(12, 40))
+def test_shortened_names_are_as_different_as_the_names(names, most):
+    lines = [" ".join(name.split()) or "''" for name in names]
+    short = _sentences.shorten_names(names, most)
+    assert len({*short}) == len({*lines})
+    assert all(len(line) > most for line, each in zip(lines, short, strict=True) if line != each)

@@ -84,6 +84,7 @@ def curves(
     named_at: Literal["start", "end"] | None = None,
     ends: tuple[Any, Any] | None = None,
     seen: Sequence[alt.Parameter] = (),
+    names: Iterable[str] | None = None,
 ) -> list[alt.Chart]:
     """Return a line for each strategy in its look, and points that say their values.
 
@@ -110,8 +111,8 @@ def curves(
         line = line.mark_line(color="gray", strokeDash=IDEAL_DASH)
         layers.insert(0, line.encode(x=x, y=alt.Y("ideal:Q", title=title), detail="strategy:N"))
     if named_at is not None:
-        names = line_names(x, title, "strategy", look["color"], side=named_at)
-        layers += [name.encode(**_fading(seen, 1)) for name in names]
+        texts = line_names(x, title, "strategy", look["color"], side=named_at, names=names)
+        layers += [text.encode(**_fading(seen, 1)) for text in texts]
     # At the back, for of panels that stand beside another chart, Altair looks for what is chosen in
     # the first layer. What lies above it lets the pointer through.
     return [choosing(points, *seen) if seen else points, *layers]
@@ -126,11 +127,12 @@ def line_names(
     end: str = "value",
     side: Literal["start", "end"] = "end",
     limit: int = 250,
+    names: Iterable[str] | None = None,
 ) -> list[alt.Chart]:
     """Return the names of lines at `label_at`, joined to an end of their lines by thin rules."""
     sign = -1 if side == "start" else 1
     labelled = alt.Chart().transform_filter("isValid(datum.label_at)")
-    labelled = labelled.transform_calculate(shown=short_label(f"datum.{name}"))
+    labelled = labelled.transform_calculate(shown=short_label(f"datum.{name}", names))
     is_fixed = not isinstance(x, alt.X)
     x2: Any = x if is_fixed else alt.X2(x.shorthand.partition(":")[0])
     leader = labelled.mark_rule(
@@ -139,11 +141,11 @@ def line_names(
     leader = leader.encode(
         x=x, x2=x2, y=alt.Y(f"{end}:Q", title=title), y2="label_at:Q", color=colour
     )
-    names: alt.Chart = labelled.mark_text(
+    texts: alt.Chart = labelled.mark_text(
         align="left" if side == "end" else "right", dx=NAME_OFFSET * sign, fontSize=11, limit=limit
     )
     y = alt.Y("label_at:Q", title=title)
-    return [leader, names.encode(x=x, y=y, text="shown:N", color=colour)]
+    return [leader, texts.encode(x=x, y=y, text="shown:N", color=colour)]
 
 
 def _fading(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:

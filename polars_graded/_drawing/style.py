@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from altair.expr.core import Expression
 
 from polars_graded._drawing.printing import printed_text
 from polars_graded._results.per_query import natural_order
-from polars_graded._sentences import LARGEST_P, SMALLEST_P, format_p
+from polars_graded._sentences import LARGEST_P, SMALLEST_P, format_p, shorten_names
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
@@ -333,7 +334,7 @@ def ramp(one: str, other: str, n: int, *, alone: float = 0.5) -> list[str]:
 def legend(names: Iterable[str] = (), **options: Any) -> alt.Legend:
     """Return a legend with visible symbols, even for faint marks, and visible names."""
     if max(map(len, names), default=0) > MAX_LABEL_LETTERS:
-        options = {"labelExpr": short_label("datum.label")} | options
+        options = {"labelExpr": short_label("datum.label", names)} | options
     return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
 
 
@@ -341,8 +342,16 @@ MAX_LABEL_LETTERS = 36
 """Maximum number of letters of a name in a chart; a longer name loses its middle."""
 
 
-def short_label(text: str) -> str:
-    """Return an expression of a text without its middle if it is long: names differ at the ends."""
+def short_label(text: str, names: Iterable[Any] | None = None) -> str:
+    """Return an expression of a text that is shortened if it is long, beside the other names.
+
+    Without them it loses its middle, since most names differ at their ends.
+    """
+    if names is not None:
+        every = sorted({*map(str, names)})
+        pairs = zip(every, shorten_names(every, MAX_LABEL_LETTERS), strict=True)
+        short = {name: label for name, label in pairs if name != label}
+        return f"{json.dumps(short)}[{text}] || {text}" if short else text
     start, end = MAX_LABEL_LETTERS // 2 - 1, MAX_LABEL_LETTERS // 2
     middle = f"slice({text}, 0, {start}) + '…' + slice({text}, -{end})"
     return f"length({text}) > {MAX_LABEL_LETTERS} ? {middle} : {text}"
@@ -355,7 +364,7 @@ def in_order(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
     name breaks.
     """
     if isinstance(names, list) and max(map(len, names), default=0) > MAX_LABEL_LETTERS:
-        axis = {"labelExpr": short_label("datum.label")} | axis
+        axis = {"labelExpr": short_label("datum.label", names)} | axis
     return {"sort": None, "scale": alt.Scale(domain=names)} | _axis(axis)
 
 

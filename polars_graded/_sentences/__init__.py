@@ -8,7 +8,8 @@ charts draw. Names, counts and numbers are formatted here.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 MAX_NAME_LETTERS = 40
@@ -24,14 +25,54 @@ ONE = {"queries": "query", "strategies": "strategy"}
 """What one of some things is called, where it is not by its last letter."""
 
 
-def shorten_name(name: Any) -> str:
+MIN_END_LETTERS = 4
+"""Minimum number of letters that a name keeps at each end."""
+
+
+def shorten_name(name: Any, most: int = MAX_NAME_LETTERS) -> str:
     """Return a name in one line, without its middle if it is long."""
     line = " ".join(str(name).split()) or "''"
-    if len(line) <= MAX_NAME_LETTERS:
+    if len(line) <= most:
         return line
     # Names of runs often begin alike and differ at their ends.
-    end = MAX_NAME_LETTERS // 2
-    return f"{line[: MAX_NAME_LETTERS - end - 1]}…{line[-end:]}"
+    end = most // 2
+    return f"{line[: most - end - 1]}…{line[-end:]}"
+
+
+def shorten_names(names: Sequence[Any], most: int = MAX_NAME_LETTERS) -> list[str]:
+    """Return names in one line each; long ones keep the words in which they differ.
+
+    They are not shortened where that would make two of them the same.
+    """
+    lines = [" ".join(str(name).split()) or "''" for name in names]
+    short = [shorten_name(line, most) for line in lines]
+    if len({*short}) < len({*lines}):
+        words = {line: re.split("([-_/ ])", line) for line in lines if len(line) > most}
+        start = _count_equal(words.values())
+        end = _count_equal([each[start:][::-1] for each in words.values()])
+        short = [
+            line if line not in words else _keep_words(words[line], start, end, most)
+            for line in lines
+        ]
+    return short if len({*short}) == len({*lines}) else lines
+
+
+def _count_equal(lists: Iterable[Sequence[str]]) -> int:
+    """Return the number of words that all lists begin with."""
+    return len([*takewhile(lambda each: len({*each}) == 1, zip(*lists, strict=False))])
+
+
+def _keep_words(words: Sequence[str], start: int, end: int, most: int) -> str:
+    """Return a name without parts of its first `start` and last `end` words."""
+    before, kept, after = (
+        "".join(words[part])
+        for part in (slice(start), slice(start, len(words) - end), slice(len(words) - end, None))
+    )
+    room = max(2 * MIN_END_LETTERS, most - len(kept) - 2)
+    head, tail = room // 2, room - room // 2
+    before = before if len(before) <= head + 1 else f"{before[:head]}…"
+    after = after if len(after) <= tail + 1 else f"…{after[-tail:]}"
+    return before + kept + after
 
 
 def escape_markdown(text: Any) -> str:

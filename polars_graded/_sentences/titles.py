@@ -21,6 +21,7 @@ from polars_graded._sentences import (
     join_words,
     list_names,
     shorten_name,
+    shorten_names,
 )
 
 ACRONYMS = ("ap", "gap", "cg", "dcg", "ndcg", "ncg", "ndcng")
@@ -171,7 +172,7 @@ def title_differences_of_curves(
 
 def title_query_by_query(measure: str, both: Sequence[str]) -> str:
     """Return which two strategies are set against each other."""
-    one, other = map(shorten_name, both)
+    one, other = shorten_names(both)
     return f"{shorten_name(measure)} of {one} minus {other}, query by query"
 
 
@@ -185,7 +186,7 @@ def write_mean_difference(mean: float, low: float | None, high: float | None) ->
 
 def write_wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
     """Return in how many queries each is better: "ours better in 61 of 106 queries, bm25 in 32"."""
-    one, other = map(shorten_name, both)
+    one, other = shorten_names(both)
     ties = format_count(n - more - fewer, "ties")
     return f"{one} better in {more:,} of {format_count(n, 'queries')}, {other} in {fewer:,}, {ties}"
 

@@ -265,7 +265,7 @@ def _drawn(
         # Means that differ in rounding alone keep the order of their names.
         height = pl.col("value").round(12)
         table = line_names.with_labels(table, is_named, [height], ends, best)
-        facts |= {"named_at": named_at, "ends": ends}
+        facts |= {"named_at": named_at, "ends": ends, "names": table["strategy"].unique()}
     layers = [*([] if several else behind), *marks.curves(x, title, look, **facts)]
     return style.panels(layers, table, panel, words._replace(described=described), **size)
 
@@ -394,6 +394,7 @@ def threshold_profile(
         last = pl.col("measure") == [*labels][-1]
         table = line_names.with_labels(table, last, ["mean"], ends, best)
         name = {"title": "mean", "name": "strategy", "colour": look["color"], "end": "mean"}
+        name |= {"names": strategies}
         layers += marks.line_names(alt.value("width"), **name)
     return style.panels(layers, table, panel, words, width=step * len(labels))
 

@@ -177,17 +177,18 @@ def grader_orders(
     colour = style.strategy_look(names, strategy, matter=first, legends=False)
     level = style.in_order(graders, labelAngle=0, labelLimit=120)
     x = alt.X("grader:N", title="grader", **level)
-    places = alt.Scale(reverse=True, zero=False, padding=10)
+    places = alt.Scale(reverse=True, zero=False, domain=[0.5, len(names) + 0.5], nice=False)
     # A line of the grid would strike names through.
-    axis = alt.Axis(tickMinStep=1, format="d", grid=False)
+    axis = alt.Axis(tickMinStep=1, format="d", grid=False, values=[*range(1, len(names) + 1)])
     y = alt.Y("place:Q", title="place by mean", scale=places, axis=axis)
     tooltip = ["grader:N", "measure:N", "strategy:N", "place:Q", *style.decimals("mean")]
     base = alt.Chart().encode(x=x, y=y, tooltip=tooltip, detail="strategy:N", **colour)
     at_end = base.transform_filter(alt.datum.grader == graders[-1])
+    at_end = at_end.transform_calculate(shown=style.short_label("datum.strategy", names))
     layers = [
         base.mark_line(strokeWidth=2),
         style.dots(base, 60),
-        at_end.mark_text(align="left", dx=8, limit=160).encode(text="strategy:N"),
+        at_end.mark_text(align="left", dx=8, limit=250).encode(text="shown:N"),
     ]
     described = f"place of {len(names)} strategies under {', '.join(graders)}"
     facts = chart_rows.facts_of(table)

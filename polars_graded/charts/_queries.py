@@ -30,7 +30,7 @@ from polars_graded._results.per_query import (
     columns_named,
     interval_of_mean,
 )
-from polars_graded._sentences import format_count, shorten_name, titles
+from polars_graded._sentences import format_count, shorten_name, shorten_names, titles
 
 N_RELEVANT = "n_relevant"
 """The measure that counts the relevant documents of a query."""
@@ -127,7 +127,7 @@ def precision_histogram(
     rows = bins.shared_bars(table, size)
     colour = better_look(table, per_query, both, strategy=strategy)["color"]
     mean = interval_of_mean(table["difference"].to_numpy())
-    y_title = f"{measure}: {shorten_name(both[0])} \N{MINUS SIGN} {shorten_name(both[1])}"
+    y_title = f"{measure}: {' − '.join(shorten_names(both))}"
     headline = titles.title_query_by_query(measure, both)
     notes = [titles.write_mean_difference(*mean), wins_of(both, table)]
     names_of_sides = marks.better_sides(*better_of(table), colour)

@@ -164,7 +164,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     ]
     for side, align, dx in (("left", "right", -5), ("right", "left", 5)):
         text: Any = names.transform_filter(alt.FieldEqualPredicate(field="side", equal=side))
-        name = style.short_label("datum.strategy")
+        name = style.short_label("datum.strategy", table["strategy"])
         text = text.transform_calculate(label=f"({name}) + '  ' + format(datum.mean, '.4f')")
         text = text.mark_text(align=align, dx=dx, color=written, limit=300)
         tooltip = ["strategy:N", *style.decimals("mean"), "rank:Q", "group:N"]

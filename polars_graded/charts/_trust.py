@@ -508,7 +508,7 @@ def grading_profile(
         named_strategies = names if len(names) <= style.MAX_COLOURS else best
         last = pl.col("grading") == gradings[-1]
         table = line_names.with_labels(table, last, [height], ends, named_strategies)
-        layers += marks.line_names(x, title, "strategy", look["color"], end=height)
+        layers += marks.line_names(x, title, "strategy", look["color"], end=height, names=names)
     notes = [f"τ: of the order of strategies with that {given}", *style.rest_named(names)]
     described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
     facts = chart_rows.facts_of(table)
