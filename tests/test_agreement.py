@@ -377,13 +377,30 @@ def test_stray_grades_that_several_share_are_warned_of():
     with pytest.warns(DataWarning.scale, match="'a', 'b' give 4 of 1200 grades apart") as caught:
         agreement(stray, "a", "b")
     assert "0 to 3: 9.0" in str(caught[0].message)
-    assert ".then(pl.col('grader')) leaves them out" in str(caught[0].message)
+    hint = str(caught[0].message).partition("Hint: ")[2].partition(" leaves them out")[0]
+    nulls = stray.with_columns(eval(hint))  # noqa: S307
     cleaned = stray.with_columns(
         pl.when(pl.col(name).is_between(0, 3)).then(pl.col(name)).alias(name) for name in "ab"
     )
+    assert_frame_equal(nulls, cleaned)
     with warnings.catch_warnings(action="error"):
         agreement(cleaned, "a", "b")
         agreement(frame, "a", "b")
+
+
+@pytest.mark.parametrize("coded", [["a"], ["a", "b"]])
+def test_grades_below_zero_are_warned_of_however_many_there_are(coded):
+    frame = graded(7, documents=600, graders=2)
+    draw = rng(1)
+    below = frame.with_columns(
+        pl.when(pl.Series(draw.random(600) < 0.15)).then(-1).otherwise(name).alias(name)
+        for name in coded
+    )
+    with pytest.warns(DataWarning.scale, match="grades below 0, which count as grades") as caught:
+        agreement(below, "a", "b")
+    hint = str(caught[0].message).partition("Hint: ")[2].partition(" leaves codes")[0]
+    with warnings.catch_warnings(action="error"):
+        agreement(below.with_columns(eval(hint)), "a", "b")  # noqa: S307
 
 
 @pytest.mark.parametrize("grades", [(0, 1), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)])

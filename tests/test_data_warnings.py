@@ -259,7 +259,7 @@ def test_little_that_is_judged_is_told_though_strategies_are_alike(lazily, by):
 @BOTH
 @pytest.mark.parametrize("first", [0, 1])
 def test_ranks_of_few_queries_are_warned_of_where_the_column_is_called_so(lazily, first):
-    ranked = RUN.filter(pl.col("query").is_in([str(query) for query in range(9)])).with_columns(
+    ranked = RUN.filter(pl.col("query").is_in([str(query) for query in range(2)])).with_columns(
         rank=pl.col("score").rank("ordinal", descending=True).over("query") - 1 + first,
         grade=pl.lit(1),
     )
@@ -694,13 +694,13 @@ def test_joins_of_real_runs_are_told_and_what_judge_makes_of_them_is_not(data):
 @BOTH
 def test_grades_that_look_like_stars_are_told(lazily):
     stars = pl.DataFrame({"query": [1, 1, 2], "grade": [1, 5, 4], "score": [3.0, 2.0, 1.0]})
-    said = "grades are whole numbers from 1 to 5 and never 0: 1 is relevant\n\nHint: irrelevant=1"
+    said = "grades are stars from 1 to 5 and never 0: 1 is relevant\n\nHint: irrelevant=1"
     with assert_warned(said):
         assert measured(stars, "recall@1", lazily=lazily)["recall@1"].to_list() == [1 / 2, 1]
     with pytest.warns(DataWarning.scale):
         measured(stars.cast({"grade": pl.Float64}), "ap", lazily=lazily)
     grade = pl.col("grade")
-    with assert_warned("grades are half stars from 0.5 to 4.5 and never 0: 0.5 is relevant"):
+    with assert_warned("grades are stars from 0.5 to 4.5 and never 0: 0.5 is relevant"):
         measured(stars.with_columns(grade - 0.5), "ap", lazily=lazily)
     with warnings.catch_warnings(action="error"):
         found = measured(stars, "recall@1", irrelevant=1, highest=5, lazily=lazily)
@@ -749,3 +749,32 @@ def test_ties_that_the_grade_breaks_are_told(lazily):
         found["ap"].to_list()
         == measured(TIED, "ap(ties=optimistic)", lazily=lazily)["ap(ties=optimistic)"].to_list()
     )
+
+
+@BOTH
+@pytest.mark.parametrize("code", [9, 99, 255])
+def test_codes_for_no_grade_are_warned_of_where_they_would_be_the_highest(lazily, code):
+    """One 99 beside grades from 0 to 3 would decide every mean of gains."""
+    draw = random.Random(1)
+    frame = pl.DataFrame(
+        [
+            (query, draw.choice([0, 1, 2, 3]), draw.random())
+            for query in range(50)
+            for _ in range(9)
+        ],
+        schema=["query", "grade", "score"],
+        orient="row",
+    )
+    coded = frame.with_columns(
+        grade=pl.when(pl.int_range(pl.len()).is_in([3, 77])).then(code).otherwise("grade")
+    )
+    with assert_warned(f"2 grades are {code}, and the next highest is 3") as caught:
+        measured(coded, "ndcg@10", lazily=lazily)
+    hint = str(caught[0].message).partition("Hint: ")[2].partition(" leaves")[0]
+    with warnings.catch_warnings(action="error"):
+        nulls = coded.with_columns(eval(hint).alias("grade"))  # noqa: S307
+        measured(nulls, "judged", lazily=lazily)
+        measured(coded, "ndcg@10", lazily=lazily, highest=code)
+        measured(frame, "ndcg@10", lazily=lazily)
+        steps = frame.with_columns(grade=pl.col("grade") * 3)  # to 9, and 6 below it
+        measured(steps, "ndcg(gain=linear)@10", lazily=lazily)

@@ -239,17 +239,21 @@ def count_pairs(numbers: Sequence[float]) -> int:
 def slow_evidence(queries: list[list[float | None]]) -> RankEvidence:
     """Expected pairs by listing all numbers between the lowest and highest that take both."""
     evidence = RankEvidence()
+    top = max((each for query in queries for each in query if (each or 0) >= 1), default=0)
     for query in queries:
-        numbers = sorted(each for each in query if each is not None)
-        if not numbers:
+        every = sorted(each for each in query if each is not None)
+        if not every:
             continue
-        n, low = len(numbers), numbers[0]
-        up, down = numbers == [*range(1, n + 1)], numbers == [*range(n)]
-        halves = all(2 * number % 1 == 0 for number in numbers)
+        low = [each for each in every if each < 1]
+        high = [each for each in every if each == top >= 1]
+        high = high if len(high) > 1 else []
+        numbers = [each for each in every if each >= 1 and not (high and each == top)]
+        halves = all(2 * number % 1 == 0 for number in every)
+        n, up = len(numbers), numbers == [*range(1, len(numbers) + 1)]
         numbers = [number // 1 for number in numbers]
-        slots = numbers[-1] - numbers[0] + 1
-        spread = low >= 0 and halves and slots <= 50 * n
-        low, slots = (numbers[0], slots) if spread else (0, 0)
+        slots = numbers[-1] - numbers[0] + 1 if numbers else 0
+        spread = n > 0 and halves and slots <= 50 * n
+        first, slots = (numbers[0], slots) if spread else (0, 0)
         tied, expected, informative = 0, 0.0, spread and n > 2 and slots > 1
         if informative:
             tied = count_pairs(numbers)
@@ -259,9 +263,10 @@ def slow_evidence(queries: list[list[float | None]]) -> RankEvidence:
                 if min(each) == 0 and max(each) == slots - 1
             ]
             expected = sum(map(count_pairs, lists)) / len(lists)
-        telling = (up and n > 1) or (down and n > 2)
+        counts = up and spread
         evidence += RankEvidence(
-            1, up or down, telling, spread, low, slots, informative, tied, expected
+            *(1, counts, counts and n > 1, spread, first, slots, informative, tied, expected),
+            *(len(low) if len(low) > 1 else 0, len(high)),
         )
     return evidence
 
@@ -323,9 +328,30 @@ def test_no_ranks_of_a_random_log_pass_and_no_other_scores_are_refused(data):
     assert_frame_equal(passed, expected)
 
 
+@pytest.mark.parametrize("code", [0, -1])
+def test_codes_below_1_among_ranks_are_not_ranked_first(code):
+    shown = pl.when(pl.col("old_rank") < 6).then("old_rank")
+    coded = LOG.with_columns(old_rank=shown.otherwise(code))
+    with pytest.raises(
+        ValueError, match=r"REFUSED".replace("REFUSED", REFUSED.format("old_rank"))
+    ) as caught:
+        evaluate(coded, "ap", by=["old_rank", "model"])
+    assert " below 1 left out, which are to be null if they mean not retrieved" in str(caught.value)
+    with pytest.raises(
+        ValueError, match="numbers below 1 among ranks, which `descending="
+    ) as caught:
+        evaluate(coded, "ap", by=["old_rank", "model"], descending={"old_rank": False})
+    call = str(caught.value).partition("Hint: by=")[2].partition(" makes them null")[0]
+    by = eval(call) | {"model": "model"}  # noqa: S307
+    values = evaluate(coded, "ap", by=by, descending={"old_rank": False})
+    nulls = LOG.with_columns(shown.alias("old_rank"))
+    ranked = evaluate(nulls, "ap", by=["old_rank", "model"], descending={"old_rank": False})
+    assert_frame_equal(values, ranked)
+
+
 def test_few_queries_flags_and_single_documents_are_no_evidence():
-    nine = LOG.filter(pl.col("query") < 9).rename({"old_rank": "old"})
-    evaluate(nine, "ap", by="old")
+    two = LOG.filter(pl.col("query") < 2).rename({"old_rank": "old"})
+    evaluate(two, "ap", by="old")
     single = pl.DataFrame({"query": range(50), "grade": 1, "score": 1})
     evaluate(single, "ap")
     pairs = pl.DataFrame({"query": [*range(50)] * 2, "grade": [1, 0] * 50})
@@ -385,6 +411,17 @@ DAMAGES = {
         (pl.col("control") * 0.8).floor().rank("min").over("query")
     ),
     "every tenth only": lambda log: log.with_columns(pl.col("control") * 10),
+    "0 for what was not shown": lambda log: log.with_columns(
+        control=pl.when(pl.col("control") < 13).then("control").otherwise(0)
+    ),
+    "-1 for what was not shown": lambda log: log.with_columns(
+        control=pl.when(pl.col("control") < 13).then("control").otherwise(-1)
+    ),
+    "999 for what was not shown": lambda log: log.with_columns(
+        control=pl.when(pl.col("control") < 13).then("control").otherwise(999)
+    ),
+    "three on a rank": lambda log: log.with_columns((pl.col("control") + 2) // 3),
+    "five queries": lambda log: log.filter(pl.col("query") < 5),
     "unretrieved": lambda log: log.with_columns(
         control=pl.when(pl.col("control") < 13).then("control")
     ),

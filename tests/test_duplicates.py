@@ -130,6 +130,19 @@ def test_rows_that_come_twice_are_refused_whatever_the_column_is_called(way, nam
         evaluate(both.lazy(), "ap").collect()  # of which other columns are not read
 
 
+@pytest.mark.parametrize("name", ["id", "produkt_id", "sort_key"])
+def test_numbers_that_are_called_ids_are_looked_at_where_rows_differ(name):
+    frame = log(200, doc=name)
+    number = pl.col(name).str.slice(1).cast(pl.Int64) * 7 + pl.col("query")
+    frame = frame.with_columns(number)
+    again = frame.filter(pl.col("query") < 30).with_columns(
+        pl.col("score") + 1, 3 - pl.col("grade")
+    )
+    with pytest.raises(ValueError, match=MAY_BE_DOCUMENTS.format(name)):
+        evaluate(pl.concat([frame, again]), "ap")
+    evaluate(frame, "ap")
+
+
 @pytest.mark.parametrize("name", ["device", "market"])
 @pytest.mark.parametrize("doc", ["product_id", "x"])
 def test_rankings_of_several_devices_are_not_taken_for_one(name, doc):

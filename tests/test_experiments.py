@@ -469,7 +469,7 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("call", "exception", "sentence"), REFUSED, ids=[sentence for *_, sentence in REFUSED]
 )
-@pytest.mark.filterwarnings("ignore:grades are whole numbers from 1 to 5:UserWarning")
+@pytest.mark.filterwarnings("ignore:grades are stars from 1 to 5:UserWarning")
 def test_a_wrong_argument_is_refused(call, exception, sentence):
     with pytest.raises(exception, match=sentence):
         call()

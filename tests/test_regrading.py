@@ -250,7 +250,7 @@ def test_what_has_no_bounds_is_refused():
 STRATEGIES = ["strong", "fair", "weak"]
 
 
-@pytest.mark.filterwarnings("ignore:grades are whole numbers from 1 to 4:UserWarning")
+@pytest.mark.filterwarnings("ignore:grades are stars from 1 to 4:UserWarning")
 def test_each_grading_is_what_evaluate_gives_of_it():
     frame = example(40).with_columns(other=(pl.col("grade") + 1).clip(upper_bound=4))
     strict = {1: 0, 2: 0}

@@ -13,7 +13,9 @@ import polars as pl
 from polars_graded._checks import MAX_SHOWN_VALUES, first_few
 from polars_graded._frames.document_columns import words_of
 from polars_graded._frames.notes import (
+    AT_CODE,
     AT_HIGHEST,
+    BELOW_CODE,
     BELOW_ZERO,
     HALVES,
     HIGHEST,
@@ -40,6 +42,12 @@ HALF, STARS = 0.5, 4
 
 GDEVAL_HIGHEST = 4
 """Highest grade of the scale of gdeval, which ir_measures calls for ERR."""
+
+CODES = {9, 98, 99, 127, 255, 999, 9999, 32767, 65535}
+"""Numbers that stand for a missing grade in files of many tools."""
+
+MIN_CODE_RATIO = 3
+"""Minimum ratio of such a number to the next highest grade from which it may be no grade."""
 
 RANKS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 """Words that a column of ranks is called by; of fewer than ten queries these suffice to warn."""
@@ -212,9 +220,8 @@ class Noted:
         low = min((each for each in lows if each is not None), default=None)
         high = max((each for each in highs if each is not None), default=0)
         if self.all_of(HALVES) and low in (HALF, 1) and high >= STARS:
-            are = "whole numbers" if low == 1 else "half stars"
             yield (
-                f"grades are {are} from {low:g} to {high:g} and never 0: {low:g} is relevant\n\n"
+                f"grades are stars from {low:g} to {high:g} and never 0: {low:g} is relevant\n\n"
                 f"Hint: irrelevant={low:g} says that it is not (of stars up to 5: "
                 f"irrelevant={low:g}, highest=5), relevant_from=4 that those from 4 on are, "
                 f"relevant_from={low:g} that all are"
@@ -231,6 +238,26 @@ class Noted:
                 f"{these} as judged and irrelevant; the lowest is {low:g}\n\n"
                 f"Hint: pl.when(pl.col({grade!r}) >= 0).then({grade!r}) leaves these documents "
                 "unjudged, as trec_eval does; relevant_from= silences this"
+            )
+
+    def may_be_codes(self) -> Iterator[str]:
+        """Yield how many grades are a number that often stands for a missing one."""
+        if self.request.scale.highest is not None:
+            return
+        coded = [each for each in self.strategies if each[BELOW_CODE] is not None]
+        if not coded:
+            return
+        code = max(each[HIGHEST] for each in coded)
+        rest = max(each[BELOW_CODE] for each in coded)
+        n = max(each[AT_CODE] for each in coded)
+        if code in CODES and 0 < rest <= code / MIN_CODE_RATIO:
+            grade = self.request.grade
+            these = "1 grade is" if n == 1 else f"{n} grades are"
+            yield (
+                f"{these} {code:g}, and the next highest is {rest:g}: a code for no grade would "
+                "count as the most relevant\n\n"
+                f"Hint: pl.when(pl.col({grade!r}) <= {rest:g}).then({grade!r}) leaves these "
+                f"documents unjudged; highest={code:g} says that it is a grade"
             )
 
     def broken_by_the_grade(self) -> Iterator[str]:
@@ -417,6 +444,7 @@ RULES = (
     (DataWarning.scale, Noted.on_scales_of_their_own),
     (DataWarning.scale, Noted.that_count_from_one),
     (DataWarning.scale, Noted.below_zero),
+    (DataWarning.scale, Noted.may_be_codes),
     (DataWarning.ties, Noted.broken_by_the_grade),
     (DataWarning.unjudged, Noted.not_judged),
     (DataWarning.join, Noted.lost_by_a_join),

@@ -45,7 +45,8 @@ class Directions:
         """Add the evidence of whole queries."""
         request = self.request
         for name, columns in request.by.items():
-            if name in request.descending and not request.all_ascending:
+            ascends = not request.find_directions(name)[0]
+            if name in request.descending and not ascends:
                 continue
             for place, column in enumerate(columns):
                 if place and column in {request.document, DOCUMENTS}:
@@ -77,9 +78,12 @@ class Directions:
         """Raise if a score may hold ranks and its direction is not passed."""
         if self.request.all_ascending:
             self._check_all_ascending()
-            return
         for (name, strategy, column), evidence in self.evidence.items():
             is_first = column == self.request.by[name][0]
+            if name in self.request.descending:
+                if is_first and evidence.is_conclusive and evidence.low:
+                    _refuse_low_codes(name, column, evidence.low)
+                continue
             # Ids, which only break ties, hardly repeat either.
             if evidence.is_conclusive if is_first else evidence.counts_documents:
                 of = "" if self.request.strategy is None else f" of strategy {strategy!r}"
@@ -147,3 +151,14 @@ class Directions:
         columns = self.request.by[name]
         flags = [flag if each == column else True for each in columns]
         return f"{name!r}: {flags if len(columns) > 1 else flag}"
+
+
+def _refuse_low_codes(name: str, column: str, n: int) -> None:
+    """Raise since numbers below 1 stand among ranks, where the lowest comes first."""
+    msg = (
+        f"score {column!r} must be null for documents that were not retrieved, got {n} numbers "
+        f"below 1 among ranks, which `descending=False` would rank first\n\n"
+        f"Hint: by={{{name!r}: pl.when(pl.col({column!r}) >= 1).then({column!r})}} makes them "
+        f"null; by={{{name!r}: pl.col({column!r}) + 1}} ranks them first"
+    )
+    raise ValueError(msg)

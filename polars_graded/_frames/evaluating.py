@@ -182,7 +182,8 @@ def evaluate(
         - `scale`: `err`, `nerr`, `generalized_precision` and `rbp(graded=True)` where queries
           differ in their highest grade and `highest` is not said: each is on a scale of its own
           then; grades that are whole numbers from 1 to 4 or more and never 0, as stars are, of
-          which 1 counts as relevant; grades below 0, which count as judged and irrelevant.
+          which 1 counts as relevant; grades below 0, which count as judged and irrelevant; a
+          highest grade such as 99 or 255, three times the next highest or more.
         - `ties`: documents with the same score whose order changes a value that was asked for,
           where `ties` is not passed, with the strategies that have most such queries; or `ties`
           that names the grade.

@@ -44,7 +44,15 @@ COUNTS: Mapping[str, tuple[pl.Expr, str]] = {
 
 LOWEST, HIGHEST, HALVES = "lowest_grade", "highest_grade", "grades_are_halves"
 BELOW_ZERO = "grades_below_zero"
-GRADES: Mapping[str, str] = {LOWEST: "min", HIGHEST: "max", HALVES: "all", BELOW_ZERO: "sum"}
+AT_CODE, BELOW_CODE = "grades_at_code", "highest_below_code"
+GRADES: Mapping[str, str] = {
+    LOWEST: "min",
+    HIGHEST: "max",
+    HALVES: "all",
+    BELOW_ZERO: "sum",
+    AT_CODE: "sum",
+    BELOW_CODE: "max",
+}
 """For each note of all grades of a part how the notes of parts combine."""
 
 AT_HIGHEST = "relevant_at_highest"

@@ -9,6 +9,7 @@ from operator import attrgetter
 import polars as pl
 
 from polars_graded._checks import first_few
+from polars_graded._frames.document_columns import IDENTIFIERS, words_of
 from polars_graded._measuring.rank_columns import MAX_TIED_RATIO
 
 MIN_RANKINGS = 10
@@ -47,8 +48,8 @@ def check_unnamed_documents(
 
     A column without a repeated value tells documents apart. If a column repeats some, and none
     beside the values of a further column, several rankings are taken for one. Else the repeated
-    values are duplicates: all of a text that hardly repeats any, and of other texts and of whole
-    numbers, such as prices, those in rows that are equal in all columns.
+    values are duplicates: all of a text that hardly repeats any, or of numbers that are called ids,
+    and of others, such as prices, those in rows that are equal in all columns.
     """
     keys = [*query] if strategy is None else [strategy, *query]
     candidates = _find_candidates(frame, keys, used)
@@ -58,8 +59,9 @@ def check_unnamed_documents(
     if best.repeated_share > MAX_SHARED_SHARE:
         return
     _check_not_shared(frame, query, keys, best.name, used)
-    is_text = frame.schema[best.name] in TEXTS and best.repeated_share <= MAX_REPEATED_SHARE
-    _check_once(frame, query, keys, best.name, [*keys, best.name] if is_text else frame.columns)
+    may_be_ids = frame.schema[best.name] in TEXTS or IDENTIFIERS & words_of(best.name)
+    are_ids = may_be_ids and best.repeated_share <= MAX_REPEATED_SHARE
+    _check_once(frame, query, keys, best.name, [*keys, best.name] if are_ids else frame.columns)
 
 
 def _find_candidates(

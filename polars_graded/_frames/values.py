@@ -19,6 +19,8 @@ from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.grouping import Groups, are_sorted
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.notes import (
+    AT_CODE,
+    BELOW_CODE,
     BELOW_ZERO,
     HALVES,
     HIGHEST,
@@ -253,7 +255,19 @@ def notes_of_grades(grades: pl.Series) -> dict[str, object]:
         twice = 2 * grades.cast(pl.Float64)
         halves = bool((twice == twice.floor()).all())
     below = int((grades < 0).sum()) if low is not None and low < 0 else 0
-    return {LOWEST: low, HIGHEST: high, HALVES: halves, BELOW_ZERO: below}
+    codes = next_highest = None
+    if high in data_warnings.CODES:
+        rest = grades.filter(grades != high)
+        codes = len(grades) - grades.null_count() - len(rest)
+        next_highest = rest.max()
+    return {
+        LOWEST: low,
+        HIGHEST: high,
+        HALVES: halves,
+        BELOW_ZERO: below,
+        AT_CODE: codes,
+        BELOW_CODE: None if next_highest is None else float(next_highest),  # type: ignore[arg-type]
+    }
 
 
 def notes_of_strategy(part: Part, name: str) -> dict[str, pl.Series]:

@@ -18,12 +18,15 @@ from polars_graded._measuring.kernels.ragged import Integers, offsets_of
 from polars_graded._measuring.kernels.rank_numbers import RankNumbers, find_rank_numbers
 
 MIN_QUERIES = 10
-"""Minimum number of queries with evidence."""
+"""Minimum number of queries of several documents that count from 1."""
+
+MIN_INFORMATIVE_QUERIES = 3
+"""Minimum number of queries whose ties are counted, which are evidence by their number."""
 
 MIN_SHARE = 0.9
 """Minimum share of the queries whose numbers may be ranks."""
 
-MAX_TIED_RATIO = 0.7
+MAX_TIED_RATIO = 0.75
 """Maximum ratio of the tied pairs to those that are expected of unrelated numbers."""
 
 MIN_DEVIATIONS = 5
@@ -54,6 +57,8 @@ class RankEvidence:
     informative: int = 0
     tied: int = 0
     expected: float = 0.0
+    low: int = 0
+    high: int = 0
 
     def __add__(self, other: RankEvidence) -> RankEvidence:
         """Return the evidence of both sets of queries."""
@@ -74,7 +79,7 @@ class RankEvidence:
     def hardly_repeats(self) -> bool:
         """Return whether nearly all queries hold whole numbers that avoid each other."""
         return (
-            self.informative >= MIN_QUERIES
+            self.informative >= MIN_INFORMATIVE_QUERIES
             and self.spread >= MIN_SHARE * self.queries
             and self.lowest <= MAX_OFFSET * self.slots
             and self.tied <= MAX_TIED_RATIO * self.expected
@@ -91,12 +96,21 @@ class RankEvidence:
         if self.counts_documents:
             return (
                 f"whose values count the documents from 1, or 0, in {self.counting} of "
-                f"{self.queries} queries, as ranks do"
+                f"{self.queries} queries, as ranks do{self._codes}"
             )
         return (
             f"whose numbers hardly repeat within a query, as ranks do: {self.tied} pairs of "
-            f"documents share one, where about {self.expected:.0f} would by chance"
+            f"documents share one, where about {self.expected:.0f} would by chance{self._codes}"
         )
+
+    @property
+    def _codes(self) -> str:
+        """Return the clause on numbers that may be codes for documents that were not shown."""
+        codes = [f"{self.low} below 1"] if self.low else []
+        codes += [f"{self.high} that are the highest"] if self.high else []
+        if not codes:
+            return ""
+        return f" ({' and '.join(codes)} left out, which are to be null if they mean not retrieved)"
 
 
 def may_hold_ranks(dtype: pl.DataType) -> bool:
@@ -125,7 +139,7 @@ def find_evidence(lists: Lists) -> RankNumbers:
     if not may_hold_ranks(lists.flat.dtype):
         places = places[:0]
     first = lists.flat.gather(lists.offsets[places]).cast(pl.Float64)
-    is_rank = ((first >= 0) & (2 * first % 1 == 0)).fill_null(value=True).to_numpy()
+    is_rank = (2 * first % 1 == 0).fill_null(value=True).to_numpy()
     places = places[is_rank]
     some = _select(lists, places)
     of_some = find_rank_numbers(some.between(0, len(some)))

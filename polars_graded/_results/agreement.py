@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,9 @@ MAX_GRADES = 101
 
 MAX_STRAY_SHARE = 0.01
 """Largest share of a grader's grades that are stray one step outside those of all others."""
+
+MAX_SHARED_STRAY_SHARE = 0.05
+"""Largest share of all grades that are stray more than one step above the common ones."""
 
 BLOCK = 2**22
 """How many numbers are worked on at a time, 32 MB."""
@@ -136,7 +139,8 @@ def agreement(
         If one gives grades outside those of the trusted grader (`scale`). Where nobody is trusted,
         if one gives grades outside those of all others that are more than one step beyond them, or
         at most 1 % of its own: a 5 beside grades from 0 to 3; and if several give rare grades, at
-        most 1 % of all, that are more than one step beyond the common ones. Few such grades stretch
+        most 5 % of all, that are more than one step above the common ones. Of grades below 0
+        beside others, in any case. Few such grades stretch
         the scale of `ac2` and the other coefficients, which makes graders look alike.
 
     See Also
@@ -259,12 +263,12 @@ def grades_of(
     return rows.select(number.alias("query"), pl.col(names).cast(pl.Float64)), names
 
 
-def _hint_at_strays(low: float, high: float, grader: str = "grader") -> str:
+def _hint_at_strays(low: float, high: float, *graders: str) -> str:
     """Return how to make stray grades null, or the nearest grade."""
-    column = f"pl.col({grader!r})"
+    column = f"pl.col({', '.join(map(repr, graders))})"
     return (
         f"Hint: pl.when({column}.is_between({low:g}, {high:g})).then({column}) leaves them out, as "
-        f"codes for no grade, such as -1 and 99, should be; {column}.clip({low:g}, {high:g}) takes "
+        f"codes for no grade, such as 99, should be; {column}.clip({low:g}, {high:g}) takes "
         "them for the nearest grade"
     )
 
@@ -312,6 +316,7 @@ class Grades:
         """
         if trusted is None:
             self._warn_of_shared_strays()
+        warned = set()
         for i, name in enumerate(self.names):
             others = [j for j, other in enumerate(self.names) if other != name]
             if trusted is not None:
@@ -327,6 +332,7 @@ class Grades:
             is_far = ((outside < low - step) | (outside > high + step)).any()
             is_rare = len(outside) <= MAX_STRAY_SHARE * len(own)
             if trusted is not None or is_far or is_rare:
+                warned.add(name)
                 of = "the others" if trusted is None else repr(trusted)
                 warn_the_caller(
                     DataWarning.scale,
@@ -334,17 +340,34 @@ class Grades:
                     f"of {of}, {low:g} to {high:g}: {first_few(np.unique(outside).tolist())}\n\n"
                     f"{_hint_at_strays(low, high, name)}",
                 )
+        self._warn_below_zero(warned)
+
+    def _warn_below_zero(self, warned: Collection[str]) -> None:
+        """Warn of grades below 0 beside others, which files of judgments use for unjudged ones."""
+        n_below = [
+            0 if name in warned else int((self.values[codes[codes >= 0]] < 0).sum())
+            for name, codes in zip(self.names, self.codes.T, strict=True)
+        ]
+        if not any(n_below) or not (self.values > 0).any():
+            return
+        graders = [name for name, n in zip(self.names, n_below, strict=True) if n]
+        column = f"pl.col({', '.join(map(repr, graders))})"
+        warn_the_caller(
+            DataWarning.scale,
+            f"{first_few(graders)} give {sum(n_below)} grades below 0, which count as grades\n\n"
+            f"Hint: pl.when({column} >= 0).then({column}) leaves codes for no grade out",
+        )
 
     def _warn_of_shared_strays(self) -> None:
         """Warn of rare grades that lie apart from all common ones and that several gave."""
         given = self.codes[self.codes >= 0]
         counts = np.bincount(given, minlength=len(self.values))
-        common = np.flatnonzero(counts > MAX_STRAY_SHARE * len(given))
+        common = np.flatnonzero(counts > MAX_SHARED_STRAY_SHARE * len(given))
         if len(common) < 2:  # noqa: PLR2004
             return
         low, high = self.values[common[[0, -1]]]
         step = np.diff(self.values[common]).min()
-        is_stray = (self.values < low - step) | (self.values > high + step)
+        is_stray = self.values > high + step
         graders = [
             name
             for name, codes in zip(self.names, self.codes.T, strict=True)
@@ -355,7 +378,8 @@ class Grades:
                 DataWarning.scale,
                 f"{first_few(graders)} give {counts[is_stray].sum()} of {len(given)} grades apart "
                 f"from all common ones, {low:g} to {high:g}: "
-                f"{first_few(self.values[is_stray].tolist())}\n\n{_hint_at_strays(low, high)}",
+                f"{first_few(self.values[is_stray].tolist())}\n\n"
+                f"{_hint_at_strays(low, high, *graders)}",
             )
 
     def pairs(self, i: int, others: Sequence[int], level: float) -> Iterator[dict[str, Any]]:

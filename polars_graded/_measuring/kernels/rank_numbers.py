@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged
+from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged, repeat_each
 
 MAX_SLOTS = 50
 """Maximum number of ranks per document of a list; most documents may be missing from it."""
@@ -18,7 +18,7 @@ class RankNumbers(NamedTuple):
     queries: Mask
     """Whether the list has a number."""
     counting: Mask
-    """Whether its numbers are 1 to n, or 0 to n - 1, each once."""
+    """Whether its numbers are 1 to n, each once, beside one below 1."""
     telling: Mask
     """Whether it counts so many documents that chance is unlikely."""
     spread: Mask
@@ -33,45 +33,61 @@ class RankNumbers(NamedTuple):
     """Pairs of equal numbers in the list."""
     expected: Floats
     """Expected pairs of equal numbers if they were unrelated."""
+    low: Integers
+    """Numbers below 1, where a list has several, which may mean that a document was not shown."""
+    high: Integers
+    """Numbers that are the highest of all lists, where a list has several."""
 
     @classmethod
     def empty(cls, n: int) -> RankNumbers:
         """Return the evidence of n lists without numbers."""
         queries, counting, telling, spread, informative = np.zeros((5, n), bool)
         lowest, slots, expected = np.zeros((3, n))
-        tied = np.zeros(n, np.int64)
-        return cls(queries, counting, telling, spread, lowest, slots, informative, tied, expected)
+        tied, low, high = np.zeros((3, n), np.int64)
+        evidence = queries, counting, telling, spread, lowest, slots, informative, tied, expected
+        return cls(*evidence, low, high)
 
 
 def find_rank_numbers(values: Ragged) -> RankNumbers:
     """Return the evidence of each list; NaN counts as no number.
 
-    A single number, and 0 beside 1, count their documents by chance.
+    Numbers below 1 are left out, as is the highest of all where a list repeats it: they may stand
+    for documents that were not shown. A single number counts its documents by chance.
     """
-    numbers = values.sort_ascending()
+    is_number = ~np.isnan(values.values)
+    low = is_number & (values.values < 1)
+    n_low = values.count(low)
+    positive = values.keep(is_number & ~low)
+    is_highest = positive.values == positive.values.max(initial=0)
+    n_highest = positive.count(is_highest)
+    repeats = is_highest & (repeat_each(n_highest, positive.lengths) > 1)
+    numbers = positive.keep(~repeats).sort_ascending()
+
     # Some tools give documents that share ranks the mean of them, as 5.5 for the fifth and sixth.
     ranks = numbers.of(np.floor(numbers.values))
     n, lowest = numbers.lengths, ranks.first()
     has_halves = numbers.count(numbers.values != ranks.values) > 0
     with np.errstate(invalid="ignore"):  # infinity is not a rank
-        is_rank = (lowest >= 0) & (numbers.count(2 * numbers.values % 1 != 0) == 0)
+        is_rank = (n > 0) & (values.count(2 * values.values % 1 != 0) == values.count(~is_number))
         slots = ranks.last() - lowest + 1
         spread = is_rank & (slots <= MAX_SLOTS * n)
     tied = _count_tied_pairs(ranks)
-    counting = spread & (tied == 0) & (slots == n) & (lowest <= 1) & ~has_halves
+    counting = spread & (tied == 0) & (slots == n) & (lowest == 1) & ~has_halves
     informative = spread & (n > 2) & (slots > 1)  # noqa: PLR2004, the lowest and highest
     expected = np.zeros(len(n))
     expected[informative] = _expect_tied_pairs(n[informative], slots[informative])
     return RankNumbers(
-        n > 0,
+        values.count(is_number) > 0,
         counting,
-        counting & (n >= np.where(lowest == 0, 3, 2)),
+        counting & (n > 1),
         spread,
         np.where(spread, lowest, 0),
         np.where(spread, slots, 0),
         informative,
         np.where(informative, tied, 0),
         expected,
+        np.where(n_low > 1, n_low, 0),
+        np.where(n_highest > 1, n_highest, 0),
     )
 
 
