@@ -19,7 +19,7 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._frames.evaluating import evaluate
-from polars_graded._frames.request import parse_scalar_measures
+from polars_graded._frames.request import Ties, parse_scalar_measures
 from polars_graded._measuring.names import Measure
 from polars_graded.datasets import popularity_rankings, reference_rankings, swapped_rankings
 from polars_graded.namespace import graded
@@ -112,6 +112,7 @@ def threshold_profile(
     query: str = "query",
     thresholds: float | Iterable[float] | None = None,
     measures: str | Sequence[str] = ("mu_ap", "ndcg", "ndcng"),
+    ties: Ties = None,
 ) -> pl.DataFrame:
     """Compute AP at each threshold beside measures that need no threshold.
 
@@ -133,6 +134,8 @@ def threshold_profile(
         which there may be 20.
     measures
         Measures beside `ap` at the thresholds, as for `evaluate`.
+    ties
+        What breaks ties, as for `evaluate`, which warns where that decides a value.
 
     Returns
     -------
@@ -166,7 +169,7 @@ def threshold_profile(
         at = _find_levels(frame.get_column(judge)) if chosen is None else chosen
         precisions = [Measure.of("ap", threshold=threshold).name for threshold in at]
         names = parse_scalar_measures([precisions, measures])
-        per_query = evaluate(frame, *names, query=query, grade=judge, by=by, ties="order")
+        per_query = evaluate(frame, *names, query=query, grade=judge, by=by, ties=ties)
         means = _compute_means(per_query.drop(query), "strategy")
         parts.append(means.select(pl.lit(judge).alias("grade"), pl.all()))
     return pl.concat(parts).sort("grade", "strategy", maintain_order=True)
@@ -180,6 +183,7 @@ def ndcg_by_relevance(
     grade: str = "grade",
     query: str = "query",
     cutoffs: int | Iterable[int] = (10,),
+    ties: Ties = None,
 ) -> pl.DataFrame:
     """Compute NDCG by given grades beside NDCG^φ, by grades from scores.
 
@@ -199,6 +203,8 @@ def ndcg_by_relevance(
         The column that identifies queries.
     cutoffs
         The cutoffs n of NDCG@n.
+    ties
+        What breaks ties, as for `evaluate`, which warns where that decides a value.
 
     Returns
     -------
@@ -239,7 +245,7 @@ def ndcg_by_relevance(
     for cutoff in check_list("cutoffs", cutoffs):
         n = check_whole_number("cutoffs", cutoff)
         by_grade, by_phi = (
-            evaluate(judged, f"ndcg@{n}", query=query, grade=judge, by=by, ties="order")
+            evaluate(judged, f"ndcg@{n}", query=query, grade=judge, by=by, ties=ties)
             for judge in (grade, phi)
         )
         values = by_grade.to_series(2), by_phi.to_series(2)

@@ -8,7 +8,7 @@ from functools import partial
 import polars as pl
 import pytest
 
-from polars_graded import evaluate, read_letor
+from polars_graded import DataWarning, evaluate, read_letor
 from polars_graded.datasets import ad_hoc_grade, worked_example
 from polars_graded.experiments import (
     ndcg_by_relevance,
@@ -316,7 +316,21 @@ def test_ndcg_by_relevance_breaks_ties_as_evaluate_does():
     found = ndcg_by_relevance(days, by=by, cutoffs=2)
     assert found["strategy"].to_list() == ["tied"] * 2
     assert found["ndcg_phi"].to_list() == expected["ndcg@2"].to_list()
-    assert not found.equals(ndcg_by_relevance(days, by="tied", cutoffs=2))
+    assert not found.equals(ndcg_by_relevance(days, by="tied", cutoffs=2, ties="order"))
+    with pytest.warns(DataWarning.ties):
+        ndcg_by_relevance(days, by="tied", cutoffs=2)
+
+
+def test_a_threshold_profile_breaks_ties_as_evaluate_does():
+    """In the order of rows, the best grade first, all ties would be in a strategy's favour."""
+    judged = pl.DataFrame(
+        {"query": [1] * 4, "doc": list("abcd"), "grade": [3, 2, 1, 0], "score": [1.0] * 4}
+    )
+    with pytest.warns(DataWarning.ties):
+        by_document = threshold_profile(judged, by="score", measures="ap")
+    by_row = threshold_profile(judged, by="score", measures="ap", ties="order")
+    means = [table.filter(measure="ap")["mean"].item() for table in (by_document, by_row)]
+    assert means == pytest.approx([(1 / 2 + 2 / 3 + 3 / 4) / 3, 1])
 
 
 @pytest.mark.parametrize("name", ["n", "ndcg", "ndcg_phi", "difference"])

@@ -173,12 +173,13 @@ def mean_and_interval(mean: float, low: float | None, high: float | None) -> lis
 
 def better_sides(above: str | None, below: str | None, colour: alt.Color) -> list[alt.Chart]:
     """Return the names of who is better above the axis and below it, beside the bars."""
+    both = [str(name) for name in (above, below) if name is not None]
     sides = [(above, "↑", alt.value(8)), (below, "↓", alt.value(alt.expr("height - 8")))]
     return [
         once()
         .transform_calculate(
             better=alt.expr.toString(name),
-            label=f"({short_label('datum.better')}) + ' better {arrow}'",
+            label=f"({short_label('datum.better', both)}) + ' better {arrow}'",
         )
         .mark_text(align="left", dx=8, fontSize=11, limit=300)
         .encode(x=alt.value("width"), y=y, text="label:N", color=colour)

@@ -127,7 +127,7 @@ def precision_histogram(
     rows = bins.shared_bars(table, size)
     colour = better_look(table, per_query, both, strategy=strategy)["color"]
     mean = interval_of_mean(table["difference"].to_numpy())
-    y_title = f"{measure}: {' − '.join(shorten_names(both))}"
+    y_title = f"{measure}: {' − '.join(shorten_names(both, 24))}"
     headline = titles.title_query_by_query(measure, both)
     notes = [titles.write_mean_difference(*mean), wins_of(both, table)]
     names_of_sides = marks.better_sides(*better_of(table), colour)
@@ -421,8 +421,10 @@ def measure_agreement(
         ends = axis_ends.round_ends(table["x"]), axis_ends.round_ends(table["y"], 10)
     else:
         ends = axis_ends.axes_ends(table["x"], table["y"])
-    if table.height > chart_checks.MAX_DRAWN_ROWS:
+    notes = []
+    if (n := table.height) > chart_checks.MAX_DRAWN_ROWS:
         table = curve_rows.at_equal_steps(table, "x", most, groups)
+        notes = [f"{table.height:,} of {n:,} points are drawn"]
     height = minus if by_x else y
     tooltip_names = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
     points = alt.Chart().mark_point(filled=True, opacity=0.6)
@@ -433,7 +435,7 @@ def measure_agreement(
         **colour,
     )
     same = [style.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []
-    words = style.Words(headline, (), f"{height} against {x} for {table.height} points")
+    words = style.Words(headline, notes, f"{height} against {x} for {table.height} points")
     return style.panels([*same, points], table, panel, words)
 
 

@@ -85,7 +85,9 @@ def _finding(ranks: pl.DataFrame) -> str:
         return verdicts.write_title(sentence, tests)
     things = "measures" if (ranks[key] == ranks["measure"]).all() else "panels"
     clear = sum(len(first) == 1 for first in firsts)
-    finding = f"One strategy is clearly first by {format_part(clear, len(groups), things)}"
+    same = {first[0] for first in firsts if len(first) == 1}
+    who = shorten_name(*same) if len(same) == 1 else "One strategy"
+    finding = f"{who} is clearly first by {format_part(clear, len(groups), things)}"
     if not clear:
         finding = f"No strategy is clearly first by any of {len(groups)} {things}"
     return verdicts.write_title([finding], tests)

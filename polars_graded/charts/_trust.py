@@ -270,10 +270,12 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     ends = math.floor(10 * lowest.item()) / 10, 1.0
     table = _with_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
     x, title = _queries_axis(table), "τ to the order from all queries"
-    y = alt.Y("tau:Q", title=title, **style.between(ends))
+    # A band would have the axis begin at 0, and names stand at other heights.
+    height = style.between(ends, zero=False)
+    y = alt.Y("tau:Q", title=title, **height)
     layers = _measure_lines(table, x, y, *style.decimals("tau", "tau_low", "tau_high"), few=True)
     if banded:
-        low = alt.Y("tau_low:Q", title=title)
+        low = alt.Y("tau_low:Q", title=title, **height)
         area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2="tau_high:Q")
         layers.insert(0, area.encode(color=_colours(table), detail="measure:N"))
     most: Any = table["queries"].max()
@@ -385,7 +387,8 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         chart_rows.facts_of(table),
     )
     notes = [f"number on a line: queries in a sample; dashed: {format_percent(rate)}"]
-    headline = titles.title_measures("Rate at which other queries contradict a difference", facts)
+    what = "How often other queries contradict a difference between strategies"
+    headline = titles.title_measures(what, facts, "by")
     words = style.Words(headline, notes, described)
     shared = style.axis_of_panels(table, "difference")
     return style.panels(layers, table, panel, words, shared, apart=["stroke"], columns=2)
@@ -474,21 +477,20 @@ def grading_profile(
     look = style.strategy_look(names, strategy, matter=best, legends=several)
     height, title, ticks = "mean", style.mean_title(table), alt.Axis()
     if show == "differences":
-        less = pl.col("mean") - pl.col("mean").mean().over("grading", *_lines(table))
-        table = table.with_columns(less.alias("difference"))
+        mean = pl.col("mean").mean().over("grading", *_lines(table))
+        table = table.with_columns(difference=pl.col("mean") - mean)
         height, title = "difference", f"{title}, less that of all strategies"
     ends = axis_ends.round_ends(table[height])
     if show == "places":
-        most: Any = table["place"].max()
-        height, title, ends = "place", "place", (0.5, max(2, most) + 0.5)
+        height, title, ends = "place", "place", (0.5, max(2, len(names)) + 0.5)
         ticks = alt.Axis(format="d", values=axis_ends.round_ranks(int(ends[1])))
     # Above the lines there is room for what stands there. Measures lie at different heights, and
     # have panels with ends of their own.
-    own: dict[str, Any] = {} if several and show != "places" else {"domain": list(ends)}
-    scale = alt.Scale(nice=False, zero=False, padding=20, reverse=show == "places", **own)
-    longest = max(len(name) for name in gradings)
-    step = min(max(40, 6 * longest + 6), max(40, (300 if several else 480) // len(gradings)))
-    angle = 0 if 6 * longest <= step else -40
+    domain = alt.Undefined if several and show != "places" else list(ends)
+    scale = alt.Scale(domain=domain, nice=False, zero=False, padding=20, reverse=show == "places")
+    width = 6 * max(len(name) for name in gradings)
+    step = min(max(40, width + 6), max(40, (300 if several else 480) // len(gradings)))
+    angle = 0 if width <= step else -40
     across = style.in_order(gradings, labelAngle=angle, labelLimit=200)
     x = alt.X("grading:N", title="grading", **across)
     y = alt.Y(f"{height}:Q", title=title, scale=scale, axis=ticks)
@@ -499,24 +501,20 @@ def grading_profile(
     ]
     above = alt.Chart().transform_filter("isValid(datum.correlation)")
     above = above.mark_text(baseline="top", fontSize=10, color=style.ink())
-    layers = [
-        base.mark_line(),
-        style.dots(base, 40).encode(tooltip=tooltip),
-        above.encode(x=x, y=alt.value(3), text="correlation:N"),
-    ]
+    above = above.encode(x=x, y=alt.value(3), text="correlation:N")
+    layers = [base.mark_line(), style.dots(base, 40).encode(tooltip=tooltip), above]
     if not several:
         named_strategies = names if len(names) <= style.MAX_COLOURS else best
         last = pl.col("grading") == gradings[-1]
         table = line_names.with_labels(table, last, [height], ends, named_strategies)
         layers += marks.line_names(x, title, "strategy", look["color"], end=height, names=names)
-    notes = [f"τ: of the order of strategies with that {given}", *style.rest_named(names)]
+    notes = ["each less the mean of all strategies"] * (show == "differences")
+    notes += [f"τ: Kendall's, to the order of strategies {given}", *style.rest_named(names)]
     described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
     facts = chart_rows.facts_of(table)
-    what = "Mean" if len(facts.measures) == 1 else "Means"
+    what = {"places": "Places by mean"}.get(show, "Mean" if len(facts.measures) == 1 else "Means")
     headline = titles.title_strategies(what, facts) + f" under {len(gradings)} gradings"
-    words = style.Words(
-        headline, [*titles.write_subtitle(facts, show.removesuffix("s")), *notes], described
-    )
+    words = style.Words(headline, [*titles.write_subtitle(facts), *notes], described)
     chart = style.panels(layers, table, panel, words, columns=2, width=alt.Step(step))
     return chart.resolve_scale(y=style.axis_of_panels(table)) if several else chart
 
