@@ -508,8 +508,11 @@ def grading_profile(
         last = pl.col("grading") == gradings[-1]
         table = line_names.with_labels(table, last, [height], ends, named_strategies)
         layers += marks.line_names(x, title, "strategy", look["color"], end=height, names=names)
-    notes = ["each less the mean of all strategies"] * (show == "differences")
-    notes += [f"τ: Kendall's, to the order of strategies {given}", *style.rest_named(names)]
+    notes = [
+        *(["each less the mean of all strategies"] if show == "differences" else []),
+        f"τ: Kendall's, to the order of strategies {given}",
+        *style.rest_named(names),
+    ]
     described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
     facts = chart_rows.facts_of(table)
     what = {"places": "Places by mean"}.get(show, "Mean" if len(facts.measures) == 1 else "Means")
