@@ -143,9 +143,10 @@ def evaluate(
         whole and hardly repeat within a query, in nine of ten queries: they are 1 to n, or 0 to
         n - 1, in ten queries or more; or the pairs of equal numbers are at most 0.75 of those that
         unrelated numbers would have, and fewer by five standard deviations, and the lowest number
-        is at most twice the distance to the highest. Halves are rounded
-        down, as the means of tied ranks are halves; numbers below 1, and the highest where a query
-        repeats it, are left out, since they may stand for documents that were not shown. If one `descending=False` covers columns of
+        is at most twice the distance to the highest. Halves are rounded down, as the means of tied
+        ranks are halves. Numbers below 1 are left out, and the highest where a query repeats it,
+        since they may stand for documents that were not shown; where `descending=False` would rank
+        several numbers below 1 first, they are refused. If one `descending=False` covers columns of
         which only some may hold ranks.
 
         If a document is twice in a ranking, or has different grades for two stacked strategies. Up
