@@ -291,7 +291,7 @@ def test_other_names_are_no_tools(name):
         ("prefs_simp", "goes by preferences between documents, and is not here"),
         ("NERR8@10", "needs the number of documents that a user is after"),
         ("INST", "needs the number of documents that a user is after"),
-        ("Accuracy@10", "is 'roc_auc' of what was retrieved"),
+        ("Accuracy@10", "is 'success' with a cutoff in Sentence Transformers"),
     ],
 )
 def test_what_no_single_call_gives_is_said(name, said):
@@ -482,10 +482,11 @@ SPELLINGS = {
     "mean_average_precision": "'ap'?",
     "MeanAveragePrecision": "'ap'?",
     "rank_biased_precision@10": "'rbp@10'?",
-    "expected_reciprocal_rank@5": "'err@5'?",
+    "expected_reciprocal_rank@5": "'err@5' (highest=4 gives ERR",
+    "relative_P": "'recall(over=cutoff)'?",
     "recall10": "'recall@10'?",
     "precision5": "'precision@5'?",
-    "err_at_10": "'err@10'?",
+    "err_at_10": "'err@10' (highest=4 gives ERR",
     "mrr10": "'reciprocal_rank@10'?",
     "recip_rank_cut_10": "'reciprocal_rank@10'?",
     "P5": "'precision@5'?",
