@@ -1994,7 +1994,7 @@ def test_panels_share_an_axis_where_their_measures_can(make, x):
     ],
 )
 def test_an_axis_ends_at_round_numbers_around_all_values(values, ends):
-    assert axis_ends.round_ends(pl.Series(values)) == pytest.approx(ends)
+    assert axis_ends.choose_ends(pl.Series(values)) == pytest.approx(ends)
 
 
 # The numbers are those of the measures
@@ -2381,7 +2381,7 @@ def test_moniz_figure_4_is_the_difference_of_two_measures_against_one_of_them(ca
     ],
 )
 def test_an_axis_that_spreads_low_amounts_names_powers_of_ten(low, high, named):
-    assert axis_ends.round_powers(low, high) == sorted(named)
+    assert axis_ends.choose_power_ticks(low, high) == sorted(named)
 
 
 def test_amounts_are_written_as_a_person_does():
@@ -2572,7 +2572,7 @@ def test_an_interval_without_one_end_is_not_drawn():
     ],
 )
 def test_an_axis_names_the_first_rank_and_round_ones(last, ranks):
-    assert axis_ends.round_ranks(last) == ranks
+    assert axis_ends.choose_rank_ticks(last) == ranks
 
 
 def test_names_stand_in_their_natural_order():

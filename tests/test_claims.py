@@ -171,7 +171,7 @@ def forest(seed):
                 found[1][a] >= found[1][b] for a, b in table[["strategy", "baseline"]].rows()
             )
         # The interval that is drawn is clear of 0 where p says so, and nowhere else.
-        low, high = pair_rows.interval_ends(table)
+        low, high = pair_rows.choose_interval_ends(table)
         known = table.drop_nulls([low, "p_corrected"])
         clear = (known[low] > 0) | (known[high] < 0)
         assert clear.to_list() == (known["p_corrected"] <= 0.05).to_list()

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 from polars_graded import charts, differences, summarise
-from polars_graded._drawing.query_views import LISTED, quantile_of_t
+from polars_graded._drawing.query_views import MAX_LISTED_DEGREES, write_t_quantile
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
@@ -121,14 +121,24 @@ def test_what_is_known_has_at_most_ten_names(values, known):
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
 def test_the_quantile_that_the_page_makes_is_students(confidence):
-    for degrees in (1, 2, 30, LISTED, LISTED + 1, LISTED + 2, 100, 999, 4999):
-        expression = quantile_of_t("d", confidence)
+    for degrees in (
+        1,
+        2,
+        30,
+        MAX_LISTED_DEGREES,
+        MAX_LISTED_DEGREES + 1,
+        MAX_LISTED_DEGREES + 2,
+        100,
+        999,
+        4999,
+    ):
+        expression = write_t_quantile("d", confidence)
         looked_up, beyond = re.fullmatch(
             r"\(d <= \d+ \? (\[.*\])\[d - 1\] : (.*)\)", expression
         ).groups()
         got = (
             json.loads(looked_up)[degrees - 1]
-            if degrees <= LISTED
+            if degrees <= MAX_LISTED_DEGREES
             else eval(beyond, {"pow": math.pow, "d": degrees})  # noqa: S307
         )
         assert got == pytest.approx(stats.t.ppf((1 + confidence) / 2, degrees), rel=1e-8)

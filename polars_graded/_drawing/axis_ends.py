@@ -15,7 +15,7 @@ MIN_SPAN_RATIO = 10
 """A measure that spans this many times less than another needs an axis of its own."""
 
 
-def round_step(least: float) -> float:
+def choose_step(least: float) -> float:
     """Return the smallest of 1, 2 and 5 times a power of ten that is at least this; 0.02 for 0."""
     if least <= 0:
         return 0.02
@@ -23,32 +23,32 @@ def round_step(least: float) -> float:
     return next(step * power for step in (1, 2, 5, 10) if step * power >= least)
 
 
-def round_ends(values: pl.Series, steps: int = 5) -> Ends:
+def choose_ends(values: pl.Series, steps: int = 5) -> Ends:
     """Round numbers below and above all values, about this many steps apart."""
     array = values.to_numpy()
-    step = round_step(float(np.ptp(array)) / steps)
+    step = choose_step(float(np.ptp(array)) / steps)
     low = math.floor(array.min() / step + 1e-9) * step
     return low, max(low + step, math.ceil(array.max() / step - 1e-9) * step)
 
 
-def axes_ends(x: pl.Series, y: pl.Series) -> tuple[Ends, Ends]:
+def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[Ends, Ends]:
     """Return the ends of two axes, the same unless that would leave one of them nearly empty."""
     both = pl.concat([x, y])
     spans = [float(np.ptp(values.to_numpy())) for values in (x, y, both)]
     if 0 < min(spans) < spans[2] / MIN_SPAN_RATIO:
-        return round_ends(x), round_ends(y)
-    return (round_ends(both),) * 2
+        return choose_ends(x), choose_ends(y)
+    return (choose_ends(both),) * 2
 
 
-def round_ranks(last: int) -> list[int]:
+def choose_rank_ticks(last: int) -> list[int]:
     """Return the ranks that an axis names: all of few, or the first and then round ones."""
     if last <= 10:  # noqa: PLR2004
         return list(range(1, last + 1))
-    step = max(5, int(round_step(last / 8)))
+    step = max(5, int(choose_step(last / 8)))
     return [1, *range(step, last + 1, step)]
 
 
-def round_powers(low: float, high: float) -> list[float]:
+def choose_power_ticks(low: float, high: float) -> list[float]:
     """Return the amounts that an axis names which spreads the low ones: 0 and powers of ten.
 
     Of few powers, also two and five times each.

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import polars as pl
 
-from polars_graded._drawing.axis_ends import Ends, round_ends, round_step
+from polars_graded._drawing.axis_ends import Ends, choose_ends, choose_step
 from polars_graded._drawing.chart_checks import MAX_DRAWN_ROWS, check_count
-from polars_graded._drawing.chart_rows import name_column
-from polars_graded._drawing.curve_rows import at_equal_steps
+from polars_graded._drawing.chart_rows import build_name_column
+from polars_graded._drawing.curve_rows import thin_by_value
 from polars_graded._results.per_query import Results
 
 MAX_BINS = 40
@@ -20,7 +20,7 @@ BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
 """The columns of a box, from the bottom to the top."""
 
 
-def shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
+def build_shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
     """One bar per query, or two for `size` neighbours: by what each strategy is better."""
     bar = (pl.col("position") - 1) // size
     bars = table.with_columns(
@@ -42,7 +42,9 @@ def shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
     )
 
 
-def hardest_first(results: Results, names: pl.Series, most: int) -> tuple[pl.DataFrame, list[str]]:
+def build_heatmap_rows(
+    results: Results, names: pl.Series, most: int
+) -> tuple[pl.DataFrame, list[str]]:
     """Return a row per query and strategy, hardest query and best strategy first, and the queries.
 
     Of more queries than `most`, or than rows that can be drawn, neighbours share one.
@@ -52,7 +54,7 @@ def hardest_first(results: Results, names: pl.Series, most: int) -> tuple[pl.Dat
     columns = np.argsort(-sign * results.values.mean(axis=1).round(12), kind="stable")
     rows = np.argsort(sign * results.values.mean(axis=0).round(12), kind="stable")
     values, names = results.values[columns][:, rows], names[columns]
-    [queries] = results.queries.to_frame("name").select(name_column("name"))[rows]
+    [queries] = results.queries.to_frame("name").select(build_name_column("name"))[rows]
     size = -(-len(queries) // min(most, MAX_DRAWN_ROWS // len(names)))
     starts = np.arange(0, len(queries), size)
     ends = np.minimum(starts + size, len(queries))
@@ -73,7 +75,7 @@ def hardest_first(results: Results, names: pl.Series, most: int) -> tuple[pl.Dat
     return table.explode("strategy", "value"), queries.to_list()
 
 
-def boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def build_boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """One row per box, and one for each of the values beyond its whiskers."""
     value = pl.col("value")
     q1, q3 = (value.quantile(q, "linear").over(keys) for q in (0.25, 0.75))
@@ -91,17 +93,17 @@ def boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     )
     check_count("boxes", boxes.height, MAX_DRAWN_ROWS // 3)
     most = MAX_DRAWN_ROWS // boxes.height - 1
-    beyond = at_equal_steps(samples.filter(~pl.col("inside")), "value", most, keys)
+    beyond = thin_by_value(samples.filter(~pl.col("inside")), "value", most, keys)
     points = beyond.select(*keys, pl.col("value").alias("outlier"))
     return pl.concat([boxes.select(*keys, "samples", *BOX, "reference"), points], how="diagonal")
 
 
-def difference_counts(table: pl.DataFrame, groups: list[str], most: int) -> pl.DataFrame:
+def count_differences(table: pl.DataFrame, groups: list[str], most: int) -> pl.DataFrame:
     """Count the differences x - y of each group by bin, with 0 in the middle of a bin."""
     difference = table["x"] - table["y"]
     # 0 is always on the axis, so that a bin is no narrower than can be seen there.
     drawn = np.append(difference.to_numpy(), 0.0)
-    width = round_step(float(np.ptp(drawn)) / most)
+    width = choose_step(float(np.ptp(drawn)) / most)
     bins = table.with_columns((difference / width).round().alias("bin"))
     counts = bins.group_by(*groups, "bin").agg(pl.len().alias("queries")).sort(*groups, "bin")
     return counts.select(
@@ -112,9 +114,9 @@ def difference_counts(table: pl.DataFrame, groups: list[str], most: int) -> pl.D
     )
 
 
-def difference_bins(differences: pl.Series, n: int) -> tuple[Ends, float]:
+def choose_difference_bins(differences: pl.Series, n: int) -> tuple[Ends, float]:
     """Return the ends of the axis of n differences, and the width of their bins."""
-    low, high = round_ends(differences)
-    width = round_step((high - low) / min(MAX_BINS, 10 + math.isqrt(n)))
+    low, high = choose_ends(differences)
+    width = choose_step((high - low) / min(MAX_BINS, 10 + math.isqrt(n)))
     # 0 is in the middle of a bin.
     return (low - width / 2, high + width / 2), width

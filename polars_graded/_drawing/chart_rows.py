@@ -21,14 +21,14 @@ from polars_graded._drawing.chart_checks import (
     check_panels,
     check_row_count,
 )
-from polars_graded._drawing.printing import printed
+from polars_graded._drawing.printing import escape_texts
 from polars_graded._results.keys import GRADER, Columns, check_one_grader
 from polars_graded._results.per_query import natural_order
 from polars_graded._sentences.titles import Drawn
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 
-NAMES_OF_OBJECTS = (
+OBJECT_PROPERTY_NAMES = (
     *("__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"),
     *("toLocaleString", "toString", "valueOf", "__defineGetter__", "__defineSetter__"),
     *("__lookupGetter__", "__lookupSetter__"),
@@ -36,62 +36,64 @@ NAMES_OF_OBJECTS = (
 """Names that every object of a script has for its own."""
 
 
-def drawable(frame: pl.DataFrame) -> pl.DataFrame:
+def select_drawable(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the columns that a chart can show, without NaN and infinity, which are no JSON."""
     names = cs.by_dtype(pl.Categorical, pl.Enum)
     shown = cs.numeric() | cs.string() | cs.boolean() | cs.date() | cs.datetime() | names
     frame = frame.select(shown).with_columns(cs.decimal().cast(pl.Float64), names.cast(pl.String))
     finite = pl.when(cs.float().is_finite()).then(cs.float())
-    return frame.with_columns(printed(cs.string()), finite)
+    return frame.with_columns(escape_texts(cs.string()), finite)
 
 
-def name_column(column: str) -> pl.Expr:
+def build_name_column(column: str) -> pl.Expr:
     """Return a column of names as text, which is drawn as it is but for control characters.
 
     Vega keeps what it draws by name, and mistakes a name that its objects have for their own: to
     such a name comes a space of no width.
     """
-    others = {name: f"{name}\u200b" for name in NAMES_OF_OBJECTS}
+    others = {name: f"{name}\u200b" for name in OBJECT_PROPERTY_NAMES}
     names = pl.col(column).cast(pl.String).fill_null("null").replace(others)
-    return printed(names)
+    return escape_texts(names)
 
 
-def name_columns(names: Mapping[str, str]) -> list[pl.Expr]:
+def build_name_columns(names: Mapping[str, str]) -> list[pl.Expr]:
     """Columns of names as text, called as they are drawn."""
-    return [name_column(column).alias(name) for name, column in names.items()]
+    return [build_name_column(column).alias(name) for name, column in names.items()]
 
 
-def drawn_names(values: Iterable[Any]) -> list[str]:
+def format_names(values: Iterable[Any]) -> list[str]:
     """Names as they are drawn."""
-    return pl.DataFrame({"name": list(values)}).select(name_column("name")).to_series().to_list()
+    return (
+        pl.DataFrame({"name": list(values)}).select(build_name_column("name")).to_series().to_list()
+    )
 
 
-def names_in(frame: pl.DataFrame, column: str) -> list[str]:
+def find_names(frame: pl.DataFrame, column: str) -> list[str]:
     """Each name of a column once, as it is drawn."""
-    return frame.select(name_column(column).unique()).to_series().to_list()
+    return frame.select(build_name_column(column).unique()).to_series().to_list()
 
 
-def number_column(column: str | pl.Expr) -> pl.Expr:
+def build_number_column(column: str | pl.Expr) -> pl.Expr:
     """Return a column of numbers, null where one cannot be drawn."""
     number = (pl.col(column) if isinstance(column, str) else column).cast(pl.Float64)
     return pl.when(number.is_finite()).then(number)
 
 
-def of_one_grader(argument: str, frame: Frame, *separating: Any) -> pl.DataFrame:
+def collect_one_grader(argument: str, frame: Frame, *separating: Any) -> pl.DataFrame:
     """Return the collected frame; raise if it mixes graders that no column in `named` separates."""
     collected = check_collected(argument, frame)
     if GRADER in collected.columns and GRADER not in separating:
         check_names(collected, [GRADER])
         check_one_grader(
             argument,
-            natural_order(names_in(collected, GRADER)),
+            natural_order(find_names(collected, GRADER)),
             ".filter(grader={!r}) leaves those of one, and panel='grader' gives each a panel, in "
             "a chart that has some",
         )
     return collected
 
 
-def result_rows(
+def build_result_rows(
     argument: str,
     frame: Frame,
     *numbers: str,
@@ -108,12 +110,12 @@ def result_rows(
     drawn, none stands for others; what is there `once` in a panel is not repeated.
     """
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
-    frame = of_one_grader(argument, frame, panel, *texts)
+    frame = collect_one_grader(argument, frame, panel, *texts)
     names = keys | {name: name for name in texts}
-    drawn = drawn_columns(argument, frame, names, dict(zip(numbers, numbers, strict=True)), at)
+    drawn = build_columns(argument, frame, names, dict(zip(numbers, numbers, strict=True)), at)
     frame = frame.with_columns(drawn)
     check_panels(frame, panel)
-    frame = drawable(frame).drop_nulls([numbers[0], *at])
+    frame = select_drawable(frame).drop_nulls([numbers[0], *at])
     ends = pl.col("^ci_(low|high)$")
     if {"ci_low", "ci_high"} <= set(frame.columns):
         # An interval is there with both its ends.
@@ -126,7 +128,7 @@ def result_rows(
     return frame
 
 
-def one_query(
+def join_query_columns(
     argument: str, frame: Frame, query: Columns, strategy: str
 ) -> tuple[pl.DataFrame, str]:
     """Return the frame with one query column, sorted like several, and the name of the column."""
@@ -137,12 +139,14 @@ def one_query(
         return frame, several[0]
     check_columns(argument, several, frame.columns)
     name = ", ".join(several)
-    texts = pl.concat_str([name_column(column) for column in several], separator=", ").alias(name)
+    texts = pl.concat_str([build_name_column(column) for column in several], separator=", ").alias(
+        name
+    )
     order = frame.select(several).unique().sort(several).select(texts).to_series()
     return frame.with_columns(texts.cast(pl.Enum(order.unique(maintain_order=True)))), name
 
 
-def drawn_columns(
+def build_columns(
     argument: str,
     frame: pl.DataFrame,
     names: Mapping[str, str],
@@ -154,19 +158,19 @@ def drawn_columns(
     check_numbers(argument, frame, [*numbers.values(), *at])
     check_names(frame, names.values())
     return [
-        *name_columns(names),
-        *(number_column(column).alias(name) for name, column in numbers.items()),
+        *build_name_columns(names),
+        *(build_number_column(column).alias(name) for name, column in numbers.items()),
     ]
 
 
-def query_rows(
+def build_query_rows(
     frame: pl.DataFrame,
     keys: Mapping[str, str],
     numbers: Mapping[str, str],
     others: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
     """Return the rows that have all of the numbers, with columns renamed as given."""
-    table = frame.select(drawn_columns("frame", frame, keys, {**numbers, **(others or {})}))
+    table = frame.select(build_columns("frame", frame, keys, {**numbers, **(others or {})}))
     table = table.drop_nulls(list(numbers))
     check_not_empty("frame", table, *numbers.values())
     check_panels(table, keys.get("panel"))
@@ -178,7 +182,7 @@ def has_panels(table: pl.DataFrame) -> bool:
     return "panel" in table.columns and table["panel"].n_unique() > 1
 
 
-def facts_of(table: pl.DataFrame) -> Drawn:
+def collect_title_facts(table: pl.DataFrame) -> Drawn:
     """Return the measures, strategies, panels and numbers of queries of rows of results."""
     columns = {*table.columns}
     measures = (
@@ -192,23 +196,23 @@ def facts_of(table: pl.DataFrame) -> Drawn:
     )
     strategies = table["strategy"].n_unique() if "strategy" in columns else 0
     panels = table["panel"].n_unique() if own else 0
-    return Drawn(measures, strategies, panels, queries, confidence(table))
+    return Drawn(measures, strategies, panels, queries, find_confidence(table))
 
 
-def by_falling(table: pl.DataFrame, value: str, name: str) -> list[str]:
+def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:
     """Names by the values of the first measure, the highest first; then those it lacks."""
     first = (pl.col("measure") == pl.col("measure").first()).alias("first")
     ordered = table.sort(first, value, descending=True, maintain_order=True)
     return ordered[name].unique(maintain_order=True).to_list()
 
 
-def confidence(comparison: pl.DataFrame) -> float | None:
+def find_confidence(comparison: pl.DataFrame) -> float | None:
     """Return the common confidence of all intervals; None if they do not state it."""
     has_column = "confidence" in comparison.columns
     levels = comparison["confidence"].unique().to_list() if has_column else []
     return levels[0] if len(levels) == 1 else None
 
 
-def selection_name(what: str, table: pl.DataFrame) -> str:
+def build_selection_name(what: str, table: pl.DataFrame) -> str:
     """Return a name for what is selected in a chart, which no chart of other rows has."""
     return f"{what}_{hashlib.sha1(table.write_json().encode()).hexdigest()[:10]}"  # noqa: S324

@@ -15,15 +15,20 @@ from polars_graded._drawing.chart_checks import (
     check_numbers,
     check_panels,
 )
-from polars_graded._drawing.chart_rows import drawable, drawn_columns, drawn_names, name_columns
+from polars_graded._drawing.chart_rows import (
+    build_columns,
+    build_name_columns,
+    format_names,
+    select_drawable,
+)
 from polars_graded._measuring.names import Measure
 from polars_graded._results.per_query import curve_means, length_of, mean_margin, place_of
 
-SUCH_AS = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
+EXAMPLE_CURVES = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
 """A curve of each kind."""
 
 
-def curve_points(
+def build_curve_points(
     frame: pl.DataFrame,
     curve: str,
     ideal: str | None = None,
@@ -48,7 +53,7 @@ def curve_points(
     check_not_empty("frame", frame, curve)
     if confidence is not None:
         check_level(confidence)
-    frame = frame.with_columns(name_columns(keys))
+    frame = frame.with_columns(build_name_columns(keys))
     check_panels(frame, panel)
     if is_list:
         check_columns("frame", [query], frame.columns)
@@ -56,8 +61,8 @@ def curve_points(
             msg = f"`frame` must have each {query} of a {strategy} once, got {repeated} again"
             raise ValueError(msg)
         if baseline is not None:
-            frame = _less_baseline(frame, curve, baseline, [*keys, query])
-        return _means_of_lists(frame, keys, values, kind, confidence)
+            frame = _subtract_baseline(frame, curve, baseline, [*keys, query])
+        return _average_lists(frame, keys, values, kind, confidence)
     for argument, given in (("baseline", baseline), ("confidence", confidence)):
         if given is not None:
             msg = f"`{argument}` needs a list for each query, as evaluate() gives, "
@@ -69,12 +74,12 @@ def curve_points(
             f"got numbers and no column {at!r}"
         )
         raise pl.exceptions.ColumnNotFoundError(msg)
-    numbers = drawn_columns("frame", frame, {}, values, [at])
+    numbers = build_columns("frame", frame, {}, values, [at])
     not_ranks = (pl.col(at) < 1) | (pl.col(at) % 1 != 0)
     if kind == "rank" and (wrong := frame.filter(not_ranks).height):
         msg = f"{at!r} must be ranks, whole numbers from 1 on, got {wrong} others"
         raise ValueError(msg)
-    points = drawable(frame.with_columns(pl.col(at).alias(kind), *numbers))
+    points = select_drawable(frame.with_columns(pl.col(at).alias(kind), *numbers))
     points = points.drop_nulls(["value", kind])
     check_not_empty("frame", points, curve)
     apart = [name for name, dtype in points.schema.items() if name == kind or not dtype.is_float()]
@@ -84,17 +89,17 @@ def curve_points(
     drawn = [*keys, kind, *values]
     replaced = {*drawn, *keys.values(), at, *values.values()}
     others = [name for name in points.columns if name not in replaced]
-    return thinned(points.select(*drawn, *others), kind)
+    return thin_by_position(points.select(*drawn, *others), kind)
 
 
-def panel_of(
+def find_panel(
     frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, at: str
 ) -> str | None:
     """Return the panel that is passed, or else the column that separates curves of a strategy."""
     taken = {strategy, at, curve}
     if panel or not taken <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
         return panel
-    points = drawable(frame.drop_nulls([curve, at]))
+    points = select_drawable(frame.drop_nulls([curve, at]))
     if not taken <= {*points.columns} or points.n_unique([strategy, at]) == points.height:
         return None
     others = [name for name in points.columns if name not in taken]
@@ -110,9 +115,11 @@ def panel_of(
     return next(iter(candidates), None)
 
 
-def _less_baseline(frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]) -> pl.DataFrame:
+def _subtract_baseline(
+    frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]
+) -> pl.DataFrame:
     """Return the other curves minus that of the baseline, over the queries of both."""
-    [name] = drawn_names([baseline])
+    [name] = format_names([baseline])
     place_of(frame["strategy"].unique().sort(), name)
     same = [key for key in keys if key != "strategy"]
     base = frame.filter(strategy=name).select(*same, pl.col(curve).alias("of the baseline"))
@@ -125,7 +132,7 @@ def _less_baseline(frame: pl.DataFrame, curve: str, baseline: Any, keys: list[st
     return both.with_columns(one.cast(floats) - other.cast(floats))
 
 
-def _means_of_lists(
+def _average_lists(
     frame: pl.DataFrame,
     keys: Iterable[str],
     values: dict[str, str],
@@ -138,8 +145,8 @@ def _means_of_lists(
     check_not_empty("frame", frame, curve)
     frame = frame.with_columns(pl.col(*values.values()).cast(pl.List(pl.Float64)))
     n = length_of(frame, [*values.values()], " and ".join(values.values()))
-    positions = positions_of(curve, at, n)
-    kept = equal_steps(len(positions), most_points(frame.n_unique(list(keys))))
+    positions = find_positions(curve, at, n)
+    kept = choose_equal_steps(len(positions), compute_max_points(frame.n_unique(list(keys))))
     chosen = pl.lit(pl.Series(kept)).implode()
     nothing = pl.lit(pl.Series([[None] * n], dtype=pl.List(pl.Float64))).first()
     numbers = pl.when(pl.element().is_finite()).then(pl.element())
@@ -164,7 +171,7 @@ def _means_of_lists(
     return means
 
 
-def positions_of(curve: str, at: str, n: int) -> pl.Series:
+def find_positions(curve: str, at: str, n: int) -> pl.Series:
     """Return the positions of the n values of a list."""
     measure = Measure.parsed(curve)
     if measure is not None and measure.positions is not None and len(measure.positions[1]) == n:
@@ -173,36 +180,36 @@ def positions_of(curve: str, at: str, n: int) -> pl.Series:
     return ranks if at == "rank" else (ranks - 1) / max(1, n - 1)
 
 
-def thinned(table: pl.DataFrame, at: str) -> pl.DataFrame:
+def thin_by_position(table: pl.DataFrame, at: str) -> pl.DataFrame:
     """Return the rows of as many positions, in equal steps, as can be drawn."""
     positions = table[at].unique().sort()
     n_lines: Any = table[at].value_counts()["count"].max()
-    kept = positions[equal_steps(len(positions), most_points(n_lines))]
+    kept = positions[choose_equal_steps(len(positions), compute_max_points(n_lines))]
     return table.filter(pl.col(at).is_in(kept.implode()))
 
 
-def most_points(n_lines: int) -> int:
+def compute_max_points(n_lines: int) -> int:
     """Return the maximum number of points of each of n lines."""
     check_count("lines", n_lines, MAX_DRAWN_ROWS // 2)
     return MAX_DRAWN_ROWS // n_lines
 
 
-def equal_steps(n: int, most: int) -> pl.Series:
+def choose_equal_steps(n: int, most: int) -> pl.Series:
     """Return the places of `most` of n rows, evenly spaced, with the first and the last."""
     kept = min(n, most)
     return (pl.int_range(kept, eager=True) * (n - 1) / max(1, kept - 1)).round().cast(pl.Int64)
 
 
-def only_curve(frame: pl.DataFrame, kind: str, at: str, but: Collection[str | None]) -> str:
+def find_only_curve(frame: pl.DataFrame, kind: str, at: str, but: Collection[str | None]) -> str:
     """Return the one curve of a kind: a list where there are any, or else a number beside `at`."""
-    names = [name for name in frame.columns if name not in but and kind_of(name) == kind]
+    names = [name for name in frame.columns if name not in but and find_kind(name) == kind]
     columns = {name: frame.schema[name] for name in names}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
     if not lists and at not in frame.columns:
         msg = (
             f"`frame` must have a curve, a column of lists or numbers beside a column {at!r}, got "
             f"{', '.join(frame.columns)}\n\n"
-            f"Hint: evaluate(frame, {SUCH_AS[kind]!r}) has one"
+            f"Hint: evaluate(frame, {EXAMPLE_CURVES[kind]!r}) has one"
         )
         raise ValueError(msg)
     floats = [name for name, dtype in columns.items() if dtype.is_float()]
@@ -214,20 +221,20 @@ def only_curve(frame: pl.DataFrame, kind: str, at: str, but: Collection[str | No
     return candidates[0]
 
 
-def title_of(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
+def write_curve_title(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
     """Return the title of a curve: lists show means, unless each query has a panel."""
     lists = isinstance(frame.schema[curve], pl.List)
     return f"mean {curve}" if lists and not each_query else curve
 
 
-def kind_of(curve: str) -> str | None:
+def find_kind(curve: str) -> str | None:
     """Return "rank" or "recall", by which a curve is drawn; None for an ideal curve."""
     if curve.startswith("interpolated_precision"):
         return "recall"
     return None if curve.startswith("ideal_dcg_curve") else "rank"
 
 
-def ideal_of(curve: str, columns: Iterable[str]) -> str | None:
+def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
     """Return the column of the ideal curve of a CG or DCG curve."""
     measure = Measure.parsed(curve)
     if measure is None or measure.function not in ("cg_curve", "dcg_curve"):
@@ -245,7 +252,7 @@ def ideal_of(curve: str, columns: Iterable[str]) -> str | None:
     return None
 
 
-def at_equal_steps(table: pl.DataFrame, value: str, most: int, keys: Sequence[str]) -> pl.DataFrame:
+def thin_by_value(table: pl.DataFrame, value: str, most: int, keys: Sequence[str]) -> pl.DataFrame:
     """At most this many rows of each group, in equal steps by a value, the first and last too."""
     table = table.sort(*keys, value)
     rank, last = pl.int_range(pl.len()), (pl.len().cast(pl.Int64) - 1).clip(1)

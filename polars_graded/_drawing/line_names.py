@@ -15,7 +15,7 @@ LABEL_SHARE = 0.045
 """Share of an axis that the name beside a line takes."""
 
 
-def threshold_of(name: str) -> float | None:
+def find_threshold(name: str) -> float | None:
     """Return the threshold of plain average precision; None for other measures."""
     measure = Measure.parsed(name)
     if measure is None or name != Measure.of("ap", threshold=measure.options.get("threshold")).name:
@@ -24,7 +24,7 @@ def threshold_of(name: str) -> float | None:
     return threshold
 
 
-def places_of(thresholds: Sequence[float], others: int) -> list[float]:
+def place_thresholds(thresholds: Sequence[float], others: int) -> list[float]:
     """Return the positions of thresholds on an axis, true to scale, and of the others behind."""
     places = [float(each) for each in thresholds]
     last = places[-1] if places else 0.0
@@ -32,14 +32,14 @@ def places_of(thresholds: Sequence[float], others: int) -> list[float]:
     return places + [last + step * (place + bool(places)) for place in range(others)]
 
 
-def side_by_side(strategies: Sequence[str], places: Sequence[float]) -> dict[str, float]:
+def compute_offsets(strategies: Sequence[str], places: Sequence[float]) -> dict[str, float]:
     """Return the offset of each strategy beside a place, so that equal ones stay visible."""
     room = 0.8 * min((b - a for a, b in itertools.pairwise(places)), default=1.0)
     middle = (len(strategies) - 1) / 2
     return {name: (i - middle) * room / len(strategies) for i, name in enumerate(strategies)}
 
 
-def best_lines(table: pl.DataFrame, at: str | None, most: int) -> list[str]:
+def find_best_lines(table: pl.DataFrame, at: str | None, most: int) -> list[str]:
     """Return the strategies whose lines end highest, or lie highest, as many as have a colour."""
     last = table if at is None else table.filter(pl.col(at) == pl.col(at).max())
     heights = last.group_by("strategy").agg(pl.col("value").mean())
@@ -47,7 +47,7 @@ def best_lines(table: pl.DataFrame, at: str | None, most: int) -> list[str]:
     return best["strategy"].to_list()[:most]
 
 
-def with_labels(
+def add_labels(
     table: pl.DataFrame,
     is_last: pl.Expr,
     by: Sequence[str | pl.Expr],

@@ -18,20 +18,20 @@ from polars_graded._drawing.axis_ends import Ends
 from polars_graded._drawing.style import (
     DOUBT,
     LINE_SYMBOL,
-    WHOLE,
-    between,
-    choosing,
-    decimals,
-    in_order,
-    ink,
-    ink_and_paper,
-    interval,
-    named_line,
-    once,
-    rule,
-    short_label,
-    unit_scale,
-    with_p,
+    UNFLUSHED_LABELS,
+    add_p,
+    add_selection,
+    bound_axis,
+    build_one_row,
+    build_unit_scale,
+    draw_interval,
+    draw_named_line,
+    draw_rule,
+    find_ink,
+    find_ink_and_paper,
+    format_decimals,
+    order_axis,
+    write_short_label,
 )
 
 IDEAL_DASH = [5, 4]
@@ -45,13 +45,15 @@ NAME_OFFSET = 14
 """Pixels between the end of a line and its name."""
 
 
-def places_axis(field: str, title: str, last: float, end: alt.ExprRef | None = None) -> alt.X:
+def build_place_axis(field: str, title: str, last: float, end: alt.ExprRef | None = None) -> alt.X:
     """Return the axis from place 1 to the last, or to an `end` that leaves room for names."""
     # A single place is on an axis that goes on to the second.
     last = max(2, int(last))
     ends = (1, last if end is None else end)
     return alt.X(
-        field, title=title, **between(ends, format=",d", values=axis_ends.round_ranks(last))
+        field,
+        title=title,
+        **bound_axis(ends, format=",d", values=axis_ends.choose_rank_ticks(last)),
     )
 
 
@@ -59,20 +61,20 @@ LETTER_WIDTH = 6.5
 """Mean width of a letter of a name beside a line, in pixels."""
 
 
-def name_width(names: Iterable[str], limit: int = 250) -> float:
+def estimate_name_width(names: Iterable[str], limit: int = 250) -> float:
     """Return the pixels that the longest name beside a line takes, with its rule."""
     longest = max(map(len, names), default=0)
     return min(limit, longest * LETTER_WIDTH) + NAME_OFFSET + 4
 
 
-def recall_axis(title: str, start: float | alt.ExprRef = 0) -> alt.X:
+def build_recall_axis(title: str, start: float | alt.ExprRef = 0) -> alt.X:
     """Return the axis of recall, from a `start` that leaves room for names to 1."""
     values = [step / 10 for step in range(11)]
-    axis = alt.Axis(values=values, format=".1f", **WHOLE)
+    axis = alt.Axis(values=values, format=".1f", **UNFLUSHED_LABELS)
     return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[start, 1]), axis=axis)
 
 
-def curves(
+def draw_curves(
     x: alt.X,
     title: str,
     look: dict[str, Any],
@@ -92,33 +94,33 @@ def curves(
     Rows have `strategy`, the field of `x` and `value`; `ci_low` and `ci_high` where there is a
     band, `ideal` where there is an ideal curve, and `label_at` where names stand beside lines.
     """
-    limits = {"scale": unit_scale(unit)} if ends is None else between(ends)
+    limits = {"scale": build_unit_scale(unit)} if ends is None else bound_axis(ends)
     y = alt.Y("value:Q", title=title, **limits)
     colour, shown = {"color": look["color"], "detail": "strategy:N"}, 1 if few else 0
     base = alt.Chart().encode(x=x, y=y, **colour)
-    tooltip = ["strategy:N", x.shorthand, *decimals("value")]
+    tooltip = ["strategy:N", x.shorthand, *format_decimals("value")]
     points = base.mark_point(filled=True, opacity=shown)
-    points = points.encode(tooltip=tooltip, **_fading(seen, shown))
-    layers = [base.mark_line().encode(**look, **_fading(seen, 1))]
+    points = points.encode(tooltip=tooltip, **_fade_others(seen, shown))
+    layers = [base.mark_line().encode(**look, **_fade_others(seen, 1))]
     if band:
         low = alt.Y("ci_low:Q", title=title)
         area = alt.Chart().mark_area(opacity=band, clip=True)
-        bands = area.encode(x=x, y=low, y2="ci_high:Q", **colour, **_fading(seen, band))
+        bands = area.encode(x=x, y=low, y2="ci_high:Q", **colour, **_fade_others(seen, band))
         layers.insert(0, bands)
     if ideal:
         symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
-        line = named_line(alt.Opacity, alt.Chart(), "ideal", **symbol)
+        line = draw_named_line(alt.Opacity, alt.Chart(), "ideal", **symbol)
         line = line.mark_line(color="gray", strokeDash=IDEAL_DASH)
         layers.insert(0, line.encode(x=x, y=alt.Y("ideal:Q", title=title), detail="strategy:N"))
     if named_at is not None:
-        texts = line_names(x, title, "strategy", look["color"], side=named_at, names=names)
-        layers += [text.encode(**_fading(seen, 1)) for text in texts]
+        texts = draw_line_names(x, title, "strategy", look["color"], side=named_at, names=names)
+        layers += [text.encode(**_fade_others(seen, 1)) for text in texts]
     # At the back, for of panels that stand beside another chart, Altair looks for what is chosen in
     # the first layer. What lies above it lets the pointer through.
-    return [choosing(points, *seen) if seen else points, *layers]
+    return [add_selection(points, *seen) if seen else points, *layers]
 
 
-def line_names(
+def draw_line_names(
     x: alt.X | Any,
     title: Any,
     name: str,
@@ -132,7 +134,7 @@ def line_names(
     """Return the names of lines at `label_at`, joined to an end of their lines by thin rules."""
     sign = -1 if side == "start" else 1
     labelled = alt.Chart().transform_filter("isValid(datum.label_at)")
-    labelled = labelled.transform_calculate(shown=short_label(f"datum.{name}", names))
+    labelled = labelled.transform_calculate(shown=write_short_label(f"datum.{name}", names))
     is_fixed = not isinstance(x, alt.X)
     x2: Any = x if is_fixed else alt.X2(x.shorthand.partition(":")[0])
     leader = labelled.mark_rule(
@@ -148,7 +150,7 @@ def line_names(
     return [leader, texts.encode(x=x, y=y, text="shown:N", color=colour)]
 
 
-def _fading(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
+def _fade_others(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
     """Return the opacity of visible lines, and a fraction of it for the others."""
     if not seen:
         return {}
@@ -158,28 +160,28 @@ def _fading(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
 
 # Queries
 
-PLACES = {"start": "datum.position - 0.5", "end": "datum.last + 0.5"}
+BAR_ENDS = {"start": "datum.position - 0.5", "end": "datum.last + 0.5"}
 """From where to where something reaches that stands for one query or more."""
 
 
-def mean_and_interval(mean: float, low: float | None, high: float | None) -> list[alt.Chart]:
+def draw_mean_and_interval(mean: float, low: float | None, high: float | None) -> list[alt.Chart]:
     """Return a line at a mean difference and a band over its interval, for behind the bars."""
-    line = once().mark_rule(color=ink(), strokeDash=[6, 3]).encode(alt.YDatum(mean))
+    line = build_one_row().mark_rule(color=find_ink(), strokeDash=[6, 3]).encode(alt.YDatum(mean))
     if low is None or high is None:
         return [line]
-    band = once().mark_rect(color=DOUBT, opacity=0.25)
+    band = build_one_row().mark_rect(color=DOUBT, opacity=0.25)
     return [band.encode(alt.YDatum(low), alt.Y2Datum(high)), line]
 
 
-def better_sides(above: str | None, below: str | None, colour: alt.Color) -> list[alt.Chart]:
+def draw_better_sides(above: str | None, below: str | None, colour: alt.Color) -> list[alt.Chart]:
     """Return the names of who is better above the axis and below it, beside the bars."""
     both = [str(name) for name in (above, below) if name is not None]
     sides = [(above, "↑", alt.value(8)), (below, "↓", alt.value(alt.expr("height - 8")))]
     return [
-        once()
+        build_one_row()
         .transform_calculate(
             better=alt.expr.toString(name),
-            label=f"({short_label('datum.better', both)}) + ' better {arrow}'",
+            label=f"({write_short_label('datum.better', both)}) + ' better {arrow}'",
         )
         .mark_text(align="left", dx=8, fontSize=11, limit=300)
         .encode(x=alt.value("width"), y=y, text="label:N", color=colour)
@@ -188,61 +190,61 @@ def better_sides(above: str | None, below: str | None, colour: alt.Color) -> lis
     ]
 
 
-def named_bars(
+def draw_named_bars(
     title: Any, names: list[str] | alt.ExprRef, y_title: str, colour: alt.Color, **axis: Any
 ) -> list[alt.Chart]:
     """Return a bar for each query over its name.
 
     Rows have `query`, `queries`, `difference` and `better`, or what gives the colour.
     """
-    x = alt.X("query:N", title=title, **in_order(names, **axis))
-    return [_bars(y_title, colour).encode(x=x), rule(y=0), _ties().encode(x=x)]
+    x = alt.X("query:N", title=title, **order_axis(names, **axis))
+    return [_draw_bars(y_title, colour).encode(x=x), draw_rule(y=0), _draw_ties().encode(x=x)]
 
 
-def placed_bars(
+def draw_placed_bars(
     title: Any, end: float | alt.ExprRef, y_title: str, colour: alt.Color
 ) -> list[alt.Chart]:
     """Return a bar from its first query to its last, up to the `end`.
 
-    Rows have `position` and `last` beside what `named_bars` needs.
+    Rows have `position` and `last` beside what `draw_named_bars` needs.
     """
-    limits = between((0.5, end), format=",d", tickCount=6, titleLimit=400)
+    limits = bound_axis((0.5, end), format=",d", tickCount=6, titleLimit=400)
     x = alt.X("start:Q", title=title, **limits)
     # A thin stroke closes the seams between bars that do not end at a pixel.
     same: Any = colour.to_dict()
-    bars = _bars(y_title, colour).mark_bar(strokeWidth=0.5).transform_calculate(**PLACES)
+    bars = _draw_bars(y_title, colour).mark_bar(strokeWidth=0.5).transform_calculate(**BAR_ENDS)
     bars = bars.encode(x=x, x2="end:Q", y2=alt.Y2Datum(0), stroke=alt.Stroke(**same))
-    middle = _ties().transform_calculate(start="(datum.position + datum.last) / 2")
-    return [bars, rule(y=0), middle.encode(x=x)]
+    middle = _draw_ties().transform_calculate(start="(datum.position + datum.last) / 2")
+    return [bars, draw_rule(y=0), middle.encode(x=x)]
 
 
-def _bars(y_title: str, colour: alt.Color) -> alt.Chart:
+def _draw_bars(y_title: str, colour: alt.Color) -> alt.Chart:
     y = alt.Y("difference:Q", title=y_title, axis=alt.Axis(titleLimit=300), stack=None)
-    tooltip = ["query:N", "queries:Q", *decimals("difference"), "better:N"]
+    tooltip = ["query:N", "queries:Q", *format_decimals("difference"), "better:N"]
     return alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
 
 
-def _ties() -> alt.Chart:
+def _draw_ties() -> alt.Chart:
     """Return a dot at 0 for each query in which nobody is better."""
     ties = alt.Chart().transform_filter("!isValid(datum.better)")
     # A field would have no extent where there are no ties.
     ties = ties.mark_point(filled=True, size=9, opacity=1, color=DOUBT)
-    return ties.encode(y=alt.YDatum(0), tooltip=["query:N", *decimals("difference")])
+    return ties.encode(y=alt.YDatum(0), tooltip=["query:N", *format_decimals("difference")])
 
 
-def diagonal(ends: Ends, *, nice: bool = False) -> alt.Chart:
+def draw_diagonal(ends: Ends, *, nice: bool = False) -> alt.Chart:
     """Return the line on which both axes, which have these ends, are the same."""
     low, high = ends
     same: dict[str, Any] = {"scale": alt.Scale(domain=[low, high], nice=nice)}
     x, y = (channel(low, type="quantitative", **same) for channel in (alt.XDatum, alt.YDatum))
-    line = once().mark_rule(color="gray")
+    line = build_one_row().mark_rule(color="gray")
     return line.encode(x=x, x2=alt.X2Datum(high), y=y, y2=alt.Y2Datum(high))
 
 
 # Means
 
 
-def forest(
+def draw_forest(
     title: str | list[str],
     pairs: list[str] | alt.ExprRef,
     axis: alt.Axis,
@@ -258,25 +260,27 @@ def forest(
     Rows have `pair`, `difference`, the `ends`, `significance` and what is in a tooltip.
     """
     y = alt.Y("pair:N", title=None, axis=axis, sort=None, scale=alt.Scale(domain=pairs))
-    x = alt.X("difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6, **WHOLE))
-    base, p = with_p(alt.Chart())
-    tooltip = ["measure:N", "strategy:N", "baseline:N", *decimals("difference", *ends), p]
+    x = alt.X(
+        "difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6, **UNFLUSHED_LABELS)
+    )
+    base, p = add_p(alt.Chart())
+    tooltip = ["measure:N", "strategy:N", "baseline:N", *format_decimals("difference", *ends), p]
     base = base.encode(y=y, tooltip=tooltip)
     is_believed = alt.FieldEqualPredicate(field="significance", equal=believed)
     # What is behind a hollow point keeps its interval from being seen through it.
-    written, paper = ink_and_paper()
+    written, paper = find_ink_and_paper()
     colour, inside = (
         alt.condition(is_believed, alt.value(written), alt.value(other)) for other in (DOUBT, paper)
     )
     point = base.mark_point(size=size, strokeWidth=2, opacity=1)
-    line = interval(base, title, ends).encode(fill=colour)
-    layers = [rule(x=0), line, point.encode(x=x, fill=inside, stroke=colour)]
+    line = draw_interval(base, title, ends).encode(fill=colour)
+    layers = [draw_rule(x=0), line, point.encode(x=x, fill=inside, stroke=colour)]
     if rope:
-        region = once().mark_rect(color=DOUBT, opacity=0.2)
+        region = build_one_row().mark_rect(color=DOUBT, opacity=0.2)
         layers.insert(0, region.encode(alt.XDatum(-rope), alt.X2Datum(rope)))
     return layers
 
 
-def significance_key(believed: str, doubted: str) -> str:
-    """Return a line that explains the marks of `forest`."""
+def write_significance_key(believed: str, doubted: str) -> str:
+    """Return a line that explains the marks of `draw_forest`."""
     return f"● {believed}, ○ {doubted}"

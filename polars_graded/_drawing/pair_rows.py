@@ -16,7 +16,7 @@ SIDES = (
 """What a pair has of one and of the other."""
 
 
-def interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
+def choose_interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
     """Return the ends of the intervals to draw: those that agree with p, if there are any."""
     agree = (
         set(AGREEING_ENDS) <= set(comparison.columns)
@@ -25,12 +25,12 @@ def interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
     return AGREEING_ENDS if agree else ("ci_low", "ci_high")
 
 
-def higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
+def put_higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
     """Each pair from the side of the one that has the higher mean, in all its columns."""
-    return _turned(pairs, pl.col("difference") < 0)
+    return _turn_pairs(pairs, pl.col("difference") < 0)
 
 
-def _turned(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
+def _turn_pairs(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
     """Return some pairs from their other side, in all columns."""
     turned = {name: -pl.col(name) for name in ("difference", "d_z", RANKS)}
     turned["relative_difference"] = -pl.col("difference") / pl.col("mean")
@@ -45,15 +45,15 @@ def _turned(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
     )
 
 
-def pair_name(*, versus: bool) -> pl.Expr:
+def build_pair_name(*, versus: bool) -> pl.Expr:
     """Return the name of a pair: its strategy, and the baseline where it is needed."""
     difference = pl.format("{} \N{MINUS SIGN} {}", "strategy", "baseline")
     return difference if versus else pl.col("strategy")
 
 
-def both_sides(pairs: pl.DataFrame) -> pl.DataFrame:
+def add_other_sides(pairs: pl.DataFrame) -> pl.DataFrame:
     """Each pair as it is, and as its other side has it."""
     keys = [name for name in ("measure", "panel") if name in pairs.columns]
     one = pairs.select(*keys, "strategy", "baseline", "difference", "p_corrected", "significant")
-    other = _turned(one, pl.lit(value=True))
+    other = _turn_pairs(one, pl.lit(value=True))
     return pl.concat([one, other]).sort(*keys, "strategy", "baseline", maintain_order=True)

@@ -13,14 +13,14 @@ SIGNS |= dict.fromkeys("\u2028\u2029", "\u2424") | dict.fromkeys("\ufffe\uffff",
 SIGNS |= {"</": "<\u200b/", "<!--": "<\u200b!--"}
 """In the script of a page these end it, or hide its end: a space of no width keeps them apart."""
 
-OF_TEXTS = re.compile("|".join(map(re.escape, SIGNS)))
+UNPRINTABLE = re.compile("|".join(map(re.escape, SIGNS)))
 
 
-def printed_text(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return a text with signs for what no picture can hold."""
-    return OF_TEXTS.sub(lambda match: SIGNS[match[0]], text)
+    return UNPRINTABLE.sub(lambda match: SIGNS[match[0]], text)
 
 
-def printed(texts: pl.Expr) -> pl.Expr:
+def escape_texts(texts: pl.Expr) -> pl.Expr:
     """Texts of a column likewise."""
     return texts.str.replace_many(list(SIGNS), list(SIGNS.values()))

@@ -10,39 +10,39 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from polars_graded._drawing.axis_ends import round_ranks
-from polars_graded._drawing.marks import diagonal
+from polars_graded._drawing.axis_ends import choose_rank_ticks
+from polars_graded._drawing.marks import draw_diagonal
 from polars_graded._drawing.style import (
     DOUBT,
     FAINT,
-    WHOLE,
-    between,
-    decimals,
-    dots,
-    in_order,
-    ink,
-    rule,
+    UNFLUSHED_LABELS,
+    bound_axis,
+    draw_dots,
+    draw_rule,
+    find_ink,
+    format_decimals,
+    order_axis,
 )
 from polars_graded._results.per_query import mean_margin
 
-WIDTH, HEIGHT, GAP = 290, 260, 80
+WIDTH, HEIGHT, VIEW_SPACING = 290, 260, 80
 """The size of the two squares, and what is between them."""
 
-WHOLE_WIDTH = 2 * WIDTH + GAP
+FULL_WIDTH = 2 * WIDTH + VIEW_SPACING
 """How wide a view below them is."""
 
-ROW = 34
+ROW_HEIGHT = 34
 """How high a mean is, with its name and its number above it."""
 
-THIN = 0.15
+MAX_SEPARATE_PER_PIXEL = 0.15
 """From how many queries per pixel on a bar shows no pieces."""
 
-LISTED = 60
+MAX_LISTED_DEGREES = 60
 """Up to this many degrees of freedom, quantiles of Student's t stand in a table."""
 
 
 @dataclass(frozen=True)
-class Queries:
+class ExploredQueries:
     """Facts that the views of queries need: numbers, or signals of a page."""
 
     name: str
@@ -102,22 +102,22 @@ class Queries:
     def tooltip(self) -> list[Any]:
         """Return the tooltip of a query."""
         fact = [] if self.facts is None else [alt.Tooltip("known:N", title=self.facts)]
-        return ["query:N", *decimals("value_a", "value_b", "difference"), *fact]
+        return ["query:N", *format_decimals("value_a", "value_b", "difference"), *fact]
 
 
-def views(
-    queries: Queries, query: str, ranks: dict[str, int], curve: str | None
+def draw_views(
+    queries: ExploredQueries, query: str, ranks: dict[str, int], curve: str | None
 ) -> alt.VConcatChart:
     """All views side by side. `ranks` are the columns of the curve, if there is one."""
     both = {"value_a": queries.a, "value_b": queries.b}
-    aligned: dict[str, Any] = {"spacing": GAP, "bounds": "flush"}
-    squares = alt.hconcat(_points(queries), _bins(queries), **aligned)
+    aligned: dict[str, Any] = {"spacing": VIEW_SPACING, "bounds": "flush"}
+    squares = alt.hconcat(_draw_points(queries), _draw_bins(queries), **aligned)
     numbers = alt.hconcat(
-        _means(queries, both, queries.values),
-        _means(queries, {"difference": queries.minus}, queries.differences),
+        _draw_means(queries, both, queries.values),
+        _draw_means(queries, {"difference": queries.minus}, queries.differences),
         **aligned,
     )
-    wide = _by_rank(queries, ranks, curve or "") if ranks else _in_order(queries, query)
+    wide = _draw_by_rank(queries, ranks, curve or "") if ranks else _draw_in_order(queries, query)
     # Each view has its own colours, so that those of no other chart come among them.
     grid: Any = alt.vconcat(squares, numbers, wide).resolve_scale(color="independent")
     left, right = grid.vconcat[0].hconcat
@@ -140,11 +140,11 @@ def views(
     return grid
 
 
-def _points(queries: Queries) -> Any:
+def _draw_points(queries: ExploredQueries) -> Any:
     """Each query as a point, and the diagonal on which both strategies are the same."""
     low, high = queries.values
     scale = alt.Scale(domain=[low, high], nice=queries.nice)
-    side: dict[str, Any] = {"scale": scale, "axis": alt.Axis(**WHOLE)}
+    side: dict[str, Any] = {"scale": scale, "axis": alt.Axis(**UNFLUSHED_LABELS)}
     points = alt.Chart().mark_point(filled=True, size=40, opacity=0.7)
     points = points.encode(
         x=alt.X("value_b:Q", title=f"{queries.measure} of {queries.b}", **side),
@@ -152,41 +152,46 @@ def _points(queries: Queries) -> Any:
         tooltip=queries.tooltip,
         **queries.look(legend=True),
     )
-    return alt.layer(diagonal((low, high), nice=queries.nice), points, width=WIDTH, height=HEIGHT)
+    return alt.layer(
+        draw_diagonal((low, high), nice=queries.nice), points, width=WIDTH, height=HEIGHT
+    )
 
 
-def _bins(queries: Queries) -> Any:
+def _draw_bins(queries: ExploredQueries) -> Any:
     """Each query as a piece of the bar of all that differ by about as much."""
     low, high = queries.differences
-    piece = f"max(1, {WIDTH} * {code_of(queries.bin)} / ({code_of(high)} - {code_of(low)}) - 1)"
+    span = f"({write_operand(high)} - {write_operand(low)})"
+    piece = f"max(1, {WIDTH} * {write_operand(queries.bin)} / {span} - 1)"
     # Pieces that are thinner than a few pixels overlap, or seams would show as stripes.
-    seam = f"{code_of(queries.fullest)} / {HEIGHT}"
-    under = f"max(0, datum.place - 1 - ({seam} < {THIN} ? 0 : {seam}))"
+    seam = f"{write_operand(queries.fullest)} / {HEIGHT}"
+    under = f"max(0, datum.place - 1 - ({seam} < {MAX_SEPARATE_PER_PIXEL} ? 0 : {seam}))"
     few = min(6, queries.fullest) if isinstance(queries.fullest, int) else 6
     counts = alt.Axis(format=",d", tickMinStep=1, tickCount=few)
     up = alt.Scale(domain=[0, queries.fullest])
     bars = alt.Chart().transform_calculate(under=under)
     bars = bars.mark_bar(orient="vertical", size=alt.ExprRef(piece)).encode(
-        x=alt.X("middle:Q", title=queries.minus, **between((low, high), zero=False, tickCount=6)),
+        x=alt.X(
+            "middle:Q", title=queries.minus, **bound_axis((low, high), zero=False, tickCount=6)
+        ),
         y=alt.Y("place:Q", title="queries", scale=up, axis=counts),
         y2="under:Q",
         tooltip=queries.tooltip,
         **queries.look(legend=True),
     )
-    return alt.layer(bars, rule(x=0), width=WIDTH, height=HEIGHT)
+    return alt.layer(bars, draw_rule(x=0), width=WIDTH, height=HEIGHT)
 
 
-def _in_order(queries: Queries, query: str) -> Any:
+def _draw_in_order(queries: ExploredQueries, query: str) -> Any:
     """Each query as a bar of its difference, the highest first."""
     is_fixed = isinstance(queries.total, int)
-    end = queries.total + 1 if is_fixed else alt.ExprRef(f"{code_of(queries.total)} + 1")
-    ticks = {"values": round_ranks(queries.total)} if is_fixed else {"tickMinStep": 1}
+    end = queries.total + 1 if is_fixed else alt.ExprRef(f"{write_operand(queries.total)} + 1")
+    ticks = {"values": choose_rank_ticks(queries.total)} if is_fixed else {"tickMinStep": 1}
     x = alt.X(
         "position:Q",
         title=f"{query}, by falling difference",
-        **between((0, end), zero=False, format=",d", **ticks),
+        **bound_axis((0, end), zero=False, format=",d", **ticks),
     )
-    bar = alt.ExprRef(f"max(1, {WHOLE_WIDTH} / {code_of(queries.total)} - 1)")
+    bar = alt.ExprRef(f"max(1, {FULL_WIDTH} / {write_operand(queries.total)} - 1)")
     bars = alt.Chart().mark_bar(orient="vertical", size=bar)
     bars = bars.encode(
         x=x,
@@ -194,67 +199,71 @@ def _in_order(queries: Queries, query: str) -> Any:
         tooltip=queries.tooltip,
         **queries.look(),
     )
-    return alt.layer(bars, rule(y=0), width=WHOLE_WIDTH, height=160)
+    return alt.layer(bars, draw_rule(y=0), width=FULL_WIDTH, height=160)
 
 
-def _by_rank(queries: Queries, ranks: dict[str, int], curve: str) -> Any:
+def _draw_by_rank(queries: ExploredQueries, ranks: dict[str, int], curve: str) -> Any:
     """Return the mean difference at each rank, over the queries that are chosen, with its band."""
-    base = _summed_up(queries, list(ranks), "rank", "toNumber(slice(datum.column, 5))")
+    base = _summarise_chosen(queries, list(ranks), "rank", "toNumber(slice(datum.column, 5))")
     last = max(2, *ranks.values())
-    limits = between((1, last), zero=False, format=",d", tickMinStep=1)
+    limits = bound_axis((1, last), zero=False, format=",d", tickMinStep=1)
     x = alt.X("rank:Q", title="rank", **limits)
     low, mean = (alt.Y(f"{end}:Q", title=f"{curve}: {queries.minus}") for end in ("low", "mean"))
-    band = base.mark_area(opacity=0.2, color=ink()).encode(x=x, y=low, y2="high:Q")
-    tooltip = ["rank:Q", "queries:Q", *decimals("mean", "low", "high")]
-    line = base.mark_line(point={"color": ink()}, color=ink()).encode(x=x, y=mean, tooltip=tooltip)
-    return alt.layer(band, line, rule(y=0), width=WHOLE_WIDTH, height=160)
+    band = base.mark_area(opacity=0.2, color=find_ink()).encode(x=x, y=low, y2="high:Q")
+    tooltip = ["rank:Q", "queries:Q", *format_decimals("mean", "low", "high")]
+    line = base.mark_line(point={"color": find_ink()}, color=find_ink()).encode(
+        x=x, y=mean, tooltip=tooltip
+    )
+    return alt.layer(band, line, draw_rule(y=0), width=FULL_WIDTH, height=160)
 
 
-def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
+def _draw_means(queries: ExploredQueries, columns: dict[str, str], ends: Any) -> Any:
     """Means of the queries that are chosen, each with its interval and its number above it."""
-    base = _summed_up(queries, list(columns), "what", f"{json.dumps(columns)}[datum.column]")
+    base = _summarise_chosen(queries, list(columns), "what", f"{json.dumps(columns)}[datum.column]")
     nice = queries.nice and "difference" not in columns
     scale = alt.Scale(domain=list(ends), nice=nice, zero=False)
     title = f"mean of the chosen, {100 * queries.confidence:g} % interval"
-    axis = alt.Axis(grid=False, tickCount=6, **WHOLE)
+    axis = alt.Axis(grid=False, tickCount=6, **UNFLUSHED_LABELS)
     low, mean = (alt.X(f"{end}:Q", title=title, scale=scale, axis=axis) for end in ("low", "mean"))
-    names = in_order([*columns.values()], labels=False, ticks=False, domain=False)
+    names = order_axis([*columns.values()], labels=False, ticks=False, domain=False)
     y = alt.Y("what:N", title=None, **names)
     number = "datum.what + '   ' + format(datum.mean, '.4f')"
     ends_of = "'   [' + format(datum.low, '.4f') + ', ' + format(datum.high, '.4f') + ']'"
     printed = base.transform_calculate(
         printed=f"{number} + (isValid(datum.low) ? {ends_of} : '')"
-    ).mark_text(dy=-10, color=ink(), limit=WIDTH)
+    ).mark_text(dy=-10, color=find_ink(), limit=WIDTH)
     # At the top where a line at 0 would cross it.
     middle, height = alt.value(WIDTH / 2), alt.value(0) if "difference" in columns else y
     layers = [
-        base.mark_rule(strokeWidth=2, color=ink(), clip=True).encode(x=low, x2="high:Q", y=y),
-        dots(base, 60, color=ink()).encode(
-            x=mean, y=y, tooltip=["what:N", "queries:Q", *decimals("mean", "low", "high")]
+        base.mark_rule(strokeWidth=2, color=find_ink(), clip=True).encode(x=low, x2="high:Q", y=y),
+        draw_dots(base, 60, color=find_ink()).encode(
+            x=mean, y=y, tooltip=["what:N", "queries:Q", *format_decimals("mean", "low", "high")]
         ),
         printed.encode(x=middle, y=height, text="printed:N"),
     ]
     if "difference" in columns:
-        of_all = f"' of ' + format({code_of(queries.total)}, ',') + ' queries'"
+        of_all = f"' of ' + format({write_operand(queries.total)}, ',') + ' queries'"
         count = alt.Chart().transform_filter(queries.kept).transform_aggregate(queries="count()")
         count = count.transform_calculate(said=f"format(datum.queries, ',') + {of_all}")
-        count = count.mark_text(dy=-26, color=ink())
-        layers = [rule(x=0), *layers, count.encode(x=middle, y=height, text="said:N")]
-    return alt.layer(*layers, width=WIDTH, height=2 * ROW)
+        count = count.mark_text(dy=-26, color=find_ink())
+        layers = [draw_rule(x=0), *layers, count.encode(x=middle, y=height, text="said:N")]
+    return alt.layer(*layers, width=WIDTH, height=2 * ROW_HEIGHT)
 
 
-def code_of(number: Any) -> str:
+def write_operand(number: Any) -> str:
     """Return a number, or the value of a signal, for an expression."""
     return str(number["expr"] if isinstance(number, alt.ExprRef) else number)
 
 
-def _summed_up(queries: Queries, columns: list[Any], key: str, of_column: str) -> alt.Chart:
+def _summarise_chosen(
+    queries: ExploredQueries, columns: list[Any], key: str, of_column: str
+) -> alt.Chart:
     """Return the mean of columns over the queries that are chosen, with Student's interval.
 
     A row for each column, which is told by its `key`: `queries`, `mean`, `low`, `high`.
     """
     several = "datum.queries > 1"
-    margin = f"{quantile_of_t('(datum.queries - 1)', queries.confidence)} * datum.std"
+    margin = f"{write_t_quantile('(datum.queries - 1)', queries.confidence)} * datum.std"
     return (
         alt.Chart()
         .transform_filter(queries.kept)
@@ -272,13 +281,13 @@ def _summed_up(queries: Queries, columns: list[Any], key: str, of_column: str) -
     )
 
 
-def quantile_of_t(degrees: str, confidence: float) -> str:
+def write_t_quantile(degrees: str, confidence: float) -> str:
     """Student's t for an interval, as an expression of its degrees of freedom.
 
-    Up to `LISTED` it is looked up. Beyond, it is the normal quantile with the first four terms in
+    Up to `MAX_LISTED_DEGREES` it is looked up. Beyond, it is the normal quantile with the first four terms in
     1 / degrees, which leave less than 1e-8 (Abramowitz and Stegun, 26.7.5).
     """
-    few = np.arange(2, LISTED + 2)
+    few = np.arange(2, MAX_LISTED_DEGREES + 2)
     listed = mean_margin(np.sqrt(few), few, confidence).tolist()
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     terms = [
@@ -290,4 +299,4 @@ def quantile_of_t(degrees: str, confidence: float) -> str:
     beyond = " + ".join(
         [repr(z), *(f"{t!r} / pow({degrees}, {k})" for k, t in enumerate(terms, 1))]
     )
-    return f"({degrees} <= {LISTED} ? {listed}[{degrees} - 1] : {beyond})"
+    return f"({degrees} <= {MAX_LISTED_DEGREES} ? {listed}[{degrees} - 1] : {beyond})"

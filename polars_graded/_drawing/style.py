@@ -13,7 +13,7 @@ import altair as alt
 import polars as pl
 from altair.expr.core import Expression
 
-from polars_graded._drawing.printing import printed_text
+from polars_graded._drawing.printing import escape_text
 from polars_graded._results.per_query import natural_order
 from polars_graded._sentences import LARGEST_P, SMALLEST_P, format_p, shorten_names
 
@@ -89,11 +89,11 @@ class Words(NamedTuple):
 FRAMELESS = {"view": {"stroke": None}}
 """A chart without lines around it."""
 
-UNSAID = Words()
+NO_WORDS = Words()
 """Of a chart that says its axes alone."""
 
 
-def panels(
+def draw_panels(
     layers: Sequence[alt.Chart],
     table: pl.DataFrame,
     panel: str | None,
@@ -111,7 +111,7 @@ def panels(
     names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
     if len(names) < 2:  # noqa: PLR2004
         rows = table if panel is None else table.drop("panel")
-        return layered(layers, rows, words, apart=apart, **size)
+        return draw_layers(layers, rows, words, apart=apart, **size)
     few = len(names) <= MAX_LARGE_PANELS
     columns = columns or ((2 if len(names) in {2, 4} else 3) if few else 5)
     side = PANEL_SIZES.get(columns, 300) if few else 180
@@ -119,22 +119,22 @@ def panels(
     # Without a sort, panels would stand in the order of the alphabet.
     header = alt.Header(labelLimit=300)
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
-    chart = layered(layers, table, Words(described=""), apart=apart, **size)
-    described = f"{words.described or of_axes(layers)}, {len(names)} panels"
+    chart = draw_layers(layers, table, Words(described=""), apart=apart, **size)
+    described = f"{words.described or describe_axes(layers)}, {len(names)} panels"
     panels: Any = chart.facet(facet, columns=columns).resolve_scale(x=x)
-    panels.description = _read_out(words.finding, described)
+    panels.description = _join_description(words.finding, described)
     if words.finding or words.notes:
-        panels.title = title(words.finding, words.notes)
+        panels.title = build_title(words.finding, words.notes)
     if len(names) % columns:
         # A shared axis would stand under the empty places of the last row.
         panels = panels.resolve_axis(x="independent")
-    return printable(panels)
+    return escape_chart(panels)
 
 
-def layered(
+def draw_layers(
     layers: Sequence[alt.Chart],
     table: Data,
-    words: Words = UNSAID,
+    words: Words = NO_WORDS,
     *,
     apart: Collection[str] = (),
     **size: Any,
@@ -146,57 +146,59 @@ def layered(
     """
     finding, notes, described = words
     if isinstance(table, pl.DataFrame):
-        described = of_axes(layers) if described is None else described
-        table = table.rename(printed_text)
+        described = describe_axes(layers) if described is None else described
+        table = table.rename(escape_text)
     if described:
-        size["description"] = _read_out(finding, described)
+        size["description"] = _join_description(finding, described)
     if finding or notes:
-        size["title"] = title(finding, notes)
+        size["title"] = build_title(finding, notes)
     chart: Any = alt.LayerChart(data=table, layer=list(layers), **size)
     own = dict.fromkeys(apart, "independent")
-    return printable(chart.resolve_scale(**own) if own else chart)
+    return escape_chart(chart.resolve_scale(**own) if own else chart)
 
 
-def printable(part: Any) -> Any:
+def escape_chart(part: Any) -> Any:
     """Return a chart, or a part of it, with signs for what no picture can hold in its texts.
 
     Rows are left as they are.
     """
     if isinstance(part, str):
-        return printed_text(part)
+        return escape_text(part)
     if isinstance(part, list):
-        return [printable(each) for each in part]
+        return [escape_chart(each) for each in part]
     if isinstance(part, dict):
-        return {name: printable(each) for name, each in part.items()}
+        return {name: escape_chart(each) for name, each in part.items()}
     if isinstance(part, alt.SchemaBase) and not isinstance(part, Expression):
         for name in dir(part):
             with suppress(KeyError):  # which names methods have too
-                part[name] = printable(part[name])
+                part[name] = escape_chart(part[name])
     return part
 
 
-TITLE_LETTERS = 56
+MAX_TITLE_LINE_LETTERS = 56
 """How long a line of a title is at most, which stands over a chart of the usual size."""
 
 
-NOTE_LETTERS = 64
+MAX_NOTE_LINE_LETTERS = 64
 """How long a line below the title is at most."""
 
 
-def title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
+def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
     """Return a title that starts at the edge of the chart, with notes below."""
-    lines = _balanced(finding)
+    lines = _wrap_evenly(finding)
     text = lines if len(lines) > 1 else "".join(lines)
     below = [
-        line for note in notes for line in textwrap.wrap(note, NOTE_LETTERS, break_on_hyphens=False)
+        line
+        for note in notes
+        for line in textwrap.wrap(note, MAX_NOTE_LINE_LETTERS, break_on_hyphens=False)
     ]
     size: dict[str, Any] = {"subtitle": below, "subtitleFontSize": 11} if below else {}
     return alt.TitleParams(text, anchor="start", fontSize=13, **size)
 
 
-def _balanced(text: str) -> list[str]:
+def _wrap_evenly(text: str) -> list[str]:
     """Return a text in as few lines as it takes, of about the same length."""
-    widths = range(TITLE_LETTERS, 0, -1)
+    widths = range(MAX_TITLE_LINE_LETTERS, 0, -1)
     # A number stays on the line of its sign.
     text = text.replace(" %", "\N{NO-BREAK SPACE}%")
     every = [
@@ -207,13 +209,13 @@ def _balanced(text: str) -> list[str]:
     return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in shortest]
 
 
-def rest_named(names: Collection[str]) -> list[str]:
+def write_rest_note(names: Collection[str]) -> list[str]:
     """Return a note about the grey lines, if there are more lines than colours."""
     others = len(names) - MAX_COLOURS
     return [f"grey: the {others:,} others"] if others > 0 else []
 
 
-def _read_out(finding: str, description: str) -> str:
+def _join_description(finding: str, description: str) -> str:
     """Return the title of a chart and its description as one text."""
     return f"{finding}. {description}" if finding else description
 
@@ -228,7 +230,7 @@ MAX_DESCRIBED_VALUES = 10
 """Maximum number of values in a description."""
 
 
-def of_axes(layers: Sequence[alt.Chart]) -> str:
+def describe_axes(layers: Sequence[alt.Chart]) -> str:
     """Return a description of the axes of a chart."""
     axis_titles = {}
     for channel in ("y", "x"):
@@ -252,7 +254,7 @@ def list_values(what: str, values: Iterable[tuple[Any, Any]]) -> str:
     return f"{what}: {', '.join([*every[:MAX_DESCRIBED_VALUES], *more])}"
 
 
-def strategy_look(
+def choose_look(
     names: Iterable[str],
     title: str,
     *,
@@ -272,11 +274,11 @@ def strategy_look(
     if drawn is not None:
         shown = {name: colour for name, colour in zip(few, PALETTE, strict=False) if name in drawn}
         scale = alt.Scale(domain=[*shown], range=[*shown.values()])
-    if theme_has_colours():
+    if has_theme_colours():
         # They are known to the theme alone: its legend has them all.
         scale = alt.Scale(domain=few)
     # Beside another chart, whose names come into the same legend, there is room for them.
-    room = legend(few, symbolLimit=len(few) + MAX_NAMED_QUERIES) if legends else None
+    room = build_legend(few, symbolLimit=len(few) + MAX_NAMED_QUERIES) if legends else None
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=room)
     if few == every:
         return {"color": colour}
@@ -284,28 +286,28 @@ def strategy_look(
     return {"color": alt.condition(chosen, colour, alt.value(REST))}
 
 
-def few_colours(names: Collection[str], title: str) -> dict[str, Any]:
+def choose_few_colours(names: Collection[str], title: str) -> dict[str, Any]:
     """Return a colour for each of a few strategies that have names beside them, none for many."""
     few = len(names) <= MAX_COLOURS
-    return strategy_look(names, title, legends=False) if few else {}
+    return choose_look(names, title, legends=False) if few else {}
 
 
-def theme_has_colours() -> bool:
+def has_theme_colours() -> bool:
     """Return whether the active theme has its own colours for names."""
-    theme_name, config = _theme()
+    theme_name, config = _read_theme()
     return bool(theme_name or config.get("range", {}).get("category"))
 
 
-def _theme() -> tuple[str | None, dict[str, Any]]:
+def _read_theme() -> tuple[str | None, dict[str, Any]]:
     """Return the name of the active theme and its settings."""
     theme = alt.theme.get()
     spec: Any = theme() if theme else {}
     return spec.get("usermeta", {}).get("embedOptions", {}).get("theme"), spec.get("config", {})
 
 
-def ink_and_paper() -> tuple[str, str]:
+def find_ink_and_paper() -> tuple[str, str]:
     """Return the colours of text and of the background under the active theme."""
-    theme_name, config = _theme()
+    theme_name, config = _read_theme()
     paper = DARK_THEMES.get(theme_name or "", str(config.get("background")))
     if not re.fullmatch("#([0-9a-fA-F]{3}){1,2}", paper):
         return INK, "white"
@@ -314,27 +316,27 @@ def ink_and_paper() -> tuple[str, str]:
     return (INK if lightness > 0.5 else LIGHT_INK), paper  # noqa: PLR2004
 
 
-def ink() -> str:
+def find_ink() -> str:
     """Return the colour of text under the active theme."""
-    return ink_and_paper()[0]
+    return find_ink_and_paper()[0]
 
 
-def mixed(one: str, other: str, share: float) -> str:
+def mix_colours(one: str, other: str, share: float) -> str:
     """Return a colour between two, closer to the other for a larger share."""
     ends = ([int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (one, other))
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(*ends, strict=True))
 
 
-def ramp(one: str, other: str, n: int, *, alone: float = 0.5) -> list[str]:
+def build_ramp(one: str, other: str, n: int, *, alone: float = 0.5) -> list[str]:
     """Colours from one to the other in n steps; a single one lies in between."""
     steps = [alone] if n == 1 else [place / (n - 1) for place in range(n)]
-    return [mixed(one, other, step) for step in steps]
+    return [mix_colours(one, other, step) for step in steps]
 
 
-def legend(names: Iterable[str] = (), **options: Any) -> alt.Legend:
+def build_legend(names: Iterable[str] = (), **options: Any) -> alt.Legend:
     """Return a legend with visible symbols, even for faint marks, and visible names."""
     if max(map(len, names), default=0) > MAX_LABEL_LETTERS:
-        options = {"labelExpr": short_label("datum.label", names)} | options
+        options = {"labelExpr": write_short_label("datum.label", names)} | options
     return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
 
 
@@ -342,7 +344,7 @@ MAX_LABEL_LETTERS = 36
 """Maximum number of letters of a name in a chart; a longer name loses its middle."""
 
 
-def short_label(text: str, names: Iterable[Any] | None = None) -> str:
+def write_short_label(text: str, names: Iterable[Any] | None = None) -> str:
     """Return an expression of a text that is shortened if it is long, beside the other names.
 
     Without them it loses its middle, since most names differ at their ends.
@@ -357,18 +359,18 @@ def short_label(text: str, names: Iterable[Any] | None = None) -> str:
     return f"length({text}) > {MAX_LABEL_LETTERS} ? {middle} : {text}"
 
 
-def in_order(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
+def order_axis(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
     """Return an axis of names in their order, or in the order of a signal, and its look.
 
     The order is a domain and not a `sort`, which Vega-Lite turns into code that a line break in a
     name breaks.
     """
     if isinstance(names, list) and max(map(len, names), default=0) > MAX_LABEL_LETTERS:
-        axis = {"labelExpr": short_label("datum.label", names)} | axis
-    return {"sort": None, "scale": alt.Scale(domain=names)} | _axis(axis)
+        axis = {"labelExpr": write_short_label("datum.label", names)} | axis
+    return {"sort": None, "scale": alt.Scale(domain=names)} | _build_axis(axis)
 
 
-def between(
+def bound_axis(
     ends: Iterable[Any], *, zero: Any = alt.Undefined, reverse: Any = alt.Undefined, **axis: Any
 ) -> dict[str, Any]:
     """Return an axis of numbers that ends there and nowhere else, and how it looks.
@@ -376,108 +378,108 @@ def between(
     Where bars are among the layers, they all have to say that it need not have a `zero`.
     """
     scale = alt.Scale(domain=[*ends], nice=False, zero=zero, reverse=reverse)
-    return {"scale": scale} | _axis(axis)
+    return {"scale": scale} | _build_axis(axis)
 
 
-def _axis(look: dict[str, Any]) -> dict[str, Any]:
+def _build_axis(look: dict[str, Any]) -> dict[str, Any]:
     return {"axis": alt.Axis(**look)} if look else {}
 
 
-def names_down(field: str, names: list[str], title: str | None = None, **axis: Any) -> alt.Y:
+def build_names_axis(field: str, names: list[str], title: str | None = None, **axis: Any) -> alt.Y:
     """Names below each other, in their order."""
-    return alt.Y(f"{field}:N", title=title, **in_order(names, **({"labelLimit": 300} | axis)))
+    return alt.Y(f"{field}:N", title=title, **order_axis(names, **({"labelLimit": 300} | axis)))
 
 
-def beside(y: alt.Y, text: str | alt.Text, dx: int) -> alt.Chart:
+def draw_beside(y: alt.Y, text: str | alt.Text, dx: int) -> alt.Chart:
     """Return a text to the right of a line."""
-    texts = alt.Chart().mark_text(align="left", dx=dx, color=ink())
+    texts = alt.Chart().mark_text(align="left", dx=dx, color=find_ink())
     return texts.encode(x=alt.value("width"), y=y, text=text)
 
 
-def dots(base: alt.Chart, size: int, **look: Any) -> alt.Chart:
+def draw_dots(base: alt.Chart, size: int, **look: Any) -> alt.Chart:
     """Points that are filled, of full strength."""
     return base.mark_point(filled=True, opacity=1, size=size, **look)
 
 
-WHOLE: dict[str, Any] = {"labelFlush": False}
+UNFLUSHED_LABELS: dict[str, Any] = {"labelFlush": False}
 """An axis whose first and last number stand in their places, not over their neighbours."""
 
 
-def name_step(n: int) -> int:
+def compute_name_step(n: int) -> int:
     """Return the width of each of n names under an axis."""
     return min(60, max(12, 400 // n))
 
 
-def fitting(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any]:
+def fit_name_axis(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any]:
     """Return an axis of names, upright if they fit at about six pixels a letter."""
     fits = all(len(name) * 6 <= step - 4 for name in names)
     return {"labelAngle": 0 if fits else -90, "labelLimit": 250} | axis
 
 
-def labels(written: Mapping[Any, str]) -> str:
+def write_labels(written: Mapping[Any, str]) -> str:
     """Return an expression for the labels of an axis: a text at each of some values."""
     cases = (f"datum.value === {at!r} ? {label}" for at, label in written.items())
     return " : ".join([*cases, "''"])
 
 
-def amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
+def build_amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
     """Return an axis of amounts as a person writes them: 250, 1,000, 10k, 2M."""
     written = "abs(datum.value) < 10000 ? format(datum.value, ',') : format(datum.value, '~s')"
     given = {"tickCount": 6} if values is None else {"values": list(values)}
     return alt.Axis(labelExpr=written, **given)
 
 
-def means_axis() -> alt.Axis:
+def build_means_axis() -> alt.Axis:
     """Return an axis of means, which says where they are though all are the same."""
     written = "datum.label === '0' ? format(datum.value, '~g') : datum.label"
-    return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written, **WHOLE)
+    return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written, **UNFLUSHED_LABELS)
 
 
-def interval(
+def draw_interval(
     base: alt.Chart, title: Any, ends: tuple[str, str], *, size: int = 2, **scale: Any
 ) -> alt.Chart:
     """Return a line for each interval that there is; as a bar, it has the colour of the theme."""
     low, high = ends
-    x = alt.X(f"{low}:Q", title=title, axis=alt.Axis(titleLimit=300, **WHOLE), **scale)
+    x = alt.X(f"{low}:Q", title=title, axis=alt.Axis(titleLimit=300, **UNFLUSHED_LABELS), **scale)
     return base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
 
 
-def once() -> alt.Chart:
+def build_one_row() -> alt.Chart:
     """Return a chart of one row, for marks that are drawn once."""
     return alt.Chart().transform_aggregate(rows="count()")
 
 
-def named_line(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
+def draw_named_line(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
     """Return a line that belongs to no strategy, named in the legend of an unused channel."""
-    name = printed_text(name)  # what an expression says is no text of the chart
+    name = escape_text(name)  # what an expression says is no text of the chart
     line = base.transform_calculate(line=alt.expr.toString(name))
     scale = alt.Scale(domain=[name], range=[1])
-    return line.encode(channel("line:O", title=None, scale=scale, legend=legend(**symbol)))
+    return line.encode(channel("line:O", title=None, scale=scale, legend=build_legend(**symbol)))
 
 
-def rule(**at: float) -> alt.Chart:
+def draw_rule(**at: float) -> alt.Chart:
     """One grey line at a value of x or y."""
     value = alt.XDatum(at["x"]) if "x" in at else alt.YDatum(at["y"])
-    return once().mark_rule(color="gray").encode(value)
+    return build_one_row().mark_rule(color="gray").encode(value)
 
 
-def pointed(name: str, field: str, **more: Any) -> alt.Parameter:
+def build_pointer(name: str, field: str, **more: Any) -> alt.Parameter:
     """Return a parameter for marks under the pointer, joined to others by a field."""
     pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", **more}
     return alt.selection_point(name=name, fields=[field], **pointer)
 
 
-def choosing(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
+def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
     """Return the layer with a selection, named after it."""
     return layer.properties(name=f"view_{params[0].name}").add_params(*params)
 
 
-def decimals(*fields: str) -> list[Any]:
+def format_decimals(*fields: str) -> list[Any]:
     """Numbers in a tooltip, with as many decimals as a table has."""
     return [alt.Tooltip(f"{field}:Q", format=".4f") for field in fields]
 
 
-def with_p(chart: alt.Chart) -> tuple[alt.Chart, alt.Tooltip]:
+def add_p(chart: alt.Chart) -> tuple[alt.Chart, alt.Tooltip]:
     """Return the chart with its corrected p values in words, and what says them."""
     smallest = f"datum.p_corrected < {SMALLEST_P} ? '{format_p(0)}'"
     largest = f"datum.p_corrected > {LARGEST_P} ? '{format_p(1)}'"
@@ -488,13 +490,13 @@ def with_p(chart: alt.Chart) -> tuple[alt.Chart, alt.Tooltip]:
     return chart, alt.Tooltip("p:N", title="corrected p")
 
 
-def mean_title(table: pl.DataFrame, before: str = "mean ", otherwise: str = "mean") -> str:
+def write_mean_title(table: pl.DataFrame, before: str = "mean ", otherwise: str = "mean") -> str:
     """Return the axis title of means: the measure, if there is only one."""
     names = table["measure"].unique().to_list() if "measure" in table.columns else []
     return f"{before}{names[0]}" if len(names) == 1 else otherwise
 
 
-def unit_scale(unit: bool) -> alt.Scale:  # noqa: FBT001
+def build_unit_scale(unit: bool) -> alt.Scale:  # noqa: FBT001
     """Return the scale of a measure, from 0 to 1 where it has no other values."""
     return alt.Scale(domain=[0, 1]) if unit else alt.Scale()
 
@@ -504,7 +506,7 @@ def is_unit(values: pl.Series) -> bool:
     return bool(values.drop_nulls().is_between(0, 1).all())
 
 
-def axis_of_panels(
+def choose_panel_axis(
     table: pl.DataFrame, column: str | None = None
 ) -> Literal["shared", "independent"]:
     """Return whether panels share an axis: always for one measure.

@@ -15,56 +15,56 @@ from polars_graded._drawing.style import (
     INK,
     MAX_COLOURS,
     REST,
-    between,
-    choosing,
-    decimals,
-    few_colours,
-    ink,
-    legend,
-    once,
-    pointed,
-    ramp,
+    add_selection,
+    bound_axis,
+    build_legend,
+    build_one_row,
+    build_pointer,
+    build_ramp,
+    choose_few_colours,
+    find_ink,
+    format_decimals,
 )
 
-TILE, GAP, BAR = 0.5, 0.02, 0.18
-AT, END = round(TILE + GAP, 2), round(TILE + GAP + BAR, 2)
+TILE_WIDTH, TILE_GAP, BAR_WIDTH = 0.5, 0.02, 0.18
+BAR_START, BAR_END = round(TILE_WIDTH + TILE_GAP, 2), round(TILE_WIDTH + TILE_GAP + BAR_WIDTH, 2)
 """How wide the tile of a document is, and where the bar beside it begins and ends, of 1."""
 
 MAX_COLOURED_GRADES = 6
 """Maximum number of relevant grades with a colour each; of more, four ranges do."""
 
-IRRELEVANT, UNJUDGED = "#e6e8eb", "unjudged"
-LIGHTEST, DARKEST = "#8fbfe6", "#103a66"
+IRRELEVANT_COLOUR, UNJUDGED_LEVEL = "#e6e8eb", "unjudged"
+LOWEST_GRADE_COLOUR, HIGHEST_GRADE_COLOUR = "#8fbfe6", "#103a66"
 """The colours of the lowest relevant grade and of the highest: dark is more, in grey print too."""
 
 MAX_MISSED_DOCUMENTS = 10
 """Maximum number of missed relevant documents below the line."""
 
-LETTER = 6
+TILE_LETTER_WIDTH = 6
 """About how many pixels a letter takes."""
 
-SMALL = 10
+TILE_FONT_SIZE = 10
 """The size of what stands on tiles."""
 
-NAMED_RANKS = 25
+MAX_NUMBERED_RANKS = 25
 """Of up to this many ranks, each has its number."""
 
-BARE: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
+LABELS_ONLY: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
 """An axis that is labels alone."""
 
-HEIGHT = {"top": "datum.y - 0.44", "bottom": "datum.y + 0.44"}
+TILE_EDGES = {"top": "datum.y - 0.44", "bottom": "datum.y + 0.44"}
 """Where a tile begins and ends."""
 
-LONGEST = 300
+MAX_TOOLTIP_LETTERS = 300
 """How much of a text a tooltip shows."""
 
 
-def column_width(n: int) -> int:
+def compute_column_width(n: int) -> int:
     """Return the width of each of n columns."""
     return max(24, min(280, 700 // n))
 
 
-def tile_rows(
+def build_tile_rows(
     documents: pl.DataFrame, values: Mapping[str, float | None], n: int, label: str
 ) -> pl.DataFrame:
     """Return the rows to draw: `document` tiles, `line` rows between them, `strategy` heads.
@@ -80,15 +80,15 @@ def tile_rows(
     y = pl.col("rank").cast(pl.Float64).alias("y")
     top = documents.filter(pl.col("rank") <= n).with_columns(y)
     deepest: Any = top["rank"].max()
-    shown, hidden = _below(documents, top, n, (deepest or 0) + 2.0)
+    shown, hidden = _list_documents_below(documents, top, n, (deepest or 0) + 2.0)
     share = pl.when(pl.col("value") > 0).then(pl.col("adds") / pl.col("value"))
     tiles = pl.concat([top, shown], how="diagonal")
     tiles = tiles.with_columns(part=pl.lit("document"), share=share).drop("value")
     heads = heads.join(hidden, on="strategy", how="left").with_columns(part=pl.lit("strategy"))
-    return pl.concat([tiles, _lines(tiles), heads], how="diagonal")
+    return pl.concat([tiles, _build_lines(tiles), heads], how="diagonal")
 
 
-def _below(
+def _list_documents_below(
     documents: pl.DataFrame, top: pl.DataFrame, n: int, first: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the relevant documents below rank n, and their number for each strategy.
@@ -115,7 +115,7 @@ def _below(
     return shown, counts
 
 
-def _lines(tiles: pl.DataFrame) -> pl.DataFrame:
+def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
     """Return a line from each document to the same one in the next column."""
     left = tiles.select("strategy", "column", "y", "doc", "relevant", "adds", "label")
     right = left.select(pl.col("column") - 1, pl.col("y").alias("y_next"), "doc")
@@ -126,7 +126,7 @@ def _lines(tiles: pl.DataFrame) -> pl.DataFrame:
     return lines.with_columns(pl.lit("line").alias("part"))
 
 
-def with_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame, dict[str, str]]:
+def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame, dict[str, str]]:
     """Return the rows with the `level` of their grade, and the colours of levels in order."""
     grade = pl.col("grade")
     grades = documents["grade"].drop_nulls()
@@ -144,10 +144,12 @@ def with_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFram
     judged_grades = documents["grade"].fill_null(irrelevant).to_numpy()
     level = pl.Series([low, *names])[np.searchsorted([irrelevant, *ends][:-1], judged_grades)]
     leveled = documents.with_columns(
-        level=pl.when(grade.is_null()).then(pl.lit(UNJUDGED)).otherwise(level)
+        level=pl.when(grade.is_null()).then(pl.lit(UNJUDGED_LEVEL)).otherwise(level)
     )
-    colours = {low: IRRELEVANT} | dict(zip(names, ramp(LIGHTEST, DARKEST, len(names)), strict=True))
-    colours[UNJUDGED] = "#ffffff"
+    colours = {low: IRRELEVANT_COLOUR} | dict(
+        zip(names, build_ramp(LOWEST_GRADE_COLOUR, HIGHEST_GRADE_COLOUR, len(names)), strict=True)
+    )
+    colours[UNJUDGED_LEVEL] = "#ffffff"
     used_levels = set(leveled["level"])
     return leveled, {name: colour for name, colour in colours.items() if name in used_levels}
 
@@ -158,7 +160,7 @@ def is_dark(colour: str) -> bool:
     return 0.299 * red + 0.587 * green + 0.114 * blue < 140  # noqa: PLR2004
 
 
-def marks(  # noqa: PLR0915 (one layer after the other)
+def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     table: pl.DataFrame,
     n: int,
     colours: Mapping[str, str],
@@ -169,7 +171,7 @@ def marks(  # noqa: PLR0915 (one layer after the other)
 ) -> tuple[list[alt.Chart], dict[str, Any]]:
     """Tiles, what each adds, the lines between them, what stands above and below; and their size.
 
-    Rows are those of `tile_rows`, with the `level` of a grade and a `name` to write on a tile.
+    Rows are those of `build_tile_rows`, with the `level` of a grade and a `name` to write on a tile.
     """
     documents, heads = table.filter(part="document"), table.filter(part="strategy")
     names, labels = heads["strategy"].to_list(), heads["label"].to_list()
@@ -179,23 +181,25 @@ def marks(  # noqa: PLR0915 (one layer after the other)
         pl.col("adds").max().fill_null(0),
     ).row(0)
     # The document under the pointer is chosen in all columns.
-    selected = pointed(chart_rows.selection_name("document", table), "doc")
-    look = few_colours(names, strategy)
-    width = column_width(len(names))
-    last = round(len(names) - 1 + END + 0.1, 2)
+    selected = build_pointer(chart_rows.build_selection_name("document", table), "doc")
+    look = choose_few_colours(names, strategy)
+    width = compute_column_width(len(names))
+    last = round(len(names) - 1 + BAR_END + 0.1, 2)
     every = list(range(1, last_rank + 1))
-    values = every if last_rank <= NAMED_RANKS else axis_ends.round_ranks(last_rank)
-    side = {"labels": False, "titleAnchor": "start", **BARE}
+    values = every if last_rank <= MAX_NUMBERED_RANKS else axis_ends.choose_rank_ticks(last_rank)
+    side = {"labels": False, "titleAnchor": "start", **LABELS_ONLY}
     up: dict[str, Any] = {"format": "d", "labelOverlap": False, "titleAngle": 0, "titleY": 22}
-    columns = between((-GAP, last), zero=False, **side)
-    ranks = between((-1.2, lowest + 0.6), reverse=True, zero=False, values=values, **up, **BARE)
+    columns = bound_axis((-TILE_GAP, last), zero=False, **side)
+    ranks = bound_axis(
+        (-1.2, lowest + 0.6), reverse=True, zero=False, values=values, **up, **LABELS_ONLY
+    )
 
-    def across(field: str) -> alt.X:
+    def encode_across(field: str) -> alt.X:
         """Return the channel of horizontal positions."""
         title = f"beside a document: what it adds to {measure}"
         return alt.X(f"{field}:Q", title=title, **columns)
 
-    def down(field: str) -> alt.Y:
+    def encode_down(field: str) -> alt.Y:
         """Return the channel of vertical positions."""
         return alt.Y(f"{field}:Q", title="rank", **ranks)
 
@@ -204,92 +208,114 @@ def marks(  # noqa: PLR0915 (one layer after the other)
         *("strategy:N", "rank:Q", "doc:N", *(f"{name}:N" for name in kept if name == "title")),
         alt.Tooltip("grade:Q", title=grade),
         *(f"{name}:N" for name in kept if name == "tied"),
-        *decimals(*(name for name in kept if name == "gain"), "adds"),
+        *format_decimals(*(name for name in kept if name == "gain"), "adds"),
         alt.Tooltip("share:Q", format=".1%"),
     ]
     # All but the document under the pointer, if one is, are faint.
     seen = {"opacity": alt.condition(selected, alt.value(1), alt.value(0.15))}
-    prints = width * BAR >= 5 * LETTER
-    bar = f"{AT} + {BAR} * datum.adds / {most}"
+    prints = width * BAR_WIDTH >= 5 * TILE_LETTER_WIDTH
+    bar = f"{BAR_START} + {BAR_WIDTH} * datum.adds / {most}"
 
     # Lines begin where a bar or a word ends.
-    side_of = f"datum.adds > 0 ? {bar} : {TILE}"
+    side_of = f"datum.adds > 0 ? {bar} : {TILE_WIDTH}"
     if prints:
-        side_of = f"datum.adds > 0 || isValid(datum.label) ? {END} : {TILE}"
-    lines = _part("line", start=f"datum.column + ({side_of})", end="datum.column + 1").mark_rule()
+        side_of = f"datum.adds > 0 || isValid(datum.label) ? {BAR_END} : {TILE_WIDTH}"
+    lines = _select_part(
+        "line", start=f"datum.column + ({side_of})", end="datum.column + 1"
+    ).mark_rule()
     stroke, strong, wide = (
         alt.condition("datum.relevant", alt.value(full), alt.value(else_))
-        for full, else_ in ((ink(), DOUBT), (1, 0.35), (1.5, 1))
+        for full, else_ in ((find_ink(), DOUBT), (1, 0.35), (1.5, 1))
     )
     look_of_line = {"stroke": stroke, "strokeOpacity": strong, "strokeWidth": wide}
-    place = {"x": across("start"), "x2": "end:Q", "y": down("y"), "y2": "y_next:Q"}
+    place = {"x": encode_across("start"), "x2": "end:Q", "y": encode_down("y"), "y2": "y_next:Q"}
     layers = [lines.encode(**place, **look_of_line, **seen)]
     # Tiles without a judgment have an outline alone. Not `color`, which is the strategies'.
-    sides = {"right": f"datum.column + {TILE}", **HEIGHT}
-    shape = {"x": across("column"), "x2": "right:Q", "y": down("top"), "y2": "bottom:Q"}
+    sides = {"right": f"datum.column + {TILE_WIDTH}", **TILE_EDGES}
+    shape = {
+        "x": encode_across("column"),
+        "x2": "right:Q",
+        "y": encode_down("top"),
+        "y2": "bottom:Q",
+    }
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
-    symbols = legend(symbolStrokeColor=REST, symbolType="square")
+    symbols = build_legend(symbolStrokeColor=REST, symbolType="square")
     fill = alt.Fill("level:N", title=grade, scale=scale, legend=symbols)
-    filled = _part("document", **sides).mark_rect()
+    filled = _select_part("document", **sides).mark_rect()
     filled = filled.encode(**shape, **seen, fill=fill, tooltip=tooltip)
-    layers.append(choosing(filled, selected))
-    if UNJUDGED in colours:
-        unjudged = _part("document", f"datum.level === '{UNJUDGED}'", **sides)
+    layers.append(add_selection(filled, selected))
+    if UNJUDGED_LEVEL in colours:
+        unjudged = _select_part("document", f"datum.level === '{UNJUDGED_LEVEL}'", **sides)
         outline = unjudged.mark_rect(fill=None, stroke=DOUBT, strokeDash=[3, 2])
         layers.append(outline.encode(**shape, **seen))
     if most:
-        ends = {"start": f"datum.column + {AT}", "end": f"datum.column + {bar}", **HEIGHT}
+        ends = {
+            "start": f"datum.column + {BAR_START}",
+            "end": f"datum.column + {bar}",
+            **TILE_EDGES,
+        }
         # As light on a white ground as it is dark on a dark one.
-        bars = _part("document", "datum.adds > 0", **ends).mark_rect(color=DOUBT, fillOpacity=0.35)
-        shape = {"x": across("start"), "x2": "end:Q", "y": down("top"), "y2": "bottom:Q"}
+        bars = _select_part("document", "datum.adds > 0", **ends).mark_rect(
+            color=DOUBT, fillOpacity=0.35
+        )
+        shape = {
+            "x": encode_across("start"),
+            "x2": "end:Q",
+            "y": encode_down("top"),
+            "y2": "bottom:Q",
+        }
         layers.append(bars.encode(**shape, tooltip=tooltip))
     # Words stand on tiles and beside them where they fit.
-    if width * TILE >= 9 * LETTER:
+    if width * TILE_WIDTH >= 9 * TILE_LETTER_WIDTH:
         # An unjudged tile is empty, and as dark as what is behind it.
-        bare = {UNJUDGED} if ink() != INK else set()
+        bare = {UNJUDGED_LEVEL} if find_ink() != INK else set()
         dark = [name for name, colour in colours.items() if is_dark(colour) or name in bare]
         on_dark = alt.FieldOneOfPredicate(field="level", oneOf=dark)
         written = alt.condition(on_dark, alt.value("white"), alt.value(INK))
-        room = width * TILE - 8
-        words = _part("document").mark_text(align="left", dx=4, limit=room, fontSize=SMALL)
-        at = {"x": across("column"), "y": down("y")}
+        room = width * TILE_WIDTH - 8
+        words = _select_part("document").mark_text(
+            align="left", dx=4, limit=room, fontSize=TILE_FONT_SIZE
+        )
+        at = {"x": encode_across("column"), "y": encode_down("y")}
         layers.append(words.encode(**at, text="name:N", fill=written, tooltip=tooltip))
     if prints:
         adds = alt.Text("adds:Q", format=".3f")
         for which, colour, text in (
-            ("datum.adds > 0", ink(), adds),
+            ("datum.adds > 0", find_ink(), adds),
             ("isValid(datum.label)", DOUBT, alt.Text("label:N")),
         ):
-            words = _part("document", which, beside=f"datum.column + {AT}")
-            words = words.mark_text(align="left", dx=2, fontSize=SMALL, color=colour)
-            layers.append(words.encode(x=across("beside"), y=down("y"), text=text))
+            words = _select_part("document", which, beside=f"datum.column + {BAR_START}")
+            words = words.mark_text(align="left", dx=2, fontSize=TILE_FONT_SIZE, color=colour)
+            layers.append(words.encode(x=encode_across("beside"), y=encode_down("y"), text=text))
     # Strategies stand above their columns, with their values.
-    bold = _part("strategy", above="-0.75")
-    bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95, color=ink())
-    value_tooltip = ["strategy:N", *decimals("value")]
-    at = {"x": across("column"), "y": down("above")}
+    bold = _select_part("strategy", above="-0.75")
+    bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95, color=find_ink())
+    value_tooltip = ["strategy:N", *format_decimals("value")]
+    at = {"x": encode_across("column"), "y": encode_down("above")}
     layers.append(bold.encode(**at, text="strategy:N", tooltip=value_tooltip, **look))
-    if width >= 6 * LETTER:
-        fits = width >= LETTER * max(len(label) for label in labels)
+    if width >= 6 * TILE_LETTER_WIDTH:
+        fits = width >= TILE_LETTER_WIDTH * max(len(label) for label in labels)
         text = alt.Text("label:N") if fits else alt.Text("value:Q", format=".3f")
-        numbers = _part("strategy", "isValid(datum.value)", at="0")
-        numbers = numbers.mark_text(align="left", fontSize=SMALL, color=ink())
-        layers.append(numbers.encode(x=across("column"), y=down("at"), text=text))
+        numbers = _select_part("strategy", "isValid(datum.value)", at="0")
+        numbers = numbers.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=find_ink())
+        layers.append(numbers.encode(x=encode_across("column"), y=encode_down("at"), text=text))
     if lowest > last_rank:
         # Below the line, how many relevant documents there are.
-        below = "datum.below + ' relevant below'" if width >= 17 * LETTER else "datum.below"
+        below = (
+            "datum.below + ' relevant below'" if width >= 17 * TILE_LETTER_WIDTH else "datum.below"
+        )
         said_of = {"at": f"{last_rank + 1}", "caption": f"'' + {below}"}
-        counts = _part("strategy", "datum.below > 0", **said_of)
-        caption = counts.mark_text(align="left", fontSize=SMALL, color=DOUBT)
+        counts = _select_part("strategy", "datum.below > 0", **said_of)
+        caption = counts.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=DOUBT)
         line = alt.YDatum(last_rank + 0.5, title="rank", **ranks)
         layers += [
-            once().mark_rule(color="gray").encode(line),
-            caption.encode(x=across("column"), y=down("at"), text="caption:N"),
+            build_one_row().mark_rule(color="gray").encode(line),
+            caption.encode(x=encode_across("column"), y=encode_down("at"), text="caption:N"),
         ]
     return layers, {"width": width * len(names), "height": 18 * (lowest + 1.8)}
 
 
-def _part(name: str, *filters: str, **calculated: str) -> alt.Chart:
+def _select_part(name: str, *filters: str, **calculated: str) -> alt.Chart:
     """Return the rows of a part, of which some are kept, with what is calculated of them."""
     chart: Any = alt.Chart().transform_filter(f"datum.part === '{name}'")
     for kept in filters:

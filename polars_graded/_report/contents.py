@@ -71,7 +71,7 @@ def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Curve]) ->
 def queries_seen(n_queries: int, n_values: int) -> Integers:
     """Return the queries that can be inspected, given the number of values of each."""
     most = min(MAX_QUERIES, MAX_VALUES // max(1, n_values))
-    return curve_rows.equal_steps(n_queries, max(2, most)).to_numpy()
+    return curve_rows.choose_equal_steps(n_queries, max(2, most)).to_numpy()
 
 
 # Measures
@@ -108,7 +108,7 @@ def _bin(values: Floats) -> float:
     """Return the width of bins of differences, equal for all pairs."""
     complete = values[:, np.isfinite(values).all(axis=0)]
     furthest = np.ptp(complete, axis=0).max() if complete.size else 0.0
-    _, width = bins.difference_bins(pl.Series([0.0, furthest]), complete.shape[1])
+    _, width = bins.choose_difference_bins(pl.Series([0.0, furthest]), complete.shape[1])
     return width
 
 
@@ -127,7 +127,7 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
     result: list[Curve] = []
     kinds = _kinds(names)
     for name, kind in kinds.items():
-        ideal = curve_rows.ideal_of(name, names) if kind == "rank" else None
+        ideal = curve_rows.find_ideal(name, names) if kind == "rank" else None
         both = [name] if ideal is None else [name, ideal]
         length = grid.curve_length(*both)
         everything, *ideals = (grid.curve(each, length) for each in both)
@@ -139,7 +139,7 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
         ideals = [its[: 1 if _same(its) else None] for its in ideals if not np.isnan(its).all()]
         n_lines = sum(map(len, (everything, *ideals))) * len(kinds)
         kept, seen_places = _fitting(everything, kind, n_lines, len(seen))
-        at = curve_rows.positions_of(name, kind, length).to_numpy()
+        at = curve_rows.find_positions(name, kind, length).to_numpy()
         complete = np.asarray(np.isfinite(everything).all(axis=(0, 2)))
         drawn = [its[:, :, kept] for its in (everything, *ideals)]
         packed, *ideal_packed = (
@@ -175,11 +175,11 @@ def _fitting(everything: Floats, kind: str, n_lines: int, n_seen: int) -> tuple[
     kept = np.arange(length)
     if kind == "rank":
         most = max(MIN_POINTS, MAX_POINTS // (n_lines * n_seen))
-        most = min(most, curve_rows.most_points(n_strategies))
-        kept = curve_rows.equal_steps(length, most).to_numpy()
+        most = min(most, curve_rows.compute_max_points(n_strategies))
+        kept = curve_rows.choose_equal_steps(length, most).to_numpy()
     # Where even so few points do not fit, fewer queries have them.
     most = max(2, MAX_POINTS // (n_lines * max(1, len(kept))))
-    return kept, curve_rows.equal_steps(n_seen, most).to_numpy()
+    return kept, curve_rows.choose_equal_steps(n_seen, most).to_numpy()
 
 
 def without_value(names: list[str], drawn: list[Curve]) -> dict[str, str]:
@@ -194,7 +194,7 @@ def without_value(names: list[str], drawn: list[Curve]) -> dict[str, str]:
 
 def _kinds(names: list[str]) -> dict[str, str]:
     """Return the kind of each curve: by rank or by recall."""
-    return {name: kind for name in names if (kind := curve_rows.kind_of(name))}
+    return {name: kind for name in names if (kind := curve_rows.find_kind(name))}
 
 
 def _same(lines: Floats) -> bool:

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_comparable, check_frame
-from polars_graded._drawing.chart_rows import one_query
-from polars_graded._drawing.curve_rows import equal_steps
+from polars_graded._drawing.chart_rows import join_query_columns
+from polars_graded._drawing.curve_rows import choose_equal_steps
 from polars_graded._frames.contributions import RANK, ranked_documents
 from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request, parse_by
@@ -101,7 +101,7 @@ class RankedFrame:
         check_comparable(columns.values(), schema)
         request = request.with_document_column(schema)
         chosen = opened.lazy().select(*dict.fromkeys([*request.columns, *columns.values()]))
-        collected, query = one_query("frame", chosen, request.query, strategy)
+        collected, query = join_query_columns("frame", chosen, request.query, strategy)
         return cls(collected, options | {"query": query}, replace(request, query=(query,)), columns)
 
     @cached_property
@@ -191,7 +191,7 @@ class RankedFrame:
         if "doc" not in self.shown:
             return None
         few = MAX_PLACES // (RANKS * len(strategies))
-        inspected = equal_steps(len(queries), max(2, few)).to_list()
+        inspected = choose_equal_steps(len(queries), max(2, few)).to_list()
         texts = queries.cast(pl.String).gather(inspected)
         found_entries = self._found(strategies, texts)
         if not any(found_entries.values()):
@@ -203,7 +203,7 @@ class RankedFrame:
         entries = [found_entries.get(text, EMPTY) for text in texts]
         sizes = pl.Series([len(json.dumps(entry, ensure_ascii=False)) for entry in entries])
         kept, allowed = len(entries), max(0, min(size, MAX_DOCUMENT_LETTERS))
-        while sizes[places := equal_steps(len(entries), kept)].sum() > allowed:
+        while sizes[places := choose_equal_steps(len(entries), kept)].sum() > allowed:
             kept = int(kept * 0.9)
         return {
             "ranks": RANKS,

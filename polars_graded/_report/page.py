@@ -221,7 +221,7 @@ def report(
     every = per_query = per_query.lazy().collect()
     asked = {"query": query, "strategy": strategy, "measures": measures, "segments": segments}
     grader, per_query = one_part(split_by_grader(every, asked), grader or trusted)
-    per_query, one = chart_rows.one_query("per_query", per_query, query, strategy)
+    per_query, one = chart_rows.join_query_columns("per_query", per_query, query, strategy)
     numbers, curves = measures_and_curves(
         per_query, measures, query=one, strategy=strategy, curves=True
     )

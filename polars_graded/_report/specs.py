@@ -22,7 +22,7 @@ from polars_graded._drawing.style import (
     MAX_NAMED_QUERIES,
     PALETTE,
     REST,
-    layered,
+    draw_layers,
 )
 
 CONFIG = {
@@ -114,11 +114,15 @@ def curve_specs(
     end = alt.ExprRef(f"{max(2, last)} + {max(1, last - 1)} * {share}")
     start = alt.ExprRef(f"-{share}")
     by_rank = kind == "rank"
-    x = marks.places_axis("rank:Q", kind, last, end) if by_rank else marks.recall_axis(kind, start)
+    x = (
+        marks.build_place_axis("rank:Q", kind, last, end)
+        if by_rank
+        else marks.build_recall_axis(kind, start)
+    )
     look = {"color": COLOUR, "strokeDash": alt.StrokeDash("dash:N", scale=None)}
     ends = alt.ExprRef("lowest"), alt.ExprRef("highest")
     named_at: Literal["start", "end"] = "end" if by_rank else "start"
-    layers = marks.curves(x, title, look, ends=ends, named_at=named_at, few=few, ideal=ideal)
+    layers = marks.draw_curves(x, title, look, ends=ends, named_at=named_at, few=few, ideal=ideal)
     spec = _spec(layers, height=280, room=0, lowest=0, highest=1)
     return [spec | {"layer": spec["layer"][1:]}, spec] if ideal else [spec]
 
@@ -136,7 +140,7 @@ def forest_specs() -> dict[str, dict[str, Any]]:
         tickOpacity=alt.ExprRef(f"{has_names} ? 1 : 0"),
     )
     pairs = alt.ExprRef("pluck(data('rows'), 'pair')")
-    layers = marks.forest("difference of means", pairs, axis, BELIEVED, 60, ("low", "high"))
+    layers = marks.draw_forest("difference of means", pairs, axis, BELIEVED, 60, ("low", "high"))
     # The page says how high it is, by its number of rows: a step would not go with its width.
     spec = _spec(layers, height=FOREST_STEPS[0])
     line, _, points = spec["layer"]
@@ -157,8 +161,8 @@ def bars_specs(query: str) -> dict[str, Any]:
     axis = {"labelAngle": angle, "labelLimit": 120, "labelOverlap": "parity"}
     end = alt.ExprRef("length(data('rows')) + 0.5")
     specs = {
-        "named": marks.named_bars(query, names, title, COLOUR, **axis),
-        "placed": marks.placed_bars(f"{query}, by falling {title}", end, title, COLOUR),
+        "named": marks.draw_named_bars(query, names, title, COLOUR, **axis),
+        "placed": marks.draw_placed_bars(f"{query}, by falling {title}", end, title, COLOUR),
     }
     return {
         name: _spec([*layers, _chosen(layers[0])], height=240, place=0, longest=0)
@@ -192,7 +196,7 @@ def explore_spec(query: str) -> dict[str, Any]:
     Rows have what its rows have, and the `colour` of the one that is better.
     """
     ends = {name: alt.ExprRef(name) for name in (*EXPLORED, *FOUND)}
-    queries = query_views.Queries(
+    queries = query_views.ExploredQueries(
         name="explored",
         a="first",
         b="second",
@@ -206,7 +210,7 @@ def explore_spec(query: str) -> dict[str, Any]:
         nice=True,
         typed="datum.difference >= least && datum.difference <= greatest",
     )
-    chart: Any = query_views.views(queries, query, {}, None)
+    chart: Any = query_views.draw_views(queries, query, {}, None)
     chart.data = alt.NamedData("rows")
     spec: dict[str, Any] = chart.to_dict(validate=False)
     config = {name: what for name, what in CONFIG.items() if name != "title"}
@@ -232,7 +236,7 @@ def _chosen(bars: alt.Chart) -> alt.Chart:
 def _spec(layers: Sequence[alt.Chart], height: int, **signals: float) -> dict[str, Any]:
     """Return a chart for the page, as wide as its place, with signals for rows and texts."""
     # What these are is known, and looking whether they are what Altair takes costs much time.
-    chart = layered(layers, alt.NamedData("rows"), height=height)
+    chart = draw_layers(layers, alt.NamedData("rows"), height=height)
     spec: dict[str, Any] = chart.to_dict(validate=False)
     return spec | {
         "config": CONFIG,

@@ -107,34 +107,34 @@ def dcg_curves(
     │ score    ┆ 3    ┆ 2.13093 ┆ 3.63093 │
     └──────────┴──────┴─────────┴─────────┘
     """
-    frame, query = chart_rows.one_query("frame", frame, query, strategy)
+    frame, query = chart_rows.join_query_columns("frame", frame, query, strategy)
     ideal_column = None if isinstance(ideal, bool) else ideal
     if curve is None:
         but = (query, strategy, rank, panel, ideal_column)
-        curve = curve_rows.only_curve(frame, "rank", rank, but)
-    panel = curve_rows.panel_of(frame, curve, panel, strategy, rank)
+        curve = curve_rows.find_only_curve(frame, "rank", rank, but)
+    panel = curve_rows.find_panel(frame, curve, panel, strategy, rank)
     if ideal is True:
-        ideal_column = curve_rows.ideal_of(curve, frame.columns)
+        ideal_column = curve_rows.find_ideal(curve, frame.columns)
     if baseline is not None:
         ideal_column, confidence = None, 0.95 if confidence is None else confidence
     keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
     of_means: dict[str, Any] = {"confidence": confidence, "baseline": baseline}
-    table = curve_rows.curve_points(
+    table = curve_rows.build_curve_points(
         frame, curve, ideal_column, kind="rank", at=rank, **of_means, **keys
     )
-    x = marks.places_axis("rank:Q", rank, max(table["rank"]))
-    title = curve_rows.title_of(curve, frame, each_query=panel == query)
+    x = marks.build_place_axis("rank:Q", rank, max(table["rank"]))
+    title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
     facts = _facts_of(frame, table, curve, query)
     headline, behind = titles.title_curves(curve, facts, rank), list[alt.Chart]()
     if baseline is not None:
-        title, behind = f"{curve}: difference to {shorten_name(baseline)}", [style.rule(y=0)]
+        title, behind = f"{curve}: difference to {shorten_name(baseline)}", [style.draw_rule(y=0)]
         headline = titles.title_differences_of_curves(curve, facts, rank, baseline, confidence or 0)
     drawn = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
-    ends = axis_ends.round_ends(pl.concat(drawn).drop_nulls())
+    ends = axis_ends.choose_ends(pl.concat(drawn).drop_nulls())
     described = None if chart_rows.has_panels(table) else _ends_said(table, "rank", title)
     # The baseline is not drawn, but the others have the colours that they have beside it.
-    names = chart_rows.names_in(frame, strategy)
-    notes = [*_subtitle(facts, baseline, panel == query), *style.rest_named(names)]
+    names = chart_rows.find_names(frame, strategy)
+    notes = [*_subtitle(facts, baseline, panel == query), *style.write_rest_note(names)]
     words = style.Words(headline, notes, described)
     return _drawn(table, panel, x, title, ends, names, strategy, words, behind)
 
@@ -207,26 +207,28 @@ def recall_precision_curves(
     │ score    ┆ 0.2    ┆ 0.666667 │
     └──────────┴────────┴──────────┘
     """
-    frame, query = chart_rows.one_query("frame", frame, query, strategy)
+    frame, query = chart_rows.join_query_columns("frame", frame, query, strategy)
     if curve is None:
-        curve = curve_rows.only_curve(frame, "recall", recall, (query, strategy, recall, panel))
-    panel = curve_rows.panel_of(frame, curve, panel, strategy, recall)
+        curve = curve_rows.find_only_curve(
+            frame, "recall", recall, (query, strategy, recall, panel)
+        )
+    panel = curve_rows.find_panel(frame, curve, panel, strategy, recall)
     keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
-    table = curve_rows.curve_points(
+    table = curve_rows.build_curve_points(
         frame, curve, kind="recall", at=recall, confidence=confidence, **keys
     )
-    title = curve_rows.title_of(curve, frame, each_query=panel == query)
+    title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
     names = table["strategy"].unique().to_list()
     facts = _facts_of(frame, table, curve, query)
-    notes = [*_subtitle(facts, None, panel == query), *style.rest_named(names)]
+    notes = [*_subtitle(facts, None, panel == query), *style.write_rest_note(names)]
     words = style.Words(titles.title_curves(curve, facts, recall), notes)
     ends = _unit_ends(table["value"])
     if chart_rows.has_panels(table):
-        x = marks.recall_axis(recall)
+        x = marks.build_recall_axis(recall)
         return _drawn(table, panel, x, title, ends, names, strategy, words)
     # Lines meet at recall 1, where the precision is that of all documents. They are apart at 0.
-    room = marks.name_width(names)
-    x = marks.recall_axis(recall, -room / CURVE_WIDTH)
+    room = marks.estimate_name_width(names)
+    x = marks.build_recall_axis(recall, -room / CURVE_WIDTH)
     width = CURVE_WIDTH + room
     return _drawn(
         table, panel, x, title, ends, names, strategy, words, named_at="start", width=width
@@ -249,9 +251,9 @@ def _drawn(
 ) -> Chart:
     """Return curves with the names of strategies beside them, or with panels and a legend."""
     at = x.shorthand.removesuffix(":Q")
-    best = line_names.best_lines(table, at if at == "rank" else None, style.MAX_COLOURS)
+    best = line_names.find_best_lines(table, at if at == "rank" else None, style.MAX_COLOURS)
     several = chart_rows.has_panels(table)
-    look = style.strategy_look(names, strategy, matter=best, legends=several)
+    look = style.choose_look(names, strategy, matter=best, legends=several)
     n, drawn = table["strategy"].n_unique(), pl.concat(table.select("value", "^ideal$"))
     few = n <= style.MAX_COLOURS and table[at].n_unique() <= style.MAX_MARKED_POINTS
     # The bands of many strategies lie above each other.
@@ -264,15 +266,15 @@ def _drawn(
         is_named = pl.col(at) == place.over("strategy")
         # Means that differ in rounding alone keep the order of their names.
         height = pl.col("value").round(12)
-        table = line_names.with_labels(table, is_named, [height], ends, best)
+        table = line_names.add_labels(table, is_named, [height], ends, best)
         facts |= {"named_at": named_at, "ends": ends, "names": table["strategy"].unique()}
-    layers = [*([] if several else behind), *marks.curves(x, title, look, **facts)]
-    return style.panels(layers, table, panel, words._replace(described=described), **size)
+    layers = [*([] if several else behind), *marks.draw_curves(x, title, look, **facts)]
+    return style.draw_panels(layers, table, panel, words._replace(described=described), **size)
 
 
 def _unit_ends(values: pl.Series) -> Ends:
     """From 0 to 1 where all values lie there, else round ends."""
-    return (0.0, 1.0) if style.is_unit(values) else axis_ends.round_ends(values)
+    return (0.0, 1.0) if style.is_unit(values) else axis_ends.choose_ends(values)
 
 
 def _ends_said(table: pl.DataFrame, at: str, title: str) -> str:
@@ -287,8 +289,8 @@ def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
     n = table["strategy"].n_unique()
     if n == 1:
         return []
-    name = chart_rows.selection_name("line", table)
-    seen = [style.pointed(name, "strategy", nearest=True)]
+    name = chart_rows.build_selection_name("line", table)
+    seen = [style.build_pointer(name, "strategy", nearest=True)]
     if legend and n <= style.MAX_COLOURS:
         name = f"legend_{name}"
         seen.append(alt.selection_point(name=name, fields=["strategy"], bind="legend"))
@@ -338,21 +340,21 @@ def threshold_profile(
     │ mu_ap           ┆ 0.75 ┆ mu_ap ┆ null   │
     └─────────────────┴──────┴───────┴────────┘
     """
-    table = chart_rows.result_rows("frame", frame, "mean", strategy=strategy, panel=panel)
+    table = chart_rows.build_result_rows("frame", frame, "mean", strategy=strategy, panel=panel)
     names = table["measure"].unique(maintain_order=True).to_list()
-    at = {name: t for name in names if (t := line_names.threshold_of(name)) is not None}
+    at = {name: t for name in names if (t := line_names.find_threshold(name)) is not None}
     rising = sorted(at, key=at.__getitem__)
-    kept = [rising[place] for place in curve_rows.equal_steps(len(rising), MAX_THRESHOLDS)]
+    kept = [rising[place] for place in curve_rows.choose_equal_steps(len(rising), MAX_THRESHOLDS)]
     others = [name for name in names if name not in at]
     labels = {name: repr(at[name]).removesuffix(".0") for name in kept} | {o: o for o in others}
-    places = line_names.places_of([at[name] for name in kept], len(others))
+    places = line_names.place_thresholds([at[name] for name in kept], len(others))
     place_of, measure = dict(zip(labels, places, strict=True)), pl.col("measure")
     table = table.filter(measure.is_in([*labels]))
     chart_checks.check_row_count("frame", table)
     strategies = natural_order(table["strategy"].unique())
     # Points stand side by side; what a line joins stands where it is, for else lines would cross
     # where means do not.
-    side = line_names.side_by_side(strategies, places)
+    side = line_names.compute_offsets(strategies, places)
     beside = pl.col("strategy").replace_strict(side, return_dtype=pl.Float64)
     is_joined = measure.is_in(kept)
     table = table.with_columns(
@@ -361,42 +363,46 @@ def threshold_profile(
         place=measure.replace_strict(place_of, return_dtype=pl.Float64)
         + pl.when(is_joined).then(0).otherwise(beside),
     )
-    step = style.name_step(len(labels))
+    step = style.compute_name_step(len(labels))
     gap = (places[-1] - places[0]) / max(1, len(places) - 1) or 1
     under = dict(zip(places, map(json.dumps, labels.values()), strict=True))
-    ticks: dict[str, Any] = {"values": places, "labelExpr": style.labels(under), "grid": False}
-    axis = style.fitting(labels.values(), step, **ticks, labelOverlap="greedy")
+    ticks: dict[str, Any] = {
+        "values": places,
+        "labelExpr": style.write_labels(under),
+        "grid": False,
+    }
+    axis = style.fit_name_axis(labels.values(), step, **ticks, labelOverlap="greedy")
     title = "AP at threshold, and measures without one" if kept else "measure"
     x_ends = places[0] - gap / 2, places[-1] + gap / 2
-    x = alt.X("place:Q", title=title, **style.between(x_ends, **axis))
-    best = chart_rows.by_falling(table, "mean", "strategy")[: style.MAX_COLOURS]
+    x = alt.X("place:Q", title=title, **style.bound_axis(x_ends, **axis))
+    best = chart_rows.sort_names(table, "mean", "strategy")[: style.MAX_COLOURS]
     several = chart_rows.has_panels(table)
-    look = style.strategy_look(strategies, strategy, matter=best, legends=several)
+    look = style.choose_look(strategies, strategy, matter=best, legends=several)
     ends = _unit_ends(table["mean"])
-    scale = style.between(ends)
+    scale = style.bound_axis(ends)
     y, y_joined = (alt.Y(f"{name}:Q", title="mean", **scale) for name in ("mean", "joined"))
     base = alt.Chart().encode(x=x, detail="strategy:N", **look)
-    tooltip = ["strategy:N", "measure:N", *style.decimals("mean")]
+    tooltip = ["strategy:N", "measure:N", *style.format_decimals("mean")]
     # A line goes through thresholds alone.
     layers = [
         base.mark_line().encode(y=y_joined),
-        style.dots(base, 40).encode(y=y, tooltip=tooltip),
+        style.draw_dots(base, 40).encode(y=y, tooltip=tooltip),
     ]
-    facts = chart_rows.facts_of(table)._replace(measures=[])
+    facts = chart_rows.collect_title_facts(table)._replace(measures=[])
     headline = titles.title_strategies("Means at each threshold", facts)
     notes = [
         "mean average precision of documents from each grade on",
-        *style.rest_named(strategies),
+        *style.write_rest_note(strategies),
     ]
     words = style.Words(headline, notes)
     if not several:
         # Names stand beside what is last.
         last = pl.col("measure") == [*labels][-1]
-        table = line_names.with_labels(table, last, ["mean"], ends, best)
+        table = line_names.add_labels(table, last, ["mean"], ends, best)
         name = {"title": "mean", "name": "strategy", "colour": look["color"], "end": "mean"}
         name |= {"names": strategies}
-        layers += marks.line_names(alt.value("width"), **name)
-    return style.panels(layers, table, panel, words, width=step * len(labels))
+        layers += marks.draw_line_names(alt.value("width"), **name)
+    return style.draw_panels(layers, table, panel, words, width=step * len(labels))
 
 
 def robustness_curves(
@@ -434,21 +440,23 @@ def robustness_curves(
     chart_checks.check_numbers("frame", frame, [swaps])
     frame = frame.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
     texts = ["measure"] if panel == "measure" else []
-    table = chart_rows.result_rows("frame", frame, "mean", texts=texts, at=["swaps"], panel=panel)
-    table = curve_rows.thinned(table, "swaps")
+    table = chart_rows.build_result_rows(
+        "frame", frame, "mean", texts=texts, at=["swaps"], panel=panel
+    )
+    table = curve_rows.thin_by_position(table, "swaps")
     numbers = table["levels"].unique().sort().to_list()
     swapped = "swapped pairs" if swaps == "swaps" else swaps
     few = table["swaps"].n_unique() <= style.MAX_MARKED_POINTS
-    scale = style.unit_scale(style.is_unit(table["mean"]))
+    scale = style.build_unit_scale(style.is_unit(table["mean"]))
     lines = alt.Chart().mark_line(point={"fill": "white"} if few else False)
     lines = lines.encode(
         x=alt.X("swaps:Q", title=swapped),
-        y=alt.Y("mean:Q", title=style.mean_title(table), scale=scale),
+        y=alt.Y("mean:Q", title=style.write_mean_title(table), scale=scale),
         # Not `color`, which is the strategies' where charts stand side by side.
         stroke=alt.Stroke("levels:O", title=levels, scale=alt.Scale(domain=numbers)),
-        tooltip=["levels:O", "swaps:Q", *style.decimals("mean")],
+        tooltip=["levels:O", "swaps:Q", *style.format_decimals("mean")],
     )
     measures = sorted(set(table["measure"])) if "measure" in table.columns else []
     what = titles.title_measures("Mean", titles.Drawn(measures, 0, 0, [])) if measures else "Mean"
     words = style.Words(f"{what} by {swapped}, one line per number of levels")
-    return style.panels([lines], table, panel, words)
+    return style.draw_panels([lines], table, panel, words)

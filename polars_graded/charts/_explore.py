@@ -108,7 +108,7 @@ def explore(
     │ b     ┆ 0.75    ┆ 1.0     ┆ -0.25      ┆ bm25   │
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
-    per_query, query = chart_rows.one_query("per_query", per_query, query, strategy)
+    per_query, query = chart_rows.join_query_columns("per_query", per_query, query, strategy)
     confidence = check_number("confidence", confidence, above=0, below=1)
     colour_columns = [] if colour is None else [colour]
     check_columns("per_query", colour_columns, per_query.columns, argument="colour")
@@ -134,7 +134,7 @@ def explore(
     if colour is not None:
         table = _with_known(table, per_query, colour, query)
     differences = table["difference"].append(pl.Series([0.0]))
-    ends, width = bins.difference_bins(differences, table.height)
+    ends, width = bins.choose_difference_bins(differences, table.height)
     middle = (pl.col("difference") / width).round() * width
     # In a bar, those of one colour stand together.
     place = pl.col("difference" if colour is None else "known").rank("ordinal").over("middle")
@@ -145,14 +145,14 @@ def explore(
     if colour is None:
         look = better_look(table, per_query, both, strategy=strategy, legends=True)
     else:
-        look = style.strategy_look(table["known"], colour, field="known")
-    queries = query_views.Queries(
-        name=chart_rows.selection_name(f"{measure}", table)[-10:],
+        look = style.choose_look(table["known"], colour, field="known")
+    queries = query_views.ExploredQueries(
+        name=chart_rows.build_selection_name(f"{measure}", table)[-10:],
         a=both[0],
         b=both[1],
         measure=measure,
         total=table.height,
-        values=axis_ends.round_ends(pl.concat([table["value_a"], table["value_b"]])),
+        values=axis_ends.choose_ends(pl.concat([table["value_a"], table["value_b"]])),
         differences=ends,
         bin=width,
         fullest=table["place"].max(),
@@ -160,21 +160,21 @@ def explore(
         facts=colour,
         confidence=confidence,
     )
-    chart = query_views.views(queries, query, ranks, drawn)
+    chart = query_views.draw_views(queries, query, ranks, drawn)
     chart.data = table
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
     names = [*both, queries.minus]
     headline, described = titles.title_query_by_query(measure, both), wins_of(both, table)
-    chart.title = style.title(headline, [described])
+    chart.title = style.build_title(headline, [described])
     described = f"mean {measure} of {table.height} queries"
     values = style.list_values(described, zip(names, means, strict=True))
     chart.description = f"{headline}. {values}"
-    return style.printable(chart)
+    return style.escape_chart(chart)
 
 
 def _only_curve(curves: list[str]) -> str | None:
     """Return the one curve by rank that is no ideal one, if there is just one."""
-    by_rank = [name for name in curves if curve_rows.kind_of(name) == "rank"]
+    by_rank = [name for name in curves if curve_rows.find_kind(name) == "rank"]
     return by_rank[0] if len(by_rank) == 1 else None
 
 
@@ -199,11 +199,12 @@ def _with_ranks(
         lists = lists.select(pl.col(query).alias("key"), values)
         table = table.join(lists, on="key", how="left", nulls_equal=True, maintain_order="left")
     n = length_of(table, ["list_a", "list_b"], repr(curve))
-    positions = curve_rows.positions_of(curve, "rank", n)
-    ranks = {f"rank_{positions[at]}": at for at in curve_rows.equal_steps(n, MAX_RANKS)}
+    positions = curve_rows.find_positions(curve, "rank", n)
+    ranks = {f"rank_{positions[at]}": at for at in curve_rows.choose_equal_steps(n, MAX_RANKS)}
     difference = pl.col("list_a") - pl.col("list_b")
     table = table.with_columns(
-        chart_rows.number_column(difference.list.get(at)).alias(name) for name, at in ranks.items()
+        chart_rows.build_number_column(difference.list.get(at)).alias(name)
+        for name, at in ranks.items()
     )
     return table, {name: int(positions[at]) for name, at in ranks.items()}
 
@@ -223,7 +224,7 @@ def _with_known(
     if values.dtype.is_numeric() and values.n_unique() > style.MAX_COLOURS:
         facts = facts.with_columns(_ranges(values).alias("known"))
     else:
-        facts = facts.with_columns(chart_rows.name_column("value").alias("known"))
+        facts = facts.with_columns(chart_rows.build_name_column("value").alias("known"))
         counts = facts["known"].value_counts().sort("count", "known", descending=[True, False])
         if counts.height > style.MAX_COLOURS:
             kept = pl.col("known").is_in(counts["known"].head(style.MAX_COLOURS - 1).implode())

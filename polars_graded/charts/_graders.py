@@ -92,12 +92,12 @@ def agreement(
     grades = [f"{value:g}" for value in every]
     step = max(18, min(48, 360 // len(grades)))
     base = alt.Chart().encode(
-        x=alt.X("other:N", title=f"grade of {other}", **style.in_order(grades, labelAngle=0)),
-        y=alt.Y("one:N", title=f"grade of {one}", **style.in_order(grades[::-1])),
+        x=alt.X("other:N", title=f"grade of {other}", **style.order_axis(grades, labelAngle=0)),
+        y=alt.Y("one:N", title=f"grade of {one}", **style.order_axis(grades[::-1])),
         tooltip=["one:N", "other:N", "documents:Q", alt.Tooltip("share:Q", format=".1%")],
     )
     scale = alt.Scale(domain=[0, 1], range=["white", style.PALETTE[0]], interpolate="rgb")
-    legend = style.legend(format="%")
+    legend = style.build_legend(format="%")
     fill = alt.Fill("share:Q", title="share of the row", scale=scale, legend=legend)
     on_dark = alt.condition("datum.share > 0.55", alt.value("white"), alt.value(style.INK))
     same = base.transform_filter("datum.same")
@@ -113,7 +113,7 @@ def agreement(
         style.Words(headline, ["shares of a row, which make 1"], described),
         alt.Step(step),
     )
-    return style.layered(layers, table, words, apart=["fill"], width=side, height=side)
+    return style.draw_layers(layers, table, words, apart=["fill"], width=side, height=side)
 
 
 def grader_orders(
@@ -165,7 +165,7 @@ def grader_orders(
     └────────┴──────────┴───────┘
     """
     keys: dict[str, Any] = {"texts": ["measure", "grader"], "strategy": strategy, "panel": panel}
-    table = chart_rows.result_rows("summary", summary, "mean", **keys, every=True)
+    table = chart_rows.build_result_rows("summary", summary, "mean", **keys, every=True)
     chart_checks.check_not_repeated("summary", table, "pair", panel, ["strategy", "grader"])
     lowest = pl.col("best") == "lowest" if "best" in table.columns else pl.lit(value=False)
     height = pl.when(lowest).then(-pl.col("mean")).otherwise("mean").round(12)
@@ -174,28 +174,28 @@ def grader_orders(
     graders = table["grader"].unique(maintain_order=True).to_list()
     names = table["strategy"].unique().to_list()
     first = table.filter(grader=graders[0]).sort("place")["strategy"].unique(maintain_order=True)
-    colour = style.strategy_look(names, strategy, matter=first, legends=False)
-    level = style.in_order(graders, labelAngle=0, labelLimit=120)
+    colour = style.choose_look(names, strategy, matter=first, legends=False)
+    level = style.order_axis(graders, labelAngle=0, labelLimit=120)
     x = alt.X("grader:N", title="grader", **level)
     places = alt.Scale(reverse=True, zero=False, domain=[0.5, len(names) + 0.5], nice=False)
     # A line of the grid would strike names through.
     axis = alt.Axis(tickMinStep=1, format="d", grid=False, values=[*range(1, len(names) + 1)])
     y = alt.Y("place:Q", title="place by mean", scale=places, axis=axis)
-    tooltip = ["grader:N", "measure:N", "strategy:N", "place:Q", *style.decimals("mean")]
+    tooltip = ["grader:N", "measure:N", "strategy:N", "place:Q", *style.format_decimals("mean")]
     base = alt.Chart().encode(x=x, y=y, tooltip=tooltip, detail="strategy:N", **colour)
     at_end = base.transform_filter(alt.datum.grader == graders[-1])
-    at_end = at_end.transform_calculate(shown=style.short_label("datum.strategy", names))
+    at_end = at_end.transform_calculate(shown=style.write_short_label("datum.strategy", names))
     layers = [
         base.mark_line(strokeWidth=2),
-        style.dots(base, 60),
+        style.draw_dots(base, 60),
         at_end.mark_text(align="left", dx=8, limit=250).encode(text="shown:N"),
     ]
     described = f"place of {len(names)} strategies under {', '.join(graders)}"
-    facts = chart_rows.facts_of(table)
+    facts = chart_rows.collect_title_facts(table)
     headline = f"{titles.title_strategies('Places by mean', facts)} under {len(graders)} graders"
     words = style.Words(headline, titles.write_subtitle(facts), described)
     size: dict[str, Any] = {"width": alt.Step(110), "height": min(360, max(120, 24 * len(names)))}
-    return style.panels(layers, table, panel, words, columns=2, **size)
+    return style.draw_panels(layers, table, panel, words, columns=2, **size)
 
 
 def trusted_forest(
@@ -250,8 +250,8 @@ def trusted_forest(
     pairs = value == "difference"
     keys: dict[str, Any] = {"strategy": strategy, "panel": panel}
     keys["texts"] = ["measure", *(["baseline"] if pairs else [])]
-    wide = chart_rows.result_rows("estimates", frame, *dict.fromkeys(numbers), **keys)
-    wide = wide.with_columns(pair_rows.pair_name(versus=pairs).alias("name"))
+    wide = chart_rows.build_result_rows("estimates", frame, *dict.fromkeys(numbers), **keys)
+    wide = wide.with_columns(pair_rows.build_pair_name(versus=pairs).alias("name"))
     chart_checks.check_not_repeated("estimates", wide, "name", panel)
     kept = ["name", "measure", "strategy", *(["panel"] if panel else [])]
     table = pl.concat(
@@ -261,20 +261,20 @@ def trusted_forest(
         for key, source in SOURCES.items()
     )
     chart_checks.check_row_count("estimates", table)
-    names = chart_rows.by_falling(wide, value, "name")
+    names = chart_rows.sort_names(wide, value, "name")
     order = [*SOURCES.values()]
-    title = style.mean_title(table, f"{value} of " if pairs else "mean ", value)
+    title = style.write_mean_title(table, f"{value} of " if pairs else "mean ", value)
     # No scale of colours, which a chart that stands beside it would share.
     first, second = (alt.FieldEqualPredicate(field="source", equal=name) for name in order[:2])
-    looks = (style.DOUBT, style.PALETTE[1], style.ink()), ("circle", "diamond", "square")
+    looks = (style.DOUBT, style.PALETTE[1], style.find_ink()), ("circle", "diamond", "square")
     stroke, shape = (
         alt.when(first).then(one).when(second).then(two).otherwise(last)
         for one, two, last in ([alt.value(each) for each in look] for look in looks)
     )
     base = alt.Chart().encode(
-        y=style.names_down("name", names),
-        yOffset=alt.YOffset("source:N", **style.in_order(order)),
-        tooltip=["measure:N", "name:N", "source:N", *style.decimals("value", "low", "high")],
+        y=style.build_names_axis("name", names),
+        yOffset=alt.YOffset("source:N", **style.order_axis(order)),
+        tooltip=["measure:N", "name:N", "source:N", *style.format_decimals("value", "low", "high")],
         stroke=stroke,
     )
     low, at = (
@@ -284,13 +284,13 @@ def trusted_forest(
         base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q"),
         base.mark_point(size=45, strokeWidth=2, opacity=1).encode(x=at, shape=shape),
     ]
-    layers = [style.rule(x=0), *layers] if pairs else layers
+    layers = [style.draw_rule(x=0), *layers] if pairs else layers
     key = ", ".join(f"{mark} {name}" for mark, name in zip("○◇□", order, strict=True))
-    facts = chart_rows.facts_of(wide)
+    facts = chart_rows.collect_title_facts(wide)
     what = "Difference of mean" if pairs else "Mean" if len(facts.measures) == 1 else "Means"
     headline = titles.title_strategies(what, facts, intervals=True)
     change = titles.write_width_change(median_width_change(wide))
     words = style.Words(headline, [*titles.write_subtitle(facts, what.lower()), *change, key])
-    shared = style.axis_of_panels(table, "value")
+    shared = style.choose_panel_axis(table, "value")
     size: dict[str, Any] = {"width": 260, "height": alt.Step(16)}
-    return style.panels(layers, table, panel, words, shared, columns=2, **size)
+    return style.draw_panels(layers, table, panel, words, shared, columns=2, **size)

@@ -109,7 +109,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
         msg = f"`table` must have the lists of overview() in 'grades', got {dtype}"
         raise TypeError(msg)
     counts = ["queries", "least", "median", "most", *SHARES, *QUERIES, *ROWS]
-    facts = chart_rows.result_rows(
+    facts = chart_rows.build_result_rows(
         "table", table, *counts, texts=(), strategy=strategy, panel=panel, once="strategy"
     )
     names = facts["strategy"].unique(maintain_order=True).to_list()
@@ -132,25 +132,25 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     description = f"what was retrieved, judged and relevant, of {len(names)} strategies"
     words = style.Words(titles.title_gaps(facts.rows(named=True)), described=description)
     size: dict[str, Any] = {"width": width, "height": alt.Step(step), **style.FRAMELESS}
-    return style.panels(layers, drawn, panel, words, columns=1, **size)
+    return style.draw_panels(layers, drawn, panel, words, columns=1, **size)
 
 
 def _marks(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
     """Cells as bars and text, a line per strategy, under headings by the pixel where they begin."""
     bare: dict[str, Any] = {"ticks": False, "domain": False}
-    y = style.names_down("strategy", names, **bare)
+    y = style.build_names_axis("strategy", names, **bare)
     y["scale"].paddingInner = 0.15
-    above = style.labels({at: str(lines) for at, lines in headings.items()})
+    above = style.write_labels({at: str(lines) for at, lines in headings.items()})
     bare |= {"orient": "top", "values": list(headings), "labelExpr": above, "labelAlign": "left"}
     # A label of several lines begins at its first, which is to stand above the others.
     bare |= {"labelLineHeight": 12, "labelPadding": 28, "labelOverlap": False, "grid": False}
-    x = alt.X("start:Q", title=None, **style.between((0, width), **bare))
+    x = alt.X("start:Q", title=None, **style.bound_axis((0, width), **bare))
     base = alt.Chart().encode(x=x, y=y, tooltip=["strategy:N", "what:N", "text:N"])
     fill = alt.Fill("fill:N", title="fill", scale=None, legend=None)
     printed = base.transform_filter("isValid(datum.text)")
     printed = printed.mark_text(align="left", dx=3, fontSize=10, color=style.INK)
     # A seam sets grades apart that are alike in grey.
-    bars = base.mark_bar(stroke=style.ink_and_paper()[1], strokeWidth=0.5)
+    bars = base.mark_bar(stroke=style.find_ink_and_paper()[1], strokeWidth=0.5)
     return [bars.encode(x2="end:Q", fill=fill), printed.encode(text="text:N")]
 
 
@@ -206,7 +206,7 @@ def _grades(
     for each in grades:
         grade, fill = each["grade"], UNJUDGED
         if grade is not None:
-            fill = style.mixed(LOWEST, HIGHEST, values.index(grade) / max(1, len(values) - 1))
+            fill = style.mix_colours(LOWEST, HIGHEST, values.index(grade) / max(1, len(values) - 1))
         width = WIDTHS["grades"] * each["rows"] / total
         yield _cell(f"grade {_number(grade)}: {each['rows']:,} rows", start, width, fill)
         start += width

@@ -118,37 +118,37 @@ def precision_histogram(
     │ 3        ┆ 3    ┆ b     ┆ 1       ┆ -0.25      ┆ bm25   │
     └──────────┴──────┴───────┴─────────┴────────────┴────────┘
     """
-    per_query, query = chart_rows.one_query("per_query", per_query, query, strategy)
+    per_query, query = chart_rows.join_query_columns("per_query", per_query, query, strategy)
     table, both, measure = compared(
         per_query, measure, a, b, query, strategy=strategy, missing=missing, order=order
     )
     n = table.height
     size = -(-n // MAX_BARS)
-    rows = bins.shared_bars(table, size)
+    rows = bins.build_shared_bars(table, size)
     colour = better_look(table, per_query, both, strategy=strategy)["color"]
     mean = interval_of_mean(table["difference"].to_numpy())
     y_title = f"{measure}: {' − '.join(shorten_names(both, 24))}"
     headline = titles.title_query_by_query(measure, both)
     notes = [titles.write_mean_difference(*mean), wins_of(both, table)]
-    names_of_sides = marks.better_sides(*better_of(table), colour)
+    names_of_sides = marks.draw_better_sides(*better_of(table), colour)
     if n <= style.MAX_NAMED_QUERIES:
-        step, names = style.name_step(n), rows["query"].to_list()
-        axis = style.fitting(names, step, labelLimit=120, titleLimit=400)
-        layers = marks.named_bars(query, names, y_title, colour, **axis)
-        layers = [*marks.mean_and_interval(*mean), *layers, *names_of_sides]
+        step, names = style.compute_name_step(n), rows["query"].to_list()
+        axis = style.fit_name_axis(names, step, labelLimit=120, titleLimit=400)
+        layers = marks.draw_named_bars(query, names, y_title, colour, **axis)
+        layers = [*marks.draw_mean_and_interval(*mean), *layers, *names_of_sides]
         words, width = style.Words(headline, notes), alt.Step(step)
-        return style.layered(layers, rows, words, apart=["color"], width=width)
+        return style.draw_layers(layers, rows, words, apart=["color"], width=width)
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
         title += f", {size} in a bar"
-    layers = marks.placed_bars(title, n + 0.5, y_title, colour)
-    layers = [*marks.mean_and_interval(*mean), *layers, *names_of_sides]
+    layers = marks.draw_placed_bars(title, n + 0.5, y_title, colour)
+    layers = [*marks.draw_mean_and_interval(*mean), *layers, *names_of_sides]
     falling = table.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
     for name in both:
         queries = falling.filter(better=name)["query"].head(MAX_EXTREMES).to_list()
         notes += [titles.write_extremes(name, queries)] if queries else []
     words = style.Words(headline, notes)
-    return style.layered(layers, rows, words, apart=["color", "stroke"])
+    return style.draw_layers(layers, rows, words, apart=["color", "stroke"])
 
 
 def wins_of(both: list[str], table: pl.DataFrame) -> str:
@@ -172,11 +172,11 @@ def compared(
     is_won = pl.col("winner").is_not_null()
     table = table.select(
         pl.col(query).alias("key"),
-        chart_rows.name_column(query).alias("query"),
+        chart_rows.build_name_column(query).alias("query"),
         *("value_a", "value_b", "difference"),
-        pl.when(is_won).then(chart_rows.name_column("winner")).alias("better"),
+        pl.when(is_won).then(chart_rows.build_name_column("winner")).alias("better"),
     )
-    return table.with_row_index("position", offset=1), chart_rows.drawn_names([a, b]), name
+    return table.with_row_index("position", offset=1), chart_rows.format_names([a, b]), name
 
 
 def better_of(table: pl.DataFrame) -> tuple[str | None, str | None]:
@@ -195,10 +195,10 @@ def better_look(
     legends: bool = False,
 ) -> dict[str, Any]:
     """Return the colours of two strategies, as other charts of all strategies use them."""
-    everyone = chart_rows.names_in(per_query, strategy)
+    everyone = chart_rows.find_names(per_query, strategy)
     domain = everyone if len(everyone) <= style.MAX_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
-    return style.strategy_look(domain, strategy, field="better", drawn=better, legends=legends)
+    return style.choose_look(domain, strategy, field="better", drawn=better, legends=legends)
 
 
 @takes_results(one_grader)
@@ -259,8 +259,8 @@ def query_heatmap(
     │ bm25     ┆ a     ┆ 0.5   │
     └──────────┴───────┴───────┘
     """
-    per_query = chart_rows.of_one_grader("per_query", per_query, query, strategy)
-    per_query, query = chart_rows.one_query("per_query", per_query, query, strategy)
+    per_query = chart_rows.collect_one_grader("per_query", per_query, query, strategy)
+    per_query, query = chart_rows.join_query_columns("per_query", per_query, query, strategy)
     n_undefined = 0
     if columns_named([measure]) != [N_RELEVANT]:
         per_query, n_undefined = without_undefined(per_query, query)
@@ -269,8 +269,10 @@ def query_heatmap(
     results = grid.results(measure)
     chart_checks.check_not_empty("per_query", results.queries.to_frame(), measure)
     chart_checks.check_count("strategies", len(results.values), MAX_COLUMNS)
-    names = grid.strategies.to_frame("name").select(chart_rows.name_column("name")).to_series()
-    table, queries = bins.hardest_first(results, names, MAX_ROWS)
+    names = (
+        grid.strategies.to_frame("name").select(chart_rows.build_name_column("name")).to_series()
+    )
+    table, queries = bins.build_heatmap_rows(results, names, MAX_ROWS)
     order = table["strategy"].unique(maintain_order=True).to_list()
     n, n_rows, size = len(queries), table["position"].n_unique(), table["queries"][0]
     facts = titles.Drawn([measure], len(order), 0, [n])
@@ -280,28 +282,28 @@ def query_heatmap(
         notes.append(titles.write_left_out(n_undefined))
     few, base = n <= style.MAX_NAMED_QUERIES, alt.Chart()
     if few:
-        field, axis = "query:N", style.in_order(queries, labelLimit=120)
+        field, axis = "query:N", style.order_axis(queries, labelLimit=120)
     else:
         ends = 0.5, n_rows * size + 0.5
-        field, axis = "start:Q", style.between(ends, reverse=True, format=",d", tickCount=6)
-        base = base.transform_calculate(**marks.PLACES).encode(y2="end:Q")
+        field, axis = "start:Q", style.bound_axis(ends, reverse=True, format=",d", tickCount=6)
+        base = base.transform_calculate(**marks.BAR_ENDS).encode(y2="end:Q")
     step = max(8, min(40, 500 // len(order)))
-    names_above = style.fitting(order, step, orient="top", labelOverlap=False)
+    names_above = style.fit_name_axis(order, step, orient="top", labelOverlap=False)
     # Not `color`, which is the strategies'; of one hue, so that it is read in grey.
     domain = [0, 1] if style.is_unit(table["value"]) else alt.Undefined
     shade = alt.Scale(scheme="blues", domain=domain)
     fields = base.mark_rect().encode(
-        x=alt.X("strategy:N", title=strategy, **style.in_order(order, **names_above)),
+        x=alt.X("strategy:N", title=strategy, **style.order_axis(order, **names_above)),
         y=alt.Y(field, title=f"{query}, hardest first", **axis),
         fill=alt.Fill("value:Q", title=measure, scale=shade),
-        tooltip=["strategy:N", "query:N", "queries:Q", *style.decimals("value")],
+        tooltip=["strategy:N", "query:N", "queries:Q", *style.format_decimals("value")],
     )
     # As many whole pixels for each row, or seams would show as stripes.
     height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / n_rows) * n_rows
     described = f"{measure} of {n:,} queries for {len(order)} strategies"
     words = style.Words(titles.title_strategies("Values of", facts), notes, described)
     size = {"width": alt.Step(step), "height": height}
-    return style.layered([fields], table, words, apart=["fill"], **size)
+    return style.draw_layers([fields], table, words, apart=["fill"], **size)
 
 
 def without_undefined(per_query: pl.DataFrame, query: str) -> tuple[pl.DataFrame, int]:
@@ -374,8 +376,11 @@ def measure_agreement(
     └──────────┴────────┴───────┴─────────┘
     """
     check_choice("show", show, ("agreement", "difference", "difference_by_x"))
-    frame, query = chart_rows.one_query(
-        "frame", chart_rows.of_one_grader("frame", frame, query, strategy, panel), query, strategy
+    frame, query = chart_rows.join_query_columns(
+        "frame",
+        chart_rows.collect_one_grader("frame", frame, query, strategy, panel),
+        query,
+        strategy,
     )
     lanes = panel is ... and show == "difference" and _are_few(frame, strategy)
     panel = strategy if lanes else None if panel is ... else panel
@@ -386,20 +391,20 @@ def measure_agreement(
         for name, column in (("strategy", strategy), ("query", query))
         if column != name or column in frame.columns
     }
-    table = chart_rows.query_rows(frame, keys, {"x": x, "y": y})
+    table = chart_rows.build_query_rows(frame, keys, {"x": x, "y": y})
     groups, colour = ["panel"] if panel else [], {}
     if "strategy" in keys and table["strategy"].n_unique() <= style.MAX_COLOURS:
         groups = [*groups, "strategy"]
-        colour = style.strategy_look(table["strategy"], strategy, legends=not lanes)
+        colour = style.choose_look(table["strategy"], strategy, legends=not lanes)
     minus = f"{x} \N{MINUS SIGN} {y}"
     things = "queries" if "strategy" not in keys or table["strategy"].n_unique() == 1 else "results"
     against = f"{shorten_name(y)} against {shorten_name(x)}" if show == "agreement" else minus
     headline = f"{against}, {format_count(table.height, things)}"
     n_groups = table.n_unique(groups) if groups else 1
-    most = curve_rows.most_points(n_groups)
+    most = curve_rows.compute_max_points(n_groups)
     if show == "difference":
         n_bins = min(most - 2, bins.MAX_BINS, 10 + math.isqrt(table.height // n_groups))
-        table = bins.difference_counts(table, groups, n_bins)
+        table = bins.count_differences(table, groups, n_bins)
         size: dict[str, Any] = {"height": 90} if lanes else {}
         if lanes:
             # Below each other, it is seen how far each lies to the side.
@@ -408,35 +413,41 @@ def measure_agreement(
         tooltip_names = ["strategy:N"] if colour else []
         bars = alt.Chart().mark_bar()
         bars = bars.encode(
-            x=alt.X("low:Q", title=minus, bin="binned", axis=alt.Axis(**style.WHOLE)),
+            x=alt.X("low:Q", title=minus, bin="binned", axis=alt.Axis(**style.UNFLUSHED_LABELS)),
             x2="high:Q",
             y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format=",d", tickMinStep=1)),
-            tooltip=[*tooltip_names, *style.decimals("low", "high"), "queries:Q"],
+            tooltip=[*tooltip_names, *style.format_decimals("low", "high"), "queries:Q"],
             **colour,
         )
-        return style.panels([bars, style.rule(x=0)], table, panel, words, **size)
+        return style.draw_panels([bars, style.draw_rule(x=0)], table, panel, words, **size)
     by_x = show == "difference_by_x"
     if by_x:
         table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
-        ends = axis_ends.round_ends(table["x"]), axis_ends.round_ends(table["y"], 10)
+        ends = axis_ends.choose_ends(table["x"]), axis_ends.choose_ends(table["y"], 10)
     else:
-        ends = axis_ends.axes_ends(table["x"], table["y"])
+        ends = axis_ends.choose_ends_of_axes(table["x"], table["y"])
     notes = []
     if (n := table.height) > chart_checks.MAX_DRAWN_ROWS:
-        table = curve_rows.at_equal_steps(table, "x", most, groups)
+        table = curve_rows.thin_by_value(table, "x", most, groups)
         notes = [f"{table.height:,} of {n:,} points are drawn"]
     height = minus if by_x else y
     tooltip_names = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
     points = alt.Chart().mark_point(filled=True, opacity=0.6)
     points = points.encode(
-        x=alt.X("x:Q", title=x, **style.between(ends[0], **style.WHOLE)),
-        y=alt.Y("y:Q", title=height, **style.between(ends[1])),
-        tooltip=[*tooltip_names, *style.decimals("x", "y")],
+        x=alt.X("x:Q", title=x, **style.bound_axis(ends[0], **style.UNFLUSHED_LABELS)),
+        y=alt.Y("y:Q", title=height, **style.bound_axis(ends[1])),
+        tooltip=[*tooltip_names, *style.format_decimals("x", "y")],
         **colour,
     )
-    same = [style.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []
+    same = (
+        [style.draw_rule(y=0)]
+        if by_x
+        else [marks.draw_diagonal(ends[0])]
+        if ends[0] == ends[1]
+        else []
+    )
     words = style.Words(headline, notes, f"{height} against {x} for {table.height} points")
-    return style.panels([*same, points], table, panel, words)
+    return style.draw_panels([*same, points], table, panel, words)
 
 
 def _are_few(frame: pl.DataFrame, strategy: str) -> bool:

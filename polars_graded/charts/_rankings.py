@@ -116,17 +116,19 @@ def rankings(
         f"{name} {value}" for name, value in zip(query_columns, values_of, strict=True)
     )
     texts = ["strategy", "doc", *(["title"] if title is not None else [])]
-    documents = documents.with_columns(chart_rows.name_column(name) for name in texts)
-    documents, colours = tiles.with_levels(documents, irrelevant)
-    values = dict(zip(chart_rows.drawn_names(values), values.values(), strict=True))
-    table = tiles.tile_rows(documents, values, n, chosen.name)
+    documents = documents.with_columns(chart_rows.build_name_column(name) for name in texts)
+    documents, colours = tiles.add_levels(documents, irrelevant)
+    values = dict(zip(chart_rows.format_names(values), values.values(), strict=True))
+    table = tiles.build_tile_rows(documents, values, n, chosen.name)
     chart_checks.check_row_count("frame", table)
     names = pl.col("doc" if title is None else "title").str.slice(0, 80)
-    table = table.with_columns(names.alias("name"), pl.col("^title$").str.slice(0, tiles.LONGEST))
+    table = table.with_columns(
+        names.alias("name"), pl.col("^title$").str.slice(0, tiles.MAX_TOOLTIP_LETTERS)
+    )
     titles_of_columns = {"measure": chosen.name, "grade": grade, "strategy": strategy}
-    layers, size = tiles.marks(table, n, colours, **titles_of_columns)
+    layers, size = tiles.draw_tiles(table, n, colours, **titles_of_columns)
     described = style.list_values(f"rankings of {query}, {chosen.name}", values.items())
     columns = format_count(len(values), "rankings")
     number = f"+: what a document adds to {titles.measure_in_words(chosen.name)}"
     words = style.Words(f"{columns} of {query}, {chosen.name}", [number], described)
-    return style.layered(layers, table, words, apart=["fill"], **size, **style.FRAMELESS)
+    return style.draw_layers(layers, table, words, apart=["fill"], **size, **style.FRAMELESS)

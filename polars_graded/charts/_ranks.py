@@ -50,28 +50,30 @@ def strategy_ranks(
     """
     numbers = ["rank", "rank_low", "rank_high"]
     keys: dict[str, Any] = {"texts": ["measure", "group"], "strategy": strategy, "panel": panel}
-    table = chart_rows.result_rows("ranks", ranks, *numbers, **keys, once="strategy", every=True)
-    names = chart_rows.by_falling(table.with_columns(place=-pl.col("rank")), "place", "strategy")
+    table = chart_rows.build_result_rows(
+        "ranks", ranks, *numbers, **keys, once="strategy", every=True
+    )
+    names = chart_rows.sort_names(table.with_columns(place=-pl.col("rank")), "place", "strategy")
     many = len(names) > style.MAX_NAMED_QUERIES
-    y = style.names_down("strategy", names, labelFontSize=8 if many else alt.Undefined)
+    y = style.build_names_axis("strategy", names, labelFontSize=8 if many else alt.Undefined)
     last = int(table["rank_high"].max())  # type: ignore[arg-type]
-    ticks = axis_ends.round_ranks(max(2, last))
-    place = style.between((0.5, last + 0.5), format=",d", values=ticks) | {"title": "rank"}
+    ticks = axis_ends.choose_rank_ticks(max(2, last))
+    place = style.bound_axis((0.5, last + 0.5), format=",d", values=ticks) | {"title": "rank"}
     tooltip = ["measure:N", "strategy:N", *(f"{name}:Q" for name in numbers), "group:N"]
     base = alt.Chart().encode(y=y, tooltip=tooltip)
     line = base.mark_bar(size=2, color=style.DOUBT)
-    level = chart_rows.confidence(table)
+    level = chart_rows.find_confidence(table)
     together = "" if level is None else f", together at {100 * level:g} %"
-    notes = titles.write_subtitle(chart_rows.facts_of(table), "rank by mean")
+    notes = titles.write_subtitle(chart_rows.collect_title_facts(table), "rank by mean")
     notes += [f"line: ranks it may have{together}", style.SHARED_LETTERS]
     size: dict[str, Any] = {"height": alt.Step(10)} if many else {}
     layers = [
         line.encode(x=alt.X("rank_low:Q", **place), x2="rank_high:Q"),
-        style.dots(base, 60, color=style.ink()).encode(x=alt.X("rank:Q", **place)),
-        style.beside(y, "group:N", 8),
+        style.draw_dots(base, 60, color=style.find_ink()).encode(x=alt.X("rank:Q", **place)),
+        style.draw_beside(y, "group:N", 8),
     ]
     words = style.Words(_finding(table), notes)
-    return style.panels(layers, table, panel, words, columns=2, width=300, **size)
+    return style.draw_panels(layers, table, panel, words, columns=2, width=300, **size)
 
 
 def _finding(ranks: pl.DataFrame) -> str:
@@ -139,7 +141,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     """
     keys: dict[str, Any] = {"texts": ["measure", "group"], "strategy": strategy}
     numbers = ["mean", "rank", "rank_low", "rank_high"]
-    table = chart_rows.result_rows("ranks", ranks, *numbers, **keys, every=True)
+    table = chart_rows.build_result_rows("ranks", ranks, *numbers, **keys, every=True)
     if table["strategy"].is_duplicated().any():
         msg = (
             "`ranks` must have each strategy once, which are those of one measure, got "
@@ -148,10 +150,10 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         raise ValueError(msg)
     chart_checks.check_count("strategies", table.height, MAX_LABELLED_STRATEGIES)
     rows, height = _diagram(table)
-    title = style.mean_title(table)
-    x = style.between(axis_ends.round_ends(table["mean"])) | {"title": title}
-    y = style.between((0, height), reverse=True) | {"axis": None, "title": None}
-    written = style.ink()
+    title = style.write_mean_title(table)
+    x = style.bound_axis(axis_ends.choose_ends(table["mean"])) | {"title": title}
+    y = style.bound_axis((0, height), reverse=True) | {"axis": None, "title": None}
+    written = style.find_ink()
     names, bar, dot = (
         alt.Chart().transform_filter(alt.FieldEqualPredicate(field="part", equal=part))
         for part in ("strategy", "bar", "dot")
@@ -162,24 +164,24 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         names.mark_rule(color=style.DOUBT).encode(x=mean, y=alt.Y("axis:Q", **y), y2="row:Q"),
         names.mark_rule(color=style.DOUBT).encode(x=mean, x2="edge:Q", y=row),
         bar.mark_bar(size=4, color=written).encode(x=mean, x2="to:Q", y=row),
-        style.dots(dot, 45, color=written).encode(x=mean, y=row),
+        style.draw_dots(dot, 45, color=written).encode(x=mean, y=row),
     ]
     for side, align, dx in (("left", "right", -5), ("right", "left", 5)):
         text: Any = names.transform_filter(alt.FieldEqualPredicate(field="side", equal=side))
-        name = style.short_label("datum.strategy", table["strategy"])
+        name = style.write_short_label("datum.strategy", table["strategy"])
         text = text.transform_calculate(label=f"({name}) + '  ' + format(datum.mean, '.4f')")
         text = text.mark_text(align=align, dx=dx, color=written, limit=300)
-        tooltip = ["strategy:N", *style.decimals("mean"), "rank:Q", "group:N"]
+        tooltip = ["strategy:N", *style.format_decimals("mean"), "rank:Q", "group:N"]
         layers.append(text.encode(x=alt.X("edge:Q", **x), y=row, text="label:N", tooltip=tooltip))
-    notes = titles.write_subtitle(chart_rows.facts_of(table))
+    notes = titles.write_subtitle(chart_rows.collect_title_facts(table))
     notes.append("bar with dots: strategies of which no two are told apart")
     words = style.Words(_finding(table), notes)
-    return style.layered(layers, rows, words, width=360, height=height, **style.FRAMELESS)
+    return style.draw_layers(layers, rows, words, width=360, height=height, **style.FRAMELESS)
 
 
 def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return the rows of strategies, groups and members to draw, and the height."""
-    low, high = axis_ends.round_ends(table["mean"])
+    low, high = axis_ends.choose_ends(table["mean"])
     rising = table.sort("mean", maintain_order=True)
     sets = rising.select(
         "strategy", "mean", pl.col("group").str.extract_all("[a-z]|[0-9]+").alias("set")

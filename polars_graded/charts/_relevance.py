@@ -78,7 +78,7 @@ def relevance_function(
     # An error of φ names the column, which must not be called like another of the result.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
     scores = frame.select(
-        *chart_rows.name_columns(keys), pl.col(score).alias(axis_name)
+        *chart_rows.build_name_columns(keys), pl.col(score).alias(axis_name)
     ).drop_nulls(axis_name)
     if scores.is_empty():
         msg = f"`frame` must have a score in {score!r}, got none"
@@ -95,7 +95,7 @@ def relevance_function(
     name = pl.lit(None, pl.String).alias("name") if own else _names_of_points([*keys])
     drawn = {
         "φ": phi_curve(scores, axis_name, points=min(200, most), **chosen),
-        "score": curve_rows.at_equal_steps(relevances, axis_name, most, [*keys]),
+        "score": curve_rows.thin_by_value(relevances, axis_name, most, [*keys]),
         "control point": points.with_columns(name),
     }
     as_score = pl.col(axis_name).cast(pl.Float64).alias("score")
@@ -112,29 +112,31 @@ def relevance_function(
     notes = ["φ is undefined: all scores are the same"] if is_undefined else []
     ends: Any = (values.min(), top)
     spread = kind == "symlog"
-    axis = style.amounts_axis(axis_ends.round_powers(*ends) if spread else None)
+    axis = style.build_amounts_axis(axis_ends.choose_power_ticks(*ends) if spread else None)
     scale_of_scores = alt.Scale(zero=False, type=kind, nice=not spread)
     base = alt.Chart().encode(
         x=alt.X("score:Q", title=score, scale=scale_of_scores, axis=axis),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
-        tooltip=["part:N", "score:Q", *style.decimals("relevance")],
+        tooltip=["part:N", "score:Q", *style.format_decimals("relevance")],
     )
     # No scales of colours, so that no chart beside this one has a say in them.
     line, cloud, controls = (base.transform_filter(f"datum.part === '{name}'") for name in drawn)
     # The lowest needs no name, which would run into that of the median.
     names = controls.transform_filter("datum.name !== 'lowest'")
-    names = names.mark_text(align="right", dx=-8, dy=-8, color=style.ink()).encode(text="name:N")
+    names = names.mark_text(align="right", dx=-8, dy=-8, color=style.find_ink()).encode(
+        text="name:N"
+    )
     layers = [
         cloud.mark_tick(orient="vertical", size=10, color=style.REST),
         line.mark_line(),
-        style.dots(controls, 80, color=style.ink()),
+        style.draw_dots(controls, 80, color=style.find_ink()),
         names,
     ]
     headline = (
         f"Relevance φ of {format_count(relevances.height, 'scores')}, by {shorten_name(score)}"
     )
     words = style.Words(headline, notes, f"relevance φ by {score}")
-    return style.panels(layers, table, panel, words, "independent")
+    return style.draw_panels(layers, table, panel, words, "independent")
 
 
 def _names_of_points(keys: Sequence[str]) -> pl.Expr:
@@ -208,35 +210,35 @@ def sample_boxes(
     │ ours  ┆ 0.5 ┆ 0.75   ┆ 1.0 │
     └───────┴─────┴────────┴─────┘
     """
-    frame = chart_rows.of_one_grader("frame", frame, group, panel)
+    frame = chart_rows.collect_one_grader("frame", frame, group, panel)
     keys = {"group": group} if panel is None else {"panel": panel, "group": group}
     line = {"reference": reference} if isinstance(reference, str) else {}
-    samples = chart_rows.query_rows(frame, keys, {"value": value}, line)
+    samples = chart_rows.build_query_rows(frame, keys, {"value": value}, line)
     name = f"mean {reference}"
     if not isinstance(reference, str):
         at = None if reference is None else check_number("reference", reference)
         samples = samples.with_columns(pl.lit(at, pl.Float64).alias("reference"))
         name = "" if at is None else f"{at:g}"
-    table = bins.boxes(samples, list(keys))
+    table = bins.build_boxes(samples, list(keys))
     medians = table.drop_nulls("median").group_by("group").agg(pl.col("median").mean())
     place = {name: place for place, name in enumerate(natural_order(medians["group"]))}
     ordered = medians.sort(
         "median", pl.col("group").replace_strict(place), descending=[True, False]
     )
     groups = ordered["group"].to_list()
-    step = min(36, style.name_step(len(groups)))
-    ends = axis_ends.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
-    y = style.names_down("group", groups, group)
-    axis = style.between(ends, zero=False, **style.WHOLE)
+    step = min(36, style.compute_name_step(len(groups)))
+    ends = axis_ends.choose_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
+    y = style.build_names_axis("group", groups, group)
+    axis = style.bound_axis(ends, zero=False, **style.UNFLUSHED_LABELS)
     low, q1, q3, median, outlier, line_at = (
         alt.X(f"{name}:Q", title=value, **axis)
         for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
     )
     base = alt.Chart().encode(y=y)
-    tooltip = ["group:N", "samples:Q", *style.decimals(*bins.BOX)]
+    tooltip = ["group:N", "samples:Q", *style.format_decimals(*bins.BOX)]
     box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
     upright: dict[str, Any] = {"orient": "vertical"}
-    middle = box.mark_tick(**upright, size=step * 0.6, thickness=4, color=style.ink())
+    middle = box.mark_tick(**upright, size=step * 0.6, thickness=4, color=style.find_ink())
     points = base.transform_filter("datum.outlier !== null").mark_point(size=15)
     # Bars have the colour of the theme, which rules have not.
     layers = [
@@ -244,16 +246,16 @@ def sample_boxes(
         box.mark_bar(size=1.5).encode(x=q3, x2="whisker_high:Q"),
         box.mark_bar(size=step * 0.6, fillOpacity=0.3).encode(x=q1, x2="q3:Q"),
         middle.encode(x=median),
-        points.encode(x=outlier, tooltip=["group:N", *style.decimals("outlier")]),
+        points.encode(x=outlier, tooltip=["group:N", *style.format_decimals("outlier")]),
     ]
     if name:
         # Not `opacity`, which is the ideal curve's where charts stand side by side.
         symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
-        lines = style.named_line(alt.FillOpacity, box, name, **symbol)
+        lines = style.draw_named_line(alt.FillOpacity, box, name, **symbol)
         lines = lines.mark_tick(**upright, size=step * 0.9, thickness=2, color="firebrick")
         layers.append(lines.encode(x=line_at))
     described = style.list_values(f"median {value}", zip(groups, ordered["median"], strict=True))
     notes = titles.write_subtitle(titles.Drawn([value], 0, 0, []), "")
     notes.append("box: quartiles and median; points: beyond 1.5 times its length")
     words = style.Words(_headline(value, groups, group, table), notes, described)
-    return style.panels(layers, table, panel, words, height=alt.Step(step))
+    return style.draw_panels(layers, table, panel, words, height=alt.Step(step))

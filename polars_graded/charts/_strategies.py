@@ -78,32 +78,32 @@ def strategy_bars(
     check_choice("show", show, ("points", "bars"))
     if width is not None:
         check_whole_number("width", width)
-    table = chart_rows.result_rows(
+    table = chart_rows.build_result_rows(
         "summary", summary, "mean", strategy=strategy, panel=panel, once="strategy", every=True
     )
-    names = chart_rows.by_falling(table, "mean", "strategy")
+    names = chart_rows.sort_names(table, "mean", "strategy")
     ends = ("ci_low", "ci_high") if {"ci_low", "ci_high"} <= set(table.columns) else ()
-    title, scale = style.mean_title(table), alt.Scale(zero=show == "bars")
-    facts = chart_rows.facts_of(table)
+    title, scale = style.write_mean_title(table), alt.Scale(zero=show == "bars")
+    facts = chart_rows.collect_title_facts(table)
     has_intervals = bool(ends) and table["ci_low"].null_count() < table.height
     notes = titles.write_subtitle(facts)
     if has_intervals:
         notes.append("line: interval of one mean; that two overlap is no test")
-    y = style.names_down("strategy", names)
-    x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis(), stack=None)
-    tooltip = ["measure:N", "strategy:N", *style.decimals("mean", *ends)]
-    base = alt.Chart().encode(y=y, tooltip=tooltip, **style.few_colours(names, strategy))
-    layers = [style.interval(base, title, ends, scale=scale)] if ends else []
+    y = style.build_names_axis("strategy", names)
+    x = alt.X("mean:Q", title=title, scale=scale, axis=style.build_means_axis(), stack=None)
+    tooltip = ["measure:N", "strategy:N", *style.format_decimals("mean", *ends)]
+    base = alt.Chart().encode(y=y, tooltip=tooltip, **style.choose_few_colours(names, strategy))
+    layers = [style.draw_interval(base, title, ends, scale=scale)] if ends else []
     if show == "bars":
         layers.insert(0, base.mark_bar(fillOpacity=0.5).encode(x=x))
     else:
-        layers.append(style.dots(base, 70).encode(x=x))
-    layers.append(style.beside(y, alt.Text("mean:Q", format=".4f"), 6))
+        layers.append(style.draw_dots(base, 70).encode(x=x))
+    layers.append(style.draw_beside(y, alt.Text("mean:Q", format=".4f"), 6))
     if "group" in table.columns:
-        layers.append(style.beside(y, "group:N", 50))
+        layers.append(style.draw_beside(y, "group:N", 50))
         notes.append(style.SHARED_LETTERS)
     several = chart_rows.has_panels(table)
-    axis = style.axis_of_panels(table, "mean" if show == "bars" else None)
+    axis = style.choose_panel_axis(table, "mean" if show == "bars" else None)
     first = table.filter(panel=table["panel"][0]) if several else table
     where = f"mean {table['panel'][0]}" if several else title
     means = first.select("strategy", "mean").sort("mean", descending=True)
@@ -111,7 +111,7 @@ def strategy_bars(
     headline = titles.title_strategies(what, facts, intervals=has_intervals)
     words = style.Words(headline, notes, style.list_values(where, means.iter_rows()))
     width = width or (200 if several else 300)
-    return style.panels(layers, table, panel, words, axis, columns=2, width=width)
+    return style.draw_panels(layers, table, panel, words, axis, columns=2, width=width)
 
 
 def _finding(comparison: pl.DataFrame, level: float) -> str:
@@ -193,30 +193,30 @@ def comparison_forest(
     level = check_level(confidence)
     numbers = ["difference", "ci_low", "ci_high", "p_corrected"]
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
-    table = chart_rows.result_rows("comparison", comparison, *numbers, **keys, every=True)
+    table = chart_rows.build_result_rows("comparison", comparison, *numbers, **keys, every=True)
     several = table["baseline"].n_unique() > 1
     finding = _finding(table, level)
     if several and not chart_rows.has_panels(table):
-        table = pair_rows.higher_first(table)
+        table = pair_rows.put_higher_first(table)
     believed, doubted = f"corrected p ≤ {level:g}", "not significant"
     significant = pl.when(is_significant(table.columns, level)).then(pl.lit(believed))
     table = table.with_columns(
-        pair_rows.pair_name(versus=several).alias("pair"),
+        pair_rows.build_pair_name(versus=several).alias("pair"),
         significant.otherwise(pl.lit(doubted)).alias("significance"),
     )
     chart_checks.check_not_repeated("comparison", table, "pair", panel)
-    pairs = chart_rows.by_falling(table, "difference", "pair")
+    pairs = chart_rows.sort_names(table, "difference", "pair")
     many = len(pairs) > style.MAX_NAMED_QUERIES
-    title: Any = style.mean_title(table, "difference of ", "difference of means")
+    title: Any = style.write_mean_title(table, "difference of ", "difference of means")
     if not several:
         title = [*_sides(table), f"{title}, to {shorten_name(table['baseline'][0])}"]
     axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
-    facts = chart_rows.facts_of(table)
+    facts = chart_rows.collect_title_facts(table)
     notes = [
         *titles.write_subtitle(facts, "difference of mean"),
-        marks.significance_key(believed, doubted),
+        marks.write_significance_key(believed, doubted),
     ]
-    ends, stated = pair_rows.interval_ends(table), chart_rows.confidence(table)
+    ends, stated = pair_rows.choose_interval_ends(table), chart_rows.find_confidence(table)
     interval = "interval" if stated is None else f"{100 * stated:g} % interval"
     # The Wilcoxon test has none that agrees with it, since it speaks of ranks.
     if ends == pair_rows.AGREEING_ENDS:
@@ -228,10 +228,10 @@ def comparison_forest(
         inside = int((table["probability_equal"] >= PROBABLE).sum())
         notes += titles.write_equivalence(rope, inside, table.height, PROBABLE)
     size = 40 if many else 60
-    layers = marks.forest(title, pairs, axis, believed, size, ends, rope or 0)
-    words, shared = style.Words(finding, notes), style.axis_of_panels(table, "difference")
+    layers = marks.draw_forest(title, pairs, axis, believed, size, ends, rope or 0)
+    words, shared = style.Words(finding, notes), style.choose_panel_axis(table, "difference")
     height: dict[str, Any] = {"height": alt.Step(10)} if many else {}
-    return style.panels(layers, table, panel, words, shared, columns=2, width=300, **height)
+    return style.draw_panels(layers, table, panel, words, shared, columns=2, width=300, **height)
 
 
 def comparison_matrix(
@@ -287,27 +287,29 @@ def comparison_matrix(
     """
     level = check_level(confidence)
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
-    table = chart_rows.result_rows("comparison", comparison, "difference", "p_corrected", **keys)
-    finding, facts = _finding(table, level), chart_rows.facts_of(table)
+    table = chart_rows.build_result_rows(
+        "comparison", comparison, "difference", "p_corrected", **keys
+    )
+    finding, facts = _finding(table, level), chart_rows.collect_title_facts(table)
     table = table.with_columns(is_significant(table.columns, level).alias("significant"))
     sign = pl.when(pl.col("difference") < 0).then(pl.lit(BELOW)).otherwise(pl.lit("+"))
     mark = pl.when("significant").then(sign).otherwise(pl.lit(""))
-    table = pair_rows.both_sides(table).with_columns(mark.alias("mark")).drop("significant")
+    table = pair_rows.add_other_sides(table).with_columns(mark.alias("mark")).drop("significant")
     chart_checks.check_row_count("comparison", table)
     chart_checks.check_not_repeated("comparison", table, "pair", panel, ["strategy", "baseline"])
     to_others = table.group_by("measure", "strategy", maintain_order=True)
     means = to_others.agg(pl.col("difference").mean())
-    names = chart_rows.by_falling(means, "difference", "strategy")
+    names = chart_rows.sort_names(means, "difference", "strategy")
     step = max(10, min(36, 400 // len(names)))
-    down = style.in_order(names, labelLimit=250)
-    across = style.in_order(names, labelLimit=250, labelAngle=-90, orient="top")
+    down = style.order_axis(names, labelLimit=250)
+    across = style.order_axis(names, labelLimit=250, labelAngle=-90, orient="top")
     key = f"row minus column; + and {BELOW} where corrected p ≤ {level:g}, else pale"
     notes = [*titles.write_subtitle(facts, "difference of mean"), key]
-    base, p = style.with_p(alt.Chart())
+    base, p = style.add_p(alt.Chart())
     base = base.encode(
         x=alt.X("baseline:N", title="baseline", **across),
         y=alt.Y("strategy:N", title=strategy, **down),
-        tooltip=["measure:N", "strategy:N", "baseline:N", *style.decimals("difference"), p],
+        tooltip=["measure:N", "strategy:N", "baseline:N", *style.format_decimals("difference"), p],
     )
     # Orange to blue are told apart by every eye; not `color`, which is the strategies'.
     # Two ends alone, of which charts side by side make ends for both.
@@ -325,4 +327,4 @@ def comparison_matrix(
     )
     layers = [base.mark_rect().encode(fill=fill, fillOpacity=strength), signs]
     words, side = style.Words(finding, notes, described), alt.Step(step)
-    return style.panels(layers, table, panel, words, columns=2, width=side, height=side)
+    return style.draw_panels(layers, table, panel, words, columns=2, width=side, height=side)

@@ -104,7 +104,7 @@ def significance_curves(
     """
     level = check_level(confidence)
     keys: dict[str, Any] = {"strategy": strategy, "panel": panel, "texts": ["measure", "baseline"]}
-    table = chart_rows.result_rows("levels", levels, "p_corrected", at=["place"], **keys)
+    table = chart_rows.build_result_rows("levels", levels, "p_corrected", at=["place"], **keys)
     lines, is_apart = _lines(table), pl.col("p_corrected") <= level
     n_apart = is_apart.sum().over(lines).cast(pl.Int64)
     table = table.with_columns(
@@ -121,7 +121,7 @@ def significance_curves(
     )
     height = (pl.col("label_at").exp() - 1) * SMALL_P
     table = table.with_columns(height.alias("label_at")).drop("told apart", "height")
-    x = marks.places_axis("place:Q", "pairs of strategies, by falling p", max(table["place"]))
+    x = marks.build_place_axis("place:Q", "pairs of strategies, by falling p", max(table["place"]))
     y = alt.Y(
         "p_corrected:Q",
         title="corrected p",
@@ -130,10 +130,12 @@ def significance_curves(
     )
     few = table["place"].n_unique() <= style.MAX_MARKED_POINTS
     line, points, *names = _measure_lines(table, x, y, few=few)
-    points, p = style.with_p(points)
+    points, p = style.add_p(points)
     points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
     layers, tests = [_level(level), line, points, *names], names_of_tests(table)
-    headline = titles.title_measures("p values of all pairs", chart_rows.facts_of(table), "by")
+    headline = titles.title_measures(
+        "p values of all pairs", chart_rows.collect_title_facts(table), "by"
+    )
     headline += f" ({tests})" if tests else ""
     note = f"pairs below the dashed line, p ≤ {level:g}, are told apart"
     return _drawn(table, panel, layers, headline, note, "p of all pairs in falling order")
@@ -186,7 +188,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     """
     power = check_number("power", power, above=0, below=1)
     numbers, at = ["power", "difference", "share_of_range"], ["queries", "at_hand"]
-    table = chart_rows.result_rows("curve", curve, *numbers, at=at, panel=panel)
+    table = chart_rows.build_result_rows("curve", curve, *numbers, at=at, panel=panel)
     table = table.with_columns(pl.col("at_hand").cast(pl.Boolean))
     table = _in_lines(table, "queries")
     table = _with_names(table, "queries", by=["power"], ends=(0.0, 1.0))
@@ -197,10 +199,10 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(values=sorted({0, 0.2, 0.4, 0.6, 0.8, 1, power}), format="~g"),
     )
-    tooltip = style.decimals(*numbers)
+    tooltip = style.format_decimals(*numbers)
     lines = _measure_lines(table, x, y, *tooltip, few=False)
     # A large point where the queries at hand are.
-    large = style.dots(alt.Chart().transform_filter("datum.at_hand"), 90)
+    large = style.draw_dots(alt.Chart().transform_filter("datum.at_hand"), 90)
     tooltips = ["measure:N", "queries:Q", *tooltip]
     large = large.encode(x=x, y=y, color=_colours(table), tooltip=tooltips)
     at_hand = table.filter("at_hand")
@@ -255,7 +257,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     │ 3       ┆ 1.0 ┆ 1.0     ┆ ap    │
     └─────────┴─────┴─────────┴───────┘
     """
-    table = chart_rows.result_rows(
+    table = chart_rows.build_result_rows(
         "stability", stability, "tau", "tau_low", "tau_high", at=["queries"], panel=panel
     )
     lines = _lines(table)
@@ -271,9 +273,11 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     table = _with_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
     x, title = _queries_axis(table), "τ to the order from all queries"
     # A band would have the axis begin at 0, and names stand at other heights.
-    height = style.between(ends, zero=False)
+    height = style.bound_axis(ends, zero=False)
     y = alt.Y("tau:Q", title=title, **height)
-    layers = _measure_lines(table, x, y, *style.decimals("tau", "tau_low", "tau_high"), few=True)
+    layers = _measure_lines(
+        table, x, y, *style.format_decimals("tau", "tau_low", "tau_high"), few=True
+    )
     if banded:
         low = alt.Y("tau_low:Q", title=title, **height)
         area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2="tau_high:Q")
@@ -336,7 +340,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     rate = check_number("rate", rate, above=0, below=1)
     numbers = ["swap_rate", "difference_from", "difference_to"]
     at = ["queries", "comparisons"]
-    table = chart_rows.result_rows("rates", rates, *numbers, at=at, panel=panel)
+    table = chart_rows.build_result_rows("rates", rates, *numbers, at=at, panel=panel)
     middle = (pl.col("difference_from") + pl.col("difference_to")) / 2
     table = table.with_columns(middle.alias("difference")).drop_nulls("difference")
     lines = [*_lines(table), "queries"]
@@ -346,13 +350,13 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     # A rate of a few comparisons is of chance too.
     enough &= pl.col("comparisons") >= MIN_COMPARISONS
     table = table.filter((enough | (~enough.any() & (pl.int_range(pl.len()) == 0))).over(lines))
-    table = _with_sizes(curve_rows.thinned(table, "difference"), lines, rate)
+    table = _with_sizes(curve_rows.thin_by_position(table, "difference"), lines, rate)
     sizes = table["queries"].unique().sort().to_list()
     top: Any = table["swap_rate"].max()
     most = max(top, 2 * rate)
-    step = axis_ends.round_step(most / 5)
+    step = axis_ends.choose_step(most / 5)
     ticks = sorted({rate, *(round(step * place, 9) for place in range(11))})
-    axis = alt.Axis(tickCount=5, **style.WHOLE)
+    axis = alt.Axis(tickCount=5, **style.UNFLUSHED_LABELS)
     x = alt.X("difference:Q", title="difference of means in one sample", axis=axis)
     y = alt.Y(
         "swap_rate:Q",
@@ -361,14 +365,14 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         axis=alt.Axis(labelExpr="format(100 * datum.value, '~g') + ' %'", values=ticks),
     )
     # The more queries the stronger; the only size is strong.
-    ink, paper = style.ink_and_paper()
-    shades = style.ramp(*SHADES[ink == style.LIGHT_INK], len(sizes), alone=1)
+    ink, paper = style.find_ink_and_paper()
+    shades = style.build_ramp(*SHADES[ink == style.LIGHT_INK], len(sizes), alone=1)
     scale = alt.Scale(domain=sizes, range=shades)
     shade = alt.Stroke("queries:O", title="queries", scale=scale, legend=None)
     base = alt.Chart().encode(x=x, y=y, detail="queries:O")
     tooltip = [
         *("measure:N", "queries:O", "difference_from:Q", "difference_to:Q"),
-        *("comparisons:Q", "swaps:Q", *style.decimals("swap_rate")),
+        *("comparisons:Q", "swaps:Q", *style.format_decimals("swap_rate")),
     ]
     labels = alt.Chart().transform_filter("isValid(datum.label_x)")
     x_of_label = alt.X("label_x:Q", title=x["title"])
@@ -384,14 +388,14 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     ]
     described, facts = (
         _described("rate of swaps by size of difference", table),
-        chart_rows.facts_of(table),
+        chart_rows.collect_title_facts(table),
     )
     notes = [f"number on a line: queries in a sample; dashed: {format_percent(rate)}"]
     what = "How often other queries contradict a difference between strategies"
     headline = titles.title_measures(what, facts, "by")
     words = style.Words(headline, notes, described)
-    shared = style.axis_of_panels(table, "difference")
-    return style.panels(layers, table, panel, words, shared, apart=["stroke"], columns=2)
+    shared = style.choose_panel_axis(table, "difference")
+    return style.draw_panels(layers, table, panel, words, shared, apart=["stroke"], columns=2)
 
 
 def grading_profile(
@@ -454,7 +458,7 @@ def grading_profile(
     """
     check_choice("show", show, ("means", "differences", "places"))
     keys: dict[str, Any] = {"strategy": strategy, "panel": panel, "texts": ["measure", "grading"]}
-    table = chart_rows.result_rows(
+    table = chart_rows.build_result_rows(
         "robustness", robustness, "mean", "tau", at=["place"], **keys, every=True
     )
     gradings = table["grading"].unique(maintain_order=True).to_list()
@@ -474,16 +478,16 @@ def grading_profile(
     names = table["strategy"].unique().to_list()
     ahead = table.filter(grading=given).sort("place", "strategy")["strategy"]
     best = ahead.unique(maintain_order=True).head(style.MAX_COLOURS).to_list()
-    look = style.strategy_look(names, strategy, matter=best, legends=several)
-    height, title, ticks = "mean", style.mean_title(table), alt.Axis()
+    look = style.choose_look(names, strategy, matter=best, legends=several)
+    height, title, ticks = "mean", style.write_mean_title(table), alt.Axis()
     if show == "differences":
         mean = pl.col("mean").mean().over("grading", *_lines(table))
         table = table.with_columns(difference=pl.col("mean") - mean)
         height, title = "difference", f"{title}, less that of all strategies"
-    ends = axis_ends.round_ends(table[height])
+    ends = axis_ends.choose_ends(table[height])
     if show == "places":
         height, title, ends = "place", "place", (0.5, max(2, len(names)) + 0.5)
-        ticks = alt.Axis(format="d", values=axis_ends.round_ranks(int(ends[1])))
+        ticks = alt.Axis(format="d", values=axis_ends.choose_rank_ticks(int(ends[1])))
     # Above the lines there is room for what stands there. Measures lie at different heights, and
     # have panels with ends of their own.
     domain = alt.Undefined if several and show != "places" else list(ends)
@@ -491,35 +495,37 @@ def grading_profile(
     width = 6 * max(len(name) for name in gradings)
     step = min(max(40, width + 6), max(40, (300 if several else 480) // len(gradings)))
     angle = 0 if width <= step else -40
-    across = style.in_order(gradings, labelAngle=angle, labelLimit=200)
+    across = style.order_axis(gradings, labelAngle=angle, labelLimit=200)
     x = alt.X("grading:N", title="grading", **across)
     y = alt.Y(f"{height}:Q", title=title, scale=scale, axis=ticks)
     base = alt.Chart().encode(x=x, y=y, detail="strategy:N", **look)
     tooltip = [
-        *("measure:N", "grading:N", "strategy:N", *style.decimals("mean"), "place:Q"),
-        *(*style.decimals("tau", "tau_ap"), "lost:Q", "gained:Q", "reversed:Q"),
+        *("measure:N", "grading:N", "strategy:N", *style.format_decimals("mean"), "place:Q"),
+        *(*style.format_decimals("tau", "tau_ap"), "lost:Q", "gained:Q", "reversed:Q"),
     ]
     above = alt.Chart().transform_filter("isValid(datum.correlation)")
-    above = above.mark_text(baseline="top", fontSize=10, color=style.ink())
+    above = above.mark_text(baseline="top", fontSize=10, color=style.find_ink())
     above = above.encode(x=x, y=alt.value(3), text="correlation:N")
-    layers = [base.mark_line(), style.dots(base, 40).encode(tooltip=tooltip), above]
+    layers = [base.mark_line(), style.draw_dots(base, 40).encode(tooltip=tooltip), above]
     if not several:
         named_strategies = names if len(names) <= style.MAX_COLOURS else best
         last = pl.col("grading") == gradings[-1]
-        table = line_names.with_labels(table, last, [height], ends, named_strategies)
-        layers += marks.line_names(x, title, "strategy", look["color"], end=height, names=names)
+        table = line_names.add_labels(table, last, [height], ends, named_strategies)
+        layers += marks.draw_line_names(
+            x, title, "strategy", look["color"], end=height, names=names
+        )
     notes = [
         *(["each less the mean of all strategies"] if show == "differences" else []),
         f"τ: Kendall's, to the order of strategies {given}",
-        *style.rest_named(names),
+        *style.write_rest_note(names),
     ]
     described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
-    facts = chart_rows.facts_of(table)
+    facts = chart_rows.collect_title_facts(table)
     what = {"places": "Places by mean"}.get(show, "Mean" if len(facts.measures) == 1 else "Means")
     headline = titles.title_strategies(what, facts) + f" under {len(gradings)} gradings"
     words = style.Words(headline, [*titles.write_subtitle(facts), *notes], described)
-    chart = style.panels(layers, table, panel, words, columns=2, width=alt.Step(step))
-    return chart.resolve_scale(y=style.axis_of_panels(table)) if several else chart
+    chart = style.draw_panels(layers, table, panel, words, columns=2, width=alt.Step(step))
+    return chart.resolve_scale(y=style.choose_panel_axis(table)) if several else chart
 
 
 def unjudged_bounds(
@@ -566,26 +572,31 @@ def unjudged_bounds(
     └─────────────┴──────┴─────┴──────┴────────┘
     """
     numbers = ["value", "value_if_best", "residual"]
-    table = chart_rows.result_rows("bounds", bounds, *numbers, strategy=strategy, panel=panel)
+    table = chart_rows.build_result_rows("bounds", bounds, *numbers, strategy=strategy, panel=panel)
     table = table.drop_nulls("value_if_best")
     chart_checks.check_not_empty("bounds", table, "value_if_best")
     means = mean_bounds(table, [*_lines(table), "strategy"])
     chart_checks.check_row_count("bounds", means)
-    names = chart_rows.by_falling(means, "mean", "strategy")
-    facts = chart_rows.facts_of(means)
-    title, notes = style.mean_title(means), titles.write_subtitle(facts)
+    names = chart_rows.sort_names(means, "mean", "strategy")
+    facts = chart_rows.collect_title_facts(means)
+    title, notes = style.write_mean_title(means), titles.write_subtitle(facts)
     if (means["low"] != means["high"]).any():
         notes.append("line: to the mean with unjudged documents of the highest grade; no interval")
     base = alt.Chart().encode(
-        y=style.names_down("strategy", names),
-        tooltip=["measure:N", "strategy:N", *style.decimals("mean", "low", "high"), "queries:Q"],
-        **style.few_colours(names, strategy),
+        y=style.build_names_axis("strategy", names),
+        tooltip=[
+            "measure:N",
+            "strategy:N",
+            *style.format_decimals("mean", "low", "high"),
+            "queries:Q",
+        ],
+        **style.choose_few_colours(names, strategy),
     )
     scale = alt.Scale(zero=False)
-    x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis())
+    x = alt.X("mean:Q", title=title, scale=scale, axis=style.build_means_axis())
     layers = [
-        style.interval(base, title, ("low", "high"), size=3, scale=scale),
-        style.dots(base, 70).encode(x=x),
+        style.draw_interval(base, title, ("low", "high"), size=3, scale=scale),
+        style.draw_dots(base, 70).encode(x=x),
     ]
     further: Any = (means["beyond"] - means["high"]).max()
     if further is not None and further > SEEN * (means["high"].max() - means["low"].min()):  # type: ignore[operator]
@@ -594,15 +605,17 @@ def unjudged_bounds(
         bars_beyond = base.transform_calculate(
             end="isValid(datum.beyond) ? datum.beyond : datum.high"
         )
-        layers.insert(0, style.interval(bars_beyond, title, ("low", "end"), size=1, scale=scale))
+        layers.insert(
+            0, style.draw_interval(bars_beyond, title, ("low", "end"), size=1, scale=scale)
+        )
     described = f"means of {len(names)} strategies with unjudged documents irrelevant, or best"
     what = "Mean" if len(facts.measures) == 1 else "Means"
     headline = f"{titles.title_strategies(what, facts)}, unjudged documents irrelevant or best"
     words = style.Words(headline, notes, described)
     size: dict[str, Any] = {"height": alt.Step(12)} if len(names) > MAX_LINES else {}
     size["width"] = 240 if chart_rows.has_panels(means) else 300
-    shared = style.axis_of_panels(means)
-    return style.panels(layers, means, panel, words, shared, columns=2, **size)
+    shared = style.choose_panel_axis(means)
+    return style.draw_panels(layers, means, panel, words, shared, columns=2, **size)
 
 
 def _lines(table: pl.DataFrame) -> list[str]:
@@ -619,14 +632,14 @@ def _drawn(
     what: str,
 ) -> Chart:
     """Lines of measures, which have their names beside them instead of a legend."""
-    notes = [note, *style.rest_named(set(table["measure"]))]
+    notes = [note, *style.write_rest_note(set(table["measure"]))]
     words = style.Words(headline, notes, _described(what, table))
-    return style.panels(layers, table, panel, words, apart=["color"])
+    return style.draw_panels(layers, table, panel, words, apart=["color"])
 
 
 def _level(value: float) -> alt.Chart:
     """Return a dashed line at a level."""
-    dashed: alt.Chart = style.once().mark_rule(color=style.DOUBT, strokeDash=[4, 3])
+    dashed: alt.Chart = style.build_one_row().mark_rule(color=style.DOUBT, strokeDash=[4, 3])
     return dashed.encode(alt.YDatum(value))
 
 
@@ -638,13 +651,13 @@ def _measure_lines(
     base = alt.Chart().encode(x=x, y=y, color=colour, detail="measure:N")
     points = base.mark_point(filled=True, size=25, opacity=1 if few else 0)
     end = y.shorthand.partition(":")[0]
-    names = marks.line_names(x, y["title"], "label", colour, end=end, limit=250)
+    names = marks.draw_line_names(x, y["title"], "label", colour, end=end, limit=250)
     return [base.mark_line(), points.encode(tooltip=tooltip), *names]
 
 
 def _in_lines(table: pl.DataFrame, at: str) -> pl.DataFrame:
     """Return the rows of each line together and in order, at some places if there are many."""
-    return curve_rows.thinned(_in_order(table, _lines(table), at), at)
+    return curve_rows.thin_by_position(_in_order(table, _lines(table), at), at)
 
 
 def _in_order(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
@@ -672,7 +685,7 @@ def _with_names(
         label = label if "panel" in lines else pl.col("measure")
     is_last = pl.col(at) == pl.col(at).max().over(lines)
     is_last &= label.is_not_null()
-    table = line_names.with_labels(table, is_last, by, ends, _named(table), lines)
+    table = line_names.add_labels(table, is_last, by, ends, _named(table), lines)
     return table.with_columns(label=pl.when(pl.col("label_at").is_not_null()).then(label))
 
 
@@ -713,7 +726,7 @@ def _named(table: pl.DataFrame) -> list[str]:
 def _colours(table: pl.DataFrame) -> Any:
     """Return a colour for each measure, the same in all charts that show the same ones."""
     measures = table["measure"].unique().to_list()
-    look = style.strategy_look(
+    look = style.choose_look(
         measures, "measure", field="measure", matter=_named(table), legends=False
     )
     return look["color"]
@@ -721,7 +734,7 @@ def _colours(table: pl.DataFrame) -> Any:
 
 def _queries_axis(table: pl.DataFrame) -> alt.X:
     """From no query to as many as there are points of."""
-    ends = style.between((0, max(table["queries"])), format=",d", tickMinStep=1)
+    ends = style.bound_axis((0, max(table["queries"])), format=",d", tickMinStep=1)
     return alt.X("queries:Q", title="queries", **ends)
 
 
