@@ -27,7 +27,7 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.nodes import make_refnode
 
 import polars_graded
-from polars_graded._report.page import drawing_scripts
+from polars_graded._report.page import load_drawing_scripts
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -154,7 +154,7 @@ def bundle() -> None:
     static = SCRATCH / "static"
     static.mkdir()
     # Its names would be those of every other script.
-    vega = f"(() => {{{drawing_scripts()}\n}})();"
+    vega = f"(() => {{{load_drawing_scripts()}\n}})();"
     (static / "vega.js").write_text(vega, encoding="utf-8")
     mathjax = resources.files("sphinx-mathjax-offline") / "static/mathjax/tex-svg.js"
     (static / "mathjax.js").write_bytes(mathjax.read_bytes())

@@ -345,7 +345,7 @@ def cells_of(chart: Any) -> dict[str, str]:
 def filled(chart: Any) -> dict[str, tuple[float, str]]:
     """How much of each cell is filled, and in which colour."""
     rows = chart.data.drop_nulls("text").select("what", "start", "end", "fill").rows()
-    return {what: ((end - start) / _overview.WIDTH, fill) for what, start, end, fill in rows}
+    return {what: ((end - start) / _overview.CELL_WIDTH, fill) for what, start, end, fill in rows}
 
 
 def test_a_left_join_shows_for_what_it_is():
@@ -364,8 +364,8 @@ def test_a_left_join_shows_for_what_it_is():
         "duplicates": "0",
     }
     bars = filled(chart)
-    assert bars["none_judged"] == (0.75, _overview.ALARM)
-    assert bars["judged"] == (pytest.approx(0.2), _overview.FULL)
+    assert bars["none_judged"] == (0.75, _overview.ALARM_COLOUR)
+    assert bars["judged"] == (pytest.approx(0.2), _overview.FILLED_COLOUR)
     assert bars["retrieved"][0] == 1
 
 
@@ -376,7 +376,9 @@ def test_what_judge_makes_of_it_has_nothing_in_red():
         whole = pg.judge(run, judged)
     chart = charts.overview(pg.overview(whole))
     assert cells_of(chart)["retrieved"] == "67 %"
-    assert all(share == 0 for share, fill in filled(chart).values() if fill == _overview.ALARM)
+    assert all(
+        share == 0 for share, fill in filled(chart).values() if fill == _overview.ALARM_COLOUR
+    )
 
 
 def test_grades_are_pieces_of_one_bar_by_how_many_rows_have_them():
@@ -384,11 +386,15 @@ def test_grades_are_pieces_of_one_bar_by_how_many_rows_have_them():
     pieces = chart.data.filter(pl.col("what").str.starts_with("grade"))
     # Of ten rows eight have no grade, one has 0 and one 2.
     assert pieces["what"].to_list() == ["grade –: 8 rows", "grade 0: 1 rows", "grade 2: 1 rows"]
-    width = _overview.WIDTHS["grades"]
+    width = _overview.CELL_WIDTHS["grades"]
     assert (pieces["end"] - pieces["start"]).to_list() == pytest.approx(
         [0.8 * width, 0.1 * width, 0.1 * width]
     )
-    assert pieces["fill"].to_list() == [_overview.UNJUDGED, _overview.LOWEST, _overview.HIGHEST]
+    assert pieces["fill"].to_list() == [
+        _overview.UNJUDGED_COLOUR,
+        _overview.LOWEST_COLOUR,
+        _overview.HIGHEST_COLOUR,
+    ]
     assert {"none, 0, 2", "rows by grade:"} <= set(text_of(chart))
 
 

@@ -42,7 +42,7 @@ from polars_graded._command import files as command_files
 from polars_graded._command.parser import MEASURES
 from polars_graded._command.sentences import write_for_the_shell
 from polars_graded._measuring.definitions import DEFINITIONS
-from polars_graded._report.page import drawing_scripts
+from polars_graded._report.page import load_drawing_scripts
 
 # f1 ranks every query in the ideal order, f2 in the opposite one.
 LETOR = """\
@@ -814,7 +814,7 @@ def test_a_report_compares_as_the_options_say(command, options, baseline, said):
 
 
 def test_a_report_without_what_it_needs_is_refused_before_files_are_read(refusal, monkeypatch):
-    drawing_scripts.cache_clear()
+    load_drawing_scripts.cache_clear()
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     sentence = refusal("--letor", "absent.txt", "--report", "page.html")
     assert sentence.endswith('pip install "vl-convert-python>=1.9"')

@@ -22,7 +22,7 @@ from results import of_few
 from polars_graded import compare, datasets, differences, evaluate, report, summarise
 from polars_graded._report import contents
 from polars_graded._report import page as page_module
-from polars_graded._report.page import SCRIPTS, drawing_scripts
+from polars_graded._report.page import SCRIPTS, load_drawing_scripts
 from polars_graded._report.payload import Payload
 
 if TYPE_CHECKING:
@@ -376,7 +376,7 @@ def test_long_curves_of_many_queries_are_thinned_to_what_fits(written):
     )
     path = written(frame)
     (curve,) = payload(path)["curves"]
-    assert len(curve["at"]) == contents.MAX_POINTS // 6000
+    assert len(curve["at"]) == contents.MAX_PAGE_POINTS // 6000
     assert (curve["at"][0], curve["at"][-1]) == (1, 500)
     assert curve["packed"]["means"][0] == curve["at"]
     assert path.stat().st_size < 5e6
@@ -549,7 +549,9 @@ def test_a_folder_that_is_not_there_is_an_error(per_query, tmp_path):
 
 def test_without_vl_convert_it_is_said_what_to_install(per_query, tmp_path, monkeypatch):
     module = page_module
-    monkeypatch.setattr(module, "drawing_scripts", drawing_scripts.__wrapped__)  # unremembered
+    monkeypatch.setattr(
+        module, "load_drawing_scripts", load_drawing_scripts.__wrapped__
+    )  # unremembered
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(ImportError, match=re.escape('pip install "vl-convert-python>=1.9"')):
         report(per_query, tmp_path / "page.html")

@@ -285,7 +285,7 @@ def test_a_dark_screen_has_a_dark_page_and_paper_and_files_have_not(per_query, s
         # Every colour that a chart has here has one of its own in the dark.
         used = """return [...document.querySelectorAll('.chart [stroke], .chart [fill]')]
             .flatMap((e) => [e.getAttribute('stroke'), e.getAttribute('fill')])"""
-        told = {*specs.IN_THE_DARK, "#888", "gray", "none", "transparent", None}
+        told = {*specs.DARK_COLOURS, "#888", "gray", "none", "transparent", None}
         assert set(page.driver.execute_script(used)) <= told
         media = {"media": "print", "features": features}
         page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
@@ -526,7 +526,7 @@ def test_46_strategies_fit(shown, width):
         assert found <= most
         assert len(page.lines("#rank")) == 46
         assert len(page.forest()) == 45
-        assert len({(look["colour"], *look["dash"]) for look in specs.strategy_looks(46)}) == 46
+        assert len({(look["colour"], *look["dash"]) for look in specs.choose_looks(46)}) == 46
         # The best ten have their colours, in the table too, and the others are grey under one name.
         coloured = page.texts("#strategies tbody .name")[:10]
         assert {*page.texts("#legend .name")} == {*coloured}

@@ -9,7 +9,7 @@ from polars_graded._command.parser import OPTIONS, Given, measures_by_name
 from polars_graded._frames.frame_files import SEPARATORS
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.tie_orders import TOOLS
-from polars_graded._report.page import drawing_scripts
+from polars_graded._report.page import load_drawing_scripts
 from polars_graded._writing import check_writable
 
 MAX_PRINTED_RANKS = 10_000
@@ -114,4 +114,4 @@ def check_options(given: Given) -> None:
         if offenders := [*find(given)]:
             raise ValueError(sentence.format(", ".join(offenders)))
     if given.report or given.chart:
-        drawing_scripts()
+        load_drawing_scripts()

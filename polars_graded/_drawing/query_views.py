@@ -282,10 +282,11 @@ def _summarise_chosen(
 
 
 def write_t_quantile(degrees: str, confidence: float) -> str:
-    """Student's t for an interval, as an expression of its degrees of freedom.
+    """Return the expression of Student's t for an interval, given its degrees of freedom.
 
-    Up to `MAX_LISTED_DEGREES` it is looked up. Beyond, it is the normal quantile with the first four terms in
-    1 / degrees, which leave less than 1e-8 (Abramowitz and Stegun, 26.7.5).
+    The expression looks up to `MAX_LISTED_DEGREES` degrees of freedom up in a list. For more, it
+    expands the normal quantile by the first four terms in 1 / degrees, with an error of less than
+    1e-8 (Abramowitz and Stegun, 26.7.5).
     """
     few = np.arange(2, MAX_LISTED_DEGREES + 2)
     listed = mean_margin(np.sqrt(few), few, confidence).tolist()

@@ -169,9 +169,10 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     grade: str,
     strategy: str,
 ) -> tuple[list[alt.Chart], dict[str, Any]]:
-    """Tiles, what each adds, the lines between them, what stands above and below; and their size.
+    """Draw the tiles, their bars, the lines between them and the texts; return also the size.
 
-    Rows are those of `build_tile_rows`, with the `level` of a grade and a `name` to write on a tile.
+    Rows are those of `build_tile_rows`, with two more columns: the `level` of a grade, and the
+    `name` to write on a tile.
     """
     documents, heads = table.filter(part="document"), table.filter(part="strategy")
     names, labels = heads["strategy"].to_list(), heads["label"].to_list()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polars_graded._report.packing import rounded
+from polars_graded._report.packing import round_number
 from polars_graded._report.payload import Certainty, Pair
 from polars_graded._results.findings import undefeated
 from polars_graded._results.pairs import Pairs, pairs_of
@@ -24,23 +24,23 @@ from polars_graded._sentences.verdicts import (
     write_power,
 )
 
-SHARE = 0.05
+DEFAULT_DIFFERENCE_SHARE = 0.05
 """Share of the best mean that is asked about beside the smallest difference."""
 
 MAX_DRAWN_QUERIES = 2_000_000
 """Number of queries that are drawn for each measure, to see how stable the order is."""
 
-DRAWS = 200
+MAX_DRAWS = 200
 """Number of times that half of the queries are drawn."""
 
-TAU = ("tau", "tau_low", "tau_high")
+TAU_COLUMNS = ("tau", "tau_low", "tau_high")
 """Columns of how stable the order is."""
 
 MIN_ORDERED_STRATEGIES = 3
 """With fewer strategies there is no order to look at."""
 
 
-def facts_of(
+def collect_verdict_facts(
     grid: Grid,
     measures: Sequence[Mapping[str, Any]],
     pairs: Sequence[Sequence[Pair]],
@@ -48,16 +48,16 @@ def facts_of(
 ) -> list[Facts]:
     """Return what the verdict of each measure rests on."""
     sided = [each for each in zip(measures, pairs, strict=True) if each[0]["best"] != "none"]
-    first = [_first_places(measure, its) for measure, its in sided]
-    better = sum(_directions(measure, its, tested).better > 0 for measure, its in sided)
+    first = [_find_first_places(measure, its) for measure, its in sided]
+    better = sum(_count_directions(measure, its, tested).better > 0 for measure, its in sided)
     facts = []
     for measure, its in zip(measures, pairs, strict=True):
-        beside = _beside(measure, its, tested)
+        beside = _find_leading_pair(measure, its, tested)
         leader = measure["order"][:1]
         settled_by = better if tested.baseline is not None else first.count(leader)
-        needed = None if beside is None else _needed_of(grid, measure, beside, tested)
-        directions = _directions(measure, its, tested)
-        may_be_first = _first_places(measure, its)
+        needed = None if beside is None else _find_needed_queries(grid, measure, beside, tested)
+        directions = _count_directions(measure, its, tested)
+        may_be_first = _find_first_places(measure, its)
         facts.append(
             Facts(
                 *(measure, its, tested, beside, needed, directions, may_be_first),
@@ -67,12 +67,14 @@ def facts_of(
     return facts
 
 
-def _first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> list[int]:
+def _find_first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> list[int]:
     """Return the strategies that no other is found better than."""
     return undefeated(len(measure["means"]), pairs, measure["best"])
 
 
-def _directions(measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested) -> Directions:
+def _count_directions(
+    measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested
+) -> Directions:
     """Count the pairs by whether their strategy is better than the baseline."""
     lower, one = measure["best"] == "lowest", tested.baseline
     significant = [pair for pair in pairs if pair["significant"]]
@@ -83,7 +85,9 @@ def _directions(measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Teste
     return Directions(better, len(significant) - better, len(pairs) - len(significant))
 
 
-def _beside(measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested) -> Pair | None:
+def _find_leading_pair(
+    measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested
+) -> Pair | None:
     """Return the pair of the leader and the baseline, or else the second; None without a leader."""
     if len(measure["bests"]) != 1 or len(measure["order"]) == 1:
         return None
@@ -94,14 +98,16 @@ def _beside(measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested) -
     return pair
 
 
-def _needed_of(grid: Grid, measure: Mapping[str, Any], pair: Pair, tested: Tested) -> Needed | None:
+def _find_needed_queries(
+    grid: Grid, measure: Mapping[str, Any], pair: Pair, tested: Tested
+) -> Needed | None:
     """Return how many queries would settle a difference that is as large as it seems."""
     both = Pairs(grid.results(measure["name"]), *np.array([[pair["strategy"]], [pair["baseline"]]]))
-    needed = _needed(both, abs(pair["difference"] or 0), ALPHA / tested.together)
+    needed = _compute_power(both, abs(pair["difference"] or 0), ALPHA / tested.together)
     return None if needed is None else Needed(needed["queries_needed"])
 
 
-def certainty(
+def build_certainty(
     grid: Grid, measures: Sequence[Mapping[str, Any]], pairs: Sequence[Sequence[Pair]]
 ) -> list[Certainty]:
     """Return what the queries can show, of each measure that has a better side."""
@@ -110,41 +116,43 @@ def certainty(
         if measure["best"] == "none" or not of_measure or not measure["queries"]:
             continue
         results = grid.results(measure["name"])
-        step = SHARE * abs(measure["means"][measure["bests"][0]])
-        powers = _needed(Pairs(results, *pairs_of(grid.strategies)), step or 1.0, ALPHA)
+        step = DEFAULT_DIFFERENCE_SHARE * abs(measure["means"][measure["bests"][0]])
+        powers = _compute_power(Pairs(results, *pairs_of(grid.strategies)), step or 1.0, ALPHA)
         if powers is None:
             continue
         smallest, needed = powers["smallest_difference"], powers["queries_needed"]
-        stability = _stability(results)
+        stability = _estimate_stability(results)
         rows.append(
             {
                 "measure": measure["name"],
                 "queries": results.n,
-                "smallest_difference": rounded(smallest),
-                "difference": rounded(step) or None,
+                "smallest_difference": round_number(smallest),
+                "difference": round_number(step) or None,
                 "queries_needed": needed if step else None,
                 "told_apart": sum(pair["significant"] for pair in of_measure),
                 "pairs": len(of_measure),
                 "tau": stability["tau"],
                 "tau_low": stability["tau_low"],
                 "tau_high": stability["tau_high"],
-                "note": write_power(measure["name"], results.n, smallest, step, SHARE, needed),
+                "note": write_power(
+                    measure["name"], results.n, smallest, step, DEFAULT_DIFFERENCE_SHARE, needed
+                ),
             }
         )
     return rows
 
 
-def _needed(pairs: Pairs, difference: float, level: float) -> dict[str, Any] | None:
+def _compute_power(pairs: Pairs, difference: float, level: float) -> dict[str, Any] | None:
     """Return what `trust.queries_needed` finds of pairs; None if nothing varies."""
     if not difference or pairs.n < 2 or not pairs.statistics.std.any():  # noqa: PLR2004
         return None
     return what_is_needed(pairs, difference, POWER, level)
 
 
-def _stability(results: Results) -> dict[str, float | None]:
+def _estimate_stability(results: Results) -> dict[str, float | None]:
     """Return τ of the orders from half of the queries and from all, with its ends."""
-    half, draws = results.n // 2, min(DRAWS, MAX_DRAWN_QUERIES // results.n)
-    if half < 2 or len(results.values) < MIN_ORDERED_STRATEGIES or draws < DRAWS // 4:  # noqa: PLR2004
-        return dict.fromkeys(TAU)
+    half, draws = results.n // 2, min(MAX_DRAWS, MAX_DRAWN_QUERIES // results.n)
+    if half < 2 or len(results.values) < MIN_ORDERED_STRATEGIES or draws < MAX_DRAWS // 4:  # noqa: PLR2004
+        return dict.fromkeys(TAU_COLUMNS)
     stability = stability_of(results, half, draws)
-    return {name: rounded(stability[name]) for name in TAU}
+    return {name: round_number(stability[name]) for name in TAU_COLUMNS}

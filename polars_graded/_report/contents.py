@@ -11,23 +11,23 @@ import polars as pl
 from polars_graded._drawing import bins, curve_rows
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._report.packing import (
-    all_rounded,
-    cell,
     check_size,
-    packed_points,
-    packed_values,
+    format_cell,
+    pack_points,
+    pack_values,
+    round_numbers,
 )
 from polars_graded._report.payload import (
     Comparison,
     Curve,
-    Measure,
+    PageMeasure,
     Pair,
     PairNumbers,
     Segment,
     Segments,
     SegmentsOfMeasure,
 )
-from polars_graded._report.words import explained
+from polars_graded._report.words import explain_measure
 from polars_graded._results.comparing import comparison_of, summary_of
 from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import columns_of_segments
@@ -38,20 +38,20 @@ from polars_graded._sentences import format_all, format_count, format_p, format_
 from polars_graded._sentences.titles import write_axis_title
 from polars_graded._sentences.verdicts import ALPHA, Tested
 
-MAX_POINTS = 1_200_000
+MAX_PAGE_POINTS = 1_200_000
 """Maximum number of points of all curves."""
 
-MAX_VALUES = 640_000
+MAX_PAGE_VALUES = 640_000
 """Maximum number of values of single queries."""
 
-MAX_QUERIES = 5000
+MAX_INSPECTED_QUERIES = 5000
 """Maximum number of queries that can be inspected."""
 
 MIN_POINTS = 20
 """Minimum number of points of each curve."""
 
 
-def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Curve]) -> str:
+def describe_data(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Curve]) -> str:
     """Return a sentence about the data of the page, and what it leaves out."""
     sentence = f"{format_count(n_strategies, 'strategies')}, {format_count(n_queries, 'queries')}."
     lengths = [len(curve["inspected"]) for curve in drawn if curve["inspected"]]
@@ -68,18 +68,18 @@ def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Curve]) ->
     return f"{sentence}; means, intervals and tests are of all."
 
 
-def queries_seen(n_queries: int, n_values: int) -> Integers:
+def choose_queries(n_queries: int, n_values: int) -> Integers:
     """Return the queries that can be inspected, given the number of values of each."""
-    most = min(MAX_QUERIES, MAX_VALUES // max(1, n_values))
+    most = min(MAX_INSPECTED_QUERIES, MAX_PAGE_VALUES // max(1, n_values))
     return curve_rows.choose_equal_steps(n_queries, max(2, most)).to_numpy()
 
 
 # Measures
 
 
-def measures_of(grid: Grid, seen: Integers) -> list[Measure]:
+def build_measures(grid: Grid, seen: Integers) -> list[PageMeasure]:
     """Return each measure as the page shows it: its means, and the packed values of queries."""
-    result: list[Measure] = []
+    result: list[PageMeasure] = []
     for name, best in grid.directions(grid.measures).items():
         rows = summary_of(grid, 1 - ALPHA, name)
         falling = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
@@ -88,15 +88,15 @@ def measures_of(grid: Grid, seen: Integers) -> list[Measure]:
         result.append(
             {
                 "name": name,
-                "about": explained(name, grid.formulas.get(name)),
+                "about": explain_measure(name, grid.formulas.get(name)),
                 "best": best,
                 "queries": rows["queries"][0],
-                "means": all_rounded(rows["mean"]),
-                "margins": all_rounded(rows["ci_high"] - rows["mean"]),
+                "means": round_numbers(rows["mean"]),
+                "margins": round_numbers(rows["ci_high"] - rows["mean"]),
                 "bests": bests(rows["mean"], best),
                 "order": np.argsort(falling, kind="stable").tolist(),
-                "values": packed_values(values[:, seen]),
-                "bin": _bin(values[:, seen]),
+                "values": pack_values(values[:, seen]),
+                "bin": _choose_bin_width(values[:, seen]),
                 "rounding": 2**-22 * float(np.abs(np.nan_to_num(values)).max(initial=0)),
                 "verdict": [],
             }
@@ -104,7 +104,7 @@ def measures_of(grid: Grid, seen: Integers) -> list[Measure]:
     return result
 
 
-def _bin(values: Floats) -> float:
+def _choose_bin_width(values: Floats) -> float:
     """Return the width of bins of differences, equal for all pairs."""
     complete = values[:, np.isfinite(values).all(axis=0)]
     furthest = np.ptp(complete, axis=0).max() if complete.size else 0.0
@@ -115,7 +115,7 @@ def _bin(values: Floats) -> float:
 # Curves
 
 
-def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
+def build_curves(grid: Grid, seen: Integers) -> list[Curve]:
     """Return each curve as the page shows it: its chart, its means, the packed values of queries.
 
     The measures of the grid are curves.
@@ -125,7 +125,7 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
 
     names = grid.measures
     result: list[Curve] = []
-    kinds = _kinds(names)
+    kinds = _find_kinds(names)
     for name, kind in kinds.items():
         ideal = curve_rows.find_ideal(name, names) if kind == "rank" else None
         both = [name] if ideal is None else [name, ideal]
@@ -136,20 +136,22 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
         if np.isnan(everything).all():
             continue
         # An ideal curve that is the same for all is there once.
-        ideals = [its[: 1 if _same(its) else None] for its in ideals if not np.isnan(its).all()]
+        ideals = [
+            its[: 1 if _is_shared(its) else None] for its in ideals if not np.isnan(its).all()
+        ]
         n_lines = sum(map(len, (everything, *ideals))) * len(kinds)
-        kept, seen_places = _fitting(everything, kind, n_lines, len(seen))
+        kept, seen_places = _choose_points(everything, kind, n_lines, len(seen))
         at = curve_rows.find_positions(name, kind, length).to_numpy()
         complete = np.asarray(np.isfinite(everything).all(axis=(0, 2)))
         drawn = [its[:, :, kept] for its in (everything, *ideals)]
         packed, *ideal_packed = (
-            packed_points(points[:, seen[seen_places]], _means(points, complete))
+            pack_points(points[:, seen[seen_places]], _average_points(points, complete))
             for points in drawn
         )
         result.append(
             {
                 "name": name,
-                "about": explained(name, grid.formulas.get(name)),
+                "about": explain_measure(name, grid.formulas.get(name)),
                 "kind": kind,
                 "at": at[kept].tolist(),
                 "unit": all(bool(np.nanmin(its) >= 0 and np.nanmax(its) <= 1) for its in drawn),
@@ -157,7 +159,7 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
                 "inspected": None if len(seen_places) == len(seen) else seen_places.tolist(),
                 "packed": packed,
                 "ideal": ideal_packed[0] if ideals else None,
-                "specs": specs.curve_specs(
+                "specs": specs.build_curve_specs(
                     write_axis_title(name),
                     kind,
                     int(at[-1]),
@@ -169,22 +171,24 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
     return result
 
 
-def _fitting(everything: Floats, kind: str, n_lines: int, n_seen: int) -> tuple[Integers, Integers]:
+def _choose_points(
+    everything: Floats, kind: str, n_lines: int, n_seen: int
+) -> tuple[Integers, Integers]:
     """Return the points of a curve, and the queries, that fit in the page."""
     n_strategies, _, length = everything.shape
     kept = np.arange(length)
     if kind == "rank":
-        most = max(MIN_POINTS, MAX_POINTS // (n_lines * n_seen))
+        most = max(MIN_POINTS, MAX_PAGE_POINTS // (n_lines * n_seen))
         most = min(most, curve_rows.compute_max_points(n_strategies))
         kept = curve_rows.choose_equal_steps(length, most).to_numpy()
     # Where even so few points do not fit, fewer queries have them.
-    most = max(2, MAX_POINTS // (n_lines * max(1, len(kept))))
+    most = max(2, MAX_PAGE_POINTS // (n_lines * max(1, len(kept))))
     return kept, curve_rows.choose_equal_steps(n_seen, most).to_numpy()
 
 
-def without_value(names: list[str], drawn: list[Curve]) -> dict[str, str]:
+def explain_missing_curves(names: list[str], drawn: list[Curve]) -> dict[str, str]:
     """Return a note for each kind of curve that has no value to draw."""
-    kinds = _kinds(names)
+    kinds = _find_kinds(names)
     empty = set(kinds.values()) - {curve["kind"] for curve in drawn}
     return {
         kind: f"There is no value of {' or '.join(name for name in kinds if kinds[name] == kind)}."
@@ -192,34 +196,34 @@ def without_value(names: list[str], drawn: list[Curve]) -> dict[str, str]:
     }
 
 
-def _kinds(names: list[str]) -> dict[str, str]:
+def _find_kinds(names: list[str]) -> dict[str, str]:
     """Return the kind of each curve: by rank or by recall."""
     return {name: kind for name in names if (kind := curve_rows.find_kind(name))}
 
 
-def _same(lines: Floats) -> bool:
+def _is_shared(lines: Floats) -> bool:
     """Return whether all strategies have the same line in each query."""
     return np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
 
 
-def _means(points: Floats, complete: Mask) -> list[list[float | None]]:
+def _average_points(points: Floats, complete: Mask) -> list[list[float | None]]:
     """Return the means over those queries, a list of points per strategy."""
     used = points[:, complete]
     means = used.mean(axis=1) if complete.any() else np.full((len(points), points.shape[2]), np.nan)
-    return [all_rounded(row) for row in means]
+    return [round_numbers(row) for row in means]
 
 
 # Comparisons
 
 
-def compared_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pair]]:
+def build_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pair]]:
     """Return the pairs of each measure, with rounded numbers and p values as text."""
     result = comparison_of(grid, options, baseline)
     result = result.with_columns(is_significant(result.columns, ALPHA).alias("significant"))
     place = {name: i for i, name in enumerate(grid.strategies.to_list())}
 
-    def pair(row: Mapping[str, Any]) -> Pair:
-        numbers: Any = {name: cell(row[name]) for name in PairNumbers.__annotations__}
+    def build_pair(row: Mapping[str, Any]) -> Pair:
+        numbers: Any = {name: format_cell(row[name]) for name in PairNumbers.__annotations__}
         both: Any = {
             "strategy": place[row[grid.strategies.name]],
             "baseline": place[row["baseline"]],
@@ -229,11 +233,12 @@ def compared_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pai
         )
 
     return [
-        [*map(pair, result.filter(measure=name).iter_rows(named=True))] for name in grid.measures
+        [*map(build_pair, result.filter(measure=name).iter_rows(named=True))]
+        for name in grid.measures
     ]
 
 
-def comparison_shown(pairs: list[list[Pair]], tested: Tested) -> Comparison:
+def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
     """Return the pairs as the page shows them, and how they were tested."""
     every = [pair for of_measure in pairs for pair in of_measure]
     if not every:
@@ -245,11 +250,11 @@ def comparison_shown(pairs: list[list[Pair]], tested: Tested) -> Comparison:
         "note": f"Means of one strategy minus those of another over the same queries, tested by "
         f"{tested.words}. p of at most {ALPHA:g} is in bold and filled in the chart"
         f"{', unless ranks and means disagree' if tested.of_ranks else ''}.",
-        "held": f"{format_percent(1 - ALPHA)} interval {_held(every, tested)}",
+        "held": f"{format_percent(1 - ALPHA)} interval {_describe_intervals(every, tested)}",
     }
 
 
-def _held(pairs: list[Pair], tested: Tested) -> str:
+def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
     """Return the meaning of the intervals: which agree with p, if the test has such."""
     if all(pair["simultaneous_low"] is None for pair in pairs):
         return "of one difference, apart from p"
@@ -262,7 +267,7 @@ def _held(pairs: list[Pair], tested: Tested) -> str:
     return "of one difference" if same else f"{tested.corrected}, each for its own p"
 
 
-def segments_of(
+def build_segments(
     per_query: pl.DataFrame, grid: Grid, segments: Any, keys: Mapping[str, Any]
 ) -> Segments | None:
     """Return the means in each segment, and which differences are not the same in all."""
@@ -284,20 +289,22 @@ def segments_of(
                 Segment(
                     name=", ".join(map(str, part)),
                     queries=of_it["queries"][0],
-                    means=all_rounded(values),
+                    means=round_numbers(values),
                     bests=best,
                 )
             )
         measures.append(
             {
                 "rows": rows,
-                "note": "" if interactions is None else _differing(interactions, name, keys),
+                "note": ""
+                if interactions is None
+                else _describe_interactions(interactions, name, keys),
             }
         )
     return {"title": ", ".join(own), "measures": measures}
 
 
-def _differing(interactions: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
+def _describe_interactions(interactions: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
     """Return a sentence about differences of a measure that vary between segments."""
     rows = interactions.filter(pl.col("measure") == name, pl.col("p_corrected") <= ALPHA)
     pairs = rows.sort("p_corrected").select(keys["strategy"], "baseline").iter_rows()

@@ -19,13 +19,13 @@ from polars_graded._frames.contributions import RANK, ranked_documents
 from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request, parse_by
 from polars_graded._measuring.names import Measure
-from polars_graded._report.packing import all_rounded, cell, rounded
-from polars_graded._report.payload import Overview, Rankings
+from polars_graded._report.packing import format_cell, round_number, round_numbers
+from polars_graded._report.payload import Overview, PageRankings
 from polars_graded._results.per_query import Grid
 from polars_graded._results.regrading import unjudged_bounds
 from polars_graded._sentences import format_count
 
-RANKS = 10
+MAX_SHOWN_RANKS = 10
 """How many documents of a ranking are shown."""
 
 MAX_NAME_LETTERS = 160
@@ -34,13 +34,13 @@ MAX_NAME_LETTERS = 160
 MAX_PLACES = 300_000
 """Maximum number of documents, over all strategies and queries."""
 
-MAX_ROWS = 20_000_000
+MAX_REGRADED_ROWS = 20_000_000
 """Maximum number of rows that are evaluated again as if all were judged."""
 
 MAX_DOCUMENT_LETTERS = 3_000_000
 """Maximum number of letters of all documents."""
 
-COLUMNS = {
+OVERVIEW_COLUMNS = {
     "queries": ("queries", "count"),
     "least": ("fewest retrieved per query", "count"),
     "median": ("median retrieved per query", "count"),
@@ -58,7 +58,7 @@ COLUMNS = {
 }
 """What the page calls the columns of `overview`, and how it writes them."""
 
-CALLED = {"doc": "document", "titles": "title"}
+DOCUMENT_COLUMNS = {"doc": "document", "titles": "title"}
 """What it calls the columns of documents that arguments name."""
 
 CONCERNS = {
@@ -68,7 +68,7 @@ CONCERNS = {
 }
 """What makes means wrong, or small."""
 
-UNBROKEN = "the order of rows decides"
+UNBROKEN_TIES = "the order of rows decides"
 """What is said of ties that nothing breaks."""
 
 
@@ -116,7 +116,7 @@ class RankedFrame:
     def settings(self) -> dict[str, str]:
         """Return the settings of the rows by name."""
         ties, scale = self.request.ties, self.request.scale
-        unbroken = UNBROKEN
+        unbroken = UNBROKEN_TIES
         if self.request.tie_column is not None:
             unbroken = f"broken by {self.request.tie_column}, the highest first"
         low, high, least = scale.irrelevant, scale.highest, scale.relevant_from
@@ -133,7 +133,7 @@ class RankedFrame:
         }
         return {name: text for name, text in settings.items() if text}
 
-    def overview(self) -> Overview:
+    def build_overview(self) -> Overview:
         """Return the result of `overview` in words."""
         table = self.table
         key, *columns = table.columns
@@ -146,11 +146,13 @@ class RankedFrame:
         rows = table.with_columns(pl.col(key).cast(pl.String)).iter_rows()
         return {
             "note": note,
-            "columns": [COLUMNS[name] for name in columns],
-            "rows": [[*map(cell, row)] for row in rows],
+            "columns": [OVERVIEW_COLUMNS[name] for name in columns],
+            "rows": [[*map(format_cell, row)] for row in rows],
         }
 
-    def unjudged(self, grid: Grid, names: Sequence[str]) -> dict[str, list[list[float | None]]]:
+    def compute_unjudged_means(
+        self, grid: Grid, names: Sequence[str]
+    ) -> dict[str, list[list[float | None]]]:
         """Return the mean of each strategy and measure with unjudged irrelevant, and best.
 
         A measure has none where unjudged documents could not move it, or where its values are not
@@ -158,7 +160,7 @@ class RankedFrame:
         """
         formulas = {name: grid.formulas.get(name, name) for name in names}
         measures = {name: formula for name, formula in formulas.items() if Measure.parsed(formula)}
-        is_large = self.frame.height * len(self.request.by) > MAX_ROWS
+        is_large = self.frame.height * len(self.request.by) > MAX_REGRADED_ROWS
         is_judged = (self.table["judged"].fill_null(1) == 1).all()
         if not measures or is_large or is_judged or self.request.scale.condensed:
             return {}
@@ -179,10 +181,12 @@ class RankedFrame:
             columns = columns[:, complete]
             moved = np.nanmax(np.ptp(columns, axis=2), initial=0) > 1e-12  # noqa: PLR2004
             if moved and np.allclose(columns[:, :, 0], values[:, complete], 1e-9, 1e-12):
-                by_measure[name] = [all_rounded(each) for each in columns.mean(axis=1)]
+                by_measure[name] = [round_numbers(each) for each in columns.mean(axis=1)]
         return by_measure
 
-    def rankings(self, strategies: Sequence[str], queries: pl.Series, size: int) -> Rankings | None:
+    def build_rankings(
+        self, strategies: Sequence[str], queries: pl.Series, size: int
+    ) -> PageRankings | None:
         """Return the first documents of each strategy for queries, as many of them as fit the size.
 
         For each query that is there it is the documents with their grades and titles, and for each
@@ -190,29 +194,29 @@ class RankedFrame:
         """
         if "doc" not in self.shown:
             return None
-        few = MAX_PLACES // (RANKS * len(strategies))
+        few = MAX_PLACES // (MAX_SHOWN_RANKS * len(strategies))
         inspected = choose_equal_steps(len(queries), max(2, few)).to_list()
         texts = queries.cast(pl.String).gather(inspected)
-        found_entries = self._found(strategies, texts)
+        found_entries = self._find_entries(strategies, texts)
         if not any(found_entries.values()):
             msg = (
                 "`frame` must have the strategies and queries of `per_query`, got none of "
                 f"{', '.join(map(repr, strategies[:3]))} for {texts.to_list()[:3]}"
             )
             raise ValueError(msg)
-        entries = [found_entries.get(text, EMPTY) for text in texts]
+        entries = [found_entries.get(text, EMPTY_ENTRY) for text in texts]
         sizes = pl.Series([len(json.dumps(entry, ensure_ascii=False)) for entry in entries])
         kept, allowed = len(entries), max(0, min(size, MAX_DOCUMENT_LETTERS))
         while sizes[places := choose_equal_steps(len(entries), kept)].sum() > allowed:
             kept = int(kept * 0.9)
         return {
-            "ranks": RANKS,
-            "columns": [*(CALLED[argument] for argument in self.shown), "grade"],
+            "ranks": MAX_SHOWN_RANKS,
+            "columns": [*(DOCUMENT_COLUMNS[argument] for argument in self.shown), "grade"],
             "inspected": [inspected[place] for place in places],
             "entries": [entries[place] for place in places],
         }
 
-    def _found(
+    def _find_entries(
         self, strategies: Sequence[str], texts: pl.Series
     ) -> dict[str | None, dict[str, Any]]:
         """Return the entry of each of these queries, by its text, that has a document."""
@@ -225,11 +229,16 @@ class RankedFrame:
             if strategy not in strategies:
                 continue
             place = strategies.index(strategy)
-            top = ranked.filter(pl.col(RANK) <= RANKS).select(text=text, **self.shown, last=grade)
+            top = ranked.filter(pl.col(RANK) <= MAX_SHOWN_RANKS).select(
+                text=text, **self.shown, last=grade
+            )
             for is_found, *names, value in top.iter_rows():
                 new = {"documents": {}, "ranked": [None] * len(strategies)}
                 entry = entries.setdefault(is_found, new)
-                known_documents, document = entry["documents"], (*map(_text, names), rounded(value))
+                known_documents, document = (
+                    entry["documents"],
+                    (*map(_shorten_text, names), round_number(value)),
+                )
                 its = entry["ranked"][place] = entry["ranked"][place] or []
                 its.append(known_documents.setdefault(document, len(known_documents)))
         for entry in entries.values():
@@ -237,11 +246,11 @@ class RankedFrame:
         return entries
 
 
-EMPTY: dict[str, Any] = {"documents": [], "ranked": []}
+EMPTY_ENTRY: dict[str, Any] = {"documents": [], "ranked": []}
 """The entry of a query that the frame lacks."""
 
 
-def _text(value: Any) -> str | None:
+def _shorten_text(value: Any) -> str | None:
     """Return a name or title, cut where it is long."""
     text = "null" if value is None else str(value)
     return text if len(text) <= MAX_NAME_LETTERS else f"{text[: MAX_NAME_LETTERS - 1]}…"

@@ -10,19 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_graded._measuring.kernels.ragged import Floats
-from polars_graded._report.payload import Number, Points
+from polars_graded._report.payload import Number, PagePoints
 from polars_graded._sentences import format_count
 
-STEPS = 2**16 - 2
+MAX_STEPS = 2**16 - 2
 """How many steps lie between a query's lowest and highest value of a curve."""
 
-LARGEST = float(np.finfo(np.float32).max)
+MAX_VALUE = float(np.finfo(np.float32).max)
 """The page has values with 24 bits, and none beyond."""
 
 
 def check_size(name: str, values: Floats) -> None:
     """Raise where a value is beyond what the page can hold."""
-    if (wrong := np.abs(values) > LARGEST).any():
+    if (wrong := np.abs(values) > MAX_VALUE).any():
         msg = (
             f"{name!r} must lie within ±3.4e38 to be shown, got {values[wrong][0]:g} among "
             f"{format_count(int(wrong.sum()), 'values')} beyond"
@@ -30,12 +30,12 @@ def check_size(name: str, values: Floats) -> None:
         raise ValueError(msg)
 
 
-def packed_values(values: Floats) -> str:
+def pack_values(values: Floats) -> str:
     """Values with 24 bits."""
-    return _base64(values.astype("<f4"))
+    return _encode_base64(values.astype("<f4"))
 
 
-def packed_points(points: Floats, means: list[list[Number]]) -> Points:
+def pack_points(points: Floats, means: list[list[Number]]) -> PagePoints:
     """Return each point as a whole number of steps from the lowest to the highest of its query."""
     is_known = ~np.isnan(points)
     low = np.where(is_known, points, np.inf).min(axis=(0, 2))
@@ -44,32 +44,32 @@ def packed_points(points: Floats, means: list[list[Number]]) -> Points:
     low, high = (np.where(np.isfinite(ends), ends, 0).astype("<f4") for ends in (low, high))
     span = (high - low).astype(np.float64)[:, None]
     share = np.divide(points - low[:, None], span, out=np.zeros_like(points), where=span > 0)
-    codes = np.where(is_known, np.clip(np.rint(share * STEPS), 0, STEPS), STEPS + 1)
+    codes = np.where(is_known, np.clip(np.rint(share * MAX_STEPS), 0, MAX_STEPS), MAX_STEPS + 1)
     return {
         "lines": len(points),
-        "codes": _base64(codes.astype("<u2")),
-        "low": _base64(low),
-        "high": _base64(high),
+        "codes": _encode_base64(codes.astype("<u2")),
+        "low": _encode_base64(low),
+        "high": _encode_base64(high),
         "means": means,
     }
 
 
-def _base64(array: npt.NDArray[Any]) -> str:
+def _encode_base64(array: npt.NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
 
 
-def rounded(value: float | None) -> float | None:
+def round_number(value: float | None) -> float | None:
     """Return a number with the digits that matter; None for None."""
     return None if value is None or np.isnan(value) else float(f"{value:.7g}")
 
 
-def cell(value: Any) -> Any:
+def format_cell(value: Any) -> Any:
     """Return a value of a table: a count or a text as it is, a number rounded, or rows of such."""
     if isinstance(value, list):
-        return [[*map(cell, row.values())] for row in value]
-    return value if isinstance(value, int | str) else rounded(value)
+        return [[*map(format_cell, row.values())] for row in value]
+    return value if isinstance(value, int | str) else round_number(value)
 
 
-def all_rounded(values: Iterable[Any]) -> list[float | None]:
+def round_numbers(values: Iterable[Any]) -> list[float | None]:
     """Each number rounded."""
-    return [rounded(value) for value in values]
+    return [round_number(value) for value in values]

@@ -18,20 +18,24 @@ from polars_graded._drawing import chart_rows
 from polars_graded._frames.request import Columns, Request, RowOptions
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.keywords import takes_options_of
-from polars_graded._report.certainty import SHARE, certainty, facts_of
+from polars_graded._report.certainty import (
+    DEFAULT_DIFFERENCE_SHARE,
+    build_certainty,
+    collect_verdict_facts,
+)
 from polars_graded._report.contents import (
-    about,
-    compared_pairs,
-    comparison_shown,
-    curves_of,
-    measures_of,
-    queries_seen,
-    segments_of,
-    without_value,
+    build_comparison,
+    build_curves,
+    build_measures,
+    build_pairs,
+    build_segments,
+    choose_queries,
+    describe_data,
+    explain_missing_curves,
 )
 from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
-from polars_graded._report.packing import STEPS
+from polars_graded._report.packing import MAX_STEPS
 from polars_graded._report.payload import Pair, Payload
 from polars_graded._report.words import MISSING, UNDEFINED
 from polars_graded._results.findings import tested_by
@@ -56,10 +60,10 @@ __all__ = ["report"]
 MAX_PAIRS = 4
 """Maximum number of strategies whose pairs are all shown; of more, one is compared."""
 
-LONG = 20
+MIN_LONG_NAME_LETTERS = 20
 """From how many letters on names are long."""
 
-LARGEST_FILE = 7_800_000
+MAX_FILE_LETTERS = 7_800_000
 """How large a page is at most, documents among it; without them it may be as large as it is."""
 
 SCRIPTS = (
@@ -217,7 +221,7 @@ def report(
     check_writable(path := Path(file))
     check_choice("missing", missing, MISSING)
     tests = Options(test, correction_of(test, correction))
-    scripts = drawing_scripts()
+    scripts = load_drawing_scripts()
     every = per_query = per_query.lazy().collect()
     asked = {"query": query, "strategy": strategy, "measures": measures, "segments": segments}
     grader, per_query = one_part(split_by_grader(every, asked), grader or trusted)
@@ -232,31 +236,33 @@ def report(
     documents = None
     if frame is not None:
         documents = RankedFrame.of(frame, doc, titles, strategy=strategy, query=query, **options)
-    order = _in_natural_order(results[strategy].unique())
+    order = _sort_strategies(results[strategy].unique())
     grid = Grid(results.drop(curves), missing, order, measures)
     curve_grid = Grid(results.drop(numbers), missing, order, measures)
     keys: dict[str, Any] = {"query": one, "strategy": strategy, "missing": missing}
-    seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
+    seen = choose_queries(len(grid.queries), len(grid.strategies) * len(numbers))
     import altair as alt
 
     # A theme that is switched on is made for other pages.
     with alt.theme.enable("none"):
-        payload = _payload(grid, curve_grid, seen, baseline, tests)
+        payload = _build_payload(grid, curve_grid, seen, baseline, tests)
         if grader is not None:
             from polars_graded._report.graders import add_graders
 
             add_graders(payload, every, grader, trusted, baseline, **keys | {"query": query})
-    payload["segments"] = segments_of(per_query, grid, segments, keys)
+    payload["segments"] = build_segments(per_query, grid, segments, keys)
     page_settings = {} if grader is None else {"Grades": f"of {grader}"}
     if documents is not None:
         page_settings |= documents.settings
-        payload["overview"] = documents.overview()
-        payload["unjudged"] = documents.unjudged(grid, numbers)
-        room = LARGEST_FILE - len(scripts) - len(_json(payload))
-        payload["rankings"] = documents.rankings(payload["strategies"], grid.queries[seen], room)
+        payload["overview"] = documents.build_overview()
+        payload["unjudged"] = documents.compute_unjudged_means(grid, numbers)
+        room = MAX_FILE_LETTERS - len(scripts) - len(_encode_json(payload))
+        payload["rankings"] = documents.build_rankings(
+            payload["strategies"], grid.queries[seen], room
+        )
     page_settings |= settings or {}
-    payload["settings"] = _settings(payload, page_settings, date)
-    page = _page(title, payload, scripts)
+    payload["settings"] = _list_settings(payload, page_settings, date)
+    page = _render_page(title, payload, scripts)
     with write_atomically(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
     return ReportFile(path)
@@ -284,7 +290,7 @@ def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
 
 
 @cache
-def drawing_scripts() -> str:
+def load_drawing_scripts() -> str:
     """Vega, Vega-Lite and Vega-Embed, of the version that Altair writes for."""
     try:
         import vl_convert
@@ -308,13 +314,13 @@ def drawing_scripts() -> str:
 # What the page is called and made of
 
 
-def _in_natural_order(strategies: pl.Series) -> pl.Series:
+def _sort_strategies(strategies: pl.Series) -> pl.Series:
     """Strategies in the order of their colours."""
     texts = strategies.cast(pl.String).to_list()
     return strategies[[texts.index(name) for name in natural_order(texts)]]
 
 
-def _labels(queries: pl.Series) -> Iterator[str]:
+def _write_query_labels(queries: pl.Series) -> Iterator[str]:
     """Return a distinct, non-empty label for each query that can be typed in one line."""
     texts = queries.cast(pl.String).to_list()
     kept, labels = set(texts), set[str]()
@@ -326,14 +332,14 @@ def _labels(queries: pl.Series) -> Iterator[str]:
         yield label
 
 
-def _brief(names: list[str]) -> list[str]:
+def _shorten_names(names: list[str]) -> list[str]:
     """Names beside a chart: long ones without what all begin with."""
     same = [len({*letters}) == 1 for letters in zip(*names, strict=False)]
     shared = min([*same, False].index(False), *(len(name) - 1 for name in names))
-    return [f"…{name[shared:]}" for name in names] if shared > LONG // 2 else names
+    return [f"…{name[shared:]}" for name in names] if shared > MIN_LONG_NAME_LETTERS // 2 else names
 
 
-def _payload(
+def _build_payload(
     grid: Grid,
     curves: Grid,
     seen: Integers,
@@ -345,48 +351,50 @@ def _payload(
     from polars_graded._report import specs
 
     strategies = grid.strategies.cast(pl.String).to_list()
-    queries = list(_labels(grid.queries[seen]))
-    measured, drawn = measures_of(grid, seen), curves_of(curves, seen)
-    absent = without_value(curves.measures, drawn) | {curve["kind"]: "" for curve in drawn}
+    queries = list(_write_query_labels(grid.queries[seen]))
+    measured, drawn = build_measures(grid, seen), build_curves(curves, seen)
+    absent = explain_missing_curves(curves.measures, drawn) | {curve["kind"]: "" for curve in drawn}
     pairs: list[list[Pair]] = [[] for _ in grid.measures]
     if not grid.measures:
         absent["comparison"] = "There is no measure to compare strategies by."
     elif len(strategies) == 1 and baseline is None:
         absent["comparison"] = "There is one strategy alone: comparing needs two."
     else:
-        pairs = compared_pairs(grid, tests, baseline)
+        pairs = build_pairs(grid, tests, baseline)
     place = None if baseline is None else place_of(grid.strategies, baseline)
     tested = tested_by(tests.test, tests.correction, place, max(map(len, pairs), default=0))
-    for measure, facts in zip(measured, facts_of(grid, measured, pairs, tested), strict=True):
+    for measure, facts in zip(
+        measured, collect_verdict_facts(grid, measured, pairs, tested), strict=True
+    ):
         measure["verdict"] = write_verdict(facts)
     return {
-        "about": about(len(strategies), len(grid.queries), len(queries), drawn),
+        "about": describe_data(len(strategies), len(grid.queries), len(queries), drawn),
         "strategies": strategies,
-        "labels": _brief(strategies),
+        "labels": _shorten_names(strategies),
         "queries": queries,
         "total": len(grid.queries),
         "measures": measured,
         "curves": drawn,
         "missing": MISSING[grid.missing] or UNDEFINED * _has_undefined(grid),
-        "steps": STEPS,
+        "steps": MAX_STEPS,
         "alpha": ALPHA,
         "mostPairs": MAX_PAIRS,
         "mostNamed": style.MAX_NAMED_QUERIES,
         "mostColours": style.MAX_COLOURS,
         "rest": {"colour": style.REST, "dash": [1, 0]},
         "forestSteps": specs.FOREST_STEPS,
-        "looks": specs.strategy_looks(len(strategies)),
+        "looks": specs.choose_looks(len(strategies)),
         "absent": absent,
         "corrected": tested.p,
         "testName": tested.name,
         "specs": {
-            "forest": specs.forest_specs(),
-            "bars": specs.bars_specs(grid.queries.name),
-            "explore": specs.explore_spec(grid.queries.name),
+            "forest": specs.build_forest_specs(),
+            "bars": specs.build_bar_specs(grid.queries.name),
+            "explore": specs.build_explore_spec(grid.queries.name),
         },
-        "comparison": comparison_shown(pairs, tested),
-        "certainty": certainty(grid, measured, pairs),
-        "share": format_percent(SHARE),
+        "comparison": build_comparison(pairs, tested),
+        "certainty": build_certainty(grid, measured, pairs),
+        "share": format_percent(DEFAULT_DIFFERENCE_SHARE),
         "segments": None,
         "overview": None,
         "unjudged": {},
@@ -396,7 +404,7 @@ def _payload(
     }
 
 
-def _settings(
+def _list_settings(
     payload: Payload, others: Mapping[str, str], date: dt.date | None
 ) -> list[tuple[str, str]]:
     """Return the settings of the page by name."""
@@ -417,29 +425,29 @@ def _settings(
 # The page
 
 
-def _part(name: str) -> str:
+def _read_part(name: str) -> str:
     """Return the text of a file beside this one."""
     return resources.files("polars_graded._report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _page(title: str, payload: Payload, scripts: str) -> str:
+def _render_page(title: str, payload: Payload, scripts: str) -> str:
     """Return the whole page, which says how large it is."""
     from jinja2 import Template
 
     from polars_graded._report import specs
 
     parts = {
-        "style": _part("page.css") + specs.dark_colours(),
-        "script": "\n".join(map(_part, SCRIPTS)),
+        "style": _read_part("page.css") + specs.write_dark_style(),
+        "script": "\n".join(map(_read_part, SCRIPTS)),
         "vega": scripts,
-        "payload": _json(payload),
+        "payload": _encode_json(payload),
     }
     size = sum(len(part.encode()) for part in parts.values())
-    template = Template(_part("page.html"), autoescape=True, trim_blocks=True)
+    template = Template(_read_part("page.html"), autoescape=True, trim_blocks=True)
     return template.render(parts, title=title, page=payload, size=f"{size / 1e6:.1f} MB")
 
 
-def _json(payload: Payload) -> str:
+def _encode_json(payload: Payload) -> str:
     """Return JSON in which no text can end the script that it stands in."""
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")

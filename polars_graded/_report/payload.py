@@ -9,7 +9,7 @@ Sentence: TypeAlias = "list[str | int]"
 """Texts, and the places of strategies between them."""
 
 
-class Measure(TypedDict):
+class PageMeasure(TypedDict):
     """A measure: a column of the table of strategies, and the values of single queries."""
 
     name: str
@@ -29,7 +29,7 @@ class Measure(TypedDict):
     verdict: Sentence
 
 
-class Points(TypedDict):
+class PagePoints(TypedDict):
     """The lines of a curve in single queries, packed, and their means."""
 
     lines: int
@@ -50,8 +50,8 @@ class Curve(TypedDict):
     """Whether all values lie between 0 and 1."""
     queries: int
     inspected: list[int] | None
-    packed: Points
-    ideal: Points | None
+    packed: PagePoints
+    ideal: PagePoints | None
     specs: list[dict[str, Any]]
 
 
@@ -135,7 +135,7 @@ class Overview(TypedDict):
     rows: list[list[Any]]
 
 
-class Rankings(TypedDict):
+class PageRankings(TypedDict):
     """The first documents of each strategy for the queries that have them."""
 
     ranks: int
@@ -159,7 +159,7 @@ class Payload(TypedDict):
     labels: list[str]
     queries: list[str]
     total: int
-    measures: list[Measure]
+    measures: list[PageMeasure]
     curves: list[Curve]
     missing: str
     steps: int
@@ -180,6 +180,6 @@ class Payload(TypedDict):
     segments: Segments | None
     overview: Overview | None
     unjudged: dict[str, list[list[Number]]]
-    rankings: Rankings | None
+    rankings: PageRankings | None
     graders: Graders | None
     settings: list[tuple[str, str]]

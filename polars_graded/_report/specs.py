@@ -52,11 +52,11 @@ DARK_PALETTE = [
 ]
 """Colours of strategies on a dark screen: the hues of `PALETTE`, lightened in the same way."""
 
-PLACE = "#1b1f24"
+CHOSEN_COLOUR = "#1b1f24"
 """The colour of the line at the query that is chosen."""
 
-IN_THE_DARK = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
-    PLACE: "#ffffff",
+DARK_COLOURS = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
+    CHOSEN_COLOUR: "#ffffff",
     DOUBT: "#868d96",
     REST: "#565c64",
     FAINT: "#3a424b",
@@ -79,18 +79,18 @@ DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [12, 4], [1, 3]]
 """How lines are drawn that share a colour: the first ten solid, the next ten dashed."""
 
 
-def strategy_looks(n: int) -> list[dict[str, Any]]:
+def choose_looks(n: int) -> list[dict[str, Any]]:
     """Return the colour and the dash of each of n strategies: sixty pairs are all different."""
     looks = islice(cycle(product(DASHES, PALETTE)), n)
     return [{"colour": colour, "dash": dash} for dash, colour in looks]
 
 
 @cache
-def dark_colours() -> str:
+def write_dark_style() -> str:
     """Return the style of charts on a dark screen; paper and files keep their colours."""
     rules = [
         f'  svg [{what}="{light}"] {{ {what}: {dark}; }}'
-        for light, dark in IN_THE_DARK.items()
+        for light, dark in DARK_COLOURS.items()
         for what in ("stroke", "fill")
     ]
     background = "  svg.marks { background-color: transparent !important; }"
@@ -99,7 +99,7 @@ def dark_colours() -> str:
 
 
 @cache
-def curve_specs(
+def build_curve_specs(
     title: str, kind: str, last: int, *, few: bool, ideal: bool
 ) -> list[dict[str, Any]]:
     """Return the chart of a curve, from rows with `strategy`, `colour`, `dash` and `value`.
@@ -123,12 +123,12 @@ def curve_specs(
     ends = alt.ExprRef("lowest"), alt.ExprRef("highest")
     named_at: Literal["start", "end"] = "end" if by_rank else "start"
     layers = marks.draw_curves(x, title, look, ends=ends, named_at=named_at, few=few, ideal=ideal)
-    spec = _spec(layers, height=280, room=0, lowest=0, highest=1)
+    spec = _build_spec(layers, height=280, room=0, lowest=0, highest=1)
     return [spec | {"layer": spec["layer"][1:]}, spec] if ideal else [spec]
 
 
 @cache
-def forest_specs() -> dict[str, dict[str, Any]]:
+def build_forest_specs() -> dict[str, dict[str, Any]]:
     """Return the differences of pairs in the order of the rows, of which a few have names.
 
     It is there with intervals, and without: an axis of intervals that are all null has no ends.
@@ -142,13 +142,13 @@ def forest_specs() -> dict[str, dict[str, Any]]:
     pairs = alt.ExprRef("pluck(data('rows'), 'pair')")
     layers = marks.draw_forest("difference of means", pairs, axis, BELIEVED, 60, ("low", "high"))
     # The page says how high it is, by its number of rows: a step would not go with its width.
-    spec = _spec(layers, height=FOREST_STEPS[0])
+    spec = _build_spec(layers, height=FOREST_STEPS[0])
     line, _, points = spec["layer"]
     return {"with": spec, "without": spec | {"layer": [line, points]}}
 
 
 @cache
-def bars_specs(query: str) -> dict[str, Any]:
+def build_bar_specs(query: str) -> dict[str, Any]:
     """Return the chart of differences of queries in row order, each with its `colour`.
 
     A few queries have names, upright where they fit; more stand in their places.
@@ -165,12 +165,12 @@ def bars_specs(query: str) -> dict[str, Any]:
         "placed": marks.draw_placed_bars(f"{query}, by falling {title}", end, title, COLOUR),
     }
     return {
-        name: _spec([*layers, _chosen(layers[0])], height=240, place=0, longest=0)
+        name: _build_spec([*layers, _draw_chosen(layers[0])], height=240, place=0, longest=0)
         for name, layers in specs.items()
     }
 
 
-EXPLORED: dict[str, Any] = {"bin": 1, "least": -1e300, "greatest": 1e300}
+EXPLORE_SIGNALS: dict[str, Any] = {"bin": 1, "least": -1e300, "greatest": 1e300}
 """What the page says of the queries that it explores."""
 
 
@@ -178,7 +178,7 @@ A, B, BINNED, STACKED = (
     f"extent(pluck(data('rows'), '{column}'))"
     for column in ("value_a", "value_b", "middle", "place")
 )
-FOUND = {
+DERIVED_SIGNALS = {
     "lowest": f"min({A}[0], {B}[0])",
     "highest": f"max({A}[1], {B}[1])",
     "down": f"min(0, {BINNED}[0]) - bin / 2",
@@ -190,12 +190,12 @@ FOUND = {
 
 
 @cache
-def explore_spec(query: str) -> dict[str, Any]:
+def build_explore_spec(query: str) -> dict[str, Any]:
     """Return the queries of two strategies to choose from, as `charts.explore` draws them.
 
     Rows have what its rows have, and the `colour` of the one that is better.
     """
-    ends = {name: alt.ExprRef(name) for name in (*EXPLORED, *FOUND)}
+    ends = {name: alt.ExprRef(name) for name in (*EXPLORE_SIGNALS, *DERIVED_SIGNALS)}
     queries = query_views.ExploredQueries(
         name="explored",
         a="first",
@@ -214,18 +214,21 @@ def explore_spec(query: str) -> dict[str, Any]:
     chart.data = alt.NamedData("rows")
     spec: dict[str, Any] = chart.to_dict(validate=False)
     config = {name: what for name, what in CONFIG.items() if name != "title"}
-    signals = [{"name": name, "expr": expression} for name, expression in FOUND.items()]
-    return spec | {"config": config, "params": [*_told(EXPLORED), *signals, *spec["params"]]}
+    signals = [{"name": name, "expr": expression} for name, expression in DERIVED_SIGNALS.items()]
+    return spec | {
+        "config": config,
+        "params": [*_build_signals(EXPLORE_SIGNALS), *signals, *spec["params"]],
+    }
 
 
-def _told(words: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _build_signals(words: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the signals of a chart that the page sets, with their first values."""
     return [{"name": name, "value": value} for name, value in words.items()]
 
 
-def _chosen(bars: alt.Chart) -> alt.Chart:
+def _draw_chosen(bars: alt.Chart) -> alt.Chart:
     """Return a line at the place of the query that is chosen, or through its bar."""
-    line: alt.Chart = alt.Chart().mark_rule(color=PLACE, strokeWidth=2, strokeDash=[3, 2])
+    line: alt.Chart = alt.Chart().mark_rule(color=CHOSEN_COLOUR, strokeWidth=2, strokeDash=[3, 2])
     x = bars.encoding.x
     if x.shorthand != "start:Q":
         return line.encode(x=x).transform_filter("datum.position === place")
@@ -233,7 +236,7 @@ def _chosen(bars: alt.Chart) -> alt.Chart:
     return line.encode(at).transform_aggregate(n="count()").transform_filter("place > 0")
 
 
-def _spec(layers: Sequence[alt.Chart], height: int, **signals: float) -> dict[str, Any]:
+def _build_spec(layers: Sequence[alt.Chart], height: int, **signals: float) -> dict[str, Any]:
     """Return a chart for the page, as wide as its place, with signals for rows and texts."""
     # What these are is known, and looking whether they are what Altair takes costs much time.
     chart = draw_layers(layers, alt.NamedData("rows"), height=height)
@@ -241,7 +244,7 @@ def _spec(layers: Sequence[alt.Chart], height: int, **signals: float) -> dict[st
     return spec | {
         "config": CONFIG,
         "title": {"text": {"expr": "headline"}},
-        "params": [*_told({"headline": "", **signals}), *spec.get("params", [])],
+        "params": [*_build_signals({"headline": "", **signals}), *spec.get("params", [])],
         "width": "container",
         "autosize": {"type": "fit-x", "contains": "padding"},
     }

@@ -15,7 +15,7 @@ MISSING = {
 UNDEFINED = "A query for which a measure is undefined is left out of that measure."
 
 
-def explained(name: str, formula: str | None = None) -> str:
+def explain_measure(name: str, formula: str | None = None) -> str:
     """Explain a measure or curve in a line; nothing for a column that is no measure.
 
     A column with a name of its own has its formula before that.

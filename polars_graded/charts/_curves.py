@@ -124,22 +124,24 @@ def dcg_curves(
     )
     x = marks.build_place_axis("rank:Q", rank, max(table["rank"]))
     title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
-    facts = _facts_of(frame, table, curve, query)
+    facts = _collect_curve_facts(frame, table, curve, query)
     headline, behind = titles.title_curves(curve, facts, rank), list[alt.Chart]()
     if baseline is not None:
         title, behind = f"{curve}: difference to {shorten_name(baseline)}", [style.draw_rule(y=0)]
         headline = titles.title_differences_of_curves(curve, facts, rank, baseline, confidence or 0)
     drawn = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
     ends = axis_ends.choose_ends(pl.concat(drawn).drop_nulls())
-    described = None if chart_rows.has_panels(table) else _ends_said(table, "rank", title)
+    described = None if chart_rows.has_panels(table) else _describe_ends(table, "rank", title)
     # The baseline is not drawn, but the others have the colours that they have beside it.
     names = chart_rows.find_names(frame, strategy)
-    notes = [*_subtitle(facts, baseline, panel == query), *style.write_rest_note(names)]
+    notes = [*_write_subtitle(facts, baseline, panel == query), *style.write_rest_note(names)]
     words = style.Words(headline, notes, described)
-    return _drawn(table, panel, x, title, ends, names, strategy, words, behind)
+    return _draw_curves(table, panel, x, title, ends, names, strategy, words, behind)
 
 
-def _facts_of(frame: pl.DataFrame, table: pl.DataFrame, curve: str, query: str) -> titles.Drawn:
+def _collect_curve_facts(
+    frame: pl.DataFrame, table: pl.DataFrame, curve: str, query: str
+) -> titles.Drawn:
     """Return what is drawn; of lists, the number of queries that have one."""
     is_list = isinstance(frame.schema[curve], pl.List)
     queries = [frame.drop_nulls(curve)[query].n_unique()] if is_list else []
@@ -147,7 +149,7 @@ def _facts_of(frame: pl.DataFrame, table: pl.DataFrame, curve: str, query: str) 
     return titles.Drawn([curve], table["strategy"].n_unique(), panels, queries)
 
 
-def _subtitle(facts: titles.Drawn, baseline: Any, each_query: bool) -> list[str]:  # noqa: FBT001
+def _write_subtitle(facts: titles.Drawn, baseline: Any, each_query: bool) -> list[str]:  # noqa: FBT001
     """Return the measure in words, and the number of queries."""
     if each_query:
         return titles.write_subtitle(facts._replace(queries=[]), "")
@@ -219,23 +221,23 @@ def recall_precision_curves(
     )
     title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
     names = table["strategy"].unique().to_list()
-    facts = _facts_of(frame, table, curve, query)
-    notes = [*_subtitle(facts, None, panel == query), *style.write_rest_note(names)]
+    facts = _collect_curve_facts(frame, table, curve, query)
+    notes = [*_write_subtitle(facts, None, panel == query), *style.write_rest_note(names)]
     words = style.Words(titles.title_curves(curve, facts, recall), notes)
-    ends = _unit_ends(table["value"])
+    ends = _choose_unit_ends(table["value"])
     if chart_rows.has_panels(table):
         x = marks.build_recall_axis(recall)
-        return _drawn(table, panel, x, title, ends, names, strategy, words)
+        return _draw_curves(table, panel, x, title, ends, names, strategy, words)
     # Lines meet at recall 1, where the precision is that of all documents. They are apart at 0.
     room = marks.estimate_name_width(names)
     x = marks.build_recall_axis(recall, -room / CURVE_WIDTH)
     width = CURVE_WIDTH + room
-    return _drawn(
+    return _draw_curves(
         table, panel, x, title, ends, names, strategy, words, named_at="start", width=width
     )
 
 
-def _drawn(
+def _draw_curves(
     table: pl.DataFrame,
     panel: str | None,
     x: alt.X,
@@ -259,7 +261,7 @@ def _drawn(
     # The bands of many strategies lie above each other.
     band = (0.2 if n <= style.MAX_STRONG_BANDS else 0.07) if "ci_low" in table.columns else 0
     facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": few, "band": band}
-    facts |= {"ideal": "ideal" in table.columns, "seen": _seen(table, legend=several)}
+    facts |= {"ideal": "ideal" in table.columns, "seen": _build_selections(table, legend=several)}
     described = words.described or f"{title} by {x['title']}, {n} strategies"
     if not several:
         place = pl.col(at).min() if named_at == "start" else pl.col(at).max()
@@ -272,19 +274,19 @@ def _drawn(
     return style.draw_panels(layers, table, panel, words._replace(described=described), **size)
 
 
-def _unit_ends(values: pl.Series) -> Ends:
+def _choose_unit_ends(values: pl.Series) -> Ends:
     """From 0 to 1 where all values lie there, else round ends."""
     return (0.0, 1.0) if style.is_unit(values) else axis_ends.choose_ends(values)
 
 
-def _ends_said(table: pl.DataFrame, at: str, title: str) -> str:
+def _describe_ends(table: pl.DataFrame, at: str, title: str) -> str:
     """Return the values at the ends of lines in words, the highest first."""
     last = table.filter(pl.col(at) == pl.col(at).max()).sort("value", descending=True)
     where = f"{title} at {at} {last[at][0]}"
     return style.list_values(where, last.select("strategy", "value").iter_rows())
 
 
-def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
+def _build_selections(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
     """Return the parameters of the line under the pointer, and of the name in a legend."""
     n = table["strategy"].n_unique()
     if n == 1:
@@ -378,7 +380,7 @@ def threshold_profile(
     best = chart_rows.sort_names(table, "mean", "strategy")[: style.MAX_COLOURS]
     several = chart_rows.has_panels(table)
     look = style.choose_look(strategies, strategy, matter=best, legends=several)
-    ends = _unit_ends(table["mean"])
+    ends = _choose_unit_ends(table["mean"])
     scale = style.bound_axis(ends)
     y, y_joined = (alt.Y(f"{name}:Q", title="mean", **scale) for name in ("mean", "joined"))
     base = alt.Chart().encode(x=x, detail="strategy:N", **look)

@@ -19,12 +19,12 @@ from polars_graded._results.per_query import (
     measures_and_curves,
 )
 from polars_graded._sentences import titles
-from polars_graded.charts._queries import better_look, compared, wins_of
+from polars_graded.charts._queries import build_compared_queries, choose_pair_look, describe_wins
 
-MAX_QUERIES = 5000
+MAX_EXPLORED_QUERIES = 5000
 """Maximum number of rows that Altair embeds in a page."""
 
-MAX_RANKS = 20
+MAX_CURVE_RANKS = 20
 """Maximum number of ranks of a curve per query."""
 
 
@@ -122,17 +122,18 @@ def explore(
             msg = f"`measure` must say which column to compare, got {', '.join(numbers) or 'none'}"
             raise ValueError(msg)
         [measure] = numbers
-    table, both, measure = compared(
+    table, both, measure = build_compared_queries(
         per_query, measure, a, b, query, strategy=strategy, missing=missing
     )
-    if table.height > MAX_QUERIES:
-        msg = f"at most {MAX_QUERIES} queries can be explored, got {table.height}; filter the frame"
+    if table.height > MAX_EXPLORED_QUERIES:
+        rule = f"at most {MAX_EXPLORED_QUERIES} queries can be explored"
+        msg = f"{rule}, got {table.height}; filter the frame"
         raise ValueError(msg)
     ranks: dict[str, int] = {}
-    if (drawn := curve or _only_curve(curves)) is not None:
-        table, ranks = _with_ranks(table, per_query, drawn, a, b, query, strategy)
+    if (drawn := curve or _find_only_rank_curve(curves)) is not None:
+        table, ranks = _add_ranks(table, per_query, drawn, a, b, query, strategy)
     if colour is not None:
-        table = _with_known(table, per_query, colour, query)
+        table = _add_known(table, per_query, colour, query)
     differences = table["difference"].append(pl.Series([0.0]))
     ends, width = bins.choose_difference_bins(differences, table.height)
     middle = (pl.col("difference") / width).round() * width
@@ -143,7 +144,7 @@ def explore(
     drawn_of_query = ["query", "value_a", "value_b", "difference", "better", "position"]
     table = table.select(*drawn_of_query, "middle", "place", "^known$", *ranks)
     if colour is None:
-        look = better_look(table, per_query, both, strategy=strategy, legends=True)
+        look = choose_pair_look(table, per_query, both, strategy=strategy, legends=True)
     else:
         look = style.choose_look(table["known"], colour, field="known")
     queries = query_views.ExploredQueries(
@@ -164,7 +165,7 @@ def explore(
     chart.data = table
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
     names = [*both, queries.minus]
-    headline, described = titles.title_query_by_query(measure, both), wins_of(both, table)
+    headline, described = titles.title_query_by_query(measure, both), describe_wins(both, table)
     chart.title = style.build_title(headline, [described])
     described = f"mean {measure} of {table.height} queries"
     values = style.list_values(described, zip(names, means, strict=True))
@@ -172,13 +173,13 @@ def explore(
     return style.escape_chart(chart)
 
 
-def _only_curve(curves: list[str]) -> str | None:
+def _find_only_rank_curve(curves: list[str]) -> str | None:
     """Return the one curve by rank that is no ideal one, if there is just one."""
     by_rank = [name for name in curves if curve_rows.find_kind(name) == "rank"]
     return by_rank[0] if len(by_rank) == 1 else None
 
 
-def _with_ranks(
+def _add_ranks(
     table: pl.DataFrame,
     per_query: pl.DataFrame,
     curve: str,
@@ -200,7 +201,9 @@ def _with_ranks(
         table = table.join(lists, on="key", how="left", nulls_equal=True, maintain_order="left")
     n = length_of(table, ["list_a", "list_b"], repr(curve))
     positions = curve_rows.find_positions(curve, "rank", n)
-    ranks = {f"rank_{positions[at]}": at for at in curve_rows.choose_equal_steps(n, MAX_RANKS)}
+    ranks = {
+        f"rank_{positions[at]}": at for at in curve_rows.choose_equal_steps(n, MAX_CURVE_RANKS)
+    }
     difference = pl.col("list_a") - pl.col("list_b")
     table = table.with_columns(
         chart_rows.build_number_column(difference.list.get(at)).alias(name)
@@ -209,7 +212,7 @@ def _with_ranks(
     return table, {name: int(positions[at]) for name, at in ranks.items()}
 
 
-def _with_known(
+def _add_known(
     table: pl.DataFrame, per_query: pl.DataFrame, colour: str, query: str
 ) -> pl.DataFrame:
     """Return the queries with a known attribute, as at most ten names."""
@@ -222,7 +225,7 @@ def _with_known(
         raise ValueError(msg)
     values = facts["value"]
     if values.dtype.is_numeric() and values.n_unique() > style.MAX_COLOURS:
-        facts = facts.with_columns(_ranges(values).alias("known"))
+        facts = facts.with_columns(_name_ranges(values).alias("known"))
     else:
         facts = facts.with_columns(chart_rows.build_name_column("value").alias("known"))
         counts = facts["known"].value_counts().sort("count", "known", descending=[True, False])
@@ -234,7 +237,7 @@ def _with_known(
     return table.join(facts, on="key", how="left", nulls_equal=True, maintain_order="left")
 
 
-def _ranges(values: pl.Series) -> pl.Series:
+def _name_ranges(values: pl.Series) -> pl.Series:
     """Four ranges of numbers with about as many in each, each called by its lowest and highest."""
     part = (values.rank("min") - 1) * 4 // values.count()
     names = {}

@@ -29,32 +29,32 @@ HEADINGS = {
 }
 """What stands above the cells, line by line."""
 
-SHARES = ("retrieved", "judged", "judged@10", "tied")
+SHARE_COLUMNS = ("retrieved", "judged", "judged@10", "tied")
 """The columns that are shares of documents."""
 
-QUERIES = ("none_judged", "none_relevant", "only_relevant", "none_retrieved")
+QUERY_COLUMNS = ("none_judged", "none_relevant", "only_relevant", "none_retrieved")
 """The columns that are numbers of queries."""
 
-ROWS = ("duplicates",)
+ROW_COLUMNS = ("duplicates",)
 """The columns that are numbers of rows."""
 
-HARM = {"none_judged", "none_retrieved", "duplicates"}
+HARMFUL_COLUMNS = {"none_judged", "none_retrieved", "duplicates"}
 """What makes means wrong, though it says nothing of how good a strategy ranks."""
 
-EMPTY, FULL, ALARM = "#eef0f2", "#b5cadd", "#eba493"
+EMPTY_COLOUR, FILLED_COLOUR, ALARM_COLOUR = "#eef0f2", "#b5cadd", "#eba493"
 """The colours of a cell, of what is filled of it, and of that where it makes means wrong."""
 
-UNJUDGED, LOWEST, HIGHEST = "#f4e3c4", "#d5dde5", "#02307b"
+UNJUDGED_COLOUR, LOWEST_COLOUR, HIGHEST_COLOUR = "#f4e3c4", "#d5dde5", "#02307b"
 """The colours of rows without a grade, with the lowest, and with the highest."""
 
-WIDTHS = {"queries": 40, "documents": 84, "grades": 90}
-WIDTH, GAP = 50, 6
+CELL_WIDTHS = {"queries": 40, "documents": 84, "grades": 90}
+CELL_WIDTH, CELL_GAP = 50, 6
 """How wide cells are, and how far apart, in pixels."""
 
 MAX_FULL_HEIGHT_STRATEGIES = 20
 """Maximum number of strategies with lines of full height."""
 
-MAX_GRADES = 5
+MAX_NAMED_GRADES = 5
 """Maximum number of grades that are all named."""
 
 
@@ -105,37 +105,37 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     """
     table = check_collected("table", table).with_row_index("row of the table")
     check_columns("table", [strategy, "grades"], table.columns)
-    if (dtype := table.schema["grades"]) != GRADES:
+    if (dtype := table.schema["grades"]) != GRADES_DTYPE:
         msg = f"`table` must have the lists of overview() in 'grades', got {dtype}"
         raise TypeError(msg)
-    counts = ["queries", "least", "median", "most", *SHARES, *QUERIES, *ROWS]
+    counts = ["queries", "least", "median", "most", *SHARE_COLUMNS, *QUERY_COLUMNS, *ROW_COLUMNS]
     facts = chart_rows.build_result_rows(
         "table", table, *counts, texts=(), strategy=strategy, panel=panel, once="strategy"
     )
     names = facts["strategy"].unique(maintain_order=True).to_list()
     levels = table["grades"].explode().struct.field("grade").unique().sort().to_list()
-    starts = _starts()
+    starts = _place_cells()
     rows = []
     for fact in facts.rows(named=True):
         grades = table["grades"][fact["row of the table"]]
-        cells = [*_cells(fact, starts), *_grades(grades, levels, starts["grades"])]
+        cells = [*_build_cells(fact, starts), *_build_grade_cells(grades, levels, starts["grades"])]
         rows += [{name: fact.get(name) for name in ("strategy", "panel")} | cell for cell in cells]
-    drawn = pl.DataFrame(rows, schema=CELL)
+    drawn = pl.DataFrame(rows, schema=CELL_SCHEMA)
     if panel is None:
         drawn = drawn.drop("panel")
     chart_checks.check_row_count("table", drawn)
     headings = {starts[what]: list(lines) for what, lines in HEADINGS.items()}
-    headings[starts["grades"]] = ["", "rows by grade:", _named(levels)]
-    width = starts["grades"] + WIDTHS["grades"]
+    headings[starts["grades"]] = ["", "rows by grade:", _list_grades(levels)]
+    width = starts["grades"] + CELL_WIDTHS["grades"]
     step = 18 if len(names) <= MAX_FULL_HEIGHT_STRATEGIES else 13
-    layers = _marks(names, headings, width)
+    layers = _draw_cells(names, headings, width)
     description = f"what was retrieved, judged and relevant, of {len(names)} strategies"
     words = style.Words(titles.title_gaps(facts.rows(named=True)), described=description)
     size: dict[str, Any] = {"width": width, "height": alt.Step(step), **style.FRAMELESS}
     return style.draw_panels(layers, drawn, panel, words, columns=1, **size)
 
 
-def _marks(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
+def _draw_cells(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
     """Cells as bars and text, a line per strategy, under headings by the pixel where they begin."""
     bare: dict[str, Any] = {"ticks": False, "domain": False}
     y = style.build_names_axis("strategy", names, **bare)
@@ -154,48 +154,56 @@ def _marks(names: list[str], headings: dict[int, list[str]], width: int) -> list
     return [bars.encode(x2="end:Q", fill=fill), printed.encode(text="text:N")]
 
 
-GRADES = pl.List(pl.Struct({"grade": pl.Float64, "rows": pl.UInt32}))
+GRADES_DTYPE = pl.List(pl.Struct({"grade": pl.Float64, "rows": pl.UInt32}))
 """What `overview` has of grades."""
 
-TEXTS, PLACES = ("strategy", "panel", "what", "fill", "text"), ("start", "end")
-CELL: dict[str, Any] = dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(PLACES, pl.Float64)
+CELL_TEXTS, CELL_PLACES = ("strategy", "panel", "what", "fill", "text"), ("start", "end")
+CELL_SCHEMA: dict[str, Any] = dict.fromkeys(CELL_TEXTS, pl.String) | dict.fromkeys(
+    CELL_PLACES, pl.Float64
+)
 """What is drawn of a cell."""
 
 
-def _starts() -> dict[str, int]:
+def _place_cells() -> dict[str, int]:
     """Return the left edge of each cell."""
     starts, at = {}, 0
     for what in (*HEADINGS, "grades"):
         starts[what] = at
-        at += WIDTHS.get(what, WIDTH) + GAP
+        at += CELL_WIDTHS.get(what, CELL_WIDTH) + CELL_GAP
     return starts
 
 
-def _cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[dict[str, Any]]:
+def _build_cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[dict[str, Any]]:
     """Return the cells of a strategy: the empty part, the filled part and the text."""
     queries = fact["queries"]
-    least, median, most = (_number(fact[name]) for name in ("least", "median", "most"))
+    least, median, most = (_format_number(fact[name]) for name in ("least", "median", "most"))
     spread = median if least == most else f"{median} ({least}–{most})"
-    for what, text in (("queries", _number(queries)), ("documents", spread)):
-        yield _cell(what, starts[what], WIDTHS[what], EMPTY, text)
-    for what in (*SHARES, *QUERIES, *ROWS):
+    for what, text in (("queries", _format_number(queries)), ("documents", spread)):
+        yield _build_cell(what, starts[what], CELL_WIDTHS[what], EMPTY_COLOUR, text)
+    for what in (*SHARE_COLUMNS, *QUERY_COLUMNS, *ROW_COLUMNS):
         start, value = starts[what], fact[what]
-        share = value if what in SHARES or value is None else value / queries
-        share = min(1, value or 0) if what in ROWS else share  # one row is an error
-        is_share = what in SHARES and value is not None
-        text = format_percent(value, decimals=0) if is_share else _number(value)
-        yield _cell(what, start, WIDTH, EMPTY)
-        is_alarm = what in HARM or (what == "tied" and (share or 0) > titles.MANY_TIED)
-        yield _cell(what, start, WIDTH * (share or 0), ALARM if is_alarm else FULL, text)
+        share = value if what in SHARE_COLUMNS or value is None else value / queries
+        share = min(1, value or 0) if what in ROW_COLUMNS else share  # one row is an error
+        is_share = what in SHARE_COLUMNS and value is not None
+        text = format_percent(value, decimals=0) if is_share else _format_number(value)
+        yield _build_cell(what, start, CELL_WIDTH, EMPTY_COLOUR)
+        is_alarm = what in HARMFUL_COLUMNS or (what == "tied" and (share or 0) > titles.MANY_TIED)
+        yield _build_cell(
+            what,
+            start,
+            CELL_WIDTH * (share or 0),
+            ALARM_COLOUR if is_alarm else FILLED_COLOUR,
+            text,
+        )
 
 
-def _cell(
+def _build_cell(
     what: str, start: float, width: float, fill: str, text: str | None = None
 ) -> dict[str, Any]:
     return {"what": what, "start": start, "end": start + width, "fill": fill, "text": text}
 
 
-def _grades(
+def _build_grade_cells(
     grades: pl.Series | None, levels: list[float | None], start: float
 ) -> Iterator[dict[str, Any]]:
     """Return the rows of a strategy with each grade, as pieces of one bar."""
@@ -204,20 +212,28 @@ def _grades(
     total = sum(each["rows"] for each in grades)
     values = [level for level in levels if level is not None]
     for each in grades:
-        grade, fill = each["grade"], UNJUDGED
+        grade, fill = each["grade"], UNJUDGED_COLOUR
         if grade is not None:
-            fill = style.mix_colours(LOWEST, HIGHEST, values.index(grade) / max(1, len(values) - 1))
-        width = WIDTHS["grades"] * each["rows"] / total
-        yield _cell(f"grade {_number(grade)}: {each['rows']:,} rows", start, width, fill)
+            fill = style.mix_colours(
+                LOWEST_COLOUR, HIGHEST_COLOUR, values.index(grade) / max(1, len(values) - 1)
+            )
+        width = CELL_WIDTHS["grades"] * each["rows"] / total
+        yield _build_cell(
+            f"grade {_format_number(grade)}: {each['rows']:,} rows", start, width, fill
+        )
         start += width
 
 
-def _named(levels: list[float | None]) -> str:
+def _list_grades(levels: list[float | None]) -> str:
     """Return the grades in one line, or the ends of many."""
     names = ["none" if level is None else f"{level:g}" for level in levels]
-    return ", ".join(names) if len(names) <= MAX_GRADES else f"{names[0]}, {names[1]} … {names[-1]}"
+    return (
+        ", ".join(names)
+        if len(names) <= MAX_NAMED_GRADES
+        else f"{names[0]}, {names[1]} … {names[-1]}"
+    )
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     """Return the text of a count or a grade."""
     return "–" if value is None else f"{value:,.10g}"

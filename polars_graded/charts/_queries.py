@@ -41,10 +41,10 @@ MAX_BARS = 300
 MAX_EXTREMES = 3
 """Maximum number of named queries on either side without room for all names."""
 
-MAX_ROWS = 150
+MAX_HEATMAP_ROWS = 150
 """Maximum number of visible rows of a heat map."""
 
-MAX_COLUMNS = 1000
+MAX_HEATMAP_STRATEGIES = 1000
 """Maximum number of strategies in a heat map."""
 
 MAX_LANES = 6
@@ -119,18 +119,18 @@ def precision_histogram(
     └──────────┴──────┴───────┴─────────┴────────────┴────────┘
     """
     per_query, query = chart_rows.join_query_columns("per_query", per_query, query, strategy)
-    table, both, measure = compared(
+    table, both, measure = build_compared_queries(
         per_query, measure, a, b, query, strategy=strategy, missing=missing, order=order
     )
     n = table.height
     size = -(-n // MAX_BARS)
     rows = bins.build_shared_bars(table, size)
-    colour = better_look(table, per_query, both, strategy=strategy)["color"]
+    colour = choose_pair_look(table, per_query, both, strategy=strategy)["color"]
     mean = interval_of_mean(table["difference"].to_numpy())
     y_title = f"{measure}: {' − '.join(shorten_names(both, 24))}"
     headline = titles.title_query_by_query(measure, both)
-    notes = [titles.write_mean_difference(*mean), wins_of(both, table)]
-    names_of_sides = marks.draw_better_sides(*better_of(table), colour)
+    notes = [titles.write_mean_difference(*mean), describe_wins(both, table)]
+    names_of_sides = marks.draw_better_sides(*find_better(table), colour)
     if n <= style.MAX_NAMED_QUERIES:
         step, names = style.compute_name_step(n), rows["query"].to_list()
         axis = style.fit_name_axis(names, step, labelLimit=120, titleLimit=400)
@@ -151,13 +151,13 @@ def precision_histogram(
     return style.draw_layers(layers, rows, words, apart=["color", "stroke"])
 
 
-def wins_of(both: list[str], table: pl.DataFrame) -> str:
+def describe_wins(both: list[str], table: pl.DataFrame) -> str:
     """Return in how many of the queries that are drawn each of both is better."""
     more, fewer = (table.filter(better=name).height for name in both)
     return titles.write_wins(both, more, fewer, table.height)
 
 
-def compared(
+def build_compared_queries(
     per_query: pl.DataFrame, measure: Named, a: Any, b: Any, query: str, **options: Any
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Return the queries in order with both values and the better strategy, and labels.
@@ -179,14 +179,14 @@ def compared(
     return table.with_row_index("position", offset=1), chart_rows.format_names([a, b]), name
 
 
-def better_of(table: pl.DataFrame) -> tuple[str | None, str | None]:
+def find_better(table: pl.DataFrame) -> tuple[str | None, str | None]:
     """Return who is better where the difference is above 0, and who where it is below."""
     signs = [pl.col("difference") > 0, pl.col("difference") < 0]
     above, below = (table.filter(sign)["better"].head(1).to_list() for sign in signs)
     return above[0] if above else None, below[0] if below else None
 
 
-def better_look(
+def choose_pair_look(
     table: pl.DataFrame,
     per_query: pl.DataFrame,
     both: list[str],
@@ -263,16 +263,16 @@ def query_heatmap(
     per_query, query = chart_rows.join_query_columns("per_query", per_query, query, strategy)
     n_undefined = 0
     if columns_named([measure]) != [N_RELEVANT]:
-        per_query, n_undefined = without_undefined(per_query, query)
+        per_query, n_undefined = drop_undefined(per_query, query)
     grid = check_per_query(per_query, [measure], query=query, strategy=strategy, missing=missing)
     [measure] = columns_named([measure])
     results = grid.results(measure)
     chart_checks.check_not_empty("per_query", results.queries.to_frame(), measure)
-    chart_checks.check_count("strategies", len(results.values), MAX_COLUMNS)
+    chart_checks.check_count("strategies", len(results.values), MAX_HEATMAP_STRATEGIES)
     names = (
         grid.strategies.to_frame("name").select(chart_rows.build_name_column("name")).to_series()
     )
-    table, queries = bins.build_heatmap_rows(results, names, MAX_ROWS)
+    table, queries = bins.build_heatmap_rows(results, names, MAX_HEATMAP_ROWS)
     order = table["strategy"].unique(maintain_order=True).to_list()
     n, n_rows, size = len(queries), table["position"].n_unique(), table["queries"][0]
     facts = titles.Drawn([measure], len(order), 0, [n])
@@ -306,7 +306,7 @@ def query_heatmap(
     return style.draw_layers([fields], table, words, apart=["fill"], **size)
 
 
-def without_undefined(per_query: pl.DataFrame, query: str) -> tuple[pl.DataFrame, int]:
+def drop_undefined(per_query: pl.DataFrame, query: str) -> tuple[pl.DataFrame, int]:
     """Return the rows of queries with a relevant document, and the number of other queries."""
     if N_RELEVANT not in per_query.columns or not per_query.schema[N_RELEVANT].is_numeric():
         return per_query, 0

@@ -13,7 +13,7 @@ from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import names_of_tests
 from polars_graded._sentences import format_part, shorten_name, titles, verdicts
 
-BAR, LABEL = 8, 16
+BAR_SPACING, LABEL_SPACING = 8, 16
 """How far apart the bars of groups are, and the names of strategies, in pixels."""
 
 MAX_LABELLED_STRATEGIES = 60
@@ -72,11 +72,11 @@ def strategy_ranks(
         style.draw_dots(base, 60, color=style.find_ink()).encode(x=alt.X("rank:Q", **place)),
         style.draw_beside(y, "group:N", 8),
     ]
-    words = style.Words(_finding(table), notes)
+    words = style.Words(_write_finding(table), notes)
     return style.draw_panels(layers, table, panel, words, columns=2, width=300, **size)
 
 
-def _finding(ranks: pl.DataFrame) -> str:
+def _write_finding(ranks: pl.DataFrame) -> str:
     """State who is clearly first or may be, or by how many measures one strategy alone is."""
     key = "panel" if "panel" in ranks.columns else "measure"
     groups = ranks.partition_by(key, maintain_order=True)
@@ -149,7 +149,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         )
         raise ValueError(msg)
     chart_checks.check_count("strategies", table.height, MAX_LABELLED_STRATEGIES)
-    rows, height = _diagram(table)
+    rows, height = _build_diagram(table)
     title = style.write_mean_title(table)
     x = style.bound_axis(axis_ends.choose_ends(table["mean"])) | {"title": title}
     y = style.bound_axis((0, height), reverse=True) | {"axis": None, "title": None}
@@ -175,11 +175,11 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         layers.append(text.encode(x=alt.X("edge:Q", **x), y=row, text="label:N", tooltip=tooltip))
     notes = titles.write_subtitle(chart_rows.collect_title_facts(table))
     notes.append("bar with dots: strategies of which no two are told apart")
-    words = style.Words(_finding(table), notes)
+    words = style.Words(_write_finding(table), notes)
     return style.draw_layers(layers, rows, words, width=360, height=height, **style.FRAMELESS)
 
 
-def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+def _build_diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return the rows of strategies, groups and members to draw, and the height."""
     low, high = axis_ends.choose_ends(table["mean"])
     rising = table.sort("mean", maintain_order=True)
@@ -191,9 +191,9 @@ def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         .agg(pl.first("strategy", "mean"), to=pl.last("mean"), size=pl.len())
         .filter(pl.col("size") > 1)
     )
-    places = _stacked(bars.select("mean", "to").rows(), (high - low) / 50)
-    bars = bars.with_columns(row=BAR * (pl.Series(places, dtype=pl.Int64) + 1))
-    top = BAR * (max(places, default=-1) + 1) + BAR + BAR // 2
+    places = _stack_spans(bars.select("mean", "to").rows(), (high - low) / 50)
+    bars = bars.with_columns(row=BAR_SPACING * (pl.Series(places, dtype=pl.Int64) + 1))
+    top = BAR_SPACING * (max(places, default=-1) + 1) + BAR_SPACING + BAR_SPACING // 2
     half = (rising.height + 1) // 2
     place = pl.int_range(pl.len())
     left = place < half
@@ -205,7 +205,9 @@ def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         side=pl.when(left).then(pl.lit("left")).otherwise(pl.lit("right")),
         edge=pl.when(left).then(low).otherwise(high),
         axis=0,
-        row=top + LABEL * pl.when(left).then(place).otherwise(pl.len() - 1 - place) + LABEL // 2,
+        row=top
+        + LABEL_SPACING * pl.when(left).then(place).otherwise(pl.len() - 1 - place)
+        + LABEL_SPACING // 2,
     )
     dots = sets.join(bars.select("set", "row"), on="set", maintain_order="left")
     parts = {"strategy": names, "bar": bars.drop("size"), "dot": dots}
@@ -213,10 +215,10 @@ def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         [rows.with_columns(part=pl.lit(part)) for part, rows in parts.items()],
         how="diagonal_relaxed",
     )
-    return rows, top + LABEL * half + BAR
+    return rows, top + LABEL_SPACING * half + BAR_SPACING
 
 
-def _stacked(spans: list[tuple[float, float]], room: float) -> list[int]:
+def _stack_spans(spans: list[tuple[float, float]], room: float) -> list[int]:
     """Return the lowest free level of each span, in the order of their starts."""
     ends, places = list[float](), list[int]()
     for low, high in spans:

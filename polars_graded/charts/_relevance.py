@@ -92,7 +92,7 @@ def relevance_function(
     points = phi_control_points(scores, axis_name, **chosen)
     # Points are named where they come from the scores.
     own = control_points is not None
-    name = pl.lit(None, pl.String).alias("name") if own else _names_of_points([*keys])
+    name = pl.lit(None, pl.String).alias("name") if own else _name_points([*keys])
     drawn = {
         "φ": phi_curve(scores, axis_name, points=min(200, most), **chosen),
         "score": curve_rows.thin_by_value(relevances, axis_name, most, [*keys]),
@@ -139,7 +139,7 @@ def relevance_function(
     return style.draw_panels(layers, table, panel, words, "independent")
 
 
-def _names_of_points(keys: Sequence[str]) -> pl.Expr:
+def _name_points(keys: Sequence[str]) -> pl.Expr:
     """Return the names of the control points of scores, which stand in their order."""
     last, is_zero = pl.int_range(pl.len()) == pl.len() - 1, pl.col("relevance") == 0
     name = (
@@ -154,7 +154,7 @@ def _names_of_points(keys: Sequence[str]) -> pl.Expr:
     return (name.over(keys) if keys else name).alias("name")
 
 
-def _headline(value: str, groups: list[str], group: str, table: pl.DataFrame) -> str:
+def _write_headline(value: str, groups: list[str], group: str, table: pl.DataFrame) -> str:
     """Return which distributions are drawn: of how many groups, in how many panels."""
     things = "strategies" if group == "strategy" else f"values of {group}"
     panels = table["panel"].n_unique() if chart_rows.has_panels(table) else 0
@@ -257,5 +257,5 @@ def sample_boxes(
     described = style.list_values(f"median {value}", zip(groups, ordered["median"], strict=True))
     notes = titles.write_subtitle(titles.Drawn([value], 0, 0, []), "")
     notes.append("box: quartiles and median; points: beyond 1.5 times its length")
-    words = style.Words(_headline(value, groups, group, table), notes, described)
+    words = style.Words(_write_headline(value, groups, group, table), notes, described)
     return style.draw_panels(layers, table, panel, words, height=alt.Step(step))

@@ -15,13 +15,13 @@ from polars_graded._results.findings import count_directions, is_significant, na
 from polars_graded._results.per_query import best_in
 from polars_graded._sentences import shorten_name, titles, verdicts
 
-BELOW = "\u2212"
+MINUS_SIGN = "\u2212"
 """The sign of a number below 0."""
 
-PROBABLE = 0.95
+MIN_EQUIVALENCE_PROBABILITY = 0.95
 """Probability from which on a difference is counted as negligible."""
 
-PALE = 0.25
+UNSETTLED_OPACITY = 0.25
 """How much of their colour differences have that are not settled."""
 
 
@@ -114,7 +114,7 @@ def strategy_bars(
     return style.draw_panels(layers, table, panel, words, axis, columns=2, width=width)
 
 
-def _finding(comparison: pl.DataFrame, level: float) -> str:
+def _write_finding(comparison: pl.DataFrame, level: float) -> str:
     """State how many differences are settled, and in which direction to a single baseline."""
     directions = count_directions(comparison, level)
     baselines = comparison["baseline"].unique().to_list()
@@ -130,7 +130,7 @@ def _finding(comparison: pl.DataFrame, level: float) -> str:
     return verdicts.write_title(sentence, names_of_tests(comparison, alone=alone))
 
 
-def _sides(comparison: pl.DataFrame) -> list[str]:
+def _describe_sides(comparison: pl.DataFrame) -> list[str]:
     """Return on which side of a baseline is better; nothing where measures differ in that."""
     measures = comparison.partition_by("measure", maintain_order=True)
     arrows = {"highest": "← worse · better →", "lowest": "← better · worse →"}
@@ -195,7 +195,7 @@ def comparison_forest(
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
     table = chart_rows.build_result_rows("comparison", comparison, *numbers, **keys, every=True)
     several = table["baseline"].n_unique() > 1
-    finding = _finding(table, level)
+    finding = _write_finding(table, level)
     if several and not chart_rows.has_panels(table):
         table = pair_rows.put_higher_first(table)
     believed, doubted = f"corrected p ≤ {level:g}", "not significant"
@@ -209,7 +209,7 @@ def comparison_forest(
     many = len(pairs) > style.MAX_NAMED_QUERIES
     title: Any = style.write_mean_title(table, "difference of ", "difference of means")
     if not several:
-        title = [*_sides(table), f"{title}, to {shorten_name(table['baseline'][0])}"]
+        title = [*_describe_sides(table), f"{title}, to {shorten_name(table['baseline'][0])}"]
     axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
     facts = chart_rows.collect_title_facts(table)
     notes = [
@@ -225,8 +225,8 @@ def comparison_forest(
         notes.append(f"line: {interval} of one difference, apart from p")
     rope: Any = table["rope"].max() if "rope" in table.columns else 0.0
     if rope:
-        inside = int((table["probability_equal"] >= PROBABLE).sum())
-        notes += titles.write_equivalence(rope, inside, table.height, PROBABLE)
+        inside = int((table["probability_equal"] >= MIN_EQUIVALENCE_PROBABILITY).sum())
+        notes += titles.write_equivalence(rope, inside, table.height, MIN_EQUIVALENCE_PROBABILITY)
     size = 40 if many else 60
     layers = marks.draw_forest(title, pairs, axis, believed, size, ends, rope or 0)
     words, shared = style.Words(finding, notes), style.choose_panel_axis(table, "difference")
@@ -290,9 +290,9 @@ def comparison_matrix(
     table = chart_rows.build_result_rows(
         "comparison", comparison, "difference", "p_corrected", **keys
     )
-    finding, facts = _finding(table, level), chart_rows.collect_title_facts(table)
+    finding, facts = _write_finding(table, level), chart_rows.collect_title_facts(table)
     table = table.with_columns(is_significant(table.columns, level).alias("significant"))
-    sign = pl.when(pl.col("difference") < 0).then(pl.lit(BELOW)).otherwise(pl.lit("+"))
+    sign = pl.when(pl.col("difference") < 0).then(pl.lit(MINUS_SIGN)).otherwise(pl.lit("+"))
     mark = pl.when("significant").then(sign).otherwise(pl.lit(""))
     table = pair_rows.add_other_sides(table).with_columns(mark.alias("mark")).drop("significant")
     chart_checks.check_row_count("comparison", table)
@@ -303,7 +303,7 @@ def comparison_matrix(
     step = max(10, min(36, 400 // len(names)))
     down = style.order_axis(names, labelLimit=250)
     across = style.order_axis(names, labelLimit=250, labelAngle=-90, orient="top")
-    key = f"row minus column; + and {BELOW} where corrected p ≤ {level:g}, else pale"
+    key = f"row minus column; + and {MINUS_SIGN} where corrected p ≤ {level:g}, else pale"
     notes = [*titles.write_subtitle(facts, "difference of mean"), key]
     base, p = style.add_p(alt.Chart())
     base = base.encode(
@@ -319,7 +319,7 @@ def comparison_matrix(
     on_dark = f"abs(datum.difference) > {0.6 * furthest}"
     ink = alt.condition(on_dark, alt.value("white"), alt.value(style.INK))
     signs = base.mark_text(fontSize=max(12, step * 0.7)).encode(text="mark:N", color=ink)
-    strength = alt.condition("datum.mark !== ''", alt.value(1), alt.value(PALE))
+    strength = alt.condition("datum.mark !== ''", alt.value(1), alt.value(UNSETTLED_OPACITY))
     believed = table.filter(pl.col("mark") != "").height // 2
     described = (
         f"differences of {table.height // 2} pairs, {believed} with corrected p ≤ {level:g}; "

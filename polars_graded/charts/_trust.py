@@ -26,10 +26,10 @@ from polars_graded._results.findings import names_of_tests
 from polars_graded._results.regrading import AS_GIVEN, mean_bounds
 from polars_graded._sentences import format_percent, titles
 
-SMALL_P = 0.001
+SYMLOG_P = 0.001
 """Below it, levels of significance are drawn in proportion, and above it as their logarithms."""
 
-CHANCE = 0.02
+MIN_COMPARISONS_SHARE = 0.02
 """The largest differences are drawn up to where this share of the comparisons is left."""
 
 MIN_COMPARISONS = 30
@@ -38,10 +38,10 @@ MIN_COMPARISONS = 30
 SHADES = (("#a6c8e0", "#0c3964"), ("#4d7391", "#e4f1fb"))
 """The colours of the fewest and the most queries, on a light ground and on a dark one."""
 
-LABEL_WIDTH = 0.06
+NUMBER_SHARE = 0.06
 """How much of an axis a number beside a line takes."""
 
-SEEN = 0.002
+MIN_VISIBLE_SHARE = 0.002
 """How much of an axis a line takes that is seen."""
 
 MAX_LINES = 20
@@ -105,40 +105,40 @@ def significance_curves(
     level = check_level(confidence)
     keys: dict[str, Any] = {"strategy": strategy, "panel": panel, "texts": ["measure", "baseline"]}
     table = chart_rows.build_result_rows("levels", levels, "p_corrected", at=["place"], **keys)
-    lines, is_apart = _lines(table), pl.col("p_corrected") <= level
+    lines, is_apart = _list_line_columns(table), pl.col("p_corrected") <= level
     n_apart = is_apart.sum().over(lines).cast(pl.Int64)
     table = table.with_columns(
         n_apart.alias("told apart"),
         pl.format("{}: {} of {}", "measure", n_apart, pl.len().over(lines)).alias("label"),
-        (pl.col("p_corrected") / SMALL_P).log1p().alias("height"),
+        (pl.col("p_corrected") / SYMLOG_P).log1p().alias("height"),
     )
-    table = _with_names(
-        _in_lines(table, "place"),
+    table = _add_names(
+        _sort_and_thin(table, "place"),
         "place",
         by=["height", -pl.col("told apart")],
         label=pl.col("label"),
-        ends=(0.0, math.log1p(1 / SMALL_P)),
+        ends=(0.0, math.log1p(1 / SYMLOG_P)),
     )
-    height = (pl.col("label_at").exp() - 1) * SMALL_P
+    height = (pl.col("label_at").exp() - 1) * SYMLOG_P
     table = table.with_columns(height.alias("label_at")).drop("told apart", "height")
     x = marks.build_place_axis("place:Q", "pairs of strategies, by falling p", max(table["place"]))
     y = alt.Y(
         "p_corrected:Q",
         title="corrected p",
-        scale=alt.Scale(type="symlog", constant=SMALL_P, domain=[0, 1], nice=False),
+        scale=alt.Scale(type="symlog", constant=SYMLOG_P, domain=[0, 1], nice=False),
         axis=alt.Axis(values=sorted({0, 0.001, 0.01, 0.1, 1, level}), format="~g"),
     )
     few = table["place"].n_unique() <= style.MAX_MARKED_POINTS
-    line, points, *names = _measure_lines(table, x, y, few=few)
+    line, points, *names = _draw_measure_lines(table, x, y, few=few)
     points, p = style.add_p(points)
     points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
-    layers, tests = [_level(level), line, points, *names], names_of_tests(table)
+    layers, tests = [_draw_level(level), line, points, *names], names_of_tests(table)
     headline = titles.title_measures(
         "p values of all pairs", chart_rows.collect_title_facts(table), "by"
     )
     headline += f" ({tests})" if tests else ""
     note = f"pairs below the dashed line, p ≤ {level:g}, are told apart"
-    return _drawn(table, panel, layers, headline, note, "p of all pairs in falling order")
+    return _draw_measures(table, panel, layers, headline, note, "p of all pairs in falling order")
 
 
 def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
@@ -190,9 +190,9 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     numbers, at = ["power", "difference", "share_of_range"], ["queries", "at_hand"]
     table = chart_rows.build_result_rows("curve", curve, *numbers, at=at, panel=panel)
     table = table.with_columns(pl.col("at_hand").cast(pl.Boolean))
-    table = _in_lines(table, "queries")
-    table = _with_names(table, "queries", by=["power"], ends=(0.0, 1.0))
-    x = _queries_axis(table)
+    table = _sort_and_thin(table, "queries")
+    table = _add_names(table, "queries", by=["power"], ends=(0.0, 1.0))
+    x = _build_queries_axis(table)
     y = alt.Y(
         "power:Q",
         title="power",
@@ -200,20 +200,20 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
         axis=alt.Axis(values=sorted({0, 0.2, 0.4, 0.6, 0.8, 1, power}), format="~g"),
     )
     tooltip = style.format_decimals(*numbers)
-    lines = _measure_lines(table, x, y, *tooltip, few=False)
+    lines = _draw_measure_lines(table, x, y, *tooltip, few=False)
     # A large point where the queries at hand are.
     large = style.draw_dots(alt.Chart().transform_filter("datum.at_hand"), 90)
     tooltips = ["measure:N", "queries:Q", *tooltip]
-    large = large.encode(x=x, y=y, color=_colours(table), tooltip=tooltips)
+    large = large.encode(x=x, y=y, color=_choose_colours(table), tooltip=tooltips)
     at_hand = table.filter("at_hand")
     n, amounts = at_hand["queries"].unique(), at_hand["difference"].drop_nulls().to_list()
     shares = at_hand["share_of_range"].drop_nulls().to_list()
     looked_for = titles.write_target(amounts, shares) if amounts else "a difference"
     headline = f"Power to find {looked_for}, by number of queries"
-    layers = [_level(power), *lines, large]
+    layers = [_draw_level(power), *lines, large]
     hand = f"the {n[0]:,g} queries at hand" if len(n) == 1 and n[0] > 1 else "the queries at hand"
     note = f"● {hand}; dashed: power {power:g}"
-    return _drawn(table, panel, layers, headline, note, "power by number of queries")
+    return _draw_measures(table, panel, layers, headline, note, "power by number of queries")
 
 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
@@ -260,8 +260,8 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     table = chart_rows.build_result_rows(
         "stability", stability, "tau", "tau_low", "tau_high", at=["queries"], panel=panel
     )
-    lines = _lines(table)
-    table = _in_lines(table, "queries")
+    lines = _list_line_columns(table)
+    table = _sort_and_thin(table, "queries")
     # Of one with other queries all say the same: then names stand as the lines lie on the whole.
     table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
     banded = panel == "measure" or table["measure"].n_unique() <= style.MAX_STRONG_BANDS
@@ -270,24 +270,24 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     banded = banded and not are_two
     lowest: Any = table.select(pl.min_horizontal("tau", "tau_low" if banded else "tau").min())
     ends = math.floor(10 * lowest.item()) / 10, 1.0
-    table = _with_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
-    x, title = _queries_axis(table), "τ to the order from all queries"
+    table = _add_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
+    x, title = _build_queries_axis(table), "τ to the order from all queries"
     # A band would have the axis begin at 0, and names stand at other heights.
     height = style.bound_axis(ends, zero=False)
     y = alt.Y("tau:Q", title=title, **height)
-    layers = _measure_lines(
+    layers = _draw_measure_lines(
         table, x, y, *style.format_decimals("tau", "tau_low", "tau_high"), few=True
     )
     if banded:
         low = alt.Y("tau_low:Q", title=title, **height)
         area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2="tau_high:Q")
-        layers.insert(0, area.encode(color=_colours(table), detail="measure:N"))
+        layers.insert(0, area.encode(color=_choose_colours(table), detail="measure:N"))
     most: Any = table["queries"].max()
     headline = f"τ of the orders of strategies from fewer queries and from all {most:,g}"
     note = "band: where most of the samples lie" if banded else "mean of the samples"
     if are_two:
         note = "two strategies: 1 where all samples have them in the same order, −1 where none has"
-    return _drawn(table, panel, layers, headline, note, f"{title} by number of queries")
+    return _draw_measures(table, panel, layers, headline, note, f"{title} by number of queries")
 
 
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
@@ -343,14 +343,16 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     table = chart_rows.build_result_rows("rates", rates, *numbers, at=at, panel=panel)
     middle = (pl.col("difference_from") + pl.col("difference_to")) / 2
     table = table.with_columns(middle.alias("difference")).drop_nulls("difference")
-    lines = [*_lines(table), "queries"]
-    table = _in_order(table, lines, "difference")
+    lines = [*_list_line_columns(table), "queries"]
+    table = _sort_lines(table, lines, "difference")
     beyond = pl.col("comparisons").cum_sum(reverse=True)
-    enough = (beyond >= MIN_COMPARISONS) & (beyond >= CHANCE * pl.col("comparisons").sum())
+    enough = (beyond >= MIN_COMPARISONS) & (
+        beyond >= MIN_COMPARISONS_SHARE * pl.col("comparisons").sum()
+    )
     # A rate of a few comparisons is of chance too.
     enough &= pl.col("comparisons") >= MIN_COMPARISONS
     table = table.filter((enough | (~enough.any() & (pl.int_range(pl.len()) == 0))).over(lines))
-    table = _with_sizes(curve_rows.thin_by_position(table, "difference"), lines, rate)
+    table = _add_sizes(curve_rows.thin_by_position(table, "difference"), lines, rate)
     sizes = table["queries"].unique().sort().to_list()
     top: Any = table["swap_rate"].max()
     most = max(top, 2 * rate)
@@ -379,7 +381,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     labels = labels.encode(x=x_of_label, y=alt.Y("label_y:Q", title="swap rate"), text="queries:O")
     place: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 2, "dy": -1}
     layers = [
-        _level(rate),
+        _draw_level(rate),
         base.mark_line().encode(stroke=shade),
         base.mark_point(filled=True, opacity=0).encode(tooltip=tooltip),
         # What is behind a number sets it off from the lines.
@@ -387,7 +389,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         labels.mark_text(**place, color=ink),
     ]
     described, facts = (
-        _described("rate of swaps by size of difference", table),
+        _describe_measures("rate of swaps by size of difference", table),
         chart_rows.collect_title_facts(table),
     )
     notes = [f"number on a line: queries in a sample; dashed: {format_percent(rate)}"]
@@ -465,7 +467,7 @@ def grading_profile(
     given = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
     several = chart_rows.has_panels(table)
     # Once above each grading but that with which the others are compared.
-    one = pl.col("strategy") == pl.col("strategy").min().over("grading", *_lines(table))
+    one = pl.col("strategy") == pl.col("strategy").min().over("grading", *_list_line_columns(table))
     one &= pl.col("grading") != given
     tau = pl.Series(
         [
@@ -481,7 +483,7 @@ def grading_profile(
     look = style.choose_look(names, strategy, matter=best, legends=several)
     height, title, ticks = "mean", style.write_mean_title(table), alt.Axis()
     if show == "differences":
-        mean = pl.col("mean").mean().over("grading", *_lines(table))
+        mean = pl.col("mean").mean().over("grading", *_list_line_columns(table))
         table = table.with_columns(difference=pl.col("mean") - mean)
         height, title = "difference", f"{title}, less that of all strategies"
     ends = axis_ends.choose_ends(table[height])
@@ -575,7 +577,7 @@ def unjudged_bounds(
     table = chart_rows.build_result_rows("bounds", bounds, *numbers, strategy=strategy, panel=panel)
     table = table.drop_nulls("value_if_best")
     chart_checks.check_not_empty("bounds", table, "value_if_best")
-    means = mean_bounds(table, [*_lines(table), "strategy"])
+    means = mean_bounds(table, [*_list_line_columns(table), "strategy"])
     chart_checks.check_row_count("bounds", means)
     names = chart_rows.sort_names(means, "mean", "strategy")
     facts = chart_rows.collect_title_facts(means)
@@ -599,7 +601,8 @@ def unjudged_bounds(
         style.draw_dots(base, 70).encode(x=x),
     ]
     further: Any = (means["beyond"] - means["high"]).max()
-    if further is not None and further > SEEN * (means["high"].max() - means["low"].min()):  # type: ignore[operator]
+    extent: Any = means.select(pl.col("high").max() - pl.col("low").min()).item()
+    if further is not None and further > MIN_VISIBLE_SHARE * extent:
         notes.append("thin line: and what could lie beyond the end of rankings")
         # An axis needs two ends, in a panel where nothing lies beyond too.
         bars_beyond = base.transform_calculate(
@@ -618,12 +621,12 @@ def unjudged_bounds(
     return style.draw_panels(layers, means, panel, words, shared, columns=2, **size)
 
 
-def _lines(table: pl.DataFrame) -> list[str]:
+def _list_line_columns(table: pl.DataFrame) -> list[str]:
     """Return the columns that identify the lines of measures."""
     return ["panel", "measure"] if "panel" in table.columns else ["measure"]
 
 
-def _drawn(
+def _draw_measures(
     table: pl.DataFrame,
     panel: str | None,
     layers: list[alt.Chart],
@@ -633,21 +636,21 @@ def _drawn(
 ) -> Chart:
     """Lines of measures, which have their names beside them instead of a legend."""
     notes = [note, *style.write_rest_note(set(table["measure"]))]
-    words = style.Words(headline, notes, _described(what, table))
+    words = style.Words(headline, notes, _describe_measures(what, table))
     return style.draw_panels(layers, table, panel, words, apart=["color"])
 
 
-def _level(value: float) -> alt.Chart:
+def _draw_level(value: float) -> alt.Chart:
     """Return a dashed line at a level."""
     dashed: alt.Chart = style.build_one_row().mark_rule(color=style.DOUBT, strokeDash=[4, 3])
     return dashed.encode(alt.YDatum(value))
 
 
-def _measure_lines(
+def _draw_measure_lines(
     table: pl.DataFrame, x: alt.X, y: alt.Y, *tooltips: Any, few: bool
 ) -> list[alt.Chart]:
     """Return a line for each measure, its name at its end, and points that say where they are."""
-    colour, tooltip = _colours(table), ["measure:N", x.shorthand, *tooltips]
+    colour, tooltip = _choose_colours(table), ["measure:N", x.shorthand, *tooltips]
     base = alt.Chart().encode(x=x, y=y, color=colour, detail="measure:N")
     points = base.mark_point(filled=True, size=25, opacity=1 if few else 0)
     end = y.shorthand.partition(":")[0]
@@ -655,19 +658,19 @@ def _measure_lines(
     return [base.mark_line(), points.encode(tooltip=tooltip), *names]
 
 
-def _in_lines(table: pl.DataFrame, at: str) -> pl.DataFrame:
+def _sort_and_thin(table: pl.DataFrame, at: str) -> pl.DataFrame:
     """Return the rows of each line together and in order, at some places if there are many."""
-    return curve_rows.thin_by_position(_in_order(table, _lines(table), at), at)
+    return curve_rows.thin_by_position(_sort_lines(table, _list_line_columns(table), at), at)
 
 
-def _in_order(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
+def _sort_lines(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
     """Return the rows of each line together and in order; lines in the order in which they come."""
     place = pl.col("place in the frame").min().over(lines)
     ordered = table.with_row_index("place in the frame").sort(place, at, maintain_order=True)
     return ordered.drop("place in the frame")
 
 
-def _with_names(
+def _add_names(
     table: pl.DataFrame,
     at: str,
     *,
@@ -679,17 +682,17 @@ def _with_names(
 
     By default a label is the measure, but for one alone, whose name stands above its panel.
     """
-    lines = _lines(table)
+    lines = _list_line_columns(table)
     if label is None:
         label = pl.when(pl.col("panel") != pl.col("measure")).then("measure")
         label = label if "panel" in lines else pl.col("measure")
     is_last = pl.col(at) == pl.col(at).max().over(lines)
     is_last &= label.is_not_null()
-    table = line_names.add_labels(table, is_last, by, ends, _named(table), lines)
+    table = line_names.add_labels(table, is_last, by, ends, _find_named(table), lines)
     return table.with_columns(label=pl.when(pl.col("label_at").is_not_null()).then(label))
 
 
-def _with_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFrame:
+def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFrame:
     """Return the rows with `label_x` and `label_y`, where each line first meets the rate.
 
     Numbers that would stand over others are left out, but for those of the most and the fewest.
@@ -709,7 +712,7 @@ def _with_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFr
             share = (y[place - 1] - rate) / (y[place - 1] - y[place])
             label_x, label_y = x[place - 1] + share * (x[place] - x[place - 1]), rate
         others = taken.setdefault(key[:-1], [])
-        if all(abs(label_x - other) >= LABEL_WIDTH * most for other in others):
+        if all(abs(label_x - other) >= NUMBER_SHARE * most for other in others):
             others.append(label_x)
             placed.append((*key, x[place], label_x, label_y))
     numbers = ["difference", "label_x", "label_y"]
@@ -718,26 +721,26 @@ def _with_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFr
     return table.join(labels, on=[*lines, "difference"], how="left", maintain_order="left")
 
 
-def _named(table: pl.DataFrame) -> list[str]:
+def _find_named(table: pl.DataFrame) -> list[str]:
     """Return the measures with a colour and a name: the first ones if there are many."""
     return table["measure"].unique(maintain_order=True).head(style.MAX_COLOURS).to_list()
 
 
-def _colours(table: pl.DataFrame) -> Any:
+def _choose_colours(table: pl.DataFrame) -> Any:
     """Return a colour for each measure, the same in all charts that show the same ones."""
     measures = table["measure"].unique().to_list()
     look = style.choose_look(
-        measures, "measure", field="measure", matter=_named(table), legends=False
+        measures, "measure", field="measure", matter=_find_named(table), legends=False
     )
     return look["color"]
 
 
-def _queries_axis(table: pl.DataFrame) -> alt.X:
+def _build_queries_axis(table: pl.DataFrame) -> alt.X:
     """From no query to as many as there are points of."""
     ends = style.bound_axis((0, max(table["queries"])), format=",d", tickMinStep=1)
     return alt.X("queries:Q", title="queries", **ends)
 
 
-def _described(what: str, table: pl.DataFrame) -> str:
+def _describe_measures(what: str, table: pl.DataFrame) -> str:
     """Return a description of a chart."""
-    return f"{what}, of {', '.join(_named(table))}"
+    return f"{what}, of {', '.join(_find_named(table))}"
