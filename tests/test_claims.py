@@ -227,8 +227,10 @@ def places(seed):
     if title.startswith("No strategy is clearly first by any of 2 measures"):
         assert alone == 0
     else:
-        where = re.match(r"One strategy is clearly first by (.*measures?)", title)[1]
+        who, where = re.match(r"(.*) is clearly first by (.*measures?)", title).groups()
         assert amount(where) == (alone, 2)
+        clear = {next(iter(names)) for names in may.values() if len(names) == 1}
+        assert who == (clear.pop() if len(clear) == 1 else "One strategy")
     for chart in (charts.strategy_ranks, charts.critical_differences):
         title = said(chart(ranks.filter(measure="ap")))
         first_by_ap(title, may["ap"], frame["strategy"].n_unique())
