@@ -388,6 +388,13 @@ def test_stray_grades_that_several_share_are_warned_of():
         agreement(frame, "a", "b")
 
 
+def test_stray_grades_of_the_trusted_grader_are_warned_of():
+    frame = graded(7, documents=600, graders=2)
+    stray = frame.with_columns(a=pl.when(pl.int_range(pl.len()) % 50 == 0).then(9).otherwise("a"))
+    with pytest.warns(DataWarning.scale, match="'a' give 12 of 1200 grades apart from all common"):
+        agreement(stray, "a", "b", trusted="a")
+
+
 @pytest.mark.parametrize("coded", [["a"], ["a", "b"]])
 def test_grades_below_zero_are_warned_of_however_many_there_are(coded):
     frame = graded(7, documents=600, graders=2)

@@ -237,7 +237,7 @@ class Noted:
             yield (
                 f"{these} as judged and irrelevant; the lowest is {low:g}\n\n"
                 f"Hint: pl.when(pl.col({grade!r}) >= 0).then({grade!r}) leaves these documents "
-                "unjudged, as trec_eval does; relevant_from= silences this"
+                "unjudged, as trec_eval does; relevant_from= says that they were judged"
             )
 
     def may_be_codes(self) -> Iterator[str]:

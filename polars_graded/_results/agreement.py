@@ -138,10 +138,10 @@ def agreement(
     DataWarning
         If one gives grades outside those of the trusted grader (`scale`). Where nobody is trusted,
         if one gives grades outside those of all others that are more than one step beyond them, or
-        at most 1 % of its own: a 5 beside grades from 0 to 3; and if several give rare grades, at
-        most 5 % of all, that are more than one step above the common ones. Of grades below 0
-        beside others, in any case. Few such grades stretch
-        the scale of `ac2` and the other coefficients, which makes graders look alike.
+        at most 1 % of its own: a 5 beside grades from 0 to 3. If several, or the trusted one, give
+        rare grades, at most 5 % of all, that are more than one step above the common ones. Of
+        grades below 0 beside others, in any case. Few such grades stretch the scale of `ac2` and
+        the other coefficients, which makes graders look alike.
 
     See Also
     --------
@@ -314,8 +314,7 @@ class Grades:
         beyond them, or if it is rare. One step beyond may be a grade that the others never gave.
         So is a rare grade of several graders that lies more than one step beyond all that are not.
         """
-        if trusted is None:
-            self._warn_of_shared_strays()
+        self._warn_of_shared_strays(trusted)
         warned = set()
         for i, name in enumerate(self.names):
             others = [j for j, other in enumerate(self.names) if other != name]
@@ -358,8 +357,8 @@ class Grades:
             f"Hint: pl.when({column} >= 0).then({column}) leaves codes for no grade out",
         )
 
-    def _warn_of_shared_strays(self) -> None:
-        """Warn of rare grades that lie apart from all common ones and that several gave."""
+    def _warn_of_shared_strays(self, trusted: str | None) -> None:
+        """Warn of rare grades apart from all common ones that several gave, or the trusted one."""
         given = self.codes[self.codes >= 0]
         counts = np.bincount(given, minlength=len(self.values))
         common = np.flatnonzero(counts > MAX_SHARED_STRAY_SHARE * len(given))
@@ -373,7 +372,7 @@ class Grades:
             for name, codes in zip(self.names, self.codes.T, strict=True)
             if is_stray[codes[codes >= 0]].any()
         ]
-        if len(graders) > 1:
+        if len(graders) > 1 or trusted in graders:
             warn_the_caller(
                 DataWarning.scale,
                 f"{first_few(graders)} give {counts[is_stray].sum()} of {len(given)} grades apart "
