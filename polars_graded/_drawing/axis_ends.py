@@ -1,4 +1,4 @@
-"""Round numbers at which axes begin, end, and have their ticks."""
+"""Choose round numbers for the ends and the ticks of axes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 
 Ends: TypeAlias = tuple[float, float]
-"""Where an axis begins and ends."""
+"""The lowest and the highest value of an axis."""
 
 MIN_SPAN_RATIO = 10
-"""A measure that spans this many times less than another needs an axis of its own."""
+"""Minimum ratio of two ranges of values that have an axis each, instead of the same axis."""
 
 
 def choose_step(least: float) -> float:
-    """Return the smallest of 1, 2 and 5 times a power of ten that is at least this; 0.02 for 0."""
+    """Return the smallest 1, 2 or 5 times a power of ten from `least` on; 0.02 for 0."""
     if least <= 0:
         return 0.02
     power = 10.0 ** math.floor(math.log10(least))
@@ -24,7 +24,7 @@ def choose_step(least: float) -> float:
 
 
 def choose_ends(values: pl.Series, steps: int = 5) -> Ends:
-    """Round numbers below and above all values, about this many steps apart."""
+    """Return round numbers below and above all values, about this many steps apart."""
     array = values.to_numpy()
     step = choose_step(float(np.ptp(array)) / steps)
     low = math.floor(array.min() / step + 1e-9) * step
@@ -32,7 +32,7 @@ def choose_ends(values: pl.Series, steps: int = 5) -> Ends:
 
 
 def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[Ends, Ends]:
-    """Return the ends of two axes, the same unless that would leave one of them nearly empty."""
+    """Return the ends of two axes: equal ends, unless these leave one axis nearly empty."""
     both = pl.concat([x, y])
     spans = [float(np.ptp(values.to_numpy())) for values in (x, y, both)]
     if 0 < min(spans) < spans[2] / MIN_SPAN_RATIO:
@@ -41,7 +41,7 @@ def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[Ends, Ends]:
 
 
 def choose_rank_ticks(last: int) -> list[int]:
-    """Return the ranks that an axis names: all of few, or the first and then round ones."""
+    """Return the ranks to label: each of up to ten, or else rank 1 and round ranks."""
     if last <= 10:  # noqa: PLR2004
         return list(range(1, last + 1))
     step = max(5, int(choose_step(last / 8)))
@@ -49,9 +49,9 @@ def choose_rank_ticks(last: int) -> list[int]:
 
 
 def choose_power_ticks(low: float, high: float) -> list[float]:
-    """Return the amounts that an axis names which spreads the low ones: 0 and powers of ten.
+    """Return the amounts to label on a symlog axis: 0 and powers of ten.
 
-    Of few powers, also two and five times each.
+    If there are few powers, the axis also labels two and five times each power.
     """
     furthest = max(abs(low), abs(high), 1.0)
     powers = [10.0**power for power in range(math.floor(math.log10(furthest)) + 1)]

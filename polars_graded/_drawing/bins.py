@@ -1,4 +1,4 @@
-"""Rows that stand for several queries: bars, bins, boxes, and fields of a heat map."""
+"""Build rows that summarise several queries: bars, bins, boxes, and cells of a heat map."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from polars_graded._drawing.curve_rows import thin_by_value
 from polars_graded._results.per_query import Results
 
 MAX_BINS = 40
-"""How many bins a histogram has."""
+"""Maximum number of bins of a histogram."""
 
 BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
 """The columns of a box, from the bottom to the top."""
 
 
 def build_shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
-    """One bar per query, or two for `size` neighbours: by what each strategy is better."""
+    """Return one bar per query, or per `size` neighbours one bar for each better strategy."""
     bar = (pl.col("position") - 1) // size
     bars = table.with_columns(
         pl.col("position").min().over(bar).cast(pl.Int64),
         pl.col("position").max().over(bar).cast(pl.Int64).alias("last"),
         pl.col("difference") / pl.len().over(bar),
     )
-    # A tie has a place of its own only where each query has one.
+    # A tie needs a row only if each query has its own bar.
     bars = bars.drop_nulls("better") if size > 1 else bars
     first, last = pl.col("query").first(), pl.col("query").last()
     return (
@@ -47,10 +47,10 @@ def build_heatmap_rows(
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return a row per query and strategy, hardest query and best strategy first, and the queries.
 
-    Of more queries than `most`, or than rows that can be drawn, neighbours share one.
+    If there are more than `most` queries, or more than can be drawn, neighbours share a row.
     """
     sign = -1 if results.best == "lowest" else 1
-    # Those that are the same but for rounding stay in their order.
+    # Means that differ only by rounding errors are ties, which keep their order.
     columns = np.argsort(-sign * results.values.mean(axis=1).round(12), kind="stable")
     rows = np.argsort(sign * results.values.mean(axis=0).round(12), kind="stable")
     values, names = results.values[columns][:, rows], names[columns]
@@ -76,7 +76,7 @@ def build_heatmap_rows(
 
 
 def build_boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """One row per box, and one for each of the values beyond its whiskers."""
+    """Return one row per box, and one row for each value beyond its whiskers."""
     value = pl.col("value")
     q1, q3 = (value.quantile(q, "linear").over(keys) for q in (0.25, 0.75))
     inside = value.is_between(q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1))
@@ -101,7 +101,7 @@ def build_boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 def count_differences(table: pl.DataFrame, groups: list[str], most: int) -> pl.DataFrame:
     """Count the differences x - y of each group by bin, with 0 in the middle of a bin."""
     difference = table["x"] - table["y"]
-    # 0 is always on the axis, so that a bin is no narrower than can be seen there.
+    # The axis always shows 0: including it keeps bins wide enough to be seen.
     drawn = np.append(difference.to_numpy(), 0.0)
     width = choose_step(float(np.ptp(drawn)) / most)
     bins = table.with_columns((difference / width).round().alias("bin"))
@@ -118,5 +118,5 @@ def choose_difference_bins(differences: pl.Series, n: int) -> tuple[Ends, float]
     """Return the ends of the axis of n differences, and the width of their bins."""
     low, high = choose_ends(differences)
     width = choose_step((high - low) / min(MAX_BINS, 10 + math.isqrt(n)))
-    # 0 is in the middle of a bin.
+    # Half a bin on each side puts 0 in the middle of a bin.
     return (low - width / 2, high + width / 2), width

@@ -1,4 +1,4 @@
-"""Checks of frames to draw: numbers, names, no more rows than are seen, one grader."""
+"""Check frames to draw: their numbers and names, and the numbers of rows and panels."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 import polars as pl
 
 MAX_DRAWN_ROWS = 3000
-"""How many rows a chart draws."""
+"""Maximum number of rows of a chart."""
 
 MAX_PANELS = 60
-"""How many panels are still looked at."""
+"""Maximum number of panels of a chart."""
 
 UNNAMED_DTYPES = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Duration, pl.Binary)
-"""What holds no names: nothing that could be written beside a line."""
+"""Types of columns whose values cannot be written as names."""
 
 
 def check_numbers(
     argument: str, frame: pl.DataFrame, columns: Iterable[str], *, lists: bool = False
 ) -> None:
-    """Raise where a column that is drawn is not of numbers, nor of lists of them where these do."""
+    """Raise if a column holds no numbers; with `lists`, lists of numbers pass too."""
     for column in columns:
         dtype: Any = frame.schema[column]
-        of = dtype.inner if lists and isinstance(dtype, pl.List) else dtype
-        if not (of.is_numeric() or of in (pl.Boolean, pl.Null)):
+        inner = dtype.inner if lists and isinstance(dtype, pl.List) else dtype
+        if not (inner.is_numeric() or inner in (pl.Boolean, pl.Null)):
             msg = f"`{argument}` must have numbers in {column!r}, got {dtype}"
             raise TypeError(msg)
 
 
 def check_names(frame: pl.DataFrame, columns: Iterable[str]) -> None:
-    """Raise where one of the columns that are there holds what cannot be written as a name."""
+    """Raise if a column exists whose values cannot be written as names."""
     for column in columns:
         if isinstance(dtype := frame.schema.get(column), UNNAMED_DTYPES):
             msg = f"column {column!r} must hold texts, numbers or dates to be shown, got {dtype}"
@@ -38,7 +38,7 @@ def check_names(frame: pl.DataFrame, columns: Iterable[str]) -> None:
 
 
 def check_row_count(argument: str, table: pl.DataFrame) -> None:
-    """Raise where there are more rows than can be drawn."""
+    """Raise if there are more rows than a chart can draw."""
     if table.height > MAX_DRAWN_ROWS:
         rule = f"`{argument}` must have at most {MAX_DRAWN_ROWS} rows to draw"
         msg = f"{rule}, got {table.height}; filter it"
@@ -48,9 +48,9 @@ def check_row_count(argument: str, table: pl.DataFrame) -> None:
 def check_not_repeated(
     argument: str, table: pl.DataFrame, name: str, panel: str | None, of: Sequence[str] = ()
 ) -> None:
-    """Raise where a panel has something twice, which would be drawn as one.
+    """Raise if a name occurs twice in a panel, where it would be drawn as one.
 
-    It is a column, or what it is made `of`.
+    `of` lists the columns that make the name, if it is not a column itself.
     """
     if panel and (repeated := table.height - table.n_unique([*(of or [name]), "panel"])):
         msg = (
@@ -63,14 +63,14 @@ def check_not_repeated(
 
 
 def check_count(what: str, n: int, most: int) -> None:
-    """Raise where there are more than can be drawn."""
+    """Raise if there are more than `most` things to draw."""
     if n > most:
         msg = f"at most {most} {what} can be drawn, got {n}; filter the frame"
         raise ValueError(msg)
 
 
 def check_not_empty(argument: str, table: pl.DataFrame, *values: str) -> None:
-    """Raise where there is nothing to draw."""
+    """Raise if there is no row to draw."""
     if table.is_empty():
         both = "both " if len(values) > 1 else "a value in "
         wanted = " and ".join(map(repr, values))
@@ -79,7 +79,7 @@ def check_not_empty(argument: str, table: pl.DataFrame, *values: str) -> None:
 
 
 def check_panels(table: pl.DataFrame, panel: str | None) -> None:
-    """Raise where there are more panels than can be looked at."""
+    """Raise if there are more than `MAX_PANELS` panels."""
     if panel is not None and (n := table["panel"].n_unique()) > MAX_PANELS:
         msg = f"`panel` must have at most {MAX_PANELS} values, got {n} in {panel!r}; filter them"
         raise ValueError(msg)

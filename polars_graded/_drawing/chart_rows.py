@@ -1,6 +1,7 @@
-"""From a frame of results or of queries to the rows that a chart draws.
+"""Convert a frame of results or of queries to the rows that a chart draws.
 
-Names are text, numbers Float64 or null; what JSON cannot hold is left out.
+In these rows, names are text, and numbers are Float64 or null. Columns and values that JSON cannot
+represent are left out.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ OBJECT_PROPERTY_NAMES = (
     *("toLocaleString", "toString", "valueOf", "__defineGetter__", "__defineSetter__"),
     *("__lookupGetter__", "__lookupSetter__"),
 )
-"""Names that every object of a script has for its own."""
+"""Names of properties that every JavaScript object has."""
 
 
 def select_drawable(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns that a chart can show, without NaN and infinity, which are no JSON."""
+    """Return the columns that a chart can show, with null for NaN and infinity."""
     names = cs.by_dtype(pl.Categorical, pl.Enum)
     shown = cs.numeric() | cs.string() | cs.boolean() | cs.date() | cs.datetime() | names
     frame = frame.select(shown).with_columns(cs.decimal().cast(pl.Float64), names.cast(pl.String))
@@ -46,10 +47,10 @@ def select_drawable(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def build_name_column(column: str) -> pl.Expr:
-    """Return a column of names as text, which is drawn as it is but for control characters.
+    """Return an expression that converts a column to names as they are drawn.
 
-    Vega keeps what it draws by name, and mistakes a name that its objects have for their own: to
-    such a name comes a space of no width.
+    Vega stores marks by name in JavaScript objects, and confuses a name with a property of these
+    objects. Such a name gets a zero-width space at its end.
     """
     others = {name: f"{name}\u200b" for name in OBJECT_PROPERTY_NAMES}
     names = pl.col(column).cast(pl.String).fill_null("null").replace(others)
@@ -57,30 +58,30 @@ def build_name_column(column: str) -> pl.Expr:
 
 
 def build_name_columns(names: Mapping[str, str]) -> list[pl.Expr]:
-    """Columns of names as text, called as they are drawn."""
+    """Return the expressions of several columns of names, renamed to the keys of `names`."""
     return [build_name_column(column).alias(name) for name, column in names.items()]
 
 
 def format_names(values: Iterable[Any]) -> list[str]:
-    """Names as they are drawn."""
+    """Return names as they are drawn."""
     return (
         pl.DataFrame({"name": list(values)}).select(build_name_column("name")).to_series().to_list()
     )
 
 
 def find_names(frame: pl.DataFrame, column: str) -> list[str]:
-    """Each name of a column once, as it is drawn."""
+    """Return the unique names of a column, as they are drawn."""
     return frame.select(build_name_column(column).unique()).to_series().to_list()
 
 
 def build_number_column(column: str | pl.Expr) -> pl.Expr:
-    """Return a column of numbers, null where one cannot be drawn."""
+    """Return an expression that converts a column to numbers, with null for NaN and infinity."""
     number = (pl.col(column) if isinstance(column, str) else column).cast(pl.Float64)
     return pl.when(number.is_finite()).then(number)
 
 
 def collect_one_grader(argument: str, frame: Frame, *separating: Any) -> pl.DataFrame:
-    """Return the collected frame; raise if it mixes graders that no column in `named` separates."""
+    """Return the collected frame; raise if it has several graders that `separating` lacks."""
     collected = check_collected(argument, frame)
     if GRADER in collected.columns and GRADER not in separating:
         check_names(collected, [GRADER])
@@ -104,10 +105,11 @@ def build_result_rows(
     once: str | None = None,
     every: bool = False,
 ) -> pl.DataFrame:
-    """Return the rows of results that have a value and a place.
+    """Return the rows of results that have a value and a position.
 
-    Strategies stand in the column `strategy` and panels in `panel`, as text. Where `every` row is
-    drawn, none stands for others; what is there `once` in a panel is not repeated.
+    The columns `strategy` and `panel` contain strategies and panels as text. With `every`, the
+    chart draws each row, and too many rows are an error. `once` is a column whose values must not
+    repeat in a panel.
     """
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
     frame = collect_one_grader(argument, frame, panel, *texts)
@@ -118,7 +120,7 @@ def build_result_rows(
     frame = select_drawable(frame).drop_nulls([numbers[0], *at])
     ends = pl.col("^ci_(low|high)$")
     if {"ci_low", "ci_high"} <= set(frame.columns):
-        # An interval is there with both its ends.
+        # An interval needs both of its ends.
         frame = frame.with_columns(pl.when(~pl.any_horizontal(ends.is_null())).then(ends))
     check_not_empty(argument, frame, numbers[0])
     if every:
@@ -131,7 +133,10 @@ def build_result_rows(
 def join_query_columns(
     argument: str, frame: Frame, query: Columns, strategy: str
 ) -> tuple[pl.DataFrame, str]:
-    """Return the frame with one query column, sorted like several, and the name of the column."""
+    """Join several query columns into one; return the frame and the name of the column.
+
+    The joined column is an Enum, which sorts like the several columns.
+    """
     several = check_column_names("query", query)
     frame = check_collected(argument, frame)
     check_names(frame, [*several, strategy])
@@ -153,7 +158,7 @@ def build_columns(
     numbers: Mapping[str, str],
     at: Sequence[str] = (),
 ) -> list[pl.Expr]:
-    """Columns of names and of numbers, called as they are drawn; raise where one cannot be."""
+    """Return the expressions of names and numbers to draw; raise if a column cannot be drawn."""
     check_columns(argument, [*names.values(), *at, *numbers.values()], frame.columns)
     check_numbers(argument, frame, [*numbers.values(), *at])
     check_names(frame, names.values())
@@ -200,19 +205,19 @@ def collect_title_facts(table: pl.DataFrame) -> Drawn:
 
 
 def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:
-    """Names by the values of the first measure, the highest first; then those it lacks."""
+    """Return names by falling value of the first measure; then names without this measure."""
     first = (pl.col("measure") == pl.col("measure").first()).alias("first")
     ordered = table.sort(first, value, descending=True, maintain_order=True)
     return ordered[name].unique(maintain_order=True).to_list()
 
 
 def find_confidence(comparison: pl.DataFrame) -> float | None:
-    """Return the common confidence of all intervals; None if they do not state it."""
+    """Return the confidence that all intervals share; None if there is no such value."""
     has_column = "confidence" in comparison.columns
     levels = comparison["confidence"].unique().to_list() if has_column else []
     return levels[0] if len(levels) == 1 else None
 
 
 def build_selection_name(what: str, table: pl.DataFrame) -> str:
-    """Return a name for what is selected in a chart, which no chart of other rows has."""
+    """Return a name for a selection, which is unique to the rows of its chart."""
     return f"{what}_{hashlib.sha1(table.write_json().encode()).hexdigest()[:10]}"  # noqa: S324

@@ -1,4 +1,4 @@
-"""From a frame of lists or of points to the points of curves, a few thousand at most."""
+"""Convert a frame of lists or of points to the points of curves, at most a few thousand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from polars_graded._measuring.names import Measure
 from polars_graded._results.per_query import curve_means, length_of, mean_margin, place_of
 
 EXAMPLE_CURVES = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
-"""A curve of each kind."""
+"""An example of a curve of each kind, for hints."""
 
 
 def build_curve_points(
@@ -41,7 +41,7 @@ def build_curve_points(
     query: str,
     strategy: str,
 ) -> pl.DataFrame:
-    """Return the points of curves, or of differences from a baseline, from points or lists."""
+    """Return the points of curves, or of differences from a baseline."""
     keys = {"strategy": strategy} | ({"panel": panel} if panel else {})
     values = {"value": curve} | ({"ideal": ideal} if ideal is not None else {})
     check_columns("frame", [*keys.values(), *values.values()], frame.columns)
@@ -95,7 +95,7 @@ def build_curve_points(
 def find_panel(
     frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, at: str
 ) -> str | None:
-    """Return the panel that is passed, or else the column that separates curves of a strategy."""
+    """Return `panel`, or by default the column that separates the curves of a strategy."""
     taken = {strategy, at, curve}
     if panel or not taken <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
         return panel
@@ -118,7 +118,7 @@ def find_panel(
 def _subtract_baseline(
     frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]
 ) -> pl.DataFrame:
-    """Return the other curves minus that of the baseline, over the queries of both."""
+    """Subtract the baseline's curve from each other curve of the same query."""
     [name] = format_names([baseline])
     place_of(frame["strategy"].unique().sort(), name)
     same = [key for key in keys if key != "strategy"]
@@ -139,7 +139,7 @@ def _average_lists(
     at: str,
     confidence: float | None,
 ) -> pl.DataFrame:
-    """Return the mean over queries at each position of lists, with intervals on request."""
+    """Average lists over queries at each position, with an interval if `confidence` is given."""
     curve = values["value"]
     frame = frame.drop_nulls(curve)
     check_not_empty("frame", frame, curve)
@@ -153,7 +153,7 @@ def _average_lists(
     lists = frame.select(
         *keys,
         *(
-            # An ideal list that is null beside a curve is as many nulls.
+            # A null instead of an ideal list becomes a list of nulls, as long as the curve.
             pl.col(column).fill_null(nothing).list.gather(chosen).list.eval(numbers).alias(name)
             for name, column in values.items()
         ),
@@ -181,7 +181,7 @@ def find_positions(curve: str, at: str, n: int) -> pl.Series:
 
 
 def thin_by_position(table: pl.DataFrame, at: str) -> pl.DataFrame:
-    """Return the rows of as many positions, in equal steps, as can be drawn."""
+    """Return the rows at equal steps of position, as many as a chart can draw."""
     positions = table[at].unique().sort()
     n_lines: Any = table[at].value_counts()["count"].max()
     kept = positions[choose_equal_steps(len(positions), compute_max_points(n_lines))]
@@ -195,13 +195,13 @@ def compute_max_points(n_lines: int) -> int:
 
 
 def choose_equal_steps(n: int, most: int) -> pl.Series:
-    """Return the places of `most` of n rows, evenly spaced, with the first and the last."""
+    """Return at most `most` of the indices below n, evenly spaced, with the first and the last."""
     kept = min(n, most)
     return (pl.int_range(kept, eager=True) * (n - 1) / max(1, kept - 1)).round().cast(pl.Int64)
 
 
 def find_only_curve(frame: pl.DataFrame, kind: str, at: str, but: Collection[str | None]) -> str:
-    """Return the one curve of a kind: a list where there are any, or else a number beside `at`."""
+    """Return the only curve of a kind: a column of lists, or else of numbers beside `at`."""
     names = [name for name in frame.columns if name not in but and find_kind(name) == kind]
     columns = {name: frame.schema[name] for name in names}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
@@ -222,25 +222,25 @@ def find_only_curve(frame: pl.DataFrame, kind: str, at: str, but: Collection[str
 
 
 def write_curve_title(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
-    """Return the title of a curve: lists show means, unless each query has a panel."""
+    """Write the title of a curve: "mean" precedes it, unless each query has a panel."""
     lists = isinstance(frame.schema[curve], pl.List)
     return f"mean {curve}" if lists and not each_query else curve
 
 
 def find_kind(curve: str) -> str | None:
-    """Return "rank" or "recall", by which a curve is drawn; None for an ideal curve."""
+    """Return the x axis of a curve, "rank" or "recall"; None for an ideal curve."""
     if curve.startswith("interpolated_precision"):
         return "recall"
     return None if curve.startswith("ideal_dcg_curve") else "rank"
 
 
 def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
-    """Return the column of the ideal curve of a CG or DCG curve."""
+    """Return the column of the ideal curve for a CG or DCG curve; None if there is none."""
     measure = Measure.parsed(curve)
     if measure is None or measure.function not in ("cg_curve", "dcg_curve"):
         return None
     options = {"discount": "none", "base": 2.0, **measure.options}
-    options.pop("ties", None)  # the ideal order has none that matter
+    options.pop("ties", None)  # ties do not matter in the ideal order
     for name in columns:
         other = Measure.parsed(name)
         if other is not None and (other.function, other.n, other.options) == (
@@ -253,7 +253,7 @@ def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
 
 
 def thin_by_value(table: pl.DataFrame, value: str, most: int, keys: Sequence[str]) -> pl.DataFrame:
-    """At most this many rows of each group, in equal steps by a value, the first and last too."""
+    """Return at most `most` rows of each group, in equal steps by a value, with both ends."""
     table = table.sort(*keys, value)
     rank, last = pl.int_range(pl.len()), (pl.len().cast(pl.Int64) - 1).clip(1)
     if keys:

@@ -1,4 +1,4 @@
-"""Places of the names beside lines, and of points under an axis."""
+"""Compute the positions of names beside lines, and of thresholds on an axis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LABEL_SHARE = 0.045
 
 
 def find_threshold(name: str) -> float | None:
-    """Return the threshold of plain average precision; None for other measures."""
+    """Return the threshold of an `ap` without other options; None for other measures."""
     measure = Measure.parsed(name)
     if measure is None or name != Measure.of("ap", threshold=measure.options.get("threshold")).name:
         return None
@@ -25,7 +25,7 @@ def find_threshold(name: str) -> float | None:
 
 
 def place_thresholds(thresholds: Sequence[float], others: int) -> list[float]:
-    """Return the positions of thresholds on an axis, true to scale, and of the others behind."""
+    """Return the positions of thresholds on an axis, to scale, then those of other measures."""
     places = [float(each) for each in thresholds]
     last = places[-1] if places else 0.0
     step = (last - places[0]) / (len(places) - 1) if len(places) > 1 else 1.0
@@ -33,14 +33,14 @@ def place_thresholds(thresholds: Sequence[float], others: int) -> list[float]:
 
 
 def compute_offsets(strategies: Sequence[str], places: Sequence[float]) -> dict[str, float]:
-    """Return the offset of each strategy beside a place, so that equal ones stay visible."""
+    """Return the horizontal offset of each strategy, so that equal points stay visible."""
     room = 0.8 * min((b - a for a, b in itertools.pairwise(places)), default=1.0)
     middle = (len(strategies) - 1) / 2
     return {name: (i - middle) * room / len(strategies) for i, name in enumerate(strategies)}
 
 
 def find_best_lines(table: pl.DataFrame, at: str | None, most: int) -> list[str]:
-    """Return the strategies whose lines end highest, or lie highest, as many as have a colour."""
+    """Return the `most` strategies whose lines end highest at `at`, or have the highest mean."""
     last = table if at is None else table.filter(pl.col(at) == pl.col(at).max())
     heights = last.group_by("strategy").agg(pl.col("value").mean())
     best = heights.sort("value", "strategy", descending=[True, False])
@@ -57,8 +57,8 @@ def add_labels(
 ) -> pl.DataFrame:
     """Return the rows with `label_at`, the height of a name beside the end of its line.
 
-    The first of `by` is the height of the end of a line, and the others order lines that end
-    alike. Only lines that are `named` get a name.
+    The first of `by` is the height of the end of a line, and the others order lines that end at
+    the same height. Only the lines in `labelled` get a name.
     """
     is_last &= pl.col(lines[-1]).is_in([*labelled])
     last = table.filter(is_last).sort(*by, lines[-1])
@@ -74,10 +74,11 @@ def add_labels(
 
 
 def spread_heights(heights: Iterable[float], ends: Ends) -> list[float]:
-    """Return heights of names, from the lowest up, that are a name apart and move least.
+    """Return the heights of names, in ascending order, so that names do not overlap.
 
-    The places minimise the sum of squared displacements: heights less the room of the names below
-    are fitted by isotonic regression. The names stay within the axis, closer if they are many.
+    The heights minimise the sum of squared displacements: isotonic regression fits the heights
+    minus the space that the names below need. Names stay within the axis. If there are many, they
+    move closer together.
     """
     from scipy.optimize import isotonic_regression
 

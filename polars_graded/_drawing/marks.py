@@ -1,7 +1,8 @@
-"""Marks that charts and the report share, from the facts that they need: names, ends and titles.
+"""Draw the marks that charts and the report share, from names, ends and titles.
 
-Nothing here looks at rows: which fields they must have is said in each function, so that a chart
-draws a table and a page the rows that it has itself, both alike. What one chart draws stands there.
+No function here reads rows. Each docstring lists the fields that rows must have, so that a chart
+can draw a table, and a page of the report can draw its own rows in the same way. The marks of a
+single chart are in the module of the chart.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from polars_graded._drawing.style import (
 )
 
 IDEAL_DASH = [5, 4]
-"""How an ideal curve is drawn."""
+"""Dash pattern of an ideal curve, in pixels."""
 
 
 # Curves
@@ -46,8 +47,8 @@ NAME_OFFSET = 14
 
 
 def build_place_axis(field: str, title: str, last: float, end: alt.ExprRef | None = None) -> alt.X:
-    """Return the axis from place 1 to the last, or to an `end` that leaves room for names."""
-    # A single place is on an axis that goes on to the second.
+    """Return the axis from place 1 to the last place, or to an `end` that leaves room for names."""
+    # An axis needs two ends: with a single place, it extends to the second.
     last = max(2, int(last))
     ends = (1, last if end is None else end)
     return alt.X(
@@ -62,13 +63,13 @@ LETTER_WIDTH = 6.5
 
 
 def estimate_name_width(names: Iterable[str], limit: int = 250) -> float:
-    """Return the pixels that the longest name beside a line takes, with its rule."""
+    """Estimate the width of the longest name beside a line and of its rule, in pixels."""
     longest = max(map(len, names), default=0)
     return min(limit, longest * LETTER_WIDTH) + NAME_OFFSET + 4
 
 
 def build_recall_axis(title: str, start: float | alt.ExprRef = 0) -> alt.X:
-    """Return the axis of recall, from a `start` that leaves room for names to 1."""
+    """Return the axis of recall to 1, from 0 or from a `start` that leaves room for names."""
     values = [step / 10 for step in range(11)]
     axis = alt.Axis(values=values, format=".1f", **UNFLUSHED_LABELS)
     return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[start, 1]), axis=axis)
@@ -88,11 +89,12 @@ def draw_curves(
     seen: Sequence[alt.Parameter] = (),
     names: Iterable[str] | None = None,
 ) -> list[alt.Chart]:
-    """Return a line for each strategy in its look, and points that say their values.
+    """Draw a line for each strategy in its look, and points whose tooltips show the values.
 
-    What is `seen` stays where other lines fade.
-    Rows have `strategy`, the field of `x` and `value`; `ci_low` and `ci_high` where there is a
-    band, `ideal` where there is an ideal curve, and `label_at` where names stand beside lines.
+    The lines that the parameters in `seen` select stay visible, and the others fade.
+
+    Rows have `strategy`, the field of `x` and `value`. A band also needs `ci_low` and `ci_high`, an
+    ideal curve needs `ideal`, and names beside lines need `label_at`.
     """
     limits = {"scale": build_unit_scale(unit)} if ends is None else bound_axis(ends)
     y = alt.Y("value:Q", title=title, **limits)
@@ -115,8 +117,8 @@ def draw_curves(
     if named_at is not None:
         texts = draw_line_names(x, title, "strategy", look["color"], side=named_at, names=names)
         layers += [text.encode(**_fade_others(seen, 1)) for text in texts]
-    # At the back, for of panels that stand beside another chart, Altair looks for what is chosen in
-    # the first layer. What lies above it lets the pointer through.
+    # The points are at the back, because Altair looks for a selection in the first layer when a
+    # chart with panels stands beside another chart. The layers above let the pointer through.
     return [add_selection(points, *seen) if seen else points, *layers]
 
 
@@ -131,7 +133,7 @@ def draw_line_names(
     limit: int = 250,
     names: Iterable[str] | None = None,
 ) -> list[alt.Chart]:
-    """Return the names of lines at `label_at`, joined to an end of their lines by thin rules."""
+    """Draw the names of lines at `label_at`, connected to the ends of their lines by thin rules."""
     sign = -1 if side == "start" else 1
     labelled = alt.Chart().transform_filter("isValid(datum.label_at)")
     labelled = labelled.transform_calculate(shown=write_short_label(f"datum.{name}", names))
@@ -151,7 +153,7 @@ def draw_line_names(
 
 
 def _fade_others(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
-    """Return the opacity of visible lines, and a fraction of it for the others."""
+    """Return the opacity of selected lines, and a fraction of it for the others."""
     if not seen:
         return {}
     kept: Any = reduce(and_, seen)
@@ -161,11 +163,11 @@ def _fade_others(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any
 # Queries
 
 BAR_ENDS = {"start": "datum.position - 0.5", "end": "datum.last + 0.5"}
-"""From where to where something reaches that stands for one query or more."""
+"""Expressions of the left and right edge of a bar, which shows one query or more."""
 
 
 def draw_mean_and_interval(mean: float, low: float | None, high: float | None) -> list[alt.Chart]:
-    """Return a line at a mean difference and a band over its interval, for behind the bars."""
+    """Draw a line at a mean difference, and a band over its interval, behind the bars."""
     line = build_one_row().mark_rule(color=find_ink(), strokeDash=[6, 3]).encode(alt.YDatum(mean))
     if low is None or high is None:
         return [line]
@@ -174,7 +176,7 @@ def draw_mean_and_interval(mean: float, low: float | None, high: float | None) -
 
 
 def draw_better_sides(above: str | None, below: str | None, colour: alt.Color) -> list[alt.Chart]:
-    """Return the names of who is better above the axis and below it, beside the bars."""
+    """Draw beside the bars the names of the strategies that are better above and below 0."""
     both = [str(name) for name in (above, below) if name is not None]
     sides = [(above, "↑", alt.value(8)), (below, "↓", alt.value(alt.expr("height - 8")))]
     return [
@@ -193,9 +195,9 @@ def draw_better_sides(above: str | None, below: str | None, colour: alt.Color) -
 def draw_named_bars(
     title: Any, names: list[str] | alt.ExprRef, y_title: str, colour: alt.Color, **axis: Any
 ) -> list[alt.Chart]:
-    """Return a bar for each query over its name.
+    """Draw a bar for each query over its name.
 
-    Rows have `query`, `queries`, `difference` and `better`, or what gives the colour.
+    Rows have `query`, `queries`, `difference`, `better` and the field of the colour.
     """
     x = alt.X("query:N", title=title, **order_axis(names, **axis))
     return [_draw_bars(y_title, colour).encode(x=x), draw_rule(y=0), _draw_ties().encode(x=x)]
@@ -204,13 +206,13 @@ def draw_named_bars(
 def draw_placed_bars(
     title: Any, end: float | alt.ExprRef, y_title: str, colour: alt.Color
 ) -> list[alt.Chart]:
-    """Return a bar from its first query to its last, up to the `end`.
+    """Draw each bar from its first query to its last, on an axis that ends at `end`.
 
-    Rows have `position` and `last` beside what `draw_named_bars` needs.
+    Rows have `position` and `last` beside the fields that `draw_named_bars` needs.
     """
     limits = bound_axis((0.5, end), format=",d", tickCount=6, titleLimit=400)
     x = alt.X("start:Q", title=title, **limits)
-    # A thin stroke closes the seams between bars that do not end at a pixel.
+    # A thin stroke closes the gaps between bars whose edges lie within a pixel.
     same: Any = colour.to_dict()
     bars = _draw_bars(y_title, colour).mark_bar(strokeWidth=0.5).transform_calculate(**BAR_ENDS)
     bars = bars.encode(x=x, x2="end:Q", y2=alt.Y2Datum(0), stroke=alt.Stroke(**same))
@@ -219,21 +221,22 @@ def draw_placed_bars(
 
 
 def _draw_bars(y_title: str, colour: alt.Color) -> alt.Chart:
+    """Draw bars from 0 to the difference of a query, without their horizontal positions."""
     y = alt.Y("difference:Q", title=y_title, axis=alt.Axis(titleLimit=300), stack=None)
     tooltip = ["query:N", "queries:Q", *format_decimals("difference"), "better:N"]
     return alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
 
 
 def _draw_ties() -> alt.Chart:
-    """Return a dot at 0 for each query in which nobody is better."""
+    """Draw a dot at 0 for each query in which neither strategy is better."""
     ties = alt.Chart().transform_filter("!isValid(datum.better)")
-    # A field would have no extent where there are no ties.
+    # The position is a constant, since a field has no extent if there are no ties.
     ties = ties.mark_point(filled=True, size=9, opacity=1, color=DOUBT)
     return ties.encode(y=alt.YDatum(0), tooltip=["query:N", *format_decimals("difference")])
 
 
 def draw_diagonal(ends: Ends, *, nice: bool = False) -> alt.Chart:
-    """Return the line on which both axes, which have these ends, are the same."""
+    """Draw the line on which x equals y, between the ends that both axes share."""
     low, high = ends
     same: dict[str, Any] = {"scale": alt.Scale(domain=[low, high], nice=nice)}
     x, y = (channel(low, type="quantitative", **same) for channel in (alt.XDatum, alt.YDatum))
@@ -253,11 +256,11 @@ def draw_forest(
     ends: tuple[str, str] = pair_rows.AGREEING_ENDS,
     rope: float = 0,
 ) -> list[alt.Chart]:
-    """Return a point and an interval for each pair, grey and hollow unless significant.
+    """Draw a point and an interval for each pair, grey and hollow unless significant.
 
-    Behind them lies what counts as no difference in practice, up to the `rope`.
+    Behind them, a band shows the region of practical equivalence, from -`rope` to `rope`.
 
-    Rows have `pair`, `difference`, the `ends`, `significance` and what is in a tooltip.
+    Rows have `pair`, `difference`, the `ends`, `significance` and the fields of the tooltip.
     """
     y = alt.Y("pair:N", title=None, axis=axis, sort=None, scale=alt.Scale(domain=pairs))
     x = alt.X(
@@ -267,7 +270,7 @@ def draw_forest(
     tooltip = ["measure:N", "strategy:N", "baseline:N", *format_decimals("difference", *ends), p]
     base = base.encode(y=y, tooltip=tooltip)
     is_believed = alt.FieldEqualPredicate(field="significance", equal=believed)
-    # What is behind a hollow point keeps its interval from being seen through it.
+    # A hollow point has the colour of the background inside, which hides its interval.
     written, paper = find_ink_and_paper()
     colour, inside = (
         alt.condition(is_believed, alt.value(written), alt.value(other)) for other in (DOUBT, paper)
@@ -282,5 +285,5 @@ def draw_forest(
 
 
 def write_significance_key(believed: str, doubted: str) -> str:
-    """Return a line that explains the marks of `draw_forest`."""
+    """Write a line that explains the marks of `draw_forest`."""
     return f"● {believed}, ○ {doubted}"

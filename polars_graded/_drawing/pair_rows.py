@@ -1,4 +1,4 @@
-"""Pairs of a comparison, from the side that is drawn."""
+"""Exchange the two strategies of pairs of a comparison."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SIDES = (
     *(("strategy", "baseline"), ("mean", "baseline_mean"), ("wins", "losses")),
     ("probability_better", "probability_worse"),
 )
-"""What a pair has of one and of the other."""
+"""Columns of the strategy, and the columns of the baseline with the same meaning."""
 
 
 def choose_interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
-    """Return the ends of the intervals to draw: those that agree with p, if there are any."""
+    """Return the columns of the intervals to draw: those that agree with p, if they have values."""
     agree = (
         set(AGREEING_ENDS) <= set(comparison.columns)
         and comparison[AGREEING_ENDS].drop_nulls().height
@@ -26,12 +26,12 @@ def choose_interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
 
 
 def put_higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Each pair from the side of the one that has the higher mean, in all its columns."""
+    """Return the pairs with the strategy that has the higher mean first, in all columns."""
     return _turn_pairs(pairs, pl.col("difference") < 0)
 
 
 def _turn_pairs(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
-    """Return some pairs from their other side, in all columns."""
+    """Return the pairs with both strategies exchanged where `which` is true, in all columns."""
     turned = {name: -pl.col(name) for name in ("difference", "d_z", RANKS)}
     turned["relative_difference"] = -pl.col("difference") / pl.col("mean")
     for one, other in (("ci_low", "ci_high"), AGREEING_ENDS):
@@ -46,13 +46,13 @@ def _turn_pairs(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
 
 
 def build_pair_name(*, versus: bool) -> pl.Expr:
-    """Return the name of a pair: its strategy, and the baseline where it is needed."""
+    """Return an expression of the name of a pair: its strategy, with `versus` also the baseline."""
     difference = pl.format("{} \N{MINUS SIGN} {}", "strategy", "baseline")
     return difference if versus else pl.col("strategy")
 
 
 def add_other_sides(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Each pair as it is, and as its other side has it."""
+    """Return each pair twice: as it is, and with both strategies exchanged."""
     keys = [name for name in ("measure", "panel") if name in pairs.columns]
     one = pairs.select(*keys, "strategy", "baseline", "difference", "p_corrected", "significant")
     other = _turn_pairs(one, pl.lit(value=True))

@@ -1,4 +1,4 @@
-"""Queries that are chosen in a page: the views, and the transforms that make their means there."""
+"""Draw linked views in which a reader selects queries, and whose means the page computes."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from polars_graded._drawing.style import (
 from polars_graded._results.per_query import mean_margin
 
 WIDTH, HEIGHT, VIEW_SPACING = 290, 260, 80
-"""The size of the two squares, and what is between them."""
+"""Width and height of the two upper views, and the space between views, in pixels."""
 
 FULL_WIDTH = 2 * WIDTH + VIEW_SPACING
-"""How wide a view below them is."""
+"""Width of a view below them, in pixels."""
 
 ROW_HEIGHT = 34
-"""How high a mean is, with its name and its number above it."""
+"""Height of the row of a mean, with the name and the number above it, in pixels."""
 
 MAX_SEPARATE_PER_PIXEL = 0.15
-"""From how many queries per pixel on a bar shows no pieces."""
+"""Maximum number of queries per pixel of a bar whose pieces are separated by gaps."""
 
 MAX_LISTED_DEGREES = 60
-"""Up to this many degrees of freedom, quantiles of Student's t stand in a table."""
+"""Maximum number of degrees of freedom for which quantiles of Student's t are listed."""
 
 
 @dataclass(frozen=True)
@@ -46,28 +46,28 @@ class ExploredQueries:
     """Facts that the views of queries need: numbers, or signals of a page."""
 
     name: str
-    """What the choice is called, which is no other chart's."""
+    """The name of the selection, which no other chart may have."""
     a: str
     b: str
     measure: str
     total: Any
-    """How many queries there are."""
+    """The number of queries."""
     values: tuple[Any, Any]
-    """Where the axes of the measure end."""
+    """The ends of the axes of the measure."""
     differences: tuple[Any, Any]
-    """Where the axis of their differences ends."""
+    """The ends of the axis of differences."""
     bin: Any
-    """How wide a bin of differences is."""
+    """The width of a bin of differences."""
     fullest: Any
-    """How many queries the fullest bin has."""
+    """The number of queries in the fullest bin."""
     colour: dict[str, Any]
     facts: str | None = None
-    """The column of what is known of a query, whose values can be chosen in the legend."""
+    """The column of an attribute of queries, whose values can be selected in the legend."""
     confidence: float = 0.95
     nice: bool = False
-    """Whether axes of the measure go on to round numbers."""
+    """Whether the axes of the measure extend to round numbers."""
     typed: str | None = None
-    """What else a chosen query has to be."""
+    """A further condition for a query to be selected, as an expression."""
 
     @property
     def minus(self) -> str:
@@ -76,22 +76,22 @@ class ExploredQueries:
 
     @property
     def brush(self) -> alt.Parameter:
-        """A rectangle in any view of queries."""
+        """Return the selection by a rectangle in any view of queries."""
         return alt.selection_interval(name=f"brush_{self.name}")
 
     @property
     def legend(self) -> alt.Parameter:
-        """Values of what is known of queries."""
+        """Return the selection by the values of an attribute in the legend."""
         return alt.selection_point(name=f"legend_{self.name}", fields=["known"], bind="legend")
 
     @property
     def kept(self) -> Any:
-        """Return whether a query is chosen; without a choice all are."""
+        """Return the condition for a query to be selected; without a selection, all queries are."""
         kept: Any = self.brush if self.facts is None else self.brush & self.legend
         return kept if self.typed is None else kept & self.typed
 
     def look(self, *, legend: bool = False) -> dict[str, Any]:
-        """Return the colour of a query: light if not chosen, grey if both strategies are equal."""
+        """Return the colour of a query: light if not selected, grey if the strategies are equal."""
         colour = self.colour["color"].to_dict() | ({} if legend else {"legend": None})
         conditions: list[dict[str, Any]] = [{"test": (~self.kept).to_dict(), "value": FAINT}]
         if self.facts is None:
@@ -108,7 +108,7 @@ class ExploredQueries:
 def draw_views(
     queries: ExploredQueries, query: str, ranks: dict[str, int], curve: str | None
 ) -> alt.VConcatChart:
-    """All views side by side. `ranks` are the columns of the curve, if there is one."""
+    """Draw all views side by side. `ranks` are the columns of the curve, if there is one."""
     both = {"value_a": queries.a, "value_b": queries.b}
     aligned: dict[str, Any] = {"spacing": VIEW_SPACING, "bounds": "flush"}
     squares = alt.hconcat(_draw_points(queries), _draw_bins(queries), **aligned)
@@ -118,14 +118,14 @@ def draw_views(
         **aligned,
     )
     wide = _draw_by_rank(queries, ranks, curve or "") if ranks else _draw_in_order(queries, query)
-    # Each view has its own colours, so that those of no other chart come among them.
+    # Each view has its own scale of colours, so that no other chart adds to it.
     grid: Any = alt.vconcat(squares, numbers, wide).resolve_scale(color="independent")
     left, right = grid.vconcat[0].hconcat
     views = {"points": left.layer[1], "bins": right.layer[0]}
     if not ranks:
         views["order"] = grid.vconcat[2].layer[0]
-    # Named where they stand, and by their places: so Altair names the layers of what it puts
-    # together, and would not tell the parameters.
+    # Altair names the layers of charts that it concatenates by their positions, without updating
+    # the parameters. The views get such names here, so that the parameters can refer to them.
     for place, (what, view) in enumerate(views.items()):
         view.name = f"{what}_{queries.name}_{place}"
     choices: list[tuple[Any, list[str]]] = [(queries.brush, [*views])]
@@ -141,7 +141,7 @@ def draw_views(
 
 
 def _draw_points(queries: ExploredQueries) -> Any:
-    """Each query as a point, and the diagonal on which both strategies are the same."""
+    """Draw each query as a point, and the diagonal on which both strategies are equal."""
     low, high = queries.values
     scale = alt.Scale(domain=[low, high], nice=queries.nice)
     side: dict[str, Any] = {"scale": scale, "axis": alt.Axis(**UNFLUSHED_LABELS)}
@@ -158,11 +158,11 @@ def _draw_points(queries: ExploredQueries) -> Any:
 
 
 def _draw_bins(queries: ExploredQueries) -> Any:
-    """Each query as a piece of the bar of all that differ by about as much."""
+    """Draw a histogram of differences, in which each query is a piece of a bar."""
     low, high = queries.differences
     span = f"({write_operand(high)} - {write_operand(low)})"
     piece = f"max(1, {WIDTH} * {write_operand(queries.bin)} / {span} - 1)"
-    # Pieces that are thinner than a few pixels overlap, or seams would show as stripes.
+    # Pieces that are thinner than a few pixels overlap, since gaps would show as stripes.
     seam = f"{write_operand(queries.fullest)} / {HEIGHT}"
     under = f"max(0, datum.place - 1 - ({seam} < {MAX_SEPARATE_PER_PIXEL} ? 0 : {seam}))"
     few = min(6, queries.fullest) if isinstance(queries.fullest, int) else 6
@@ -182,7 +182,7 @@ def _draw_bins(queries: ExploredQueries) -> Any:
 
 
 def _draw_in_order(queries: ExploredQueries, query: str) -> Any:
-    """Each query as a bar of its difference, the highest first."""
+    """Draw each query as a bar of its difference, the highest first."""
     is_fixed = isinstance(queries.total, int)
     end = queries.total + 1 if is_fixed else alt.ExprRef(f"{write_operand(queries.total)} + 1")
     ticks = {"values": choose_rank_ticks(queries.total)} if is_fixed else {"tickMinStep": 1}
@@ -203,8 +203,8 @@ def _draw_in_order(queries: ExploredQueries, query: str) -> Any:
 
 
 def _draw_by_rank(queries: ExploredQueries, ranks: dict[str, int], curve: str) -> Any:
-    """Return the mean difference at each rank, over the queries that are chosen, with its band."""
-    base = _summarise_chosen(queries, list(ranks), "rank", "toNumber(slice(datum.column, 5))")
+    """Draw the mean difference of the selected queries at each rank, and its band."""
+    base = _summarise_selected(queries, list(ranks), "rank", "toNumber(slice(datum.column, 5))")
     last = max(2, *ranks.values())
     limits = bound_axis((1, last), zero=False, format=",d", tickMinStep=1)
     x = alt.X("rank:Q", title="rank", **limits)
@@ -218,8 +218,10 @@ def _draw_by_rank(queries: ExploredQueries, ranks: dict[str, int], curve: str) -
 
 
 def _draw_means(queries: ExploredQueries, columns: dict[str, str], ends: Any) -> Any:
-    """Means of the queries that are chosen, each with its interval and its number above it."""
-    base = _summarise_chosen(queries, list(columns), "what", f"{json.dumps(columns)}[datum.column]")
+    """Draw the means of the selected queries, each with its interval and its number above it."""
+    base = _summarise_selected(
+        queries, list(columns), "what", f"{json.dumps(columns)}[datum.column]"
+    )
     nice = queries.nice and "difference" not in columns
     scale = alt.Scale(domain=list(ends), nice=nice, zero=False)
     title = f"mean of the chosen, {100 * queries.confidence:g} % interval"
@@ -232,7 +234,7 @@ def _draw_means(queries: ExploredQueries, columns: dict[str, str], ends: Any) ->
     printed = base.transform_calculate(
         printed=f"{number} + (isValid(datum.low) ? {ends_of} : '')"
     ).mark_text(dy=-10, color=find_ink(), limit=WIDTH)
-    # At the top where a line at 0 would cross it.
+    # The line at 0 would cross the text in the middle, so that the text is at the top.
     middle, height = alt.value(WIDTH / 2), alt.value(0) if "difference" in columns else y
     layers = [
         base.mark_rule(strokeWidth=2, color=find_ink(), clip=True).encode(x=low, x2="high:Q", y=y),
@@ -251,16 +253,17 @@ def _draw_means(queries: ExploredQueries, columns: dict[str, str], ends: Any) ->
 
 
 def write_operand(number: Any) -> str:
-    """Return a number, or the value of a signal, for an expression."""
+    """Write a number or a signal as an operand of a Vega expression."""
     return str(number["expr"] if isinstance(number, alt.ExprRef) else number)
 
 
-def _summarise_chosen(
+def _summarise_selected(
     queries: ExploredQueries, columns: list[Any], key: str, of_column: str
 ) -> alt.Chart:
-    """Return the mean of columns over the queries that are chosen, with Student's interval.
+    """Compute the mean of columns over the selected queries in the page, with Student's interval.
 
-    A row for each column, which is told by its `key`: `queries`, `mean`, `low`, `high`.
+    The result has a row for each column, with the column's name in `key`, and `queries`, `mean`,
+    `low` and `high`.
     """
     several = "datum.queries > 1"
     margin = f"{write_t_quantile('(datum.queries - 1)', queries.confidence)} * datum.std"

@@ -1,4 +1,4 @@
-"""Parts that charts share: panels, colours and dashes, legends, axes, tooltips."""
+"""Build the parts that charts share: panels, titles, colours, legends, axes and tooltips."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polars_graded._sentences import LARGEST_P, SMALLEST_P, format_p, shorten_na
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
-"""The rows of a chart, or the name under which a page has them."""
+"""The rows of a chart, or the name of the rows in a page."""
 
 MAX_NAMED_QUERIES = 60
 """Maximum number of queries with names under bars, and of pairs with full height."""
@@ -44,31 +44,31 @@ MAX_COLOURS = len(PALETTE)
 """Maximum number of strategies with a colour of their own."""
 
 REST = "#b4b8bf"
-"""The colour of what is there beside the few that matter."""
+"""Colour of lines beside the few that have a colour of their own."""
 
 FAINT = "#d5d8dc"
-"""The colour of lines and bars that are to stay behind what stands beside them."""
+"""Colour of lines and bars in the background."""
 
 INK = "#30363d"
-"""The colour of what is believed, which is no strategy's."""
+"""Colour of text and of significant results. No strategy has it."""
 
 LIGHT_INK = "#e6e9ed"
-"""The same on a dark ground."""
+"""The same colour for a dark background."""
 
 DARK_THEMES = {"dark": "#333", "carbong90": "#262626", "carbong100": "#161616"}
-"""Themes of Vega that are dark, and their grounds, which they alone know of."""
+"""Dark themes of Vega and their background colours, which Altair does not know."""
 
 DOUBT = "#858b93"
-"""The colour of what is not."""
+"""Colour of results that are not significant."""
 
 LINE_SYMBOL = {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2}
-"""A legend's symbol that is a piece of a line, long enough to show its dashes."""
+"""Symbol in a legend that is a piece of a line, long enough to show its dashes."""
 
 MAX_LARGE_PANELS = 9
 """Maximum number of panels of full size; more stand five in a row."""
 
 PANEL_SIZES = {2: 270, 3: 175}
-"""How wide and high panels are, by how many stand side by side: a notebook has 700 pixels."""
+"""Width and height of panels in pixels, by the number side by side: a notebook has 700 pixels."""
 
 
 SHARED_LETTERS = "letters: strategies that share one are not told apart"
@@ -76,21 +76,21 @@ SHARED_LETTERS = "letters: strategies that share one are not told apart"
 
 
 class Words(NamedTuple):
-    """Texts of a chart, which are also read out to those who do not see it."""
+    """Texts of a chart, which screen readers read too."""
 
     finding: str = ""
-    """Its title, above all panels: what is drawn, or what a test found."""
+    """The title above all panels: the contents of the chart, or the finding of a test."""
     notes: Sequence[str] = ()
-    """What is drawn how, below the title."""
+    """Notes below the title, which explain the marks."""
     described: str | None = None
-    """What it is, which is read out behind the finding; by default what the axes are."""
+    """Description that a screen reader reads after the finding; by default the axes."""
 
 
 FRAMELESS = {"view": {"stroke": None}}
-"""A chart without lines around it."""
+"""Settings of a chart without a frame."""
 
 NO_WORDS = Words()
-"""Of a chart that says its axes alone."""
+"""Texts of a chart that has only the titles of its axes."""
 
 
 def draw_panels(
@@ -104,9 +104,9 @@ def draw_panels(
     apart: Collection[str] = (),
     **size: Any,
 ) -> Chart:
-    """Return the layers as one chart, with a panel for each value of `panel`.
+    """Draw the layers as one chart, with a panel for each value of `panel`.
 
-    Of the channels that are kept `apart`, none has a legend, which would stand in each panel.
+    The channels in `apart` must not have a legend, which each panel would repeat.
     """
     names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
     if len(names) < 2:  # noqa: PLR2004
@@ -116,7 +116,7 @@ def draw_panels(
     columns = columns or ((2 if len(names) in {2, 4} else 3) if few else 5)
     side = PANEL_SIZES.get(columns, 300) if few else 180
     size = {"width": side} | ({} if _has_names(layers) else {"height": side}) | size
-    # Without a sort, panels would stand in the order of the alphabet.
+    # Without a sort, panels would be in alphabetical order.
     header = alt.Header(labelLimit=300)
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
     chart = draw_layers(layers, table, Words(described=""), apart=apart, **size)
@@ -126,7 +126,7 @@ def draw_panels(
     if words.finding or words.notes:
         panels.title = build_title(words.finding, words.notes)
     if len(names) % columns:
-        # A shared axis would stand under the empty places of the last row.
+        # A shared axis would be drawn below the empty places of the last row.
         panels = panels.resolve_axis(x="independent")
     return escape_chart(panels)
 
@@ -139,10 +139,10 @@ def draw_layers(
     apart: Collection[str] = (),
     **size: Any,
 ) -> alt.LayerChart:
-    """Return the layers as one chart of one data set, so that it can be faceted.
+    """Draw the layers as one chart of one data set, so that it can be faceted.
 
-    Charts side by side share the scales of what they have in common, which `color` is of
-    strategies, but for the channels that are kept `apart`.
+    Charts side by side share the scales of their common channels, such as `color` for strategies.
+    The channels in `apart` have scales of their own.
     """
     finding, notes, described = words
     if isinstance(table, pl.DataFrame):
@@ -158,10 +158,7 @@ def draw_layers(
 
 
 def escape_chart(part: Any) -> Any:
-    """Return a chart, or a part of it, with signs for what no picture can hold in its texts.
-
-    Rows are left as they are.
-    """
+    """Return a chart, or a part of it, with escaped texts. The rows stay as they are."""
     if isinstance(part, str):
         return escape_text(part)
     if isinstance(part, list):
@@ -170,17 +167,17 @@ def escape_chart(part: Any) -> Any:
         return {name: escape_chart(each) for name, each in part.items()}
     if isinstance(part, alt.SchemaBase) and not isinstance(part, Expression):
         for name in dir(part):
-            with suppress(KeyError):  # which names methods have too
+            with suppress(KeyError):  # raised by the names of methods
                 part[name] = escape_chart(part[name])
     return part
 
 
 MAX_TITLE_LINE_LETTERS = 56
-"""How long a line of a title is at most, which stands over a chart of the usual size."""
+"""Maximum number of letters of a line of a title, above a chart of the usual size."""
 
 
 MAX_NOTE_LINE_LETTERS = 64
-"""How long a line below the title is at most."""
+"""Maximum number of letters of a line below the title."""
 
 
 def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
@@ -197,9 +194,9 @@ def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
 
 
 def _wrap_evenly(text: str) -> list[str]:
-    """Return a text in as few lines as it takes, of about the same length."""
+    """Wrap a text into as few lines as possible, of about the same length."""
     widths = range(MAX_TITLE_LINE_LETTERS, 0, -1)
-    # A number stays on the line of its sign.
+    # A percent sign stays on the line of its number.
     text = text.replace(" %", "\N{NO-BREAK SPACE}%")
     every = [
         textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
@@ -210,7 +207,7 @@ def _wrap_evenly(text: str) -> list[str]:
 
 
 def write_rest_note(names: Collection[str]) -> list[str]:
-    """Return a note about the grey lines, if there are more lines than colours."""
+    """Write a note about the grey lines, if there are more lines than colours."""
     others = len(names) - MAX_COLOURS
     return [f"grey: the {others:,} others"] if others > 0 else []
 
@@ -244,7 +241,7 @@ def describe_axes(layers: Sequence[alt.Chart]) -> str:
 
 
 def list_values(what: str, values: Iterable[tuple[Any, Any]]) -> str:
-    """Return the first values in words: "mean ap: ours 0.7500, bm25 0.5000"."""
+    """Write the first values in words: "mean ap: ours 0.7500, bm25 0.5000"."""
     every = [f"{name} {value:.4f}" for name, value in values if value is not None]
     more = (
         [f"and {len(every) - MAX_DESCRIBED_VALUES} more"]
@@ -263,10 +260,10 @@ def choose_look(
     drawn: Collection[str] | None = None,
     legends: bool = True,
 ) -> dict[str, Any]:
-    """Return a colour for each strategy, the same wherever the same strategies are drawn.
+    """Return the colours of strategies, equal in all charts that draw the same strategies.
 
-    Of more than there are colours, the first of those that `matter` have one, and the rest are
-    grey. The scale is only of those that are `drawn`, where they are said.
+    With more strategies than colours, the first strategies in `matter` have a colour, and the
+    others are grey. If `drawn` is given, the scale contains only these strategies.
     """
     every = natural_order(set(names))
     few = every if len(every) <= MAX_COLOURS else natural_order([*matter][:MAX_COLOURS])
@@ -275,9 +272,9 @@ def choose_look(
         shown = {name: colour for name, colour in zip(few, PALETTE, strict=False) if name in drawn}
         scale = alt.Scale(domain=[*shown], range=[*shown.values()])
     if has_theme_colours():
-        # They are known to the theme alone: its legend has them all.
+        # Only the theme knows its colours, so that its legend contains all strategies.
         scale = alt.Scale(domain=few)
-    # Beside another chart, whose names come into the same legend, there is room for them.
+    # A chart beside this one adds its names to the same legend, which needs room for them.
     room = build_legend(few, symbolLimit=len(few) + MAX_NAMED_QUERIES) if legends else None
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=room)
     if few == every:
@@ -287,7 +284,7 @@ def choose_look(
 
 
 def choose_few_colours(names: Collection[str], title: str) -> dict[str, Any]:
-    """Return a colour for each of a few strategies that have names beside them, none for many."""
+    """Return the colours of strategies whose names are beside them; no colours for many."""
     few = len(names) <= MAX_COLOURS
     return choose_look(names, title, legends=False) if few else {}
 
@@ -322,19 +319,19 @@ def find_ink() -> str:
 
 
 def mix_colours(one: str, other: str, share: float) -> str:
-    """Return a colour between two, closer to the other for a larger share."""
+    """Mix two colours: `share` is the share of the second one."""
     ends = ([int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (one, other))
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(*ends, strict=True))
 
 
 def build_ramp(one: str, other: str, n: int, *, alone: float = 0.5) -> list[str]:
-    """Colours from one to the other in n steps; a single one lies in between."""
+    """Return n colours from one to the other; a single colour is mixed with the share `alone`."""
     steps = [alone] if n == 1 else [place / (n - 1) for place in range(n)]
     return [mix_colours(one, other, step) for step in steps]
 
 
 def build_legend(names: Iterable[str] = (), **options: Any) -> alt.Legend:
-    """Return a legend with visible symbols, even for faint marks, and visible names."""
+    """Return a legend with opaque symbols, even for faint marks, and shortened names."""
     if max(map(len, names), default=0) > MAX_LABEL_LETTERS:
         options = {"labelExpr": write_short_label("datum.label", names)} | options
     return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
@@ -345,9 +342,10 @@ MAX_LABEL_LETTERS = 36
 
 
 def write_short_label(text: str, names: Iterable[Any] | None = None) -> str:
-    """Return an expression of a text that is shortened if it is long, beside the other names.
+    """Write an expression that shortens a long text.
 
-    Without them it loses its middle, since most names differ at their ends.
+    Shortened `names` keep the parts in which they differ. Without `names`, a text loses its
+    middle, since most names differ at their ends.
     """
     if names is not None:
         every = sorted({*map(str, names)})
@@ -360,10 +358,10 @@ def write_short_label(text: str, names: Iterable[Any] | None = None) -> str:
 
 
 def order_axis(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
-    """Return an axis of names in their order, or in the order of a signal, and its look.
+    """Return the settings of an axis of names in their order, or in the order of a signal.
 
-    The order is a domain and not a `sort`, which Vega-Lite turns into code that a line break in a
-    name breaks.
+    The order is a domain instead of a `sort`: Vega-Lite converts a `sort` to code, which fails if
+    a name contains a line break.
     """
     if isinstance(names, list) and max(map(len, names), default=0) > MAX_LABEL_LETTERS:
         axis = {"labelExpr": write_short_label("datum.label", names)} | axis
@@ -373,64 +371,65 @@ def order_axis(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
 def bound_axis(
     ends: Iterable[Any], *, zero: Any = alt.Undefined, reverse: Any = alt.Undefined, **axis: Any
 ) -> dict[str, Any]:
-    """Return an axis of numbers that ends there and nowhere else, and how it looks.
+    """Return the settings of an axis of numbers with exactly these ends.
 
-    Where bars are among the layers, they all have to say that it need not have a `zero`.
+    If one layer has bars, the axes of all layers need `zero=False` to start at another number.
     """
     scale = alt.Scale(domain=[*ends], nice=False, zero=zero, reverse=reverse)
     return {"scale": scale} | _build_axis(axis)
 
 
 def _build_axis(look: dict[str, Any]) -> dict[str, Any]:
+    """Return the axis with a look; nothing for the default look."""
     return {"axis": alt.Axis(**look)} if look else {}
 
 
 def build_names_axis(field: str, names: list[str], title: str | None = None, **axis: Any) -> alt.Y:
-    """Names below each other, in their order."""
+    """Return an axis of names below each other, in their order."""
     return alt.Y(f"{field}:N", title=title, **order_axis(names, **({"labelLimit": 300} | axis)))
 
 
 def draw_beside(y: alt.Y, text: str | alt.Text, dx: int) -> alt.Chart:
-    """Return a text to the right of a line."""
+    """Draw a text to the right of each row of the chart."""
     texts = alt.Chart().mark_text(align="left", dx=dx, color=find_ink())
     return texts.encode(x=alt.value("width"), y=y, text=text)
 
 
 def draw_dots(base: alt.Chart, size: int, **look: Any) -> alt.Chart:
-    """Points that are filled, of full strength."""
+    """Draw filled, opaque points."""
     return base.mark_point(filled=True, opacity=1, size=size, **look)
 
 
 UNFLUSHED_LABELS: dict[str, Any] = {"labelFlush": False}
-"""An axis whose first and last number stand in their places, not over their neighbours."""
+"""Settings of an axis that does not shift its first and last label over their neighbours."""
 
 
 def compute_name_step(n: int) -> int:
-    """Return the width of each of n names under an axis."""
+    """Return the width of each of n names under an axis, in pixels."""
     return min(60, max(12, 400 // n))
 
 
 def fit_name_axis(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any]:
-    """Return an axis of names, upright if they fit at about six pixels a letter."""
+    """Return the settings of an axis of names: horizontal if six pixels per letter suffice."""
     fits = all(len(name) * 6 <= step - 4 for name in names)
     return {"labelAngle": 0 if fits else -90, "labelLimit": 250} | axis
 
 
 def write_labels(written: Mapping[Any, str]) -> str:
-    """Return an expression for the labels of an axis: a text at each of some values."""
+    """Write an expression for the labels of an axis, from the text at each labelled value."""
     cases = (f"datum.value === {at!r} ? {label}" for at, label in written.items())
     return " : ".join([*cases, "''"])
 
 
 def build_amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
-    """Return an axis of amounts as a person writes them: 250, 1,000, 10k, 2M."""
+    """Return an axis of amounts in everyday notation: 250, 1,000, 10k, 2M."""
     written = "abs(datum.value) < 10000 ? format(datum.value, ',') : format(datum.value, '~s')"
     given = {"tickCount": 6} if values is None else {"values": list(values)}
     return alt.Axis(labelExpr=written, **given)
 
 
 def build_means_axis() -> alt.Axis:
-    """Return an axis of means, which says where they are though all are the same."""
+    """Return an axis of means, with distinct labels even if all means are equal."""
     written = "datum.label === '0' ? format(datum.value, '~g') : datum.label"
     return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written, **UNFLUSHED_LABELS)
 
@@ -438,7 +437,7 @@ def build_means_axis() -> alt.Axis:
 def draw_interval(
     base: alt.Chart, title: Any, ends: tuple[str, str], *, size: int = 2, **scale: Any
 ) -> alt.Chart:
-    """Return a line for each interval that there is; as a bar, it has the colour of the theme."""
+    """Draw a line for each interval. The line is a bar, which gets the colour of the theme."""
     low, high = ends
     x = alt.X(f"{low}:Q", title=title, axis=alt.Axis(titleLimit=300, **UNFLUSHED_LABELS), **scale)
     return base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
@@ -450,37 +449,37 @@ def build_one_row() -> alt.Chart:
 
 
 def draw_named_line(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
-    """Return a line that belongs to no strategy, named in the legend of an unused channel."""
-    name = escape_text(name)  # what an expression says is no text of the chart
+    """Draw a line that belongs to no strategy, named in the legend of an unused channel."""
+    name = escape_text(name)  # `escape_chart` skips expressions
     line = base.transform_calculate(line=alt.expr.toString(name))
     scale = alt.Scale(domain=[name], range=[1])
     return line.encode(channel("line:O", title=None, scale=scale, legend=build_legend(**symbol)))
 
 
 def draw_rule(**at: float) -> alt.Chart:
-    """One grey line at a value of x or y."""
+    """Draw one grey line at a value of x or y."""
     value = alt.XDatum(at["x"]) if "x" in at else alt.YDatum(at["y"])
     return build_one_row().mark_rule(color="gray").encode(value)
 
 
 def build_pointer(name: str, field: str, **more: Any) -> alt.Parameter:
-    """Return a parameter for marks under the pointer, joined to others by a field."""
+    """Return a parameter that selects all marks with the field of the mark under the pointer."""
     pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", **more}
     return alt.selection_point(name=name, fields=[field], **pointer)
 
 
 def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
-    """Return the layer with a selection, named after it."""
+    """Return the layer with selections, named after the first of them."""
     return layer.properties(name=f"view_{params[0].name}").add_params(*params)
 
 
 def format_decimals(*fields: str) -> list[Any]:
-    """Numbers in a tooltip, with as many decimals as a table has."""
+    """Return tooltips of numbers with four decimals, as in tables."""
     return [alt.Tooltip(f"{field}:Q", format=".4f") for field in fields]
 
 
 def add_p(chart: alt.Chart) -> tuple[alt.Chart, alt.Tooltip]:
-    """Return the chart with its corrected p values in words, and what says them."""
+    """Return the chart with its corrected p values as text, and their tooltip."""
     smallest = f"datum.p_corrected < {SMALLEST_P} ? '{format_p(0)}'"
     largest = f"datum.p_corrected > {LARGEST_P} ? '{format_p(1)}'"
     number = f"{smallest} : {largest} : format(datum.p_corrected, '.4f')"
@@ -491,13 +490,13 @@ def add_p(chart: alt.Chart) -> tuple[alt.Chart, alt.Tooltip]:
 
 
 def write_mean_title(table: pl.DataFrame, before: str = "mean ", otherwise: str = "mean") -> str:
-    """Return the axis title of means: the measure, if there is only one."""
+    """Write the axis title of means, with the measure if there is only one."""
     names = table["measure"].unique().to_list() if "measure" in table.columns else []
     return f"{before}{names[0]}" if len(names) == 1 else otherwise
 
 
 def build_unit_scale(unit: bool) -> alt.Scale:  # noqa: FBT001
-    """Return the scale of a measure, from 0 to 1 where it has no other values."""
+    """Return the scale of a measure, from 0 to 1 if it has no values outside."""
     return alt.Scale(domain=[0, 1]) if unit else alt.Scale()
 
 
@@ -509,10 +508,10 @@ def is_unit(values: pl.Series) -> bool:
 def choose_panel_axis(
     table: pl.DataFrame, column: str | None = None
 ) -> Literal["shared", "independent"]:
-    """Return whether panels share an axis: always for one measure.
+    """Choose whether panels share an axis, which they always do for one measure.
 
-    Several measures share it if all values of a column lie between -1 and 1, so that a measure that
-    counts has an axis of its own. Without a column each has its own.
+    Several measures share the axis if all values of `column` lie between -1 and 1. A measure that
+    counts documents thus has an axis of its own, and without a `column` each measure has one.
     """
     if "measure" not in table.columns or table["measure"].n_unique() == 1:
         return "shared"

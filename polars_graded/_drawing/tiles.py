@@ -1,4 +1,4 @@
-"""Rankings side by side as columns of tiles: the rows that are drawn, and their marks."""
+"""Draw rankings side by side as columns of tiles: build the rows, and draw their marks."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ from polars_graded._drawing.style import (
 
 TILE_WIDTH, TILE_GAP, BAR_WIDTH = 0.5, 0.02, 0.18
 BAR_START, BAR_END = round(TILE_WIDTH + TILE_GAP, 2), round(TILE_WIDTH + TILE_GAP + BAR_WIDTH, 2)
-"""How wide the tile of a document is, and where the bar beside it begins and ends, of 1."""
+"""Width of a document's tile, and the ends of the bar beside it, as shares of a column."""
 
 MAX_COLOURED_GRADES = 6
-"""Maximum number of relevant grades with a colour each; of more, four ranges do."""
+"""Maximum number of relevant grades with a colour each; more grades share four colours."""
 
 IRRELEVANT_COLOUR, UNJUDGED_LEVEL = "#e6e8eb", "unjudged"
 LOWEST_GRADE_COLOUR, HIGHEST_GRADE_COLOUR = "#8fbfe6", "#103a66"
-"""The colours of the lowest relevant grade and of the highest: dark is more, in grey print too."""
+"""Colours of the lowest and the highest relevant grade. Higher is darker, also in grey print."""
 
 MAX_MISSED_DOCUMENTS = 10
 """Maximum number of missed relevant documents below the line."""
 
 TILE_LETTER_WIDTH = 6
-"""About how many pixels a letter takes."""
+"""Approximate width of a letter on or beside a tile, in pixels."""
 
 TILE_FONT_SIZE = 10
-"""The size of what stands on tiles."""
+"""Font size of texts on tiles, in pixels."""
 
 MAX_NUMBERED_RANKS = 25
-"""Of up to this many ranks, each has its number."""
+"""Maximum number of ranks that are all numbered."""
 
 LABELS_ONLY: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
-"""An axis that is labels alone."""
+"""Settings of an axis that consists of labels only."""
 
 TILE_EDGES = {"top": "datum.y - 0.44", "bottom": "datum.y + 0.44"}
-"""Where a tile begins and ends."""
+"""Expressions of the upper and the lower edge of a tile."""
 
 MAX_TOOLTIP_LETTERS = 300
-"""How much of a text a tooltip shows."""
+"""Maximum number of letters of a text in a tooltip."""
 
 
 def compute_column_width(n: int) -> int:
-    """Return the width of each of n columns."""
+    """Return the width of each of n columns, in pixels."""
     return max(24, min(280, 700 // n))
 
 
@@ -69,7 +69,7 @@ def build_tile_rows(
 ) -> pl.DataFrame:
     """Return the rows to draw: `document` tiles, `line` rows between them, `strategy` heads.
 
-    A `column` is the place of a strategy, `y` the rank, and below the line the place there.
+    `column` is the position of a strategy. `y` is the rank, or the position below the line.
     """
     written = ["" if value is None else f"{label} {value:.4f}" for value in values.values()]
     heads = pl.DataFrame(
@@ -93,7 +93,7 @@ def _list_documents_below(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the relevant documents below rank n, and their number for each strategy.
 
-    Of many, those that are in the first n of another strategy come before others.
+    If there are too many, documents in the first n of another strategy take precedence.
     """
     missed = documents.filter(pl.col("relevant"), (pl.col("rank") > n) | pl.col("rank").is_null())
     elsewhere = pl.col("doc").is_in(top["doc"].unique().implode())
@@ -121,7 +121,7 @@ def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
     right = left.select(pl.col("column") - 1, pl.col("y").alias("y_next"), "doc")
     lines = left.join(right, on=["column", "doc"], maintain_order="left")
     if tiles["column"].n_unique() > MAX_COLOURS:
-        # Of many columns, each pair is too narrow for more than the lines that matter.
+        # Many columns are too narrow for lines other than those of relevant documents.
         lines = lines.filter("relevant")
     return lines.with_columns(pl.lit("line").alias("part"))
 
@@ -140,7 +140,7 @@ def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame
         width = (relevant[-1] - irrelevant) / 4
         ends = [irrelevant + width * step for step in (1, 2, 3)] + [relevant[-1]]
         names = [f"up to {end:.3g}" for end in ends]
-    # The first level that begins below a grade and ends at it or above.
+    # Each grade gets the level whose range contains it; a range includes its upper end.
     judged_grades = documents["grade"].fill_null(irrelevant).to_numpy()
     level = pl.Series([low, *names])[np.searchsorted([irrelevant, *ends][:-1], judged_grades)]
     leveled = documents.with_columns(
@@ -181,7 +181,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         pl.col("y").max().fill_null(0),
         pl.col("adds").max().fill_null(0),
     ).row(0)
-    # The document under the pointer is chosen in all columns.
+    # The pointer selects a document in all columns.
     selected = build_pointer(chart_rows.build_selection_name("document", table), "doc")
     look = choose_few_colours(names, strategy)
     width = compute_column_width(len(names))
@@ -212,12 +212,12 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         *format_decimals(*(name for name in kept if name == "gain"), "adds"),
         alt.Tooltip("share:Q", format=".1%"),
     ]
-    # All but the document under the pointer, if one is, are faint.
+    # If the pointer selects a document, all others are faint.
     seen = {"opacity": alt.condition(selected, alt.value(1), alt.value(0.15))}
     prints = width * BAR_WIDTH >= 5 * TILE_LETTER_WIDTH
     bar = f"{BAR_START} + {BAR_WIDTH} * datum.adds / {most}"
 
-    # Lines begin where a bar or a word ends.
+    # A line begins at the end of a bar or of a text.
     side_of = f"datum.adds > 0 ? {bar} : {TILE_WIDTH}"
     if prints:
         side_of = f"datum.adds > 0 || isValid(datum.label) ? {BAR_END} : {TILE_WIDTH}"
@@ -231,7 +231,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     look_of_line = {"stroke": stroke, "strokeOpacity": strong, "strokeWidth": wide}
     place = {"x": encode_across("start"), "x2": "end:Q", "y": encode_down("y"), "y2": "y_next:Q"}
     layers = [lines.encode(**place, **look_of_line, **seen)]
-    # Tiles without a judgment have an outline alone. Not `color`, which is the strategies'.
+    # The fill channel is used, since `color` belongs to strategies.
     sides = {"right": f"datum.column + {TILE_WIDTH}", **TILE_EDGES}
     shape = {
         "x": encode_across("column"),
@@ -246,6 +246,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     filled = filled.encode(**shape, **seen, fill=fill, tooltip=tooltip)
     layers.append(add_selection(filled, selected))
     if UNJUDGED_LEVEL in colours:
+        # Unjudged tiles have only an outline.
         unjudged = _select_part("document", f"datum.level === '{UNJUDGED_LEVEL}'", **sides)
         outline = unjudged.mark_rect(fill=None, stroke=DOUBT, strokeDash=[3, 2])
         layers.append(outline.encode(**shape, **seen))
@@ -255,7 +256,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
             "end": f"datum.column + {bar}",
             **TILE_EDGES,
         }
-        # As light on a white ground as it is dark on a dark one.
+        # This colour contrasts equally with light and dark backgrounds.
         bars = _select_part("document", "datum.adds > 0", **ends).mark_rect(
             color=DOUBT, fillOpacity=0.35
         )
@@ -266,9 +267,9 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
             "y2": "bottom:Q",
         }
         layers.append(bars.encode(**shape, tooltip=tooltip))
-    # Words stand on tiles and beside them where they fit.
+    # Texts are drawn on tiles and beside them if they fit.
     if width * TILE_WIDTH >= 9 * TILE_LETTER_WIDTH:
-        # An unjudged tile is empty, and as dark as what is behind it.
+        # An unjudged tile is empty, and as dark as the background behind it.
         bare = {UNJUDGED_LEVEL} if find_ink() != INK else set()
         dark = [name for name, colour in colours.items() if is_dark(colour) or name in bare]
         on_dark = alt.FieldOneOfPredicate(field="level", oneOf=dark)
@@ -288,7 +289,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
             words = _select_part("document", which, beside=f"datum.column + {BAR_START}")
             words = words.mark_text(align="left", dx=2, fontSize=TILE_FONT_SIZE, color=colour)
             layers.append(words.encode(x=encode_across("beside"), y=encode_down("y"), text=text))
-    # Strategies stand above their columns, with their values.
+    # Names of strategies and their values are above the columns.
     bold = _select_part("strategy", above="-0.75")
     bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95, color=find_ink())
     value_tooltip = ["strategy:N", *format_decimals("value")]
@@ -301,7 +302,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         numbers = numbers.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=find_ink())
         layers.append(numbers.encode(x=encode_across("column"), y=encode_down("at"), text=text))
     if lowest > last_rank:
-        # Below the line, how many relevant documents there are.
+        # A caption below the line shows the number of relevant documents there.
         below = (
             "datum.below + ' relevant below'" if width >= 17 * TILE_LETTER_WIDTH else "datum.below"
         )
@@ -317,7 +318,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
 
 
 def _select_part(name: str, *filters: str, **calculated: str) -> alt.Chart:
-    """Return the rows of a part, of which some are kept, with what is calculated of them."""
+    """Return a chart of the rows of a part that pass the filters, with calculated fields."""
     chart: Any = alt.Chart().transform_filter(f"datum.part === '{name}'")
     for kept in filters:
         chart = chart.transform_filter(kept)
