@@ -1,4 +1,4 @@
-"""Facts of the verdict of a report, and the certainty of its order."""
+"""Collect the facts of the verdicts of a report, and estimate the certainty of its order."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from polars_graded._sentences.verdicts import (
 )
 
 DEFAULT_DIFFERENCE_SHARE = 0.05
-"""Share of the best mean that is asked about beside the smallest difference."""
+"""Difference for which the needed queries are computed, as a share of the best mean."""
 
 MAX_DRAWN_QUERIES = 2_000_000
-"""Number of queries that are drawn for each measure, to see how stable the order is."""
+"""Maximum number of queries drawn for each measure to estimate the stability of the order."""
 
 MAX_DRAWS = 200
-"""Number of times that half of the queries are drawn."""
+"""Maximum number of times that half of the queries are drawn."""
 
 TAU_COLUMNS = ("tau", "tau_low", "tau_high")
-"""Columns of how stable the order is."""
+"""Columns of the stability of the order."""
 
 MIN_ORDERED_STRATEGIES = 3
-"""With fewer strategies there is no order to look at."""
+"""Minimum number of strategies for an order."""
 
 
 def collect_verdict_facts(
@@ -46,7 +46,7 @@ def collect_verdict_facts(
     pairs: Sequence[Sequence[Pair]],
     tested: Tested,
 ) -> list[Facts]:
-    """Return what the verdict of each measure rests on."""
+    """Return the facts of the verdict of each measure."""
     sided = [each for each in zip(measures, pairs, strict=True) if each[0]["best"] != "none"]
     first = [_find_first_places(measure, its) for measure, its in sided]
     better = sum(_count_directions(measure, its, tested).better > 0 for measure, its in sided)
@@ -68,14 +68,14 @@ def collect_verdict_facts(
 
 
 def _find_first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> list[int]:
-    """Return the strategies that no other is found better than."""
+    """Return the strategies that no other strategy is significantly better than."""
     return undefeated(len(measure["means"]), pairs, measure["best"])
 
 
 def _count_directions(
     measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested
 ) -> Directions:
-    """Count the pairs by whether their strategy is better than the baseline."""
+    """Count the pairs whose strategy is better or worse than the baseline, or neither."""
     lower, one = measure["best"] == "lowest", tested.baseline
     significant = [pair for pair in pairs if pair["significant"]]
     better = sum(
@@ -88,7 +88,10 @@ def _count_directions(
 def _find_leading_pair(
     measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested
 ) -> Pair | None:
-    """Return the pair of the leader and the baseline, or else the second; None without a leader."""
+    """Return the pair of the leader and the baseline, or else of the leader and the second.
+
+    Return None if there is no single leader.
+    """
     if len(measure["bests"]) != 1 or len(measure["order"]) == 1:
         return None
     leader, other = measure["order"][:2]
@@ -101,7 +104,7 @@ def _find_leading_pair(
 def _find_needed_queries(
     grid: Grid, measure: Mapping[str, Any], pair: Pair, tested: Tested
 ) -> Needed | None:
-    """Return how many queries would settle a difference that is as large as it seems."""
+    """Return the number of queries that would settle a difference as large as the observed one."""
     both = Pairs(grid.results(measure["name"]), *np.array([[pair["strategy"]], [pair["baseline"]]]))
     needed = _compute_power(both, abs(pair["difference"] or 0), ALPHA / tested.together)
     return None if needed is None else Needed(needed["queries_needed"])
@@ -110,7 +113,7 @@ def _find_needed_queries(
 def build_certainty(
     grid: Grid, measures: Sequence[Mapping[str, Any]], pairs: Sequence[Sequence[Pair]]
 ) -> list[Certainty]:
-    """Return what the queries can show, of each measure that has a better side."""
+    """Return a row of the table of certainty for each measure with a best direction."""
     rows: list[Certainty] = []
     for measure, of_measure in zip(measures, pairs, strict=True):
         if measure["best"] == "none" or not of_measure or not measure["queries"]:
@@ -143,14 +146,14 @@ def build_certainty(
 
 
 def _compute_power(pairs: Pairs, difference: float, level: float) -> dict[str, Any] | None:
-    """Return what `trust.queries_needed` finds of pairs; None if nothing varies."""
+    """Return the result of `trust.queries_needed` for pairs; None if no difference varies."""
     if not difference or pairs.n < 2 or not pairs.statistics.std.any():  # noqa: PLR2004
         return None
     return what_is_needed(pairs, difference, POWER, level)
 
 
 def _estimate_stability(results: Results) -> dict[str, float | None]:
-    """Return τ of the orders from half of the queries and from all, with its ends."""
+    """Return τ between the orders from half of the queries and from all, with its interval."""
     half, draws = results.n // 2, min(MAX_DRAWS, MAX_DRAWN_QUERIES // results.n)
     if half < 2 or len(results.values) < MIN_ORDERED_STRATEGIES or draws < MAX_DRAWS // 4:  # noqa: PLR2004
         return dict.fromkeys(TAU_COLUMNS)

@@ -1,4 +1,4 @@
-"""Measures, curves and comparisons as the page shows them, from the grid of results."""
+"""Build the measures, curves and comparisons of the page from the grid of results."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from polars_graded._sentences.titles import write_axis_title
 from polars_graded._sentences.verdicts import ALPHA, Tested
 
 MAX_PAGE_POINTS = 1_200_000
-"""Maximum number of points of all curves."""
+"""Maximum number of points of all curves of a page."""
 
 MAX_PAGE_VALUES = 640_000
-"""Maximum number of values of single queries."""
+"""Maximum number of values of single queries in a page."""
 
 MAX_INSPECTED_QUERIES = 5000
 """Maximum number of queries that can be inspected."""
@@ -52,7 +52,7 @@ MIN_POINTS = 20
 
 
 def describe_data(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Curve]) -> str:
-    """Return a sentence about the data of the page, and what it leaves out."""
+    """Describe the data of the page, and what it leaves out, in a sentence."""
     sentence = f"{format_count(n_strategies, 'strategies')}, {format_count(n_queries, 'queries')}."
     lengths = [len(curve["inspected"]) for curve in drawn if curve["inspected"]]
     with_curves = min(lengths, default=n_seen)
@@ -69,7 +69,7 @@ def describe_data(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Cu
 
 
 def choose_queries(n_queries: int, n_values: int) -> Integers:
-    """Return the queries that can be inspected, given the number of values of each."""
+    """Return the queries that the page can show, given the number of values per query."""
     most = min(MAX_INSPECTED_QUERIES, MAX_PAGE_VALUES // max(1, n_values))
     return curve_rows.choose_equal_steps(n_queries, max(2, most)).to_numpy()
 
@@ -78,7 +78,7 @@ def choose_queries(n_queries: int, n_values: int) -> Integers:
 
 
 def build_measures(grid: Grid, seen: Integers) -> list[PageMeasure]:
-    """Return each measure as the page shows it: its means, and the packed values of queries."""
+    """Return each measure of the page, with its means and the packed values of queries."""
     result: list[PageMeasure] = []
     for name, best in grid.directions(grid.measures).items():
         rows = summary_of(grid, 1 - ALPHA, name)
@@ -105,7 +105,7 @@ def build_measures(grid: Grid, seen: Integers) -> list[PageMeasure]:
 
 
 def _choose_bin_width(values: Floats) -> float:
-    """Return the width of bins of differences, equal for all pairs."""
+    """Return the width of bins of differences, which is equal for all pairs."""
     complete = values[:, np.isfinite(values).all(axis=0)]
     furthest = np.ptp(complete, axis=0).max() if complete.size else 0.0
     _, width = bins.choose_difference_bins(pl.Series([0.0, furthest]), complete.shape[1])
@@ -116,9 +116,9 @@ def _choose_bin_width(values: Floats) -> float:
 
 
 def build_curves(grid: Grid, seen: Integers) -> list[Curve]:
-    """Return each curve as the page shows it: its chart, its means, the packed values of queries.
+    """Return each curve of the page, with its chart, its means and the packed values of queries.
 
-    The measures of the grid are curves.
+    All measures of the grid are curves.
     """
     from polars_graded._drawing.style import MAX_COLOURS, MAX_MARKED_POINTS
     from polars_graded._report import specs
@@ -135,7 +135,7 @@ def build_curves(grid: Grid, seen: Integers) -> list[Curve]:
             check_size(each, its)
         if np.isnan(everything).all():
             continue
-        # An ideal curve that is the same for all is there once.
+        # An ideal curve that all strategies share is stored once.
         ideals = [
             its[: 1 if _is_shared(its) else None] for its in ideals if not np.isnan(its).all()
         ]
@@ -174,20 +174,20 @@ def build_curves(grid: Grid, seen: Integers) -> list[Curve]:
 def _choose_points(
     everything: Floats, kind: str, n_lines: int, n_seen: int
 ) -> tuple[Integers, Integers]:
-    """Return the points of a curve, and the queries, that fit in the page."""
+    """Return the points of a curve, and the queries with this curve, that fit into the page."""
     n_strategies, _, length = everything.shape
     kept = np.arange(length)
     if kind == "rank":
         most = max(MIN_POINTS, MAX_PAGE_POINTS // (n_lines * n_seen))
         most = min(most, curve_rows.compute_max_points(n_strategies))
         kept = curve_rows.choose_equal_steps(length, most).to_numpy()
-    # Where even so few points do not fit, fewer queries have them.
+    # If even so few points do not fit, fewer queries get the curve.
     most = max(2, MAX_PAGE_POINTS // (n_lines * max(1, len(kept))))
     return kept, curve_rows.choose_equal_steps(n_seen, most).to_numpy()
 
 
 def explain_missing_curves(names: list[str], drawn: list[Curve]) -> dict[str, str]:
-    """Return a note for each kind of curve that has no value to draw."""
+    """Return a note for each kind of curve without any value to draw."""
     kinds = _find_kinds(names)
     empty = set(kinds.values()) - {curve["kind"] for curve in drawn}
     return {
@@ -197,17 +197,17 @@ def explain_missing_curves(names: list[str], drawn: list[Curve]) -> dict[str, st
 
 
 def _find_kinds(names: list[str]) -> dict[str, str]:
-    """Return the kind of each curve: by rank or by recall."""
+    """Return the kind of each curve, "rank" or "recall"."""
     return {name: kind for name in names if (kind := curve_rows.find_kind(name))}
 
 
 def _is_shared(lines: Floats) -> bool:
-    """Return whether all strategies have the same line in each query."""
+    """Return whether all strategies share the same line in each query."""
     return np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
 
 
 def _average_points(points: Floats, complete: Mask) -> list[list[float | None]]:
-    """Return the means over those queries, a list of points per strategy."""
+    """Average the points of each strategy over the complete queries."""
     used = points[:, complete]
     means = used.mean(axis=1) if complete.any() else np.full((len(points), points.shape[2]), np.nan)
     return [round_numbers(row) for row in means]
@@ -239,7 +239,7 @@ def build_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pair]]
 
 
 def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
-    """Return the pairs as the page shows them, and how they were tested."""
+    """Return the comparison of the page: its pairs, and how they were tested."""
     every = [pair for of_measure in pairs for pair in of_measure]
     if not every:
         return {"baseline": tested.baseline, "rows": [], "columns": [], "note": "", "held": ""}
@@ -255,7 +255,7 @@ def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
 
 
 def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
-    """Return the meaning of the intervals: which agree with p, if the test has such."""
+    """Describe the intervals in words: whether they agree with p or are of one difference."""
     if all(pair["simultaneous_low"] is None for pair in pairs):
         return "of one difference, apart from p"
     if tested.joint:
@@ -270,7 +270,7 @@ def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
 def build_segments(
     per_query: pl.DataFrame, grid: Grid, segments: Any, keys: Mapping[str, Any]
 ) -> Segments | None:
-    """Return the means in each segment, and which differences are not the same in all."""
+    """Return the means in each segment, and the differences that vary between segments."""
     own = columns_of_segments(segments)
     if not own or not grid.measures:
         return None
@@ -305,7 +305,7 @@ def build_segments(
 
 
 def _describe_interactions(interactions: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
-    """Return a sentence about differences of a measure that vary between segments."""
+    """Describe in a sentence the differences of a measure that vary between segments."""
     rows = interactions.filter(pl.col("measure") == name, pl.col("p_corrected") <= ALPHA)
     pairs = rows.sort("p_corrected").select(keys["strategy"], "baseline").iter_rows()
     apart = (

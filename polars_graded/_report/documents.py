@@ -1,4 +1,4 @@
-"""Overview and documents of the evaluated frame, as the page shows them."""
+"""Build the overview and the documents of the page from the evaluated frame."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from polars_graded._results.regrading import unjudged_bounds
 from polars_graded._sentences import format_count
 
 MAX_SHOWN_RANKS = 10
-"""How many documents of a ranking are shown."""
+"""Maximum number of documents of a ranking that are shown."""
 
 MAX_NAME_LETTERS = 160
 """Maximum number of letters of a document's name or title."""
@@ -35,7 +35,7 @@ MAX_PLACES = 300_000
 """Maximum number of documents, over all strategies and queries."""
 
 MAX_REGRADED_ROWS = 20_000_000
-"""Maximum number of rows that are evaluated again as if all were judged."""
+"""Maximum number of rows that are evaluated again as if all documents were judged."""
 
 MAX_DOCUMENT_LETTERS = 3_000_000
 """Maximum number of letters of all documents."""
@@ -56,40 +56,40 @@ OVERVIEW_COLUMNS = {
     "none_retrieved": ("queries with nothing retrieved", "count"),
     "grades": ("rows of each grade", "grades"),
 }
-"""What the page calls the columns of `overview`, and how it writes them."""
+"""Titles of the columns of `overview` in the page, and the form of their values."""
 
 DOCUMENT_COLUMNS = {"doc": "document", "titles": "title"}
-"""What it calls the columns of documents that arguments name."""
+"""Titles of the columns of documents in the page, by the argument that names the column."""
 
 CONCERNS = {
     "none_judged": "without any judged document",
     "none_relevant": "with judged documents, but none relevant",
     "none_retrieved": "for which nothing was retrieved",
 }
-"""What makes means wrong, or small."""
+"""Descriptions of the queries that make means wrong, or small."""
 
 UNBROKEN_TIES = "the order of rows decides"
-"""What is said of ties that nothing breaks."""
+"""Description of the order of ties that no column breaks."""
 
 
 @dataclass(frozen=True)
 class RankedFrame:
-    """The frame that was evaluated, checked, and which of its columns say what."""
+    """The evaluated frame, after checks, and the roles of its columns."""
 
     frame: pl.DataFrame
     options: dict[str, Any]
-    """The keywords of `evaluate`, which ask for this:"""
+    """The keywords of `evaluate` that make the request."""
     request: Request
     shown: dict[str, str]
-    """The columns of documents and their titles, as far as there are any."""
+    """The columns of documents and of their titles that were passed, by argument."""
 
     @classmethod
     def of(
         cls, frame: Any, doc: str | None, titles: str | None, *, strategy: str, **options: Any
     ) -> RankedFrame:
-        """Return the frame with its strategies, in a column if it has one, or else by scores."""
+        """Return the checked frame. Its strategies are in a column, or else are the scores."""
         frame = check_frame("frame", frame)
-        # One score of a frame that has the column of strategies ranks each of them.
+        # If the frame has a column of strategies, a single score ranks each of them.
         is_one = len(parse_by(options.get("by", "score"))) == 1
         if is_one and strategy in frame.collect_schema():
             options["strategy"] = strategy
@@ -106,7 +106,7 @@ class RankedFrame:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """Return the table of `overview`, with documents of equal scores as tied."""
+        """Return the table of `overview`, where documents of equal scores count as tied."""
         table = overview(self.frame, **self.options)
         if not self.request.ties:
             return table
@@ -114,7 +114,7 @@ class RankedFrame:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Return the settings of the rows by name."""
+        """Return the settings of the evaluation that apply, by name."""
         ties, scale = self.request.ties, self.request.scale
         unbroken = UNBROKEN_TIES
         if self.request.tie_column is not None:
@@ -153,10 +153,11 @@ class RankedFrame:
     def compute_unjudged_means(
         self, grid: Grid, names: Sequence[str]
     ) -> dict[str, list[list[float | None]]]:
-        """Return the mean of each strategy and measure with unjudged irrelevant, and best.
+        """Return means with all unjudged documents irrelevant, and with all of them best.
 
-        A measure has none where unjudged documents could not move it, or where its values are not
-        those of the frame as it was given: they were evaluated by other keywords then.
+        The result has an entry per measure, with a pair of means per strategy. A measure is left
+        out if unjudged documents cannot change it. It is also left out if its values are not those
+        of the frame, because they were evaluated with other keywords.
         """
         formulas = {name: grid.formulas.get(name, name) for name in names}
         measures = {name: formula for name, formula in formulas.items() if Measure.parsed(formula)}
@@ -165,7 +166,7 @@ class RankedFrame:
         if not measures or is_large or is_judged or self.request.scale.condensed:
             return {}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # which came when it was evaluated
+            warnings.simplefilter("ignore", UserWarning)  # the evaluation has already warned
             bounds = unjudged_bounds(self.frame, measures, **self.options)
         texts = pl.nth(0, 1).cast(pl.String)
         keys, bounds = grid.frame.select(texts), bounds.with_columns(pl.nth(1, 2).cast(pl.String))
@@ -187,10 +188,11 @@ class RankedFrame:
     def build_rankings(
         self, strategies: Sequence[str], queries: pl.Series, size: int
     ) -> PageRankings | None:
-        """Return the first documents of each strategy for queries, as many of them as fit the size.
+        """Return the first documents of each strategy, for as many queries as fit the size.
 
-        For each query that is there it is the documents with their grades and titles, and for each
-        strategy which of them it has at each rank; null for a strategy that the frame lacks.
+        The entry of a query contains the documents with their grades and titles. For each strategy,
+        it contains the indices of its documents in the order of their ranks, or null if the frame
+        lacks the strategy.
         """
         if "doc" not in self.shown:
             return None
@@ -219,7 +221,7 @@ class RankedFrame:
     def _find_entries(
         self, strategies: Sequence[str], texts: pl.Series
     ) -> dict[str | None, dict[str, Any]]:
-        """Return the entry of each of these queries, by its text, that has a document."""
+        """Return the entries of those queries that have a document, by the text of the query."""
         [query] = self.request.query
         text = pl.col(query).cast(pl.String)
         rows = self.frame.filter(text.is_in(texts.implode(), nulls_equal=True))
@@ -251,6 +253,6 @@ EMPTY_ENTRY: dict[str, Any] = {"documents": [], "ranked": []}
 
 
 def _shorten_text(value: Any) -> str | None:
-    """Return a name or title, cut where it is long."""
+    """Return a name or title as text, shortened to `MAX_NAME_LETTERS`."""
     text = "null" if value is None else str(value)
     return text if len(text) <= MAX_NAME_LETTERS else f"{text[: MAX_NAME_LETTERS - 1]}…"

@@ -1,4 +1,4 @@
-"""The file of a report: a path that is a link where a notebook shows it."""
+"""The path of a report, which notebooks show as a link."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     _Path = Path
 else:
-    # Before Python 3.12 only the kind of path that the system has can be a base.
+    # Before Python 3.12, only the path class of the operating system can be a base class.
     _Path = type(Path())
 
 
@@ -18,10 +18,10 @@ class ReportFile(_Path):
     """Path of a report, which notebooks show as a link."""
 
     def _repr_html_(self) -> str | None:
-        """Return a link to the page, and where it is; nothing where there is no file.
+        """Return a link to the page with its size and full path; None if there is no file.
 
-        A notebook opens files in its own folder by their path from there. One that lies elsewhere
-        it may refuse to open, and so the whole path is said too.
+        A notebook opens files in its own folder by their relative path. It may refuse to open a
+        file elsewhere, so that the reader needs the full path.
         """
         if not self.is_file():
             return None

@@ -1,4 +1,4 @@
-"""Graders of results in the verdict and in the charts of the page."""
+"""Add the graders of results to the verdicts and to the charts of the page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def add_graders(
     baseline: Any,
     **keys: Any,
 ) -> None:
-    """Say whose grades a page rests on, who is best by those of others, and draw what they say."""
+    """Add the graders to the payload: to the verdict of each measure, and as charts.
+
+    A verdict names the grader of the page, and the best strategies by the grades of the others.
+    """
     for measure in payload["measures"]:
         measure["verdict"].append(f" All of it rests on the grades of {grader}.")
     best = {measure["name"]: measure["best"] for measure in payload["measures"]}
@@ -41,7 +44,7 @@ def add_graders(
             measure["verdict"] += [] if all_best else [f" By those of {other}, {leads}."]
     charts: list[Any] = [grader_orders(means, strategy=keys["strategy"])]
     if trusted is not None:
-        # Of several models one measure is drawn, each model in a panel.
+        # With several models, only the first measure is drawn, with a panel for each model.
         panel = "measure" if results[GRADER].n_unique() == 2 else GRADER  # noqa: PLR2004
         drawn = best if panel == "measure" else dict([*best.items()][:1])
         tables = [summarise(results, drawn, trusted=trusted, **keys)]

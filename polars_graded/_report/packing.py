@@ -1,4 +1,4 @@
-"""Numbers as a page has them: rounded in JSON, or many of them packed into text."""
+"""Round numbers for the JSON of a page, and pack arrays of numbers into text."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from polars_graded._report.payload import Number, PagePoints
 from polars_graded._sentences import format_count
 
 MAX_STEPS = 2**16 - 2
-"""How many steps lie between a query's lowest and highest value of a curve."""
+"""Number of steps between a query's lowest and highest value of a curve."""
 
 MAX_VALUE = float(np.finfo(np.float32).max)
-"""The page has values with 24 bits, and none beyond."""
+"""Maximum absolute value in a page, which has values of 24 significant bits."""
 
 
 def check_size(name: str, values: Floats) -> None:
-    """Raise where a value is beyond what the page can hold."""
+    """Raise if the absolute value of a number exceeds `MAX_VALUE`."""
     if (wrong := np.abs(values) > MAX_VALUE).any():
         msg = (
             f"{name!r} must lie within ±3.4e38 to be shown, got {values[wrong][0]:g} among "
@@ -31,16 +31,16 @@ def check_size(name: str, values: Floats) -> None:
 
 
 def pack_values(values: Floats) -> str:
-    """Values with 24 bits."""
+    """Pack values as 32-bit floats, which have 24 significant bits."""
     return _encode_base64(values.astype("<f4"))
 
 
 def pack_points(points: Floats, means: list[list[Number]]) -> PagePoints:
-    """Return each point as a whole number of steps from the lowest to the highest of its query."""
+    """Pack each point as a whole number of steps between the ends of its query."""
     is_known = ~np.isnan(points)
     low = np.where(is_known, points, np.inf).min(axis=(0, 2))
     high = np.where(is_known, points, -np.inf).max(axis=(0, 2))
-    # A query without any point has ends that are numbers all the same.
+    # A query without any point gets 0 for both ends.
     low, high = (np.where(np.isfinite(ends), ends, 0).astype("<f4") for ends in (low, high))
     span = (high - low).astype(np.float64)[:, None]
     share = np.divide(points - low[:, None], span, out=np.zeros_like(points), where=span > 0)
@@ -55,21 +55,25 @@ def pack_points(points: Floats, means: list[list[Number]]) -> PagePoints:
 
 
 def _encode_base64(array: npt.NDArray[Any]) -> str:
+    """Return the bytes of an array as Base64 text."""
     return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
 
 
 def round_number(value: float | None) -> float | None:
-    """Return a number with the digits that matter; None for None."""
+    """Round a number to seven significant digits; None for None and NaN."""
     return None if value is None or np.isnan(value) else float(f"{value:.7g}")
 
 
 def format_cell(value: Any) -> Any:
-    """Return a value of a table: a count or a text as it is, a number rounded, or rows of such."""
+    """Return a value for a table: a count or a text as it is, or a rounded number.
+
+    A list of structs becomes a list of rows.
+    """
     if isinstance(value, list):
         return [[*map(format_cell, row.values())] for row in value]
     return value if isinstance(value, int | str) else round_number(value)
 
 
 def round_numbers(values: Iterable[Any]) -> list[float | None]:
-    """Each number rounded."""
+    """Round each number to seven significant digits."""
     return [round_number(value) for value in values]

@@ -1,4 +1,4 @@
-"""One HTML page that shows strategies, their differences, curves and queries, linked."""
+"""Write one HTML page with linked views of strategies, differences, curves and queries."""
 
 from __future__ import annotations
 
@@ -58,20 +58,20 @@ from polars_graded._writing import check_writable, write_atomically
 __all__ = ["report"]
 
 MAX_PAIRS = 4
-"""Maximum number of strategies whose pairs are all shown; of more, one is compared."""
+"""Maximum number of strategies whose pairs are all shown; with more, one is compared."""
 
 MIN_LONG_NAME_LETTERS = 20
-"""From how many letters on names are long."""
+"""Minimum number of letters of a long name."""
 
 MAX_FILE_LETTERS = 7_800_000
-"""How large a page is at most, documents among it; without them it may be as large as it is."""
+"""Maximum size of a page with documents, in letters. A page without documents has no limit."""
 
 SCRIPTS = (
     *("state.js", "elements.js", "charts.js", "saving.js"),
     *("verdict.js", "strategies.js", "comparison.js", "curves.js", "histogram.js", "explore.js"),
     *("documents.js", "page.js"),
 )
-"""The parts of the script, in the order in which they need each other."""
+"""The parts of the script, each after the parts that it needs."""
 
 
 @takes_results(all_graders)
@@ -243,7 +243,7 @@ def report(
     seen = choose_queries(len(grid.queries), len(grid.strategies) * len(numbers))
     import altair as alt
 
-    # A theme that is switched on is made for other pages.
+    # The user's theme is meant for other charts, and does not apply to the page.
     with alt.theme.enable("none"):
         payload = _build_payload(grid, curve_grid, seen, baseline, tests)
         if grader is not None:
@@ -269,12 +269,12 @@ def report(
 
 
 def _has_undefined(grid: Grid) -> bool:
-    """Return whether a measure has no value for a query."""
+    """Return whether any measure lacks a value for any query."""
     return any(grid.frame[name].null_count() for name in grid.measures)
 
 
 def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
-    """Raise where what a page says of itself is of the wrong kind."""
+    """Raise if an argument with a text of the page has the wrong type."""
     pairs = settings.items() if isinstance(settings, Mapping) else []
     expected = "a mapping from names to texts"
     for name, value, kind, rule in (
@@ -291,7 +291,7 @@ def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
 
 @cache
 def load_drawing_scripts() -> str:
-    """Vega, Vega-Lite and Vega-Embed, of the version that Altair writes for."""
+    """Return the scripts of Vega, Vega-Lite and Vega-Embed in the version that Altair targets."""
     try:
         import vl_convert
     except ImportError:
@@ -311,17 +311,17 @@ def load_drawing_scripts() -> str:
     return bundle(vl_version=version)
 
 
-# What the page is called and made of
+# The data of the page
 
 
 def _sort_strategies(strategies: pl.Series) -> pl.Series:
-    """Strategies in the order of their colours."""
+    """Return the strategies in their natural order, which is the order of their colours."""
     texts = strategies.cast(pl.String).to_list()
     return strategies[[texts.index(name) for name in natural_order(texts)]]
 
 
 def _write_query_labels(queries: pl.Series) -> Iterator[str]:
-    """Return a distinct, non-empty label for each query that can be typed in one line."""
+    """Yield a distinct, non-empty label for each query, which a user can type in one line."""
     texts = queries.cast(pl.String).to_list()
     kept, labels = set(texts), set[str]()
     for text in texts:
@@ -333,7 +333,7 @@ def _write_query_labels(queries: pl.Series) -> Iterator[str]:
 
 
 def _shorten_names(names: list[str]) -> list[str]:
-    """Names beside a chart: long ones without what all begin with."""
+    """Return names for a chart: a long prefix that all names share is replaced by "…"."""
     same = [len({*letters}) == 1 for letters in zip(*names, strict=False)]
     shared = min([*same, False].index(False), *(len(name) - 1 for name in names))
     return [f"…{name[shared:]}" for name in names] if shared > MIN_LONG_NAME_LETTERS // 2 else names
@@ -346,7 +346,7 @@ def _build_payload(
     baseline: Any,
     tests: Options,
 ) -> Payload:
-    """Return the results as the script of the page reads them."""
+    """Return the results in the form that the script of the page reads."""
     from polars_graded._drawing import style
     from polars_graded._report import specs
 
@@ -407,7 +407,7 @@ def _build_payload(
 def _list_settings(
     payload: Payload, others: Mapping[str, str], date: dt.date | None
 ) -> list[tuple[str, str]]:
-    """Return the settings of the page by name."""
+    """List the settings of the page, each with its name."""
     import altair as alt
 
     versions = f"polars_graded {__version__}, Polars {pl.__version__}, Altair {alt.__version__}"
@@ -426,12 +426,12 @@ def _list_settings(
 
 
 def _read_part(name: str) -> str:
-    """Return the text of a file beside this one."""
+    """Read the text of a file in this package."""
     return resources.files("polars_graded._report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _render_page(title: str, payload: Payload, scripts: str) -> str:
-    """Return the whole page, which says how large it is."""
+    """Render the HTML of the page, which states its own size."""
     from jinja2 import Template
 
     from polars_graded._report import specs
@@ -448,6 +448,6 @@ def _render_page(title: str, payload: Payload, scripts: str) -> str:
 
 
 def _encode_json(payload: Payload) -> str:
-    """Return JSON in which no text can end the script that it stands in."""
+    """Encode the payload as JSON, in which no text can end the script of the page."""
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""The data of a page: a field here is what Python writes and the script reads, and nothing else."""
+"""The data of a page: exactly the fields that Python writes and that the script reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, TypedDict
 
 Number: TypeAlias = float | None
 Sentence: TypeAlias = "list[str | int]"
-"""Texts, and the places of strategies between them."""
+"""Texts, and the indices of the strategies that stand between them."""
 
 
 class PageMeasure(TypedDict):
@@ -21,7 +21,7 @@ class PageMeasure(TypedDict):
     margins: list[Number]
     bests: list[int]
     order: list[int]
-    """Places of strategies, the best first."""
+    """Indices of strategies, the best first."""
     values: str
     """Values by strategy and query, as packed 32-bit floats."""
     bin: float
@@ -56,7 +56,7 @@ class Curve(TypedDict):
 
 
 class PairNumbers(TypedDict):
-    """Numbers of a difference, which are columns of `compare` too."""
+    """Numbers of a difference, named like the columns of `compare`."""
 
     difference: Number
     ci_low: Number
@@ -70,7 +70,7 @@ class PairNumbers(TypedDict):
 
 
 class Pair(PairNumbers):
-    """A difference between two strategies, which are given by their places."""
+    """A difference between two strategies, which are given by their indices."""
 
     strategy: int
     baseline: int
@@ -89,7 +89,7 @@ class Comparison(TypedDict):
 
 
 class Certainty(TypedDict):
-    """A row of the table of certainty: what the queries show of a measure."""
+    """A row of the table of certainty: the differences that the queries can show for a measure."""
 
     measure: str
     queries: int
@@ -114,7 +114,7 @@ class Segment(TypedDict):
 
 
 class SegmentsOfMeasure(TypedDict):
-    """The rows of a measure, and which differences differ between them."""
+    """The rows of a measure, and a note on differences that vary between segments."""
 
     rows: list[Segment]
     note: str
@@ -136,7 +136,7 @@ class Overview(TypedDict):
 
 
 class PageRankings(TypedDict):
-    """The first documents of each strategy for the queries that have them."""
+    """The first documents of each strategy, for the queries with documents."""
 
     ranks: int
     columns: list[str]

@@ -1,8 +1,8 @@
-"""The charts of the page, whose rows and titles it has itself.
+"""Build the specifications of the page's charts, without rows and titles.
 
-They are the marks that charts have too, over a data set that is named and some signals: what is
-drawn, and in which words, a reader of the page chooses. No specification is changed there, so that
-each is made once however many reports are: to make them takes longer than all else of a small page.
+The charts consist of the marks in `_drawing.marks`, over a named data set and some signals. The
+page sets the rows and the titles when a reader selects a measure or a query. No report changes a
+specification, so that each is cached: building them takes longer than the rest of a small page.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from polars_graded._drawing.style import (
 )
 
 CONFIG = {
-    # The page says itself what a chart shows, in a sentence instead of a name for each mark.
+    # The page describes each chart in a sentence, instead of a label for each mark.
     "aria": False,
     "background": "white",
     "font": "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif",
-    # Numbers at the ends of an axis stand in their places, not over their neighbours.
+    # The labels at the ends of an axis are not shifted over their neighbours.
     "axis": {
         "labelFontSize": 12,
         "titleFontSize": 12,
@@ -50,10 +50,10 @@ DARK_PALETTE = [
     *("#a5bfff", "#fd7401", "#fdfff7", "#03fb96", "#d9a1ad"),
     *("#b0a873", "#4ba7c1", "#b7f426", "#f4d2ec", "#a28afe"),
 ]
-"""Colours of strategies on a dark screen: the hues of `PALETTE`, lightened in the same way."""
+"""Colours of strategies on a dark screen: the hues of `PALETTE`, lightened equally."""
 
 CHOSEN_COLOUR = "#1b1f24"
-"""The colour of the line at the query that is chosen."""
+"""Colour of the line at the selected query."""
 
 DARK_COLOURS = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
     CHOSEN_COLOUR: "#ffffff",
@@ -64,30 +64,30 @@ DARK_COLOURS = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
     **dict.fromkeys(("#ffffff", "white"), "#14181d"),
     "#ddd": "#343b43",
 }
-"""What the colours of the charts, and of their texts and axes, are in the dark."""
+"""Colours of the charts, texts and axes on a dark screen, by their colours on a light one."""
 
 BELIEVED, DOUBTED = "believed", "doubted"
-"""What the rows of the forest call a difference that is significant, and one that is not."""
+"""Values of `significance` in the rows of the forest: significant, and not significant."""
 
 COLOUR = alt.Color("colour:N", scale=None, legend=None)
-"""The channel of a colour that stands in the rows."""
+"""The channel of a colour that the rows contain."""
 
 FOREST_STEPS = [24, 8]
-"""How high a row of the forest is, of a few pairs and of more than have a name."""
+"""Height of a row of the forest with names and without, in pixels."""
 
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [12, 4], [1, 3]]
-"""How lines are drawn that share a colour: the first ten solid, the next ten dashed."""
+"""Dash patterns of lines that share a colour: the first ten solid, the next ten dashed."""
 
 
 def choose_looks(n: int) -> list[dict[str, Any]]:
-    """Return the colour and the dash of each of n strategies: sixty pairs are all different."""
+    """Return the colour and the dash of each of n strategies; the first sixty pairs differ."""
     looks = islice(cycle(product(DASHES, PALETTE)), n)
     return [{"colour": colour, "dash": dash} for dash, colour in looks]
 
 
 @cache
 def write_dark_style() -> str:
-    """Return the style of charts on a dark screen; paper and files keep their colours."""
+    """Write the CSS of charts on a dark screen; paper and files keep their colours."""
     rules = [
         f'  svg [{what}="{light}"] {{ {what}: {dark}; }}'
         for light, dark in DARK_COLOURS.items()
@@ -102,13 +102,14 @@ def write_dark_style() -> str:
 def build_curve_specs(
     title: str, kind: str, last: int, *, few: bool, ideal: bool
 ) -> list[dict[str, Any]]:
-    """Return the chart of a curve, from rows with `strategy`, `colour`, `dash` and `value`.
+    """Return the charts of a curve, from rows with `strategy`, `colour`, `dash` and `value`.
 
-    Names stand at `label_at`, in the `room` in pixels beside the lines, where the lines are apart:
-    at the last rank, and at recall 0. The page tells the room and both ends of the values.
+    Names are at `label_at`, where lines are far apart: beside the last rank, or beside recall 0.
+    The page sets the signal `room`, which is the width of the names in pixels, and the signals of
+    both ends of the values.
 
-    The first chart is without an ideal curve, the second with it: an axis of one that is null at
-    every point, as a query may have it, has no ends.
+    The first chart has no ideal curve, and the second has one. Queries without an ideal curve need
+    the first chart, since an axis has no ends if all values are null.
     """
     share = "room / (width - room)"
     end = alt.ExprRef(f"{max(2, last)} + {max(1, last - 1)} * {share}")
@@ -129,9 +130,10 @@ def build_curve_specs(
 
 @cache
 def build_forest_specs() -> dict[str, dict[str, Any]]:
-    """Return the differences of pairs in the order of the rows, of which a few have names.
+    """Return the charts of differences of pairs, in the order of the rows.
 
-    It is there with intervals, and without: an axis of intervals that are all null has no ends.
+    Up to `MAX_NAMED_QUERIES` pairs have names. There is a chart with intervals and one without,
+    since an axis has no ends if all intervals are null.
     """
     has_names = f"length(data('rows')) <= {MAX_NAMED_QUERIES}"
     axis = alt.Axis(
@@ -141,7 +143,7 @@ def build_forest_specs() -> dict[str, dict[str, Any]]:
     )
     pairs = alt.ExprRef("pluck(data('rows'), 'pair')")
     layers = marks.draw_forest("difference of means", pairs, axis, BELIEVED, 60, ("low", "high"))
-    # The page says how high it is, by its number of rows: a step would not go with its width.
+    # The page sets the height from the number of rows: a step does not work with its width.
     spec = _build_spec(layers, height=FOREST_STEPS[0])
     line, _, points = spec["layer"]
     return {"with": spec, "without": spec | {"layer": [line, points]}}
@@ -149,15 +151,16 @@ def build_forest_specs() -> dict[str, dict[str, Any]]:
 
 @cache
 def build_bar_specs(query: str) -> dict[str, Any]:
-    """Return the chart of differences of queries in row order, each with its `colour`.
+    """Return the charts of differences of queries in row order, each with its `colour`.
 
-    A few queries have names, upright where they fit; more stand in their places.
+    The chart "named" is for a few queries, whose names are horizontal if they fit. The chart
+    "placed" is for more queries, on an axis of positions.
     """
     title = "difference"
-    # A letter has about seven pixels.
+    # A letter is about seven pixels wide.
     angle = alt.ExprRef("7 * longest < bandwidth('x') ? 0 : -90")
     names = alt.ExprRef("pluck(data('rows'), 'query')")
-    # Where not all names fit, every second stands, or every fourth.
+    # If not all names fit, Vega draws every second or every fourth.
     axis = {"labelAngle": angle, "labelLimit": 120, "labelOverlap": "parity"}
     end = alt.ExprRef("length(data('rows')) + 0.5")
     specs = {
@@ -171,7 +174,7 @@ def build_bar_specs(query: str) -> dict[str, Any]:
 
 
 EXPLORE_SIGNALS: dict[str, Any] = {"bin": 1, "least": -1e300, "greatest": 1e300}
-"""What the page says of the queries that it explores."""
+"""Signals that the page sets for the chart of `explore`, with their first values."""
 
 
 A, B, BINNED, STACKED = (
@@ -186,14 +189,14 @@ DERIVED_SIGNALS = {
     "fullest": f"{STACKED}[1]",
     "total": "length(data('rows'))",
 }
-"""What follows from these queries."""
+"""Signals that the chart of `explore` derives from its rows."""
 
 
 @cache
 def build_explore_spec(query: str) -> dict[str, Any]:
-    """Return the queries of two strategies to choose from, as `charts.explore` draws them.
+    """Return the linked views of two strategies' queries, as `charts.explore` draws them.
 
-    Rows have what its rows have, and the `colour` of the one that is better.
+    Rows have the fields of its rows, and the `colour` of the better strategy.
     """
     ends = {name: alt.ExprRef(name) for name in (*EXPLORE_SIGNALS, *DERIVED_SIGNALS)}
     queries = query_views.ExploredQueries(
@@ -227,7 +230,7 @@ def _build_signals(words: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _draw_chosen(bars: alt.Chart) -> alt.Chart:
-    """Return a line at the place of the query that is chosen, or through its bar."""
+    """Draw a line at the position of the selected query, or through its bar."""
     line: alt.Chart = alt.Chart().mark_rule(color=CHOSEN_COLOUR, strokeWidth=2, strokeDash=[3, 2])
     x = bars.encoding.x
     if x.shorthand != "start:Q":
@@ -237,8 +240,8 @@ def _draw_chosen(bars: alt.Chart) -> alt.Chart:
 
 
 def _build_spec(layers: Sequence[alt.Chart], height: int, **signals: float) -> dict[str, Any]:
-    """Return a chart for the page, as wide as its place, with signals for rows and texts."""
-    # What these are is known, and looking whether they are what Altair takes costs much time.
+    """Return a chart for the page, as wide as its container, with signals for rows and texts."""
+    # These parts are known to be valid, and validation by Altair takes much time.
     chart = draw_layers(layers, alt.NamedData("rows"), height=height)
     spec: dict[str, Any] = chart.to_dict(validate=False)
     return spec | {

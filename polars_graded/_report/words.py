@@ -1,4 +1,4 @@
-"""Sentences of the page that do not depend on the results, and measures explained in a line."""
+"""Write sentences that do not depend on the results, and explain measures in a line."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ UNDEFINED = "A query for which a measure is undefined is left out of that measur
 
 
 def explain_measure(name: str, formula: str | None = None) -> str:
-    """Explain a measure or curve in a line; nothing for a column that is no measure.
+    """Explain a measure or curve in a line; return "" for a column that is not a measure.
 
-    A column with a name of its own has its formula before that.
+    If the column has another name than its formula, the formula precedes the explanation.
     """
     measure = Measure.parsed(formula or name)
     method = measure and getattr(Graded, measure.function, None)
