@@ -99,36 +99,37 @@ def report(
 ) -> ReportFile:
     """Write one HTML page that shows the strategies, their differences, their curves, each query.
 
-    The page needs neither a network nor a server: it is a file to open, to send and to keep. What
-    is chosen in one part shows in all others: a measure, a query by its name or a click on its bar,
-    strategies in their table. The address remembers it, so that a link shows what was seen. Tables
-    can be saved as CSV, charts as SVG and PNG. It has these parts, each for what there is:
+    The page needs neither a network nor a server: it is a file that you can open, send and keep. A
+    selection in one part applies to all others. You can select a measure, a query by its name or a
+    click on its bar, and strategies in their table. The address contains the selection, so that a
+    link shows the same view. Tables can be saved as CSV, charts as SVG and PNG. The page has these
+    parts, each if its data are given:
 
-    - the verdict: who leads in the measure that is chosen, by how much, whether that is settled,
+    - the verdict: the leader in the selected measure, its lead, whether this difference is settled,
       and how many more queries would settle it;
-    - what was ranked and judged, as `overview` has it, where the page is given the `frame`;
-    - the strategies with the mean of each measure and its interval, as `summarise` has them, the
-      best marked; beside them the values of the query that is chosen. Where documents that were
-      retrieved are unjudged, the means with all of them irrelevant and with all best stand there
-      too, as `trust.unjudged_bounds` has them;
-    - how sure the order is: the smallest difference that the queries show, as
-      `trust.queries_needed` has it, how many pairs are told apart, and how alike the order from
-      half of the queries is;
-    - their differences with intervals and p values, as `compare` has them, for two strategies or
-      more: against the baseline, or else every pair;
-    - with `segments`, the means of each, and which differences are not the same in all, as
-      `compare_segments` has it;
-    - curves by rank, such as `dcg_curve@20`, with the ideal curve where `ideal_dcg_curve@20` is
-      there too: means, or those of the query that is chosen;
-    - recall-precision curves, for which there has to be an `interpolated_precision`, likewise;
-    - the precision histogram of two strategies: by how much one is better, one bar per query;
-    - the same queries to choose from, as `charts.explore` draws them, with their means;
-    - the first ten documents of both in the query that is chosen, as `side_by_side` has them, where
-      the page is given the `frame`;
-    - of results of several graders, the order of strategies under each, as `charts.grader_orders`
-      draws it; with `trusted`, what trusted grades, a model's and both say, as
-      `charts.trusted_forest` does;
-    - with what it was made: test, correction, level, what broke ties, versions and date.
+    - the numbers of ranked and judged documents, as in `overview`, if `frame` is given;
+    - the strategies with the mean of each measure and its interval, as in `summarise`, and the best
+      mean marked. Beside the means are the values of the selected query. If retrieved documents are
+      unjudged, the means with all of them irrelevant and with all best are there too, as in
+      `trust.unjudged_bounds`;
+    - the certainty of the order: the smallest difference that the queries can show, as in
+      `trust.queries_needed`, the number of pairs told apart, and the correlation between the orders
+      from half of the queries and from all;
+    - the differences of two strategies or more with intervals and p values, as in `compare`, to the
+      baseline or of every pair;
+    - with `segments`, the means in each segment, and the differences that vary between segments, as
+      in `compare_segments`;
+    - curves by rank, such as `dcg_curve@20`, with the ideal curve if the results contain
+      `ideal_dcg_curve@20`: means, or the curves of the selected query;
+    - recall-precision curves in the same way, if the results contain `interpolated_precision`;
+    - the precision histogram of two strategies: their difference, one bar per query;
+    - the same queries to select from, as in `charts.explore`, with their means;
+    - the first ten documents of both strategies in the selected query, as in `side_by_side`, if
+      `frame` is given;
+    - for results of several graders, the order of strategies under each, as in
+      `charts.grader_orders`. With `trusted`, the estimates from trusted grades, from a model's
+      grades and from both, as in `charts.trusted_forest`;
+    - the settings: test, correction, level, the order of ties, versions and date.
 
     Parameters
     ----------
@@ -136,50 +137,51 @@ def report(
         One row per strategy and query, with one column per measure or curve, as `evaluate` returns
         it. A LazyFrame is collected.
     file
-        Where to write the page. It replaces a file that is there, when it is whole: a page that
-        could not be written to its end leaves that file as it was.
+        The path of the page, which is written atomically. An existing file is replaced only if the
+        page can be written completely.
     *measures
-        The columns to show, in the order in which they are wanted. Naming measures leaves out other
-        measures, naming curves other curves; by default every column of numbers, or lists of
-        them, but `query` and `strategy`. A Boolean column is a measure where it is named.
+        The columns to show, in this order. If you pass measures, other measures are left out; if
+        you pass curves, other curves are left out. The default is every column of numbers or lists
+        of numbers, except `query` and `strategy`. A Boolean column is a measure if you pass it.
     query
         The column that tells the queries apart.
     strategy
         The column that tells the strategies apart.
     baseline
-        The strategy that all others are compared with; without it every pair is.
+        The strategy that all others are compared with. Without a baseline, every pair is compared.
     test, correction
-        How differences are tested and p values corrected, as for `compare`.
+        The test of differences and the correction of p values, as for `compare`.
     missing
-        What to do where a value of a measure or curve is missing, as for `compare`. With `"drop"`,
-        a query that any strategy lacks is in no mean and has no bar; the values that are there
-        still show where it is chosen.
+        The treatment of missing values of a measure or curve, as for `compare`. With `"drop"`, a
+        query that any strategy lacks is in no mean and has no bar. If you select this query, the
+        page still shows the values of the other strategies.
     segments
         The column that tells segments of queries apart, or several, as for `compare`.
     grader
-        Of results of several graders the one whose values are shown, by default the trusted one.
+        The grader whose values are shown, for results of several graders; by default the trusted
+        one.
     trusted
         The grader whose grades are trusted, as for `compare`, who judged some of the queries.
     frame
-        The frame that was evaluated, of any kind, for an overview of it and the documents of
-        queries. Its strategies are in the column `strategy`, or where it has none are the scores in
-        `by`.
+        The frame that was evaluated, of any kind. The page then shows an overview of it, and the
+        documents of queries. The strategies of the frame are in the column `strategy`, or else are
+        the scores in `by`.
     doc
-        The column of documents in `frame`; with None it is looked at as a whole alone.
+        The column of documents in `frame`. With None, the page shows only the overview.
     titles
-        A column of `frame` to show under each document: its title, or its text.
+        A column of `frame` to show below each document, such as its title or its text.
     settings
-        What else to say of how the results were made, each under its name, such as
-        `{"Judgments": "those of 2004"}`.
+        Further settings to show, each with its name, such as `{"Judgments": "those of 2004"}`.
     title
-        What the page is called.
+        The title of the page.
     date
-        The date that the page says it was made; by default today. With one of your own, the same
-        results make the same file.
+        The date of the page; by default today. With a fixed date, the same results make the same
+        file.
     by, grade, ties, descending
-        What the rows of `frame` mean, as for `evaluate`.
+        The meaning of the rows of `frame`, as for `evaluate`.
     irrelevant, highest, relevant_from, undefined_as, condensed
-        What its grades mean, as for `evaluate`; the page says what differs from usual.
+        The meaning of its grades, as for `evaluate`. The page states settings other than the
+        default.
 
     Returns
     -------
@@ -189,22 +191,23 @@ def report(
     Raises
     ------
     ImportError
-        If vl-convert is not installed, which has the scripts that draw charts:
+        If vl-convert, which contains the scripts that draw charts, is not installed:
         ``pip install "vl-convert-python>=1.9"``.
     ValueError
-        If curves in a column, or their ideal curves, differ in length, as those without a cutoff
-        do; if `frame` has none of the strategies or queries; as `compare`.
+        If curves in a column, or their ideal curves, differ in length, as curves without a cutoff
+        do. If `frame` has none of the strategies or queries. In the same cases as for `compare`.
 
     Notes
     -----
-    The page has each value of a measure with about seven digits; values that differ by less than a
-    four millionth of the largest are ties there, and values beyond 3.4e38 are refused. Means,
-    intervals, p values and counts of the comparison are as `summarise` and `compare` have them.
+    The page contains each value of a measure with about seven digits. Values that differ by less
+    than a four millionth of the largest are ties there, and values beyond 3.4e38 are refused.
+    Means, intervals, p values and counts of the comparison are those of `summarise` and `compare`.
 
-    A page stays a file to send, of less than 8 MB with 25 strategies, 5000 queries, five measures
-    and curves to rank 20. Up to 5000 queries can be looked at one by one, fewer where many
-    strategies and measures have values for them; of more, those at equal steps stand for all, as do
-    ranks of curves. What is left out the page says; means, intervals and tests are of all.
+    A page is small enough to send: less than 8 MB with 25 strategies, 5000 queries, five measures
+    and curves to rank 20. It shows up to 5000 queries one by one, or fewer if there are many
+    strategies and measures. With more queries, and with more ranks of curves, it shows those at
+    equal steps. The page states what is left out. Means, intervals and tests always use all
+    queries.
 
     Examples
     --------

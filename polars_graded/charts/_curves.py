@@ -47,41 +47,43 @@ def dcg_curves(
 ) -> Chart:
     r"""Draw a curve by rank, one line per strategy, its name at its end.
 
-    In a page, the line next to the pointer stays and the others fade, as they do where a name is
-    clicked in a legend.
+    In a page, the line next to the pointer stays and the others fade. A click on a name in the
+    legend has the same effect.
 
     Parameters
     ----------
     frame
-        Either one row per strategy and rank and one column per curve, as `average_curves` returns
-        it; or one row per strategy and query and one list per curve, as `evaluate` does, of which
-        means are drawn.
+        Either one row per strategy and rank with one column per curve, as `average_curves` returns
+        it, or one row per strategy and query with one list per curve, as `evaluate` returns it.
+        For lists, the chart shows means over queries.
     curve
-        The column to draw: of CG, DCG, NDCG, precision, or one's own, such as a ratio of two. By
-        default the only curve there is that is no ideal one.
+        The column to draw: CG, DCG, NDCG, precision, or a column of your own, such as the ratio of
+        two. By default, it is the only curve in the frame that is not an ideal curve.
     ideal
-        The column of the ideal curve, which is drawn dashed; True, for `cg_curve` and `dcg_curve`,
-        is the `ideal_dcg_curve` of the same gain, discount and cutoff, where the frame has it.
+        The column of the ideal curve, which is dashed. For `cg_curve` and `dcg_curve`, True selects
+        the `ideal_dcg_curve` of the same gain, discount and cutoff, if the frame contains it.
     baseline
-        A strategy. What is drawn are the mean differences of the others to it in the same query,
-        with a band of 95 % or `confidence`: it may be clear of 0 where bands around means overlap.
-        It needs the lists of `evaluate`, and leaves out queries that one of the two lacks.
+        A strategy. The chart then shows the mean difference of each other strategy to it in the
+        same query, with a band of 95 % or `confidence`. Such a band may exclude 0 although the
+        bands around the two means overlap. The frame must have the lists of `evaluate`. Queries
+        that one of the two strategies lacks are left out.
     confidence
-        The confidence of a band around each line, such as 0.95: Student's interval of the mean
-        over queries, as in `summarise`. It needs the lists of `evaluate`.
+        The confidence of a band around each line, such as 0.95. The band is Student's interval of
+        the mean over queries, as in `summarise`. The frame must have the lists of `evaluate`.
     panel
-        A column whose values get a panel each, such as the query. Where a strategy has a curve for
-        each of several segments, as `average_curves(segments=)` gives, these have a panel each.
+        A column whose values get a panel each, such as the query. If a strategy has a curve for
+        each of several segments, as with `average_curves(segments=)`, each segment gets a panel by
+        default.
     query, strategy, rank
         The columns that tell queries and strategies apart, and the ranks.
 
     Returns
     -------
     LayerChart or FacetChart
-        Of rows with `strategy`, `rank`, `value`, and where they are drawn `ideal`, `ci_low`,
-        `ci_high`, `panel`, and without panels `label_at`, the height of a name. Null, NaN and
-        infinity count in no mean, and a rank without a value is left out. A frame with ranks keeps
-        its other columns, but for lists and the like.
+        The rows contain `strategy`, `rank` and `value`. If they are drawn, the rows also contain
+        `ideal`, `ci_low`, `ci_high` and `panel`, and without panels `label_at`, the height of a
+        name. Means ignore null, NaN and infinity, and a rank without a value is left out. A frame
+        with ranks keeps its other columns, except lists and similar types.
 
     References
     ----------
@@ -132,7 +134,7 @@ def dcg_curves(
     drawn = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
     ends = axis_ends.choose_ends(pl.concat(drawn).drop_nulls())
     described = None if chart_rows.has_panels(table) else _describe_ends(table, "rank", title)
-    # The baseline is not drawn, but the others have the colours that they have beside it.
+    # The baseline is not drawn, but the others keep the colours that they have in charts with it.
     names = chart_rows.find_names(frame, strategy)
     notes = [*_write_subtitle(facts, baseline, panel == query), *style.write_rest_note(names)]
     words = style.Words(headline, notes, described)
@@ -142,7 +144,10 @@ def dcg_curves(
 def _collect_curve_facts(
     frame: pl.DataFrame, table: pl.DataFrame, curve: str, query: str
 ) -> titles.Drawn:
-    """Return what is drawn; of lists, the number of queries that have one."""
+    """Return the facts for the title: the curve, the numbers of lines and panels, and of queries.
+
+    Only lists have a number of queries.
+    """
     is_list = isinstance(frame.schema[curve], pl.List)
     queries = [frame.drop_nulls(curve)[query].n_unique()] if is_list else []
     panels = table["panel"].n_unique() if "panel" in table.columns else 0
@@ -150,7 +155,7 @@ def _collect_curve_facts(
 
 
 def _write_subtitle(facts: titles.Drawn, baseline: Any, each_query: bool) -> list[str]:  # noqa: FBT001
-    """Return the measure in words, and the number of queries."""
+    """Write the measure in words, and the number of queries."""
     if each_query:
         return titles.write_subtitle(facts._replace(queries=[]), "")
     return titles.write_subtitle(facts, "mean" if baseline is None else "mean difference of")
@@ -175,7 +180,7 @@ def recall_precision_curves(
     frame
         As for `dcg_curves`, with levels of recall in place of ranks.
     curve
-        The column to draw; by default the only `interpolated_precision` there is.
+        The column to draw; by default the only `interpolated_precision` in the frame.
     confidence
         The confidence of a band around each line, such as 0.95, as for `dcg_curves`.
     panel
@@ -186,12 +191,13 @@ def recall_precision_curves(
     Returns
     -------
     LayerChart or FacetChart
-        Of rows with `strategy`, `recall`, `value`, and where they are drawn `ci_low`, `ci_high` and
-        `panel`, and else `label_at`, the height of a name; both axes from 0 to 1.
+        The rows contain `strategy`, `recall` and `value`. If they are drawn, the rows also contain
+        `ci_low`, `ci_high` and `panel`, and without panels `label_at`, the height of a name. Both
+        axes reach from 0 to 1.
 
     Examples
     --------
-    The slides' example 3.2, which finds the first of ten relevant documents at once:
+    Example 3.2 of the slides has the first of ten relevant documents at rank 1:
 
     >>> from polars_graded import average_curves
     >>> from polars_graded.datasets import worked_example
@@ -228,7 +234,8 @@ def recall_precision_curves(
     if chart_rows.has_panels(table):
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
-    # Lines meet at recall 1, where the precision is that of all documents. They are apart at 0.
+    # Names are at recall 0, where lines are far apart. Lines meet at recall 1, where the precision
+    # is that of all documents.
     room = marks.estimate_name_width(names)
     x = marks.build_recall_axis(recall, -room / CURVE_WIDTH)
     width = CURVE_WIDTH + room
@@ -251,14 +258,14 @@ def _draw_curves(
     named_at: Literal["start", "end"] = "end",
     **size: Any,
 ) -> Chart:
-    """Return curves with the names of strategies beside them, or with panels and a legend."""
+    """Draw curves with the names of strategies beside them, or with panels and a legend."""
     at = x.shorthand.removesuffix(":Q")
     best = line_names.find_best_lines(table, at if at == "rank" else None, style.MAX_COLOURS)
     several = chart_rows.has_panels(table)
     look = style.choose_look(names, strategy, matter=best, legends=several)
     n, drawn = table["strategy"].n_unique(), pl.concat(table.select("value", "^ideal$"))
     few = n <= style.MAX_COLOURS and table[at].n_unique() <= style.MAX_MARKED_POINTS
-    # The bands of many strategies lie above each other.
+    # The bands of many strategies overlap, so that each is fainter.
     band = (0.2 if n <= style.MAX_STRONG_BANDS else 0.07) if "ci_low" in table.columns else 0
     facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": few, "band": band}
     facts |= {"ideal": "ideal" in table.columns, "seen": _build_selections(table, legend=several)}
@@ -266,7 +273,7 @@ def _draw_curves(
     if not several:
         place = pl.col(at).min() if named_at == "start" else pl.col(at).max()
         is_named = pl.col(at) == place.over("strategy")
-        # Means that differ in rounding alone keep the order of their names.
+        # Means that differ only by rounding errors keep the order of their names.
         height = pl.col("value").round(12)
         table = line_names.add_labels(table, is_named, [height], ends, best)
         facts |= {"named_at": named_at, "ends": ends, "names": table["strategy"].unique()}
@@ -275,19 +282,19 @@ def _draw_curves(
 
 
 def _choose_unit_ends(values: pl.Series) -> Ends:
-    """From 0 to 1 where all values lie there, else round ends."""
+    """Return the ends 0 and 1 if all values lie between them, or else round ends."""
     return (0.0, 1.0) if style.is_unit(values) else axis_ends.choose_ends(values)
 
 
 def _describe_ends(table: pl.DataFrame, at: str, title: str) -> str:
-    """Return the values at the ends of lines in words, the highest first."""
+    """Describe the values at the ends of lines in words, the highest first."""
     last = table.filter(pl.col(at) == pl.col(at).max()).sort("value", descending=True)
     where = f"{title} at {at} {last[at][0]}"
     return style.list_values(where, last.select("strategy", "value").iter_rows())
 
 
 def _build_selections(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
-    """Return the parameters of the line under the pointer, and of the name in a legend."""
+    """Return the selections of the line under the pointer, and of a name in the legend."""
     n = table["strategy"].n_unique()
     if n == 1:
         return []
@@ -302,7 +309,7 @@ def _build_selections(table: pl.DataFrame, *, legend: bool) -> list[alt.Paramete
 def threshold_profile(
     frame: Frame, *, panel: str | None = "grade", strategy: str = "strategy"
 ) -> Chart:
-    """Draw average precision at each threshold beside measures that need none.
+    """Draw average precision at each threshold beside measures without a threshold.
 
     Source: Scheel et al. (2011), figures 6 to 8.
 
@@ -310,7 +317,7 @@ def threshold_profile(
     ----------
     frame
         One row per strategy and measure with its mean, as `experiments.threshold_profile` returns
-        it. AP at a threshold is what is called `ap(threshold=1)`.
+        it. The measure `ap(threshold=1)` is AP at threshold 1.
     panel
         A column whose values get a panel each: the judge, or None.
     strategy
@@ -319,11 +326,11 @@ def threshold_profile(
     Returns
     -------
     LayerChart or FacetChart
-        Of the rows as they came, with `strategy` as text and `at`, what stands under the axis: the
-        thresholds, as far apart as they are, joined by a line, and then the other measures as
-        points; `place`, where that is, points without a line side by side; `joined`, which is the
-        mean at a threshold; `panel` where it is drawn, and else `label_at`, the height of a name.
-        Of more than 30 thresholds, some in equal steps stand for all.
+        The rows are those of `frame`, with `strategy` as text and these columns: `at` is the label
+        on the axis, `place` the horizontal position, and `joined` the mean at a threshold. There is
+        also `panel` if panels are drawn, or else `label_at`, the height of a name. The axis shows
+        the thresholds to scale, connected by a line, and then the other measures as points side by
+        side. With more than 30 thresholds, the chart shows some at equal steps.
 
     Examples
     --------
@@ -354,8 +361,8 @@ def threshold_profile(
     table = table.filter(measure.is_in([*labels]))
     chart_checks.check_row_count("frame", table)
     strategies = natural_order(table["strategy"].unique())
-    # Points stand side by side; what a line joins stands where it is, for else lines would cross
-    # where means do not.
+    # Points without a line are drawn side by side. Points on a line keep their positions, since
+    # otherwise lines would cross where means do not.
     side = line_names.compute_offsets(strategies, places)
     beside = pl.col("strategy").replace_strict(side, return_dtype=pl.Float64)
     is_joined = measure.is_in(kept)
@@ -385,7 +392,7 @@ def threshold_profile(
     y, y_joined = (alt.Y(f"{name}:Q", title="mean", **scale) for name in ("mean", "joined"))
     base = alt.Chart().encode(x=x, detail="strategy:N", **look)
     tooltip = ["strategy:N", "measure:N", *style.format_decimals("mean")]
-    # A line goes through thresholds alone.
+    # A line connects only the thresholds.
     layers = [
         base.mark_line().encode(y=y_joined),
         style.draw_dots(base, 40).encode(y=y, tooltip=tooltip),
@@ -398,7 +405,7 @@ def threshold_profile(
     ]
     words = style.Words(headline, notes)
     if not several:
-        # Names stand beside what is last.
+        # Names are beside the last label of the axis.
         last = pl.col("measure") == [*labels][-1]
         table = line_names.add_labels(table, last, ["mean"], ends, best)
         name = {"title": "mean", "name": "strategy", "colour": look["color"], "end": "mean"}
@@ -410,7 +417,7 @@ def threshold_profile(
 def robustness_curves(
     frame: Frame, *, panel: str | None = "measure", levels: str = "levels", swaps: str = "swaps"
 ) -> Chart:
-    """Draw how a measure falls as rankings go wrong, one line per number of relevance levels.
+    """Draw the decline of a measure as pairs are swapped, one line per number of levels.
 
     Source: Scheel et al. (2011), figures 4 and 5.
 
@@ -427,7 +434,7 @@ def robustness_curves(
     Returns
     -------
     LayerChart or FacetChart
-        Of the rows as they came, with `levels`, `swaps` and `mean`.
+        The rows are those of `frame`, with `levels`, `swaps` and `mean`.
 
     Examples
     --------
@@ -454,7 +461,7 @@ def robustness_curves(
     lines = lines.encode(
         x=alt.X("swaps:Q", title=swapped),
         y=alt.Y("mean:Q", title=style.write_mean_title(table), scale=scale),
-        # Not `color`, which is the strategies' where charts stand side by side.
+        # The stroke is used, since `color` belongs to strategies if charts are side by side.
         stroke=alt.Stroke("levels:O", title=levels, scale=alt.Scale(domain=numbers)),
         tooltip=["levels:O", "swaps:Q", *style.format_decimals("mean")],
     )

@@ -1,4 +1,4 @@
-"""Queries to look into: chosen in one view, seen in all, their means made in the page."""
+"""Draw linked views of queries: a selection in one view applies to all, and so do its means."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_EXPLORED_QUERIES = 5000
 """Maximum number of rows that Altair embeds in a page."""
 
 MAX_CURVE_RANKS = 20
-"""Maximum number of ranks of a curve per query."""
+"""Maximum number of ranks of a curve, per query."""
 
 
 @takes_results(one_grader)
@@ -43,12 +43,13 @@ def explore(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> alt.VConcatChart:
-    r"""Draw two strategies query by query, to choose queries and see what their means are.
+    r"""Draw two strategies query by query, to select queries and see their means.
 
     The queries are points of one strategy against the other, pieces of a histogram of differences,
-    and bars by falling difference. A rectangle drawn in any of them chooses queries, a click beside
-    it all of them; with `colour`, so does a click in the legend. The means of both strategies and
-    of their difference are those of the chosen queries, with Student's interval, made in the page:
+    and bars by falling difference. A rectangle drawn in any of these views selects queries, and a
+    click beside it selects all of them again. With `colour`, a click in the legend selects queries
+    too. The page computes the means of both strategies and of their difference over the selected
+    queries, with Student's interval:
 
     .. math:: \bar{d} \pm t_{n-1} \, s / \sqrt{n}
 
@@ -62,26 +63,27 @@ def explore(
     a, b
         The two strategies; the difference is that of `a` minus that of `b`.
     measure
-        The column to compare; by default the only measure there is.
+        The column to compare; by default the only measure in the frame.
     curve
-        A column of lists, of which the mean difference at each rank is drawn, with its paired band,
-        in place of the bars; by default the only curve there is that is no ideal one.
+        A column of lists. The chart then shows the mean difference at each rank and its paired
+        band, in place of the bars. By default, it is the only curve in the frame that is not an
+        ideal curve.
     colour
-        A column of what is known of a query, such as its country, which must be the same in all
-        rows of the query. More than ten names are the nine most frequent and "others"; more than
-        ten numbers are four ranges with about as many queries each.
+        A column with an attribute of the query, such as its country, which must be the same in all
+        rows of the query. With more than ten names, the nine most frequent are kept and the rest
+        are "others". More than ten numbers become four ranges with about as many queries each.
     confidence
-        That of the intervals.
+        The confidence of the intervals.
     query, strategy, missing, grader
         As for `differences`.
 
     Returns
     -------
     VConcatChart
-        Of rows with `query`, `value_a`, `value_b`, `difference`, `better` (which of the two, null
-        for a tie), `position` by falling difference, the `middle` of its bin and its `place` there,
-        `known` where there is a `colour`, and a column for each of at most 20 ranks in equal steps,
-        `rank_1` …, where there is a curve.
+        The rows contain `query`, `value_a`, `value_b`, `difference`, `better` (the better strategy,
+        null for a tie), `position` by falling difference, the `middle` of the query's bin and its
+        `place` in the bin. With `colour`, they contain its value as `known`. With a curve, they
+        contain a column for each of at most 20 ranks at equal steps, `rank_1` and so on.
 
     See Also
     --------
@@ -137,7 +139,7 @@ def explore(
     differences = table["difference"].append(pl.Series([0.0]))
     ends, width = bins.choose_difference_bins(differences, table.height)
     middle = (pl.col("difference") / width).round() * width
-    # In a bar, those of one colour stand together.
+    # In a bar, queries of the same colour are neighbours.
     place = pl.col("difference" if colour is None else "known").rank("ordinal").over("middle")
     table = table.with_columns(middle.alias("middle"))
     table = table.with_columns(place.cast(pl.UInt32).alias("place"))
@@ -174,7 +176,7 @@ def explore(
 
 
 def _find_only_rank_curve(curves: list[str]) -> str | None:
-    """Return the one curve by rank that is no ideal one, if there is just one."""
+    """Return the curve by rank that is not an ideal curve; None unless there is exactly one."""
     by_rank = [name for name in curves if curve_rows.find_kind(name) == "rank"]
     return by_rank[0] if len(by_rank) == 1 else None
 
@@ -188,7 +190,7 @@ def _add_ranks(
     query: str,
     strategy: str,
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Return the queries with differences at some ranks, and the names of these columns."""
+    """Return the queries with differences at some ranks, and the rank of each such column."""
     check_columns("per_query", [curve], per_query.columns, argument="curve")
     dtype = per_query.schema[curve]
     if not isinstance(dtype, pl.List):
@@ -215,7 +217,7 @@ def _add_ranks(
 def _add_known(
     table: pl.DataFrame, per_query: pl.DataFrame, colour: str, query: str
 ) -> pl.DataFrame:
-    """Return the queries with a known attribute, as at most ten names."""
+    """Return the queries with the attribute of `colour` as `known`, in at most ten names."""
     facts = per_query.select(key=query, value=colour).unique()
     facts = facts.join(table, on="key", how="semi", nulls_equal=True)
     if again := facts.height - facts["key"].n_unique():
@@ -238,7 +240,7 @@ def _add_known(
 
 
 def _name_ranges(values: pl.Series) -> pl.Series:
-    """Four ranges of numbers with about as many in each, each called by its lowest and highest."""
+    """Return the name of each number's quarter, from the lowest to the highest of its numbers."""
     part = (values.rank("min") - 1) * 4 // values.count()
     names = {}
     for each in part.drop_nulls().unique():

@@ -1,4 +1,4 @@
-"""Charts of graders: how their grades agree, whom they put first, what they say together."""
+"""Charts of graders: their agreement, their orders of strategies, and their estimates."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from polars_graded._results.trusting import median_width_change
 from polars_graded._sentences import format_count, shorten_name, titles
 
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
-"""Whose grades an estimate is of, by how the columns of its ends begin."""
+"""The grades behind an estimate, by the prefix of the columns of its interval."""
 
 MAX_GRADES = 30
-"""Maximum number of grades; shares of more are invisible."""
+"""Maximum number of grades in a chart of agreement, whose shares would otherwise be illegible."""
 
 
 def agreement(
@@ -34,24 +34,24 @@ def agreement(
     grader: str | None = None,
     grade: str = "grade",
 ) -> Chart:
-    """Draw which grades one grader gives to what another has given a grade to, as shares.
+    """Draw the grades of one grader by the grade of another, as shares of documents.
 
-    A row of fields is a grade of `one`, and its fields are how `other` graded these documents: as
-    shares of the row, which make 1. On the diagonal, which is framed, both give the same grade.
+    Each row is a grade of `one`. Its cells show how `other` graded these documents, as shares that
+    add up to 1. On the diagonal, which is framed, both graders give the same grade.
 
     Parameters
     ----------
     frame
         Wide or long, as for `polars_graded.agreement`.
     one, other
-        Two graders: the trusted one first, where one is.
+        Two graders; if one is trusted, pass it first.
     query, doc, grader, grade
         As for `polars_graded.agreement`.
 
     Returns
     -------
     LayerChart
-        Of rows with `one` and `other` (a grade, as text; at most 30), `documents`, `share` and
+        The rows contain `one` and `other` (grades as text, at most 30), `documents`, `share` and
         `same`.
 
     See Also
@@ -121,25 +121,25 @@ def grader_orders(
 ) -> Chart:
     """Draw the place of each strategy under each grader, one line per strategy.
 
-    Lines that cross are pairs of strategies that two graders order differently.
+    Two lines cross if two graders order the two strategies differently.
 
     Parameters
     ----------
     summary
-        One row per grader, measure and strategy, as `summarise` returns it of results of several
-        graders, whose means are of the queries that each judged.
+        One row per grader, measure and strategy, as `summarise` returns it for results of several
+        graders. Each mean is over the queries that the grader judged.
     panel, strategy
         The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
-        Of the rows as they came, with `place`, from 1 for the best mean, and the mean place of
-        what is tied.
+        The rows are those of `summary`, with `place`: 1 for the best mean, and the mean place for
+        ties.
 
     See Also
     --------
-    trust.rank_correlation : How alike the orders are.
+    trust.rank_correlation : The correlation between the orders.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def grader_orders(
     level = style.order_axis(graders, labelAngle=0, labelLimit=120)
     x = alt.X("grader:N", title="grader", **level)
     places = alt.Scale(reverse=True, zero=False, domain=[0.5, len(names) + 0.5], nice=False)
-    # A line of the grid would strike names through.
+    # A grid line would cross out names.
     axis = alt.Axis(tickMinStep=1, format="d", grid=False, values=[*range(1, len(names) + 1)])
     y = alt.Y("place:Q", title="place by mean", scale=places, axis=axis)
     tooltip = ["grader:N", "measure:N", "strategy:N", "place:Q", *style.format_decimals("mean")]
@@ -201,24 +201,25 @@ def grader_orders(
 def trusted_forest(
     estimates: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
-    """Draw what trusted grades say alone, a model's alone, and both together, with intervals.
+    """Draw the estimates from trusted grades, from a model's grades, and from both.
 
-    Where the model alone lies beside what both say, it is wrong by so much; how much shorter the
-    line of both is than that of trusted grades alone is what the model is worth.
+    The distance between the estimate from the model alone and the one from both shows the bias of
+    the model. If the interval from both is shorter than the one from trusted grades alone, the
+    difference in length shows what the model contributes.
 
     Parameters
     ----------
     estimates
-        What `summarise` or `compare` return with `trusted`: of one model, or with
-        `panel="grader"` and one measure.
+        The result of `summarise` or `compare` with `trusted`, for one model, or for several models
+        and one measure with `panel="grader"`.
     panel, strategy
         The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
-        Of three rows for each that came: `name` (the strategy, or the pair), `source`, `value`,
-        `low` and `high`.
+        There are three rows for each row of `estimates`, with `name` (the strategy, or the pair),
+        `source`, `value`, `low` and `high`.
 
     Examples
     --------
@@ -264,7 +265,7 @@ def trusted_forest(
     names = chart_rows.sort_names(wide, value, "name")
     order = [*SOURCES.values()]
     title = style.write_mean_title(table, f"{value} of " if pairs else "mean ", value)
-    # No scale of colours, which a chart that stands beside it would share.
+    # The colours have no scale, since charts side by side would share it.
     first, second = (alt.FieldEqualPredicate(field="source", equal=name) for name in order[:2])
     looks = (style.DOUBT, style.PALETTE[1], style.find_ink()), ("circle", "diamond", "square")
     stroke, shape = (

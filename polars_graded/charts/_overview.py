@@ -1,4 +1,4 @@
-"""A chart of what there is to measure: what was retrieved, judged and relevant, and what not."""
+"""A chart of the data behind measures: retrieved, judged and relevant documents and queries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEADINGS = {
     "duplicates": ("rows that", "repeat a", "document"),
     "none_retrieved": ("queries,", "none", "retrieved"),
 }
-"""What stands above the cells, line by line."""
+"""Lines of the heading above each column of cells."""
 
 SHARE_COLUMNS = ("retrieved", "judged", "judged@10", "tied")
 """The columns that are shares of documents."""
@@ -39,17 +39,17 @@ ROW_COLUMNS = ("duplicates",)
 """The columns that are numbers of rows."""
 
 HARMFUL_COLUMNS = {"none_judged", "none_retrieved", "duplicates"}
-"""What makes means wrong, though it says nothing of how good a strategy ranks."""
+"""Columns of defects that make means wrong, regardless of the quality of the ranking."""
 
 EMPTY_COLOUR, FILLED_COLOUR, ALARM_COLOUR = "#eef0f2", "#b5cadd", "#eba493"
-"""The colours of a cell, of what is filled of it, and of that where it makes means wrong."""
+"""Colours of a cell, of its filled part, and of the filled part if it makes means wrong."""
 
 UNJUDGED_COLOUR, LOWEST_COLOUR, HIGHEST_COLOUR = "#f4e3c4", "#d5dde5", "#02307b"
-"""The colours of rows without a grade, with the lowest, and with the highest."""
+"""Colours of rows without a grade, with the lowest grade, and with the highest grade."""
 
 CELL_WIDTHS = {"queries": 40, "documents": 84, "grades": 90}
 CELL_WIDTH, CELL_GAP = 50, 6
-"""How wide cells are, and how far apart, in pixels."""
+"""Width of cells, and the space between them, in pixels."""
 
 MAX_FULL_HEIGHT_STRATEGIES = 20
 """Maximum number of strategies with lines of full height."""
@@ -59,12 +59,12 @@ MAX_NAMED_GRADES = 5
 
 
 def overview(table: Frame, *, panel: str | None = None, strategy: str = "strategy") -> Chart:
-    """Draw what there is to measure as a table of bars, one line per strategy.
+    """Draw the data behind measures as a table of bars, one line per strategy.
 
-    Cells are filled by the share of documents or queries that they say, in red where it makes means
-    wrong: queries without a judged document, or with nothing retrieved, count as 0, and a row that
-    repeats a document counts it twice. Where more than half of the scores are tied, the order of
-    ties decides the ranking, and the title states it.
+    The filled part of a cell is the share of documents or queries in its column. It is red if it
+    makes means wrong: queries without a judged document, or without a retrieved document, count as
+    0, and a row that repeats a document counts it twice. If more than half of the scores are tied,
+    the order of ties decides the ranking, and the title states this.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     Returns
     -------
     LayerChart or FacetChart
-        Of one row per bar and number: `strategy`, `what` (the column of the table, and of grades
-        which), `text` (what is printed), `start` and `end` (of a bar, in pixels), `fill` (its
-        colour). Strategies stand in the order of the table.
+        There is one row per bar and number, with `strategy`, `what` (the column of the table, or
+        the grade), `text` (the printed number), `start` and `end` (of a bar, in pixels) and `fill`
+        (its colour). Strategies are in the order of the table.
 
     Examples
     --------
@@ -91,8 +91,8 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     >>> qrels = pl.DataFrame({"query": [1, 1], "doc": ["b", "c"], "grade": [1, 2]})
     >>> joined = run.join(qrels, on=["query", "doc"], how="left")
     >>> chart = overview(polars_graded.overview(joined))
-    >>> said = pl.col("text").is_not_null() & pl.col("what").is_in(["judged", "none_judged"])
-    >>> chart.data.filter(said).select("strategy", "what", "text")
+    >>> judged = pl.col("what").is_in(["judged", "none_judged"])
+    >>> chart.data.drop_nulls("text").filter(judged).select("strategy", "what", "text")
     shape: (2, 3)
     ┌──────────┬─────────────┬──────┐
     │ strategy ┆ what        ┆ text │
@@ -136,36 +136,36 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
 
 
 def _draw_cells(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
-    """Cells as bars and text, a line per strategy, under headings by the pixel where they begin."""
+    """Draw cells as bars and texts, one line per strategy, below headings at their left edges."""
     bare: dict[str, Any] = {"ticks": False, "domain": False}
     y = style.build_names_axis("strategy", names, **bare)
     y["scale"].paddingInner = 0.15
     above = style.write_labels({at: str(lines) for at, lines in headings.items()})
     bare |= {"orient": "top", "values": list(headings), "labelExpr": above, "labelAlign": "left"}
-    # A label of several lines begins at its first, which is to stand above the others.
+    # The position of a label is that of its first line, which needs room for the other lines.
     bare |= {"labelLineHeight": 12, "labelPadding": 28, "labelOverlap": False, "grid": False}
     x = alt.X("start:Q", title=None, **style.bound_axis((0, width), **bare))
     base = alt.Chart().encode(x=x, y=y, tooltip=["strategy:N", "what:N", "text:N"])
     fill = alt.Fill("fill:N", title="fill", scale=None, legend=None)
     printed = base.transform_filter("isValid(datum.text)")
     printed = printed.mark_text(align="left", dx=3, fontSize=10, color=style.INK)
-    # A seam sets grades apart that are alike in grey.
+    # A thin gap separates grades whose colours look alike in grey.
     bars = base.mark_bar(stroke=style.find_ink_and_paper()[1], strokeWidth=0.5)
     return [bars.encode(x2="end:Q", fill=fill), printed.encode(text="text:N")]
 
 
 GRADES_DTYPE = pl.List(pl.Struct({"grade": pl.Float64, "rows": pl.UInt32}))
-"""What `overview` has of grades."""
+"""Type of the column `grades` of `overview`."""
 
 CELL_TEXTS, CELL_PLACES = ("strategy", "panel", "what", "fill", "text"), ("start", "end")
 CELL_SCHEMA: dict[str, Any] = dict.fromkeys(CELL_TEXTS, pl.String) | dict.fromkeys(
     CELL_PLACES, pl.Float64
 )
-"""What is drawn of a cell."""
+"""Columns and types of the rows that draw a cell."""
 
 
 def _place_cells() -> dict[str, int]:
-    """Return the left edge of each cell."""
+    """Return the left edge of each column of cells, in pixels."""
     starts, at = {}, 0
     for what in (*HEADINGS, "grades"):
         starts[what] = at
@@ -174,7 +174,7 @@ def _place_cells() -> dict[str, int]:
 
 
 def _build_cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """Return the cells of a strategy: the empty part, the filled part and the text."""
+    """Yield the rows of a strategy's cells: the empty part, and the filled part with the text."""
     queries = fact["queries"]
     least, median, most = (_format_number(fact[name]) for name in ("least", "median", "most"))
     spread = median if least == most else f"{median} ({least}–{most})"
@@ -200,15 +200,16 @@ def _build_cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[dict[
 def _build_cell(
     what: str, start: float, width: float, fill: str, text: str | None = None
 ) -> dict[str, Any]:
+    """Return the row of a bar and its text."""
     return {"what": what, "start": start, "end": start + width, "fill": fill, "text": text}
 
 
 def _build_grade_cells(
     grades: pl.Series | None, levels: list[float | None], start: float
 ) -> Iterator[dict[str, Any]]:
-    """Return the rows of a strategy with each grade, as pieces of one bar."""
+    """Yield a piece of a bar for each grade, whose width is the number of rows with the grade."""
     if grades is None:
-        return  # of a strategy whose rows have neither a score nor a grade
+        return  # the rows of the strategy have neither a score nor a grade
     total = sum(each["rows"] for each in grades)
     values = [level for level in levels if level is not None]
     for each in grades:
@@ -225,7 +226,7 @@ def _build_grade_cells(
 
 
 def _list_grades(levels: list[float | None]) -> str:
-    """Return the grades in one line, or the ends of many."""
+    """List the grades in one line, or only the first two and the last if there are many."""
     names = ["none" if level is None else f"{level:g}" for level in levels]
     return (
         ", ".join(names)
@@ -235,5 +236,5 @@ def _list_grades(levels: list[float | None]) -> str:
 
 
 def _format_number(value: float | None) -> str:
-    """Return the text of a count or a grade."""
+    """Format a count or a grade."""
     return "–" if value is None else f"{value:,.10g}"

@@ -1,4 +1,4 @@
-"""Charts of single queries: where one strategy gains on another, and how two measures agree."""
+"""Charts of single queries: compare two strategies or two measures, and find hard queries."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ N_RELEVANT = "n_relevant"
 """The measure that counts the relevant documents of a query."""
 
 MAX_BARS = 300
-"""Maximum number of bars; of more queries, several share one."""
+"""Maximum number of bars; with more queries, several share a bar."""
 
 MAX_EXTREMES = 3
-"""Maximum number of named queries on either side without room for all names."""
+"""Maximum number of queries named for either strategy if there is no room for all names."""
 
 MAX_HEATMAP_ROWS = 150
 """Maximum number of visible rows of a heat map."""
@@ -64,16 +64,17 @@ def precision_histogram(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> alt.LayerChart:
-    r"""Draw by how much one strategy is better than another, one bar per query.
+    r"""Draw the difference between two strategies, one bar per query.
 
     .. math:: RP_{A/B}(q) = RP_A(q) - RP_B(q)
 
     As text: ``RP(A/B, q) = RP(A, q) - RP(B, q)``
 
-    Up to 60 queries have their names under their bars; of more, the three that differ most in
-    either direction are named below the title. Of more than 300, neighbours share a bar, which
-    above the axis is what A is better by and below it what B is, each summed over the queries and
-    divided by their number. Source: Chen, B. Retrieval evaluation (slides), method 3.
+    Up to 60 queries have their names under their bars. With more, the three queries that differ
+    most in either direction are named below the title. With more than 300, neighbours share a bar.
+    The part above the axis shows by how much A is better, and the part below by how much B is
+    better, each as a sum over these queries divided by their number. Source: Chen, B. Retrieval
+    evaluation (slides), method 3.
 
     Parameters
     ----------
@@ -82,20 +83,20 @@ def precision_histogram(
     measure
         The column to compare; for a precision histogram `"r_precision"`.
     a, b
-        The two strategies; bars above the axis are queries where `a` has more.
+        The two strategies; bars above the axis are queries where `a` has the higher value.
     order
-        Whether bars come by falling `"difference"`, or by `"query"`.
+        The order of the bars: by falling `"difference"`, or by `"query"`.
     query, strategy, missing, grader
         As for `differences`.
 
     Returns
     -------
     LayerChart
-        A bar for each row of `position` (of its first query, from 1), `last`, `query` (its name, or
-        those of its first and last query), `queries` (how many), `difference` and `better` (the
-        better strategy, null for a tie). A tie is a dot at 0. The grey band is Student's 95 %
-        interval of the mean difference, and the line in it the mean; of one query there is none.
-        The subtitle has both, and in how many queries each strategy is better.
+        Each row is a bar, with `position` (of its first query, from 1), `last`, `query` (the name
+        of its query, or of its first and last query), `queries` (their number), `difference` and
+        `better` (the better strategy, null for a tie). A tie is a dot at 0. The line is the mean
+        difference, and the grey band is its Student's 95 % interval, which needs two queries. The
+        subtitle states both, and the number of queries in which each strategy is better.
 
     Examples
     --------
@@ -152,7 +153,7 @@ def precision_histogram(
 
 
 def describe_wins(both: list[str], table: pl.DataFrame) -> str:
-    """Return in how many of the queries that are drawn each of both is better."""
+    """Describe in how many of the queries each of the two strategies is better."""
     more, fewer = (table.filter(better=name).height for name in both)
     return titles.write_wins(both, more, fewer, table.height)
 
@@ -160,9 +161,10 @@ def describe_wins(both: list[str], table: pl.DataFrame) -> str:
 def build_compared_queries(
     per_query: pl.DataFrame, measure: Named, a: Any, b: Any, query: str, **options: Any
 ) -> tuple[pl.DataFrame, list[str], str]:
-    """Return the queries in order with both values and the better strategy, and labels.
+    """Return the queries with both values, both names of strategies, and the measure's name.
 
-    The `key` is the query as it came: its column could be called like one that is drawn.
+    The column `key` contains the query with its type: the name of its own column may be the name
+    of another column of the result.
     """
     table = differences(per_query, measure, a, b, query=query, **options)
     [name] = columns_named([measure])
@@ -180,7 +182,7 @@ def build_compared_queries(
 
 
 def find_better(table: pl.DataFrame) -> tuple[str | None, str | None]:
-    """Return who is better where the difference is above 0, and who where it is below."""
+    """Return the strategies that are better if the difference is above 0, and if it is below."""
     signs = [pl.col("difference") > 0, pl.col("difference") < 0]
     above, below = (table.filter(sign)["better"].head(1).to_list() for sign in signs)
     return above[0] if above else None, below[0] if below else None
@@ -194,7 +196,7 @@ def choose_pair_look(
     strategy: str,
     legends: bool = False,
 ) -> dict[str, Any]:
-    """Return the colours of two strategies, as other charts of all strategies use them."""
+    """Return the colours of two strategies, equal to those in charts of all strategies."""
     everyone = chart_rows.find_names(per_query, strategy)
     domain = everyone if len(everyone) <= style.MAX_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
@@ -211,7 +213,7 @@ def query_heatmap(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> alt.LayerChart:
-    """Draw the value of each query for each strategy as a field of colours.
+    """Draw the value of each query for each strategy as a heat map.
 
     Each row is a query, the hardest (with the worst mean over strategies) at the top. Each column
     is a strategy, the best at the left, so that strategies with equal values are neighbours. A row
@@ -232,14 +234,14 @@ def query_heatmap(
     Returns
     -------
     LayerChart
-        Of rows with `strategy`, `position` (of the first query of a row, from 1) and `last`,
-        `query` (its name, or those of its first and last), `queries` (how many), and `value`, their
-        mean. There are at most 150 rows of fields, 3000 fields and 1000 strategies.
+        The rows contain `strategy`, `position` (of the first query, from 1), `last`, `query` (the
+        name of the query, or of the first and the last), `queries` (their number) and `value`,
+        their mean. The heat map has at most 150 rows, 3000 cells and 1000 strategies.
 
     See Also
     --------
     precision_histogram : Two strategies query by query.
-    comparison_matrix : Which strategies are told apart.
+    comparison_matrix : The differences of all pairs of strategies.
 
     Examples
     --------
@@ -289,7 +291,7 @@ def query_heatmap(
         base = base.transform_calculate(**marks.BAR_ENDS).encode(y2="end:Q")
     step = max(8, min(40, 500 // len(order)))
     names_above = style.fit_name_axis(order, step, orient="top", labelOverlap=False)
-    # Not `color`, which is the strategies'; of one hue, so that it is read in grey.
+    # The fill is used, since `color` belongs to strategies. One hue is legible in grey print.
     domain = [0, 1] if style.is_unit(table["value"]) else alt.Undefined
     shade = alt.Scale(scheme="blues", domain=domain)
     fields = base.mark_rect().encode(
@@ -298,7 +300,7 @@ def query_heatmap(
         fill=alt.Fill("value:Q", title=measure, scale=shade),
         tooltip=["strategy:N", "query:N", "queries:Q", *style.format_decimals("value")],
     )
-    # As many whole pixels for each row, or seams would show as stripes.
+    # Each row has a whole number of pixels, since gaps would show as stripes.
     height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / n_rows) * n_rows
     described = f"{measure} of {n:,} queries for {len(order)} strategies"
     words = style.Words(titles.title_strategies("Values of", facts), notes, described)
@@ -325,7 +327,7 @@ def measure_agreement(
     query: Columns = "query",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw one measure against another, one point per query, or how their difference lies.
+    """Draw one measure against another, one point per query, or their differences.
 
     Source: Moniz, Torgo and Vinagre (2016), figures 3 and 4.
 
@@ -337,27 +339,27 @@ def measure_agreement(
     x, y
         The columns of the two measures.
     show
-        `"agreement"`: points, and the diagonal on which both measures are the same.
-        `"difference"`: how many queries have which difference x - y, a histogram for each strategy,
-        below each other. `"difference_by_x"`: points of the difference against x, which show
-        whether the measures part where x is high.
+        `"agreement"`: points, and the diagonal on which both measures are equal. `"difference"`:
+        histograms of the difference x - y over queries, one for each strategy, below each other.
+        `"difference_by_x"`: points of the difference against x, which show whether the measures
+        disagree if x is high.
     panel
-        A column whose values get a panel each, such as a cutoff; None for none, which stacks the
-        histograms of several strategies. By default it is the strategy of histograms, and none of
-        points.
+        A column whose values get a panel each, such as a cutoff. None draws no panels, and stacks
+        the histograms of several strategies. By default, each strategy has a panel for its
+        histogram, and points have no panels.
     query, strategy
-        The columns that tell queries and strategies apart; a frame without such columns will do.
+        The columns that tell queries and strategies apart. The frame may lack either column.
 
     Returns
     -------
     LayerChart or FacetChart
-        For `"agreement"`, rows with `strategy`, `query`, `x` and `y`, which for
-        `"difference_by_x"` is the difference. For `"difference"`, rows with `strategy`, `low`,
-        `high` and `queries`, of bins of equal width, 0 in the middle of one. More than ten
-        strategies have no colours, and are counted together.
+        For `"agreement"` and `"difference_by_x"`, the rows contain `strategy`, `query`, `x` and
+        `y`; for the latter, `y` is the difference. For `"difference"`, each row is a bin with
+        `strategy`, `low`, `high` and `queries`. Bins have equal widths, and 0 is in the middle of a
+        bin. More than ten strategies have no colours, and are counted together.
 
-        Both axes of `"agreement"` have the same ends, unless one measure spans ten times as much as
-        the other: then each has its own, and there is no diagonal.
+        Both axes of `"agreement"` have the same ends, unless the range of one measure is more than
+        ten times that of the other. Then each axis has its own ends, and there is no diagonal.
 
     Examples
     --------
@@ -385,7 +387,7 @@ def measure_agreement(
     lanes = panel is ... and show == "difference" and _are_few(frame, strategy)
     panel = strategy if lanes else None if panel is ... else panel
     keys = {} if panel is None else {"panel": panel}
-    # A frame may do without strategies or queries, but not without a column that is named.
+    # The frame may lack the default columns of strategies or queries, but not a column passed.
     keys |= {
         name: column
         for name, column in (("strategy", strategy), ("query", query))
@@ -407,7 +409,7 @@ def measure_agreement(
         table = bins.count_differences(table, groups, n_bins)
         size: dict[str, Any] = {"height": 90} if lanes else {}
         if lanes:
-            # Below each other, it is seen how far each lies to the side.
+            # Histograms below each other are easy to compare horizontally.
             size |= {"columns": 1} if n_groups <= MAX_LANES else {"columns": 3, "width": 200}
         words = style.Words(headline, (), f"how many queries have which difference {minus}")
         tooltip_names = ["strategy:N"] if colour else []

@@ -1,4 +1,4 @@
-"""A look inside the rankings of one query."""
+"""Draw the rankings of one query."""
 
 from __future__ import annotations
 
@@ -27,54 +27,56 @@ def rankings(
     title: str | None = None,
     **options: Unpack[RequestOptions],
 ) -> alt.LayerChart:
-    r"""Draw the rankings of one query side by side: where each document stands, and what it adds.
+    r"""Draw the rankings of one query side by side, with each document's share of the measure.
 
-    A column is a strategy, a tile a document in the colour of its grade, white and dashed where it
-    is unjudged. A line joins a document to itself in the next column, dark where it is relevant.
-    Beside a tile stands what it adds to the measure at its rank; the sum over all ranks is the
-    value above the column. Below the line are relevant documents that are not in the first n, with
-    their ranks where they were retrieved. In a page, the document under the pointer stays and the
-    others fade.
+    Each column is a strategy. Each tile is a document in the colour of its grade; an unjudged
+    document is white and dashed. A line connects a document to itself in the next column, and is
+    dark if the document is relevant. The number beside a tile is the amount that the document adds
+    to the measure at its rank, and the sum over all ranks is the value above the column. Below the
+    horizontal line are relevant documents outside the first n, with their ranks if they were
+    retrieved. In a page, the document under the pointer stays and the others fade.
 
     Parameters
     ----------
     frame
-        A row is a document of a query, with its grade and its scores, as for `evaluate`.
+        One row per document of a query, with its grade and its scores, as for `evaluate`.
     of
-        The query to look at, a value of the column `query`, or a tuple of one of each of several.
+        The query to draw: a value of the column `query`, or a tuple with a value of each of several
+        columns.
     measure
-        What documents add to, by default `ndcg` at n. It has to be a sum over ranks, so that
-        what a document adds does not depend on those below it:
+        The measure to which documents add, by default `ndcg` at n. It must be a sum over ranks, so
+        that the amount of a document does not depend on the documents below it:
 
         .. math:: M = \sum_{i=1}^{n} m_i, \quad m_i = M(d_1 \dots d_i) - M(d_1 \dots d_{i-1})
 
-        As text: ``M = m_1 + … + m_n``, and m_i is by how much the i-th document raises M.
+        As text: ``M = m_1 + … + m_n``, where m_i is what the i-th document adds to M.
 
-        These are `ndcg`, `ndcng`, `ncg`, `dcg`, `cg`, `mu_ap`, `ap`, `gap`, `q_measure`, `err`,
-        `nerr`, `rbp`, `recall`, `generalized_recall`, `r_precision` and `reciprocal_rank`, with or
-        without a cutoff. Not those that divide by how many documents were retrieved, nor with
-        `ties`, which have no order of their own.
+        Such measures are `ndcg`, `ndcng`, `ncg`, `dcg`, `cg`, `mu_ap`, `ap`, `gap`, `q_measure`,
+        `err`, `nerr`, `rbp`, `recall`, `generalized_recall`, `r_precision` and `reciprocal_rank`,
+        with or without a cutoff. Measures that divide by the number of retrieved documents are
+        refused, and so are measures with `ties`, which do not depend on the order of tied
+        documents.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
     irrelevant, highest, relevant_from, undefined_as, condensed
         As for `evaluate`.
     n
-        How many ranks.
+        The number of ranks.
     doc
-        The column of the documents' ids, each once in a query.
+        The column of the documents' ids, which must be unique in a query.
     title
-        A column of titles or texts, written on the tiles in place of the ids and in tooltips.
+        A column of titles or texts, which tiles show in place of ids, and tooltips in addition.
 
     Returns
     -------
     LayerChart
-        Of rows whose `part` is what they draw. A `document` has `strategy`, `rank` (null where it
-        was not retrieved), `doc`, `title`, `grade` (null where it is unjudged), `level` (the grade,
-        or the range of grades that has its colour), `relevant`, `tied` (whether another document
-        has its score), `adds`, its `share` of the value, and for measures that have a gain, `gain`.
-        A `strategy` has its `value`, and how many relevant documents are `below` the line, of which
-        ten are drawn: first those that another strategy has in its first n. `column`, `y` and
-        `y_next` say where it stands.
+        The column `part` of a row contains what it draws. A `document` has `strategy`, `rank` (null
+        if it was not retrieved), `doc`, `title`, `grade` (null if it is unjudged), `level` (the
+        grade, or the range of grades with the same colour), `relevant`, `tied` (whether another
+        document has the same score), `adds`, its `share` of the value, and for measures with a
+        gain, `gain`. A `strategy` has its `value` and the number of relevant documents `below` the
+        line. At most ten of these are drawn, first those in the first n of another strategy.
+        `column`, `y` and `y_next` are positions.
 
     See Also
     --------
@@ -82,8 +84,8 @@ def rankings(
 
     Examples
     --------
-    A relevant document adds :math:`(2^g - 1) / \log_2(i + 1)` over the best that can be had, which
-    here is 3 + 1 / log2(3):
+    A relevant document adds :math:`(2^g - 1) / \log_2(i + 1)`, divided by the DCG of the ideal
+    ranking, which here is 3 + 1 / log2(3):
 
     >>> df = pl.DataFrame({"query": "q1", "doc": ["x", "y", "z"], "grade": [1, 2, None]})
     >>> df = df.with_columns(bm25=pl.Series([3, None, 1]), ours=pl.Series([0.1, 0.9, None]))

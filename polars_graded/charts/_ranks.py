@@ -1,4 +1,4 @@
-"""Charts of ranks: how sure the places of strategies are, and who cannot be told apart."""
+"""Charts of ranks: the certainty of ranks, and the groups of strategies not told apart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polars_graded._results.findings import names_of_tests
 from polars_graded._sentences import format_part, shorten_name, titles, verdicts
 
 BAR_SPACING, LABEL_SPACING = 8, 16
-"""How far apart the bars of groups are, and the names of strategies, in pixels."""
+"""Vertical distance between the bars of groups, and between names of strategies, in pixels."""
 
 MAX_LABELLED_STRATEGIES = 60
 """Maximum number of strategies with a name in the diagram."""
@@ -23,7 +23,7 @@ MAX_LABELLED_STRATEGIES = 60
 def strategy_ranks(
     ranks: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
-    """Draw the rank of each strategy with its interval, and the groups it is in.
+    """Draw the rank of each strategy with its interval and its groups.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def strategy_ranks(
     Returns
     -------
     LayerChart or FacetChart
-        Of the rows as they came, with `strategy` as text, and `panel` where it is drawn; the best
-        is at the top. The title says who may be first.
+        The rows are those of `ranks`, with `strategy` as text, and `panel` if panels are drawn. The
+        best strategy is at the top. The title states which strategies may be first.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def strategy_ranks(
 
 
 def _write_finding(ranks: pl.DataFrame) -> str:
-    """State who is clearly first or may be, or by how many measures one strategy alone is."""
+    """Write who is clearly first or may be, or by how many measures one strategy is first."""
     key = "panel" if "panel" in ranks.columns else "measure"
     groups = ranks.partition_by(key, maintain_order=True)
     firsts = [rows.sort("rank").filter(rank_low=1)["strategy"].to_list() for rows in groups]
@@ -98,25 +98,26 @@ def _write_finding(ranks: pl.DataFrame) -> str:
 def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.LayerChart:
     """Draw means on a line, with a bar over strategies that are not told apart.
 
-    It is Demšar's critical difference diagram (2006, figure 1). His bars span one critical
-    difference of mean ranks; these are the groups of `rank_strategies`, thus of its test and means.
-    A bar has a dot at each strategy of its group: one in between that varies more or less may be
-    told apart.
+    This is Demšar's critical difference diagram (2006, figure 1). His bars span one critical
+    difference of mean ranks. Here, the bars are the groups of `rank_strategies`, which depend on
+    its test and on means. A bar has a dot at each strategy of its group. A strategy in between
+    without a dot is told apart from some of them, because its values vary more or less.
 
     Parameters
     ----------
     ranks
-        One row per strategy, as `rank_strategies` returns it of one measure.
+        One row per strategy, as `rank_strategies` returns it for one measure.
     strategy
         The column that tells strategies apart.
 
     Returns
     -------
     LayerChart
-        Of rows with `part`: a `"strategy"` with `mean` and the `row` of its name, a `"bar"` of a
-        `set` from the `mean` of its first strategy to that of the last, `to`, and a `"dot"` on it
-        for each, both at the `row` of the bar, in pixels. The title says who may be first. There
-        are at most 60 strategies.
+        The column `part` of a row contains what it draws. A `"strategy"` has its `mean` and the
+        `row` of its name. A `"bar"` is a `set` of strategies, and reaches from the `mean` of the
+        first strategy to that of the last, `to`. A `"dot"` is a strategy on a bar. `row` is the
+        vertical position in pixels. The title states which strategies may be first. There are at
+        most 60 strategies.
 
     Examples
     --------
@@ -219,7 +220,7 @@ def _build_diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def _stack_spans(spans: list[tuple[float, float]], room: float) -> list[int]:
-    """Return the lowest free level of each span, in the order of their starts."""
+    """Return the lowest free level of each span, so that spans on a level do not overlap."""
     ends, places = list[float](), list[int]()
     for low, high in spans:
         free = (level for level, end in enumerate(ends) if low > end + room)

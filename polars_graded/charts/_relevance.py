@@ -1,4 +1,4 @@
-"""Charts of scores as relevance: φ, and how samples of scores lie."""
+"""Charts of the relevance function φ, and of distributions."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def relevance_function(
     whisker: float = 1.5,
     scale: Literal["linear", "symlog"] | None = None,
 ) -> Chart:
-    """Draw φ over the scores it is made of, with its control points and the scores themselves.
+    """Draw φ over the scores that define it, with its control points and the scores.
 
     Source: Moniz, Torgo and Vinagre (2016), figure 1.
 
     Parameters
     ----------
     frame
-        A row is a score, of a query where `panel` says so.
+        One row per score.
     score
         The column of scores.
     panel
@@ -43,15 +43,15 @@ def relevance_function(
     control_points, whisker
         As in `Graded.phi_relevance`.
     scale
-        How scores stand on their axis: `"linear"`, or `"symlog"`, which spreads low scores, the
-        default where the highest score is more than 20 times the median.
+        The scale of the axis of scores: `"linear"`, or `"symlog"`, which spreads low scores. The
+        default is `"symlog"` if the highest score is more than 20 times the median.
 
     Returns
     -------
     LayerChart or FacetChart
-        Of rows with `part` (what is drawn: `φ`, `score` or `control point`), `score` and
-        `relevance`; and `name`, what a control point is. Of many scores, some at equal steps by
-        rank stand for all, the lowest and the highest among them. NaN and infinity are refused.
+        The rows contain `part` (what they draw: `φ`, `score` or `control point`), `score`,
+        `relevance` and the `name` of a control point. Many scores are drawn at equal steps of their
+        rank, with the lowest and the highest. NaN and infinity are refused.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def relevance_function(
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
     chart_checks.check_numbers("frame", frame, [score])
-    # An error of φ names the column, which must not be called like another of the result.
+    # An error of φ shows the name of this column, which must differ from those of the result.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
     scores = frame.select(
         *chart_rows.build_name_columns(keys), pl.col(score).alias(axis_name)
@@ -90,7 +90,7 @@ def relevance_function(
     relevances = scores.with_columns(relevance=phi.over("panel") if panel else phi)
     chosen["query"] = "panel" if panel else None
     points = phi_control_points(scores, axis_name, **chosen)
-    # Points are named where they come from the scores.
+    # Control points have names only if they are computed from the scores.
     own = control_points is not None
     name = pl.lit(None, pl.String).alias("name") if own else _name_points([*keys])
     drawn = {
@@ -119,9 +119,9 @@ def relevance_function(
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
         tooltip=["part:N", "score:Q", *style.format_decimals("relevance")],
     )
-    # No scales of colours, so that no chart beside this one has a say in them.
+    # The colours have no scale, since charts side by side would share it.
     line, cloud, controls = (base.transform_filter(f"datum.part === '{name}'") for name in drawn)
-    # The lowest needs no name, which would run into that of the median.
+    # The lowest point has no name, which would overlap the name of the median.
     names = controls.transform_filter("datum.name !== 'lowest'")
     names = names.mark_text(align="right", dx=-8, dy=-8, color=style.find_ink()).encode(
         text="name:N"
@@ -140,7 +140,7 @@ def relevance_function(
 
 
 def _name_points(keys: Sequence[str]) -> pl.Expr:
-    """Return the names of the control points of scores, which stand in their order."""
+    """Return an expression of the names of control points, which are in ascending order."""
     last, is_zero = pl.int_range(pl.len()) == pl.len() - 1, pl.col("relevance") == 0
     name = (
         pl.when(last)
@@ -155,7 +155,7 @@ def _name_points(keys: Sequence[str]) -> pl.Expr:
 
 
 def _write_headline(value: str, groups: list[str], group: str, table: pl.DataFrame) -> str:
-    """Return which distributions are drawn: of how many groups, in how many panels."""
+    """Write the title of distributions, with the numbers of groups and of panels."""
     things = "strategies" if group == "strategy" else f"values of {group}"
     panels = table["panel"].n_unique() if chart_rows.has_panels(table) else 0
     where = f" in {panels} panels" if panels else ""
@@ -172,10 +172,10 @@ def sample_boxes(
 ) -> Chart:
     """Draw the distribution of a measure as one box per group, with a reference line across each.
 
-    A box reaches from the lower to the upper quartile with the median in it, its whiskers to the
-    last values within 1.5 times its length; what lies beyond is a point each. The box with the
-    highest median is at the top; in panels, that with the highest mean of its medians. Source:
-    Moniz, Torgo and Vinagre (2016), figure 2.
+    A box reaches from the lower to the upper quartile, with the median in it. Its whiskers reach
+    to the last values within 1.5 times its length, and each value beyond is a point. The box with
+    the highest median is at the top; in panels, the one with the highest mean of its medians.
+    Source: Moniz, Torgo and Vinagre (2016), figure 2.
 
     Parameters
     ----------
@@ -186,16 +186,17 @@ def sample_boxes(
     group
         The column whose values get a box each.
     reference
-        A column, whose mean of each group is drawn as a line across the box, or one number.
+        A column or a number. The mean of the column in each group, or the number, is a line across
+        the box.
     panel
         A column whose values get a panel each.
 
     Returns
     -------
     LayerChart or FacetChart
-        Of rows with `group`, `samples`, `whisker_low`, `q1`, `median`, `q3`, `whisker_high` and
-        `reference` where there is one; and a row for each point, with `outlier`. Of many points,
-        some at equal steps stand for all, the first and last among them.
+        The rows of boxes contain `group`, `samples`, `whisker_low`, `q1`, `median`, `q3`,
+        `whisker_high` and the `reference`, if there is one. The row of a point contains `outlier`.
+        Many points are drawn at equal steps of their rank, with the first and the last.
 
     Examples
     --------
@@ -240,7 +241,7 @@ def sample_boxes(
     upright: dict[str, Any] = {"orient": "vertical"}
     middle = box.mark_tick(**upright, size=step * 0.6, thickness=4, color=style.find_ink())
     points = base.transform_filter("datum.outlier !== null").mark_point(size=15)
-    # Bars have the colour of the theme, which rules have not.
+    # Bars get the colour of the theme, unlike rules.
     layers = [
         box.mark_bar(size=1.5).encode(x=low, x2="q1:Q"),
         box.mark_bar(size=1.5).encode(x=q3, x2="whisker_high:Q"),
@@ -249,7 +250,7 @@ def sample_boxes(
         points.encode(x=outlier, tooltip=["group:N", *style.format_decimals("outlier")]),
     ]
     if name:
-        # Not `opacity`, which is the ideal curve's where charts stand side by side.
+        # `opacity` would share its scale with the ideal curve of a chart beside this one.
         symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
         lines = style.draw_named_line(alt.FillOpacity, box, name, **symbol)
         lines = lines.mark_tick(**upright, size=step * 0.9, thickness=2, color="firebrick")

@@ -1,4 +1,4 @@
-"""Charts of strategies: their means, and which differences are settled."""
+"""Charts of strategies: their means, and their differences."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MINUS_SIGN = "\u2212"
 """The sign of a number below 0."""
 
 MIN_EQUIVALENCE_PROBABILITY = 0.95
-"""Probability from which on a difference is counted as negligible."""
+"""Minimum probability of equivalence for a difference that counts as negligible."""
 
 UNSETTLED_OPACITY = 0.25
-"""How much of their colour differences have that are not settled."""
+"""Opacity of differences that are not significant."""
 
 
 def strategy_bars(
@@ -35,28 +35,28 @@ def strategy_bars(
 ) -> Chart:
     """Draw the mean of each strategy with its interval and its number, one panel per measure.
 
-    Points have an axis of their own, on which differences are seen; bars have one from 0, which
-    hides them, and shows what share of the whole they are.
+    The axis of points fits the means, so that differences are visible. The axis of bars starts at
+    0, so that differences are shown relative to the means.
 
     Parameters
     ----------
     summary
-        One row per measure and strategy, as `summarise` returns it. `ci_low` and `ci_high` are
-        drawn where they are there and not missing, and the letters of `group`, which
-        `rank_strategies` has beside the same columns. Of a summary by segments, one measure and
-        `panel="country"`, or what the segments are called.
+        One row per measure and strategy, as `summarise` returns it. Intervals from `ci_low` to
+        `ci_high` are drawn if the frame contains them. So are the letters of `group`, which
+        `rank_strategies` returns beside the same columns. For a summary by segments, pass one
+        measure and the column of segments, such as `panel="country"`.
     show
         `"points"`, or `"bars"` from 0.
     width
-        How wide each panel is, in pixels; by default two fit side by side into a notebook.
+        Width of each panel in pixels; by default, two panels fit side by side into a notebook.
     panel, strategy
         The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
-        Of the rows as they came, with `strategy` as text, and `panel` where it is drawn; the
-        strategy with the highest mean of the first measure is at the top.
+        The rows are those of `summary`, with `strategy` as text, and `panel` if panels are drawn.
+        The strategy with the highest mean of the first measure is at the top.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def strategy_bars(
 
 
 def _write_finding(comparison: pl.DataFrame, level: float) -> str:
-    """State how many differences are settled, and in which direction to a single baseline."""
+    """Write how many differences are settled, and for a single baseline in which direction."""
     directions = count_directions(comparison, level)
     baselines = comparison["baseline"].unique().to_list()
     strategies = comparison["strategy"].unique().to_list()
@@ -131,7 +131,7 @@ def _write_finding(comparison: pl.DataFrame, level: float) -> str:
 
 
 def _describe_sides(comparison: pl.DataFrame) -> list[str]:
-    """Return on which side of a baseline is better; nothing where measures differ in that."""
+    """Describe which side of a baseline is better; return nothing if measures differ in this."""
     measures = comparison.partition_by("measure", maintain_order=True)
     arrows = {"highest": "← worse · better →", "lowest": "← better · worse →"}
     bests = {best_in(rows) for rows in measures}
@@ -147,31 +147,33 @@ def comparison_forest(
 ) -> Chart:
     """Draw differences to the baseline with their intervals, significant ones filled.
 
-    All pairs of many strategies make a tall chart: those of 25 are 300. `comparison_matrix` shows
-    them at a glance, as does a baseline, or a filter.
+    All pairs of many strategies make a tall chart: 25 strategies have 300 pairs.
+    `comparison_matrix` shows all pairs at a glance. A baseline or a filter reduces their number.
 
     Parameters
     ----------
     comparison
-        One row per measure and pair, as `compare` returns it. The interval that is drawn is the one
-        from `simultaneous_low` to `simultaneous_high`, which agrees with the corrected p; where the
-        test has none, as Wilcoxon's, that of a single difference, which need not. One that is null
-        is not drawn. Which it is stands under the title, with its confidence. Of a comparison by
-        segments, one measure and `panel="country"`, or what the segments are called. Of one with
-        `rope=`, the region of practical equivalence is shaded.
+        One row per measure and pair, as `compare` returns it. The chart shows the interval from
+        `simultaneous_low` to `simultaneous_high`, which agrees with the corrected p. If the test
+        has no such interval, as Wilcoxon's, the chart shows that of a single difference, which may
+        disagree with p. A null interval is not drawn. The subtitle states the kind of interval and
+        its confidence. For a comparison by segments, pass one measure and the column of segments,
+        such as `panel="country"`. For a comparison with `rope=`, the region of practical
+        equivalence is shaded.
     confidence
-        A difference is significant if `p_corrected` is at most 1 - `confidence`, and not if it is
-        null; nor if the test is of ranks and they lie on the other side than the mean.
+        A difference is significant if `p_corrected` is at most 1 - `confidence`. It is not
+        significant if `p_corrected` is null, or if the test compares ranks whose difference has
+        another sign than the difference of means.
     panel, strategy
         The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
-        Of the rows as they came, with `pair` (the strategy, and its baseline where there are
-        several), `significance`, and `panel` where it is drawn; the largest difference of the first
-        measure is at the top. With several baselines and one measure, each pair is turned so that
-        the one with the higher mean comes first.
+        The rows are those of `comparison`, with `pair` (the strategy, and its baseline if there are
+        several), `significance`, and `panel` if panels are drawn. The largest difference of the
+        first measure is at the top. With several baselines and one measure, the strategy with the
+        higher mean comes first in each pair.
 
     Examples
     --------
@@ -218,7 +220,7 @@ def comparison_forest(
     ]
     ends, stated = pair_rows.choose_interval_ends(table), chart_rows.find_confidence(table)
     interval = "interval" if stated is None else f"{100 * stated:g} % interval"
-    # The Wilcoxon test has none that agrees with it, since it speaks of ranks.
+    # The Wilcoxon test has no interval of means that agrees with it, since it compares ranks.
     if ends == pair_rows.AGREEING_ENDS:
         notes.append(f"line: {interval} that agrees with corrected p")
     elif stated is not None:
@@ -241,17 +243,17 @@ def comparison_matrix(
     panel: str | None = "measure",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw the differences of all pairs as fields of a square, significant ones marked.
+    """Draw the differences of all pairs as a matrix, with significant differences marked.
 
-    A field is the strategy of its row minus that of its column, blue where that is above 0 and
-    orange below, with its sign where the corrected p is at most 1 - `confidence`, and else pale.
-    Strategies stand in the order of their means in the first measure, the highest first.
+    A cell is the strategy of its row minus that of its column, blue above 0 and orange below. It
+    shows its sign if the corrected p is at most 1 - `confidence`, and is pale otherwise. Strategies
+    are in the order of their means in the first measure, the highest first.
 
     Parameters
     ----------
     comparison
-        One row per measure and pair, as `compare` returns it without a baseline. Each pair is
-        drawn from both sides.
+        One row per measure and pair, as `compare` returns it without a baseline. Each pair has two
+        cells.
     confidence
         As for `comparison_forest`.
     panel, strategy
@@ -260,8 +262,8 @@ def comparison_matrix(
     Returns
     -------
     LayerChart or FacetChart
-        Of rows with `measure`, `strategy`, `baseline`, `difference`, `p_corrected`, `mark`, and
-        `panel` where it is drawn, of at most 1500 pairs.
+        The rows contain `measure`, `strategy`, `baseline`, `difference`, `p_corrected`, `mark`, and
+        `panel` if panels are drawn. There are at most 1500 pairs.
 
     See Also
     --------
@@ -311,8 +313,9 @@ def comparison_matrix(
         y=alt.Y("strategy:N", title=strategy, **down),
         tooltip=["measure:N", "strategy:N", "baseline:N", *style.format_decimals("difference"), p],
     )
-    # Orange to blue are told apart by every eye; not `color`, which is the strategies'.
-    # Two ends alone, of which charts side by side make ends for both.
+    # Readers with a colour vision deficiency can tell orange from blue. The fill is used, since
+    # `color` belongs to strategies. The domain has only two ends, so that charts side by side can
+    # merge their domains.
     furthest: Any = table["difference"].abs().max() or 1.0
     scale = alt.Scale(domain=[-furthest, furthest], scheme="blueorange", reverse=True)
     fill = alt.Fill("difference:Q", title="difference", scale=scale)

@@ -1,4 +1,4 @@
-"""Charts of trust: which measure tells strategies apart, and how sure what it says is."""
+"""Charts of trust: the power, the stability and the robustness of measures."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from polars_graded._results.regrading import AS_GIVEN, mean_bounds
 from polars_graded._sentences import format_percent, titles
 
 SYMLOG_P = 0.001
-"""Below it, levels of significance are drawn in proportion, and above it as their logarithms."""
+"""Constant of the symlog axis of p, which is linear below and logarithmic above."""
 
 MIN_COMPARISONS_SHARE = 0.02
-"""The largest differences are drawn up to where this share of the comparisons is left."""
+"""Minimum share of a line's comparisons that have at least the largest difference drawn."""
 
 MIN_COMPARISONS = 30
 """Minimum number of comparisons for a rate."""
 
 SHADES = (("#a6c8e0", "#0c3964"), ("#4d7391", "#e4f1fb"))
-"""The colours of the fewest and the most queries, on a light ground and on a dark one."""
+"""Colours of the fewest and the most queries, on a light and on a dark background."""
 
 NUMBER_SHARE = 0.06
-"""How much of an axis a number beside a line takes."""
+"""Share of an axis that the number beside a line takes."""
 
 MIN_VISIBLE_SHARE = 0.002
-"""How much of an axis a line takes that is seen."""
+"""Minimum share of an axis that a visible line takes."""
 
 MAX_LINES = 20
 """Maximum number of strategies with lines at full distance."""
@@ -53,18 +53,18 @@ def significance_curves(
 ) -> Chart:
     """Draw the p values of all pairs of strategies in falling order, one line per measure.
 
-    The lower a line, the more pairs its measure tells apart. Where it crosses the dashed line of
-    1 - `confidence` is how many pairs stay undecided; beside its name stands how many are told
-    apart, their share being the discriminative power. These are Sakai's achieved significance level
-    curves (SIGIR 2006, figure 4).
+    The lower a line, the more pairs its measure tells apart. It crosses the dashed line of
+    1 - `confidence` at the number of pairs that stay undecided. Beside its name is the number of
+    pairs that are told apart, whose share is the discriminative power. These are Sakai's achieved
+    significance level curves (SIGIR 2006, figure 4).
 
     Parameters
     ----------
     levels
-        One row per measure and pair, as `trust.significance_levels` returns it. The title says by
-        which test.
+        One row per measure and pair, as `trust.significance_levels` returns it. The title names the
+        test.
     confidence
-        A pair is told apart where p is at most 1 - `confidence`.
+        A pair is told apart if p is at most 1 - `confidence`.
     panel
         A column whose values get a panel each, such as a test, or None.
     strategy
@@ -73,8 +73,8 @@ def significance_curves(
     Returns
     -------
     LayerChart or FacetChart
-        Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
-        height. The axis of p shows those near 0.
+        The rows are those of `levels`, with `label` and `label_at`, the name at the end of a line
+        and its height. The axis of p is logarithmic, except near 0.
 
     Examples
     --------
@@ -142,27 +142,27 @@ def significance_curves(
 
 
 def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
-    """Draw how probable it is that a number of queries shows a difference, one line per measure.
+    """Draw the power to find a difference by the number of queries, one line per measure.
 
-    The large point on a line is where the queries at hand are. Where a line crosses the dashed one
-    is how many queries would be enough (`trust.queries_needed` has it exactly). The title says
-    which difference is looked for. Measures on different scales are comparable by the same share of
-    their ranges, `power_curve(..., unit="range")`.
+    The large point on a line is at the number of queries at hand. A line crosses the dashed line at
+    the number of queries that would be enough (`trust.queries_needed` computes it exactly). The
+    title states the difference to find. Measures on different scales are comparable if the
+    difference is the same share of their ranges, with `power_curve(..., unit="range")`.
 
     Parameters
     ----------
     curve
         One row per measure and number of queries, as `trust.power_curve` returns it.
     power
-        The power that is wanted, which is dashed.
+        The wanted power, which is a dashed line.
     panel
-        A column whose values get a panel each, such as the difference looked for, or None.
+        A column whose values get a panel each, such as the difference to find, or None.
 
     Returns
     -------
     LayerChart or FacetChart
-        Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
-        height.
+        The rows are those of `curve`, with `label` and `label_at`, the name at the end of a line
+        and its height.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     )
     tooltip = style.format_decimals(*numbers)
     lines = _draw_measure_lines(table, x, y, *tooltip, few=False)
-    # A large point where the queries at hand are.
+    # A large point shows the power of the queries at hand.
     large = style.draw_dots(alt.Chart().transform_filter("datum.at_hand"), 90)
     tooltips = ["measure:N", "queries:Q", *tooltip]
     large = large.encode(x=x, y=y, color=_choose_colours(table), tooltip=tooltips)
@@ -217,23 +217,23 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
 
 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
-    """Draw how alike the order from fewer queries is to that from all, one line per measure.
+    """Draw τ between the orders from fewer queries and from all, one line per measure.
 
-    The line is the mean of the samples, and the band where most of them lie. Of more than three
-    measures bands would hide each other: then `panel="measure"` shows them.
+    The line is the mean of the samples, and the band contains most of them. With more than three
+    measures, bands would hide each other, so that only `panel="measure"` shows them.
 
     Parameters
     ----------
     stability
         One row per measure and number of queries, as `trust.order_stability` returns it.
     panel
-        A column whose values get a panel each: the measure, where there are many, or None.
+        A column whose values get a panel each, such as the measure if there are many, or None.
 
     Returns
     -------
     LayerChart or FacetChart
-        Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
-        height.
+        The rows are those of `stability`, with `label` and `label_at`, the name at the end of a
+        line and its height.
 
     Examples
     --------
@@ -262,10 +262,10 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     )
     lines = _list_line_columns(table)
     table = _sort_and_thin(table, "queries")
-    # Of one with other queries all say the same: then names stand as the lines lie on the whole.
+    # Lines may end at the same τ. Then the mean of τ determines the order of their names.
     table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
     banded = panel == "measure" or table["measure"].n_unique() <= style.MAX_STRONG_BANDS
-    # Of two strategies τ is 1 or −1, of which a band says nothing.
+    # With two strategies, τ is 1 or −1, so that a band shows nothing.
     are_two = "strategies" in table.columns and table["strategies"].max() == 2  # noqa: PLR2004
     banded = banded and not are_two
     lowest: Any = table.select(pl.min_horizontal("tau", "tau_low" if banded else "tau").min())
@@ -293,8 +293,8 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
     """Draw how often other queries contradict a difference, by its size, one line per sample size.
 
-    The number of queries stands where its line falls below the dashed `rate`: a difference that is
-    larger would be contradicted by as many other queries less often than that. After Voorhees and
+    The number of queries is written where its line falls below the dashed `rate`. The same number
+    of other queries contradicts a larger difference less often than this rate. After Voorhees and
     Buckley (SIGIR 2002), figure 1.
 
     Parameters
@@ -303,18 +303,18 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         One row per measure, number of queries and class of differences, as `trust.swap_rate`
         returns it.
     rate
-        The rate of swaps that is small enough, which is dashed.
+        The rate of swaps that is small enough, which is a dashed line.
     panel
         The column of panels, or None, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
-        Of the rows as they came, with `difference`, the middle of the class; `label_x` and
-        `label_y`, where the number of queries stands, of those that do not hide each other; `panel`
-        where it is drawn. Classes of fewer than 30 comparisons, and those of the largest
-        differences, in which fewer than one in fifty comparisons of a line lie, are left out: their
-        rates are of chance.
+        The rows are those of `rates`, with `difference`, the middle of the class, and `panel` if
+        panels are drawn. `label_x` and `label_y` are the position of the number of queries, unless
+        it would overlap another. Classes of fewer than 30 comparisons are left out, since their
+        rates depend on chance. So are the classes of the largest differences, if they contain fewer
+        than one in fifty comparisons of a line.
 
     Examples
     --------
@@ -349,7 +349,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     enough = (beyond >= MIN_COMPARISONS) & (
         beyond >= MIN_COMPARISONS_SHARE * pl.col("comparisons").sum()
     )
-    # A rate of a few comparisons is of chance too.
+    # The rate of a class with few comparisons depends on chance too.
     enough &= pl.col("comparisons") >= MIN_COMPARISONS
     table = table.filter((enough | (~enough.any() & (pl.int_range(pl.len()) == 0))).over(lines))
     table = _add_sizes(curve_rows.thin_by_position(table, "difference"), lines, rate)
@@ -366,7 +366,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         scale=alt.Scale(domain=[0, most]),
         axis=alt.Axis(labelExpr="format(100 * datum.value, '~g') + ' %'", values=ticks),
     )
-    # The more queries the stronger; the only size is strong.
+    # More queries have a stronger colour, and so does a single size.
     ink, paper = style.find_ink_and_paper()
     shades = style.build_ramp(*SHADES[ink == style.LIGHT_INK], len(sizes), alone=1)
     scale = alt.Scale(domain=sizes, range=shades)
@@ -384,7 +384,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         _draw_level(rate),
         base.mark_line().encode(stroke=shade),
         base.mark_point(filled=True, opacity=0).encode(tooltip=tooltip),
-        # What is behind a number sets it off from the lines.
+        # A number has an outline in the colour of the background, so that lines do not cross it.
         labels.mark_text(**place, stroke=paper, strokeWidth=4, color=paper),
         labels.mark_text(**place, color=ink),
     ]
@@ -418,17 +418,17 @@ def grading_profile(
         One row per grading, measure and strategy, as `trust.robustness_to_grading` returns it.
     show
         `"differences"` of means to the mean of all strategies under the same grading, which show
-        crossings even if one grading is harder for all; `"means"`; or `"places"`, the best at the
-        top, which show all crossings but not how close the means are.
+        crossings even if one grading is harder for all strategies; `"means"`; or `"places"`, with
+        the best at the top, which show all crossings, but not the differences between means.
     panel, strategy
         The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
-        Of the rows as they came, with `strategy` as text, `correlation`, what stands above a
-        grading, `difference` where it is shown, and `panel` where it is drawn; without panels
-        `label_at`, the height of a name at the end of a line.
+        The rows are those of `robustness`, with `strategy` as text and `correlation`, the text
+        above a grading. If they are drawn, the rows also contain `difference` and `panel`, and
+        without panels `label_at`, the height of a name at the end of a line.
 
     See Also
     --------
@@ -436,7 +436,7 @@ def grading_profile(
 
     Examples
     --------
-    Which of both is better depends on whether grade 1 is relevant:
+    The better strategy depends on whether grade 1 is relevant:
 
     >>> from polars_graded.trust import robustness_to_grading
     >>> df = pl.DataFrame(
@@ -466,7 +466,7 @@ def grading_profile(
     gradings = table["grading"].unique(maintain_order=True).to_list()
     given = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
     several = chart_rows.has_panels(table)
-    # Once above each grading but that with which the others are compared.
+    # One row per grading has the text, except the grading with which the others are compared.
     one = pl.col("strategy") == pl.col("strategy").min().over("grading", *_list_line_columns(table))
     one &= pl.col("grading") != given
     tau = pl.Series(
@@ -490,8 +490,8 @@ def grading_profile(
     if show == "places":
         height, title, ends = "place", "place", (0.5, max(2, len(names)) + 0.5)
         ticks = alt.Axis(format="d", values=axis_ends.choose_rank_ticks(int(ends[1])))
-    # Above the lines there is room for what stands there. Measures lie at different heights, and
-    # have panels with ends of their own.
+    # The padding leaves room for texts above the lines. Measures have values of different sizes,
+    # so that each panel has ends of its own.
     domain = alt.Undefined if several and show != "places" else list(ends)
     scale = alt.Scale(domain=domain, nice=False, zero=False, padding=20, reverse=show == "places")
     width = 6 * max(len(name) for name in gradings)
@@ -535,11 +535,12 @@ def unjudged_bounds(
 ) -> Chart:
     """Draw the mean of each strategy with all unjudged documents irrelevant, and with all best.
 
-    The point is the mean over queries with unjudged documents irrelevant. The line goes from there
-    to the mean with all of them of the highest grade, both as `evaluate` would find them; of
-    rank-biased precision a thin line goes on by what could lie beyond the end of the rankings.
-    Judgments in between can lead out of the line where they change the ideal too, as for NDCG and
-    average precision: there lines that do not overlap settle nothing.
+    The point is the mean over queries with unjudged documents irrelevant. The line reaches from
+    there to the mean with the highest grade for all of them. `evaluate` computes both. For
+    rank-biased precision, a thin line continues by the maximum that documents beyond the end of the
+    rankings could add. For measures with an ideal ranking, such as NDCG and average precision,
+    other judgments also change the ideal, and can lead to values outside the line. Lines that do
+    not overlap then do not settle which strategy is better.
 
     Parameters
     ----------
@@ -551,11 +552,11 @@ def unjudged_bounds(
     Returns
     -------
     LayerChart or FacetChart
-        Of one row per measure and strategy (and panel): the means over queries `mean` (of `value`)
-        and `if_best` (of `value_if_best`), the smaller and the larger of these, `low` and `high`,
-        `beyond` (of `low` and the mean of `residual`, null without one), and the number of
-        `queries`. The strategy with the highest mean of the first measure is at the top. A query of
-        which either value is null, NaN or infinite counts in no mean.
+        There is one row per measure and strategy (and panel). It contains the means over queries
+        `mean` (of `value`) and `if_best` (of `value_if_best`), the smaller and the larger of these
+        as `low` and `high`, and the number of `queries`. `beyond` is the mean of the smaller value
+        plus `residual`, and null without a residual. The strategy with the highest mean of the
+        first measure is at the top. Means ignore a query if either value is null, NaN or infinite.
 
     Examples
     --------
@@ -604,7 +605,7 @@ def unjudged_bounds(
     extent: Any = means.select(pl.col("high").max() - pl.col("low").min()).item()
     if further is not None and further > MIN_VISIBLE_SHARE * extent:
         notes.append("thin line: and what could lie beyond the end of rankings")
-        # An axis needs two ends, in a panel where nothing lies beyond too.
+        # An axis needs two ends even in a panel without any value of `beyond`.
         bars_beyond = base.transform_calculate(
             end="isValid(datum.beyond) ? datum.beyond : datum.high"
         )
@@ -622,7 +623,7 @@ def unjudged_bounds(
 
 
 def _list_line_columns(table: pl.DataFrame) -> list[str]:
-    """Return the columns that identify the lines of measures."""
+    """List the columns that identify a line."""
     return ["panel", "measure"] if "panel" in table.columns else ["measure"]
 
 
@@ -634,14 +635,14 @@ def _draw_measures(
     note: str,
     what: str,
 ) -> Chart:
-    """Lines of measures, which have their names beside them instead of a legend."""
+    """Draw lines of measures, with their names beside them instead of a legend."""
     notes = [note, *style.write_rest_note(set(table["measure"]))]
     words = style.Words(headline, notes, _describe_measures(what, table))
     return style.draw_panels(layers, table, panel, words, apart=["color"])
 
 
 def _draw_level(value: float) -> alt.Chart:
-    """Return a dashed line at a level."""
+    """Draw a dashed line at a level."""
     dashed: alt.Chart = style.build_one_row().mark_rule(color=style.DOUBT, strokeDash=[4, 3])
     return dashed.encode(alt.YDatum(value))
 
@@ -649,7 +650,7 @@ def _draw_level(value: float) -> alt.Chart:
 def _draw_measure_lines(
     table: pl.DataFrame, x: alt.X, y: alt.Y, *tooltips: Any, few: bool
 ) -> list[alt.Chart]:
-    """Return a line for each measure, its name at its end, and points that say where they are."""
+    """Draw a line for each measure, its name at its end, and points with tooltips."""
     colour, tooltip = _choose_colours(table), ["measure:N", x.shorthand, *tooltips]
     base = alt.Chart().encode(x=x, y=y, color=colour, detail="measure:N")
     points = base.mark_point(filled=True, size=25, opacity=1 if few else 0)
@@ -659,12 +660,12 @@ def _draw_measure_lines(
 
 
 def _sort_and_thin(table: pl.DataFrame, at: str) -> pl.DataFrame:
-    """Return the rows of each line together and in order, at some places if there are many."""
+    """Sort the rows by line and by position, and thin them if there are many positions."""
     return curve_rows.thin_by_position(_sort_lines(table, _list_line_columns(table), at), at)
 
 
 def _sort_lines(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
-    """Return the rows of each line together and in order; lines in the order in which they come."""
+    """Sort the rows by line and by position, with lines in their order in the frame."""
     place = pl.col("place in the frame").min().over(lines)
     ordered = table.with_row_index("place in the frame").sort(place, at, maintain_order=True)
     return ordered.drop("place in the frame")
@@ -680,7 +681,7 @@ def _add_names(
 ) -> pl.DataFrame:
     """Return the rows with `label` and `label_at` at the end of each line.
 
-    By default a label is the measure, but for one alone, whose name stands above its panel.
+    By default, the label is the measure, unless the measure is the title of the panel.
     """
     lines = _list_line_columns(table)
     if label is None:
@@ -688,14 +689,15 @@ def _add_names(
         label = label if "panel" in lines else pl.col("measure")
     is_last = pl.col(at) == pl.col(at).max().over(lines)
     is_last &= label.is_not_null()
-    table = line_names.add_labels(table, is_last, by, ends, _find_named(table), lines)
+    table = line_names.add_labels(table, is_last, by, ends, _list_named_measures(table), lines)
     return table.with_columns(label=pl.when(pl.col("label_at").is_not_null()).then(label))
 
 
 def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFrame:
     """Return the rows with `label_x` and `label_y`, where each line first meets the rate.
 
-    Numbers that would stand over others are left out, but for those of the most and the fewest.
+    A label that would overlap another is left out. The labels of the most and the fewest queries
+    take precedence.
     """
     most: Any = table["difference"].max()
     every = dict(table.group_by(lines))
@@ -721,26 +723,26 @@ def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFra
     return table.join(labels, on=[*lines, "difference"], how="left", maintain_order="left")
 
 
-def _find_named(table: pl.DataFrame) -> list[str]:
-    """Return the measures with a colour and a name: the first ones if there are many."""
+def _list_named_measures(table: pl.DataFrame) -> list[str]:
+    """Return the measures with a colour and a name, which are the first if there are many."""
     return table["measure"].unique(maintain_order=True).head(style.MAX_COLOURS).to_list()
 
 
 def _choose_colours(table: pl.DataFrame) -> Any:
-    """Return a colour for each measure, the same in all charts that show the same ones."""
+    """Return the colours of measures, equal in all charts that show the same measures."""
     measures = table["measure"].unique().to_list()
     look = style.choose_look(
-        measures, "measure", field="measure", matter=_find_named(table), legends=False
+        measures, "measure", field="measure", matter=_list_named_measures(table), legends=False
     )
     return look["color"]
 
 
 def _build_queries_axis(table: pl.DataFrame) -> alt.X:
-    """From no query to as many as there are points of."""
+    """Return the axis of numbers of queries, from 0 to the largest number."""
     ends = style.bound_axis((0, max(table["queries"])), format=",d", tickMinStep=1)
     return alt.X("queries:Q", title="queries", **ends)
 
 
 def _describe_measures(what: str, table: pl.DataFrame) -> str:
-    """Return a description of a chart."""
-    return f"{what}, of {', '.join(_find_named(table))}"
+    """Describe a chart by its contents and its measures."""
+    return f"{what}, of {', '.join(_list_named_measures(table))}"
