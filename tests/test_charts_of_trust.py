@@ -400,7 +400,7 @@ def test_grades_are_pieces_of_one_bar_by_how_many_rows_have_them():
 
 def test_every_cell_has_its_heading():
     shown = text_of(charts.overview(pg.overview(joined())))
-    for lines in _overview.HEADINGS.values():
+    for lines in _overview.CELL_HEADINGS.values():
         assert set(filter(None, lines)) <= set(shown)
 
 

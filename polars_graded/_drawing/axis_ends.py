@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
-Ends: TypeAlias = tuple[float, float]
+AxisEnds: TypeAlias = tuple[float, float]
 """The lowest and the highest value of an axis."""
 
 MIN_SPAN_RATIO = 10
@@ -23,7 +23,7 @@ def choose_step(least: float) -> float:
     return next(step * power for step in (1, 2, 5, 10) if step * power >= least)
 
 
-def choose_ends(values: pl.Series, steps: int = 5) -> Ends:
+def choose_ends(values: pl.Series, steps: int = 5) -> AxisEnds:
     """Return round numbers below and above all values, about this many steps apart."""
     array = values.to_numpy()
     step = choose_step(float(np.ptp(array)) / steps)
@@ -31,7 +31,7 @@ def choose_ends(values: pl.Series, steps: int = 5) -> Ends:
     return low, max(low + step, math.ceil(array.max() / step - 1e-9) * step)
 
 
-def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[Ends, Ends]:
+def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[AxisEnds, AxisEnds]:
     """Return the ends of two axes: equal ends, unless these leave one axis nearly empty."""
     both = pl.concat([x, y])
     spans = [float(np.ptp(values.to_numpy())) for values in (x, y, both)]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 
-from polars_graded._drawing.axis_ends import Ends, choose_ends, choose_step
+from polars_graded._drawing.axis_ends import AxisEnds, choose_ends, choose_step
 from polars_graded._drawing.chart_checks import MAX_DRAWN_ROWS, check_count
 from polars_graded._drawing.chart_rows import build_name_column
 from polars_graded._drawing.curve_rows import thin_by_value
@@ -114,7 +114,7 @@ def count_differences(table: pl.DataFrame, groups: list[str], most: int) -> pl.D
     )
 
 
-def choose_difference_bins(differences: pl.Series, n: int) -> tuple[Ends, float]:
+def choose_difference_bins(differences: pl.Series, n: int) -> tuple[AxisEnds, float]:
     """Return the ends of the axis of n differences, and the width of their bins."""
     low, high = choose_ends(differences)
     width = choose_step((high - low) / min(MAX_BINS, 10 + math.isqrt(n)))

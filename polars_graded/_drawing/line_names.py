@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from polars_graded._drawing.axis_ends import Ends
+from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._measuring.names import Measure
 
 LABEL_SHARE = 0.045
@@ -51,7 +51,7 @@ def add_labels(
     table: pl.DataFrame,
     is_last: pl.Expr,
     by: Sequence[str | pl.Expr],
-    ends: Ends,
+    ends: AxisEnds,
     labelled: Collection[str],
     lines: Sequence[str] = ("strategy",),
 ) -> pl.DataFrame:
@@ -73,7 +73,7 @@ def add_labels(
     return table.with_columns(pl.when(is_last).then("label_at").alias("label_at"))
 
 
-def spread_heights(heights: Iterable[float], ends: Ends) -> list[float]:
+def spread_heights(heights: Iterable[float], ends: AxisEnds) -> list[float]:
     """Return the heights of names, in ascending order, so that names do not overlap.
 
     The heights minimise the sum of squared displacements: isotonic regression fits the heights

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import altair as alt
 
 from polars_graded._drawing import axis_ends, pair_rows
-from polars_graded._drawing.axis_ends import Ends
+from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.style import (
     DOUBT,
     LINE_SYMBOL,
@@ -235,7 +235,7 @@ def _draw_ties() -> alt.Chart:
     return ties.encode(y=alt.YDatum(0), tooltip=["query:N", *format_decimals("difference")])
 
 
-def draw_diagonal(ends: Ends, *, nice: bool = False) -> alt.Chart:
+def draw_diagonal(ends: AxisEnds, *, nice: bool = False) -> alt.Chart:
     """Draw the line on which x equals y, between the ends that both axes share."""
     low, high = ends
     same: dict[str, Any] = {"scale": alt.Scale(domain=[low, high], nice=nice)}

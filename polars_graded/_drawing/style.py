@@ -21,7 +21,7 @@ Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
 """The rows of a chart, or the name of the rows in a page."""
 
-MAX_NAMED_QUERIES = 60
+MAX_NAMED_MARKS = 60
 """Maximum number of queries with names under bars, and of pairs with full height."""
 
 MAX_STRONG_BANDS = 3
@@ -275,7 +275,7 @@ def choose_look(
         # Only the theme knows its colours, so that its legend contains all strategies.
         scale = alt.Scale(domain=few)
     # A chart beside this one adds its names to the same legend, which needs room for them.
-    room = build_legend(few, symbolLimit=len(few) + MAX_NAMED_QUERIES) if legends else None
+    room = build_legend(few, symbolLimit=len(few) + MAX_NAMED_MARKS) if legends else None
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=room)
     if few == every:
         return {"color": colour}

@@ -28,7 +28,7 @@ from polars_graded._sentences import format_count
 MAX_SHOWN_RANKS = 10
 """Maximum number of documents of a ranking that are shown."""
 
-MAX_NAME_LETTERS = 160
+MAX_DOCUMENT_NAME_LETTERS = 160
 """Maximum number of letters of a document's name or title."""
 
 MAX_PLACES = 300_000
@@ -253,6 +253,10 @@ EMPTY_ENTRY: dict[str, Any] = {"documents": [], "ranked": []}
 
 
 def _shorten_text(value: Any) -> str | None:
-    """Return a name or title as text, shortened to `MAX_NAME_LETTERS`."""
+    """Return a name or title as text, shortened to `MAX_DOCUMENT_NAME_LETTERS`."""
     text = "null" if value is None else str(value)
-    return text if len(text) <= MAX_NAME_LETTERS else f"{text[: MAX_NAME_LETTERS - 1]}…"
+    return (
+        text
+        if len(text) <= MAX_DOCUMENT_NAME_LETTERS
+        else f"{text[: MAX_DOCUMENT_NAME_LETTERS - 1]}…"
+    )

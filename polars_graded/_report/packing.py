@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_graded._measuring.kernels.ragged import Floats
-from polars_graded._report.payload import Number, PagePoints
+from polars_graded._report.payload import OptionalNumber, PagePoints
 from polars_graded._sentences import format_count
 
 MAX_STEPS = 2**16 - 2
@@ -35,7 +35,7 @@ def pack_values(values: Floats) -> str:
     return _encode_base64(values.astype("<f4"))
 
 
-def pack_points(points: Floats, means: list[list[Number]]) -> PagePoints:
+def pack_points(points: Floats, means: list[list[OptionalNumber]]) -> PagePoints:
     """Pack each point as a whole number of steps between the ends of its query."""
     is_known = ~np.isnan(points)
     low = np.where(is_known, points, np.inf).min(axis=(0, 2))

@@ -382,7 +382,7 @@ def _build_payload(
         "steps": MAX_STEPS,
         "alpha": ALPHA,
         "mostPairs": MAX_PAIRS,
-        "mostNamed": style.MAX_NAMED_QUERIES,
+        "mostNamed": style.MAX_NAMED_MARKS,
         "mostColours": style.MAX_COLOURS,
         "rest": {"colour": style.REST, "dash": [1, 0]},
         "forestSteps": specs.FOREST_STEPS,

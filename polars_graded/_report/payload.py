@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, TypedDict
 
-Number: TypeAlias = float | None
-Sentence: TypeAlias = "list[str | int]"
-"""Texts, and the indices of the strategies that stand between them."""
+from polars_graded._sentences.verdicts import Sentence
+
+OptionalNumber: TypeAlias = float | None
 
 
 class PageMeasure(TypedDict):
@@ -17,8 +17,8 @@ class PageMeasure(TypedDict):
     best: Any
     """`"highest"`, `"lowest"` or `"none"`."""
     queries: int
-    means: list[Number]
-    margins: list[Number]
+    means: list[OptionalNumber]
+    margins: list[OptionalNumber]
     bests: list[int]
     order: list[int]
     """Indices of strategies, the best first."""
@@ -27,6 +27,7 @@ class PageMeasure(TypedDict):
     bin: float
     rounding: float
     verdict: Sentence
+    """Texts, and the indices of the strategies between them."""
 
 
 class PagePoints(TypedDict):
@@ -36,7 +37,7 @@ class PagePoints(TypedDict):
     codes: str
     low: str
     high: str
-    means: list[list[Number]]
+    means: list[list[OptionalNumber]]
 
 
 class Curve(TypedDict):
@@ -58,15 +59,15 @@ class Curve(TypedDict):
 class PairNumbers(TypedDict):
     """Numbers of a difference, named like the columns of `compare`."""
 
-    difference: Number
-    ci_low: Number
-    ci_high: Number
+    difference: OptionalNumber
+    ci_low: OptionalNumber
+    ci_high: OptionalNumber
     wins: int
     ties: int
     losses: int
-    p_corrected: Number
-    simultaneous_low: Number
-    simultaneous_high: Number
+    p_corrected: OptionalNumber
+    simultaneous_low: OptionalNumber
+    simultaneous_high: OptionalNumber
 
 
 class Pair(PairNumbers):
@@ -93,14 +94,14 @@ class Certainty(TypedDict):
 
     measure: str
     queries: int
-    smallest_difference: Number
-    difference: Number
+    smallest_difference: OptionalNumber
+    difference: OptionalNumber
     queries_needed: int | None
     told_apart: int
     pairs: int
-    tau: Number
-    tau_low: Number
-    tau_high: Number
+    tau: OptionalNumber
+    tau_low: OptionalNumber
+    tau_high: OptionalNumber
     note: str
 
 
@@ -109,7 +110,7 @@ class Segment(TypedDict):
 
     name: str
     queries: int
-    means: list[Number]
+    means: list[OptionalNumber]
     bests: list[int]
 
 
@@ -179,7 +180,7 @@ class Payload(TypedDict):
     share: str
     segments: Segments | None
     overview: Overview | None
-    unjudged: dict[str, list[list[Number]]]
+    unjudged: dict[str, list[list[OptionalNumber]]]
     rankings: PageRankings | None
     graders: Graders | None
     settings: list[tuple[str, str]]

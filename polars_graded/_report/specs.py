@@ -19,7 +19,7 @@ from polars_graded._drawing.style import (
     DOUBT,
     FAINT,
     INK,
-    MAX_NAMED_QUERIES,
+    MAX_NAMED_MARKS,
     PALETTE,
     REST,
     draw_layers,
@@ -132,10 +132,10 @@ def build_curve_specs(
 def build_forest_specs() -> dict[str, dict[str, Any]]:
     """Return the charts of differences of pairs, in the order of the rows.
 
-    Up to `MAX_NAMED_QUERIES` pairs have names. There is a chart with intervals and one without,
+    Up to `MAX_NAMED_MARKS` pairs have names. There is a chart with intervals and one without,
     since an axis has no ends if all intervals are null.
     """
-    has_names = f"length(data('rows')) <= {MAX_NAMED_QUERIES}"
+    has_names = f"length(data('rows')) <= {MAX_NAMED_MARKS}"
     axis = alt.Axis(
         labelLimit=alt.ExprRef("0.35 * containerSize()[0]"),
         labelExpr=f"{has_names} ? datum.label : ''",
@@ -177,16 +177,16 @@ EXPLORE_SIGNALS: dict[str, Any] = {"bin": 1, "least": -1e300, "greatest": 1e300}
 """Signals that the page sets for the chart of `explore`, with their first values."""
 
 
-A, B, BINNED, STACKED = (
+VALUES_A, VALUES_B, BIN_MIDDLES, BIN_PLACES = (
     f"extent(pluck(data('rows'), '{column}'))"
     for column in ("value_a", "value_b", "middle", "place")
 )
 DERIVED_SIGNALS = {
-    "lowest": f"min({A}[0], {B}[0])",
-    "highest": f"max({A}[1], {B}[1])",
-    "down": f"min(0, {BINNED}[0]) - bin / 2",
-    "up": f"max(0, {BINNED}[1]) + bin / 2",
-    "fullest": f"{STACKED}[1]",
+    "lowest": f"min({VALUES_A}[0], {VALUES_B}[0])",
+    "highest": f"max({VALUES_A}[1], {VALUES_B}[1])",
+    "down": f"min(0, {BIN_MIDDLES}[0]) - bin / 2",
+    "up": f"max(0, {BIN_MIDDLES}[1]) + bin / 2",
+    "fullest": f"{BIN_PLACES}[1]",
     "total": "length(data('rows'))",
 }
 """Signals that the chart of `explore` derives from its rows."""

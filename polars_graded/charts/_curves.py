@@ -19,7 +19,7 @@ from polars_graded._drawing import (
     marks,
     style,
 )
-from polars_graded._drawing.axis_ends import Ends
+from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.keys import Columns
@@ -249,7 +249,7 @@ def _draw_curves(
     panel: str | None,
     x: alt.X,
     title: str,
-    ends: Ends,
+    ends: AxisEnds,
     names: Collection[str],
     strategy: str,
     words: style.Words,
@@ -281,7 +281,7 @@ def _draw_curves(
     return style.draw_panels(layers, table, panel, words._replace(described=described), **size)
 
 
-def _choose_unit_ends(values: pl.Series) -> Ends:
+def _choose_unit_ends(values: pl.Series) -> AxisEnds:
     """Return the ends 0 and 1 if all values lie between them, or else round ends."""
     return (0.0, 1.0) if style.is_unit(values) else axis_ends.choose_ends(values)
 

@@ -20,7 +20,7 @@ from polars_graded._sentences import format_count, shorten_name, titles
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
 """The grades behind an estimate, by the prefix of the columns of its interval."""
 
-MAX_GRADES = 30
+MAX_AGREEMENT_GRADES = 30
 """Maximum number of grades in a chart of agreement, whose shares would otherwise be illegible."""
 
 
@@ -78,7 +78,7 @@ def agreement(
     both = rows.select(one=names[0], other=names[1]).drop_nulls()
     chart_checks.check_not_empty("frame", both, "one")
     every = pl.concat([both["one"], both["other"]]).unique().sort()
-    chart_checks.check_count("grades", len(every), MAX_GRADES)
+    chart_checks.check_count("grades", len(every), MAX_AGREEMENT_GRADES)
     fields = pl.DataFrame({"one": every}).join(pl.DataFrame({"other": every}), how="cross")
     counts = both.group_by("one", "other").agg(pl.len().alias("documents"))
     of_row = pl.col("documents").sum().over("one")

@@ -14,7 +14,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._sentences import format_percent, titles
 
-HEADINGS = {
+CELL_HEADINGS = {
     "queries": ("", "", "queries"),
     "documents": ("documents", "retrieved,", "median (range)"),
     "retrieved": ("judged", "that are", "retrieved"),
@@ -124,7 +124,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     if panel is None:
         drawn = drawn.drop("panel")
     chart_checks.check_row_count("table", drawn)
-    headings = {starts[what]: list(lines) for what, lines in HEADINGS.items()}
+    headings = {starts[what]: list(lines) for what, lines in CELL_HEADINGS.items()}
     headings[starts["grades"]] = ["", "rows by grade:", _list_grades(levels)]
     width = starts["grades"] + CELL_WIDTHS["grades"]
     step = 18 if len(names) <= MAX_FULL_HEIGHT_STRATEGIES else 13
@@ -167,7 +167,7 @@ CELL_SCHEMA: dict[str, Any] = dict.fromkeys(CELL_TEXTS, pl.String) | dict.fromke
 def _place_cells() -> dict[str, int]:
     """Return the left edge of each column of cells, in pixels."""
     starts, at = {}, 0
-    for what in (*HEADINGS, "grades"):
+    for what in (*CELL_HEADINGS, "grades"):
         starts[what] = at
         at += CELL_WIDTHS.get(what, CELL_WIDTH) + CELL_GAP
     return starts

@@ -132,7 +132,7 @@ def precision_histogram(
     headline = titles.title_query_by_query(measure, both)
     notes = [titles.write_mean_difference(*mean), describe_wins(both, table)]
     names_of_sides = marks.draw_better_sides(*find_better(table), colour)
-    if n <= style.MAX_NAMED_QUERIES:
+    if n <= style.MAX_NAMED_MARKS:
         step, names = style.compute_name_step(n), rows["query"].to_list()
         axis = style.fit_name_axis(names, step, labelLimit=120, titleLimit=400)
         layers = marks.draw_named_bars(query, names, y_title, colour, **axis)
@@ -282,7 +282,7 @@ def query_heatmap(
     notes = [*titles.write_subtitle(facts, ""), f"{row}, the hardest first"]
     if n_undefined:
         notes.append(titles.write_left_out(n_undefined))
-    few, base = n <= style.MAX_NAMED_QUERIES, alt.Chart()
+    few, base = n <= style.MAX_NAMED_MARKS, alt.Chart()
     if few:
         field, axis = "query:N", style.order_axis(queries, labelLimit=120)
     else:

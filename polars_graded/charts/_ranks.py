@@ -54,7 +54,7 @@ def strategy_ranks(
         "ranks", ranks, *numbers, **keys, once="strategy", every=True
     )
     names = chart_rows.sort_names(table.with_columns(place=-pl.col("rank")), "place", "strategy")
-    many = len(names) > style.MAX_NAMED_QUERIES
+    many = len(names) > style.MAX_NAMED_MARKS
     y = style.build_names_axis("strategy", names, labelFontSize=8 if many else alt.Undefined)
     last = int(table["rank_high"].max())  # type: ignore[arg-type]
     ticks = axis_ends.choose_rank_ticks(max(2, last))

@@ -208,7 +208,7 @@ def comparison_forest(
     )
     chart_checks.check_not_repeated("comparison", table, "pair", panel)
     pairs = chart_rows.sort_names(table, "difference", "pair")
-    many = len(pairs) > style.MAX_NAMED_QUERIES
+    many = len(pairs) > style.MAX_NAMED_MARKS
     title: Any = style.write_mean_title(table, "difference of ", "difference of means")
     if not several:
         title = [*_describe_sides(table), f"{title}, to {shorten_name(table['baseline'][0])}"]

@@ -19,7 +19,7 @@ from polars_graded._drawing import (
     marks,
     style,
 )
-from polars_graded._drawing.axis_ends import Ends
+from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import names_of_tests
@@ -676,7 +676,7 @@ def _add_names(
     at: str,
     *,
     by: Sequence[str | pl.Expr],
-    ends: Ends,
+    ends: AxisEnds,
     label: pl.Expr | None = None,
 ) -> pl.DataFrame:
     """Return the rows with `label` and `label_at` at the end of each line.
