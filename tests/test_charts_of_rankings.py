@@ -76,6 +76,7 @@ def test_a_document_adds_what_its_term_of_the_sum_is(measure, bm25, ours):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* below 0 count")
 @pytest.mark.parametrize("function", SUMS)
 @pytest.mark.parametrize("seed", range(2))
 def test_what_is_added_sums_up_to_the_value(function, seed):
