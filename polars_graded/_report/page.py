@@ -6,7 +6,6 @@ import datetime as dt
 import json
 import os
 from collections.abc import Iterator, Mapping
-from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Unpack
@@ -292,7 +291,6 @@ def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
             raise TypeError(msg)
 
 
-@cache
 def load_drawing_scripts() -> str:
     """Return the scripts of Vega, Vega-Lite and Vega-Embed in the version that Altair targets."""
     try:
