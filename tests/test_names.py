@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_graded as pg
-from polars_graded import charts, datasets, experiments
+from polars_graded import charts, experiments
 
 RANKED = pl.DataFrame(
     {
@@ -27,7 +27,6 @@ STACKED = {"strategy": "strategy", "ties": "order"}
 PER_QUERY = pg.evaluate(RANKED, "ap", "ndcg@2", "dcg_curve@2", "interpolated_precision", **STACKED)
 THREE = pl.concat([PER_QUERY, PER_QUERY.head(2).with_columns(strategy=pl.lit("C"), ap=pl.lit(0.1))])
 WIDE = RANKED.head(6).rename({"score": "f1"}).with_columns(f2=pl.col("f1") * -1)
-ROBUSTNESS = pl.DataFrame({"measure": "ap", "levels": [2, 2], "swaps": [0, 1], "mean": [1.0, 0.5]})
 
 
 def evaluated(frame, **columns):
@@ -211,17 +210,14 @@ CALLS = {
     "threshold_profile grade": lambda n: experiments.threshold_profile(
         WIDE.rename({"grade": n}), grade=n, by=["f1", "f2"]
     ),
-    "robustness_curves levels": lambda n: charts.robustness_curves(
-        ROBUSTNESS.rename({"levels": n}), levels=n
-    ),
     "ndcg_by_relevance popularity": lambda n: experiments.ndcg_by_relevance(
         WIDE.with_columns(pl.col("grade").alias(n)), by=["f1", "f2"], popularity=n
     ),
-    "swapped_rankings query": lambda n: datasets.swapped_rankings(
-        datasets.reference_rankings(2).rename({"query": n}), 1, query=n
+    "swapped_rankings query": lambda n: experiments.swapped_rankings(
+        experiments.reference_rankings(2).rename({"query": n}), 1, query=n
     ),
     "ad_hoc_grade score": lambda n: RANKED.rename({"score": n}).select(
-        datasets.ad_hoc_grade(n, cuts=(1, 2)).over("query", "strategy")
+        experiments.ad_hoc_grade(n, cuts=(1, 2)).over("query", "strategy")
     ),
     "unjudged_bounds grade": lambda n: pg.trust.unjudged_bounds(
         RANKED.rename({"grade": n}), "ap", grade=n, **STACKED
@@ -345,10 +341,10 @@ def test_what_is_judged_may_have_the_name_of_a_column_of_the_library(name):
 
 
 def test_swapped_rankings_may_have_a_query_of_any_name():
-    rankings = datasets.reference_rankings(2)
-    expected = datasets.swapped_rankings(rankings, 1)
+    rankings = experiments.reference_rankings(2)
+    expected = experiments.swapped_rankings(rankings, 1)
     renamed = rankings.rename({"query": "len"})
-    swapped = datasets.swapped_rankings(renamed, 1, query="len")
+    swapped = experiments.swapped_rankings(renamed, 1, query="len")
     assert_frame_equal(swapped, expected.rename({"query": "len"}))
 
 
