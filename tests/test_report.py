@@ -22,7 +22,7 @@ from results import of_few
 from polars_graded import compare, datasets, differences, evaluate, experiments, report, summarise
 from polars_graded._report import contents
 from polars_graded._report import page as page_module
-from polars_graded._report.page import SCRIPTS, load_drawing_scripts
+from polars_graded._report.page import SCRIPTS
 from polars_graded._report.payload import Payload
 
 if TYPE_CHECKING:
