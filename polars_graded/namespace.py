@@ -167,7 +167,7 @@ class Graded:
     def scaled(
         self,
         irrelevant: float = 0.0,
-        highest: float | None = None,
+        max_grade: float | None = None,
         relevant_from: float | None = None,
     ) -> Graded:
         """Set the grade that means not relevant, and the highest of the scale.
@@ -177,11 +177,11 @@ class Graded:
         irrelevant
             The grade that means not relevant. It is shifted to 0, and any grade below it is 0
             too. Stars from 1 to 5 have `irrelevant=1`.
-        highest
+        max_grade
             The highest grade of the scale, for measures that depend on it; by default the
             highest judged grade of the query. A grade above it is an error when the query runs.
         relevant_from
-            The lowest grade that is relevant, above `irrelevant` and at most `highest`, for
+            The lowest grade that is relevant, above `irrelevant` and at most `max_grade`, for
             measures with gains too: a document of a lower grade is judged and gains nothing, as one
             of grade `irrelevant`, and the gains of the others stay as they are. By default any
             grade above `irrelevant` is relevant. Where a measure has a `threshold` as well, the
@@ -204,7 +204,7 @@ class Graded:
         │ 6.0             ┆ 4.0   ┆ 0.5 │
         └─────────────────┴───────┴─────┘
         """
-        return self._with(self._ranking.scaled(irrelevant, highest, relevant_from))
+        return self._with(self._ranking.scaled(irrelevant, max_grade, relevant_from))
 
     def undefined_as(self, value: float | None = 0.0) -> Graded:
         """Set the fill value of queries where a measure is undefined.
@@ -238,7 +238,7 @@ class Graded:
         """
         return self._with(self._ranking.undefined_as(value))
 
-    def exactly(self, grade: float) -> Graded:
+    def only_grade(self, grade: float) -> Graded:
         """Treat one grade alone as relevant, and all others as irrelevant.
 
         Every measure then sees grades of 1 and 0, and `scaled` before it no longer matters. With a
@@ -255,7 +255,7 @@ class Graded:
 
         >>> df = pl.DataFrame({"grade": [3, 0, 2, 1]})
         >>> g = pl.col("grade").graded
-        >>> df.select(g.reciprocal_rank(threshold=2), exactly=g.exactly(2).reciprocal_rank())
+        >>> df.select(g.reciprocal_rank(threshold=2), exactly=g.only_grade(2).reciprocal_rank())
         shape: (1, 2)
         ┌──────────────────────────────┬──────────┐
         │ reciprocal_rank(threshold=2) ┆ exactly  │
@@ -265,7 +265,7 @@ class Graded:
         │ 1.0                          ┆ 0.333333 │
         └──────────────────────────────┴──────────┘
         """
-        return self._with(self._ranking.exactly(grade))
+        return self._with(self._ranking.only_grade(grade))
 
     def condensed(self) -> Graded:
         """Drop unjudged documents from the ranking before measuring.
@@ -994,7 +994,7 @@ class Graded:
     def generalized_precision(self, n: int | None = None, *, ties: Ties = "order") -> pl.Expr:
         r"""Return generalized precision, the mean share of the highest grade.
 
-        Grades count as parts of the highest one: that of the scale where `scaled(highest=...)`
+        Grades count as parts of the highest one: that of the scale where `scaled(max_grade=...)`
         names it, otherwise of the query's judged documents. A list shorter than n counts as
         filled up with 0.
 
@@ -1156,7 +1156,7 @@ class Graded:
             The levels L of the scale, increasing; by default the relevance grades that the judged
             documents of the query use. AP is 0 at a level that no document of the query reaches; a
             level at or below irrelevant does not count. `"all"` are those of the scale, which needs
-            `scaled(highest=...)`: from one above irrelevant up to the highest in steps of one. With
+            `scaled(max_grade=...)`: from one above irrelevant up to it in steps of one. With
             levels that all queries share, the mean over queries is the mean over levels of MAP at
             the level.
 
@@ -1536,7 +1536,7 @@ class Graded:
         r"""Return NDCG of gains normalised by the highest grade.
 
         The grade at rank i above irrelevant, :math:`g(i)`, is divided by the highest one,
-        :math:`m_q`: that of the scale where `scaled(highest=...)` names it, otherwise of the
+        :math:`m_q`: that of the scale where `scaled(max_grade=...)` names it, otherwise of the
         query's judged documents. :math:`N_n` is such that the ideal ranking has 1.
 
         .. math::
@@ -1686,7 +1686,7 @@ class Graded:
         r"""Return expected reciprocal rank: one over the rank where a user stops.
 
         The user goes down the list and is satisfied by a document of grade g with probability
-        R(g). The highest grade is that of the scale where `scaled(highest=...)` names it,
+        R(g). The highest grade is that of the scale where `scaled(max_grade=...)` names it,
         otherwise of the query's judged documents.
 
         .. math::

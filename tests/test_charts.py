@@ -216,7 +216,7 @@ def overview_of(k: int, n: int) -> pl.DataFrame:
 
 @cache
 def rankings_of(k: int, n: int) -> pl.DataFrame:
-    """What `judge` returns, of k strategies and n documents of query 1; each misses every fifth."""
+    """Rankings of n documents of query 1 by k strategies, of which each misses every fifth."""
     rng = np.random.default_rng(k + n)
     docs = pl.DataFrame(
         {"doc": [f"d{place}" for place in range(n)], "grade": rng.integers(0, 3, n)}

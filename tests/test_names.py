@@ -107,18 +107,20 @@ CALLS = {
         .group_by("query", "strategy")
         .agg(value=pg.graded(n).ranked_by("score").ap())
     ),
-    "judge query": lambda n: pg.judge(
+    "join_judgments query": lambda n: pg.join_judgments(
         RUN.rename({"query": n}), JUDGMENTS.rename({"query": n}), query=n, strategy="strategy"
     ),
-    "judge doc": lambda n: pg.judge(
+    "join_judgments doc": lambda n: pg.join_judgments(
         RUN.rename({"doc": n}), JUDGMENTS.rename({"doc": n}), doc=n, strategy="strategy"
     ),
-    "judge strategy": lambda n: pg.judge(RUN.rename({"strategy": n}), JUDGMENTS, strategy=n),
-    "judge grade": lambda n: pg.judge(
+    "join_judgments strategy": lambda n: pg.join_judgments(
+        RUN.rename({"strategy": n}), JUDGMENTS, strategy=n
+    ),
+    "join_judgments grade": lambda n: pg.join_judgments(
         RUN, JUDGMENTS.rename({"grade": n}), grade=n, strategy="strategy"
     ),
-    "judge lists": lambda n: pg.judge({"q1": ["a", "b"]}, {"q1": ["b"]}, query=n),
-    "judge several": lambda n: pg.judge(
+    "join_judgments lists": lambda n: pg.join_judgments({"q1": ["a", "b"]}, {"q1": ["b"]}, query=n),
+    "join_judgments several": lambda n: pg.join_judgments(
         {
             "A": RUN.rename({"doc": n}).filter(strategy="A"),
             "B": {"q1": {"a": 1.0}, "q2": {"a": 1.0}},
@@ -300,9 +302,9 @@ def test_a_pattern_beside_what_is_named_does_no_harm():
     expected = evaluated(RANKED, strategy="strategy")
     assert_frame_equal(evaluated(beside, strategy="strategy"), expected)
     run = RUN.with_columns(pl.lit(1).alias("^query$"))
-    judged = pg.judge(run, JUDGMENTS, strategy="strategy")
+    judged = pg.join_judgments(run, JUDGMENTS, strategy="strategy")
     assert_frame_equal(
-        judged.drop(cs.by_name("^query$")), pg.judge(RUN, JUDGMENTS, strategy="strategy")
+        judged.drop(cs.by_name("^query$")), pg.join_judgments(RUN, JUDGMENTS, strategy="strategy")
     )
 
 
@@ -330,14 +332,14 @@ def test_a_key_may_have_the_name_of_a_column_of_the_library(name):
 def test_what_is_judged_may_have_the_name_of_a_column_of_the_library(name):
     names = {"query": "q", "doc": "d", "grade": "g", "strategy": "s"}
     run, judgments = RUN.rename(names, strict=False), JUDGMENTS.rename(names, strict=False)
-    expected = pg.judge(run, judgments, query="q", doc="d", grade="g", strategy="s")
+    expected = pg.join_judgments(run, judgments, query="q", doc="d", grade="g", strategy="s")
     for argument, key in names.items():
         given = names | {argument: name}
         parts = [frame.rename({key: name}, strict=False) for frame in (run, judgments)]
-        assert_frame_equal(pg.judge(*parts, **given), expected.rename({key: name}))
+        assert_frame_equal(pg.join_judgments(*parts, **given), expected.rename({key: name}))
         twice = pl.concat([parts[0], parts[0].head(1)])
         with pytest.raises(ValueError, match="got 1 more than once"):
-            pg.judge(twice, parts[1], **given)
+            pg.join_judgments(twice, parts[1], **given)
 
 
 def test_swapped_rankings_may_have_a_query_of_any_name():

@@ -105,7 +105,7 @@ def _run(parser: Parser, given: Given) -> int:
 def _evaluate(given: Given, caught: Sequence[warnings.WarningMessage]) -> tuple[str, int]:
     """Return what is printed and the exit status, and write the files."""
     frame, columns = read_rows(given)
-    scale = {name: vars(given)[name] for name in ("highest", "undefined_as", "condensed")}
+    scale = {name: vars(given)[name] for name in ("max_grade", "undefined_as", "condensed")}
     names = {name: measure.name for name, measure in given.measures.items()}
     added = [name for name in REPORT_MEASURES if given.report and name not in names]
     names |= dict(zip(added, added, strict=True))

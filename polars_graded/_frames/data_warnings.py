@@ -91,7 +91,7 @@ def is_called_rank(column: str) -> bool:
 
 def without_a_scale(request: Request) -> list[str]:
     """Return the measures that take the highest grade of each query for that of the scale."""
-    if request.scale.highest is not None:
+    if request.scale.max_grade is not None:
         return []
     return [
         name
@@ -165,8 +165,8 @@ class Noted:
                 yield (
                     f"{these} cut in two if they are one, since {name!r} is null in some rows "
                     f"alone: null makes a query of its own\n\n"
-                    "Hint: the documents that judge adds lack what only the run knows: join what "
-                    "is known of queries to what evaluate returns; pl.col("
+                    "Hint: the documents that join_judgments adds lack what only the run knows: "
+                    "join what is known of queries to what evaluate returns; pl.col("
                     f"{name!r}).fill_null('none') says that null is a value like any other"
                 )
 
@@ -199,7 +199,7 @@ class Noted:
             of_gdeval = ""
             if "err" in functions and high != GDEVAL_HIGHEST:
                 of_gdeval = (
-                    f", that of these grades; highest={GDEVAL_HIGHEST} gives ERR as ir_measures "
+                    f", that of these grades; max_grade={GDEVAL_HIGHEST} gives ERR as ir_measures "
                     "has it, whose scale ends there"
                 )
             take = "takes" if len(names) == 1 else "take"
@@ -207,7 +207,7 @@ class Noted:
                 f"{first_few(names)} {take} the highest grade of each query for the highest of the "
                 f"scale, which is between {low:g} and {high:g}, and below {high:g} in {these}: "
                 "their grades are worth more there\n\n"
-                f"Hint: highest={high:g} measures all queries by one scale{of_gdeval}"
+                f"Hint: max_grade={high:g} measures all queries by one scale{of_gdeval}"
             )
 
     def that_count_from_one(self) -> Iterator[str]:
@@ -223,7 +223,7 @@ class Noted:
             yield (
                 f"grades are stars from {low:g} to {high:g} and never 0: {low:g} is relevant\n\n"
                 f"Hint: irrelevant={low:g} says that it is not (of stars up to 5: "
-                f"irrelevant={low:g}, highest=5), relevant_from=4 that those from 4 on are, "
+                f"irrelevant={low:g}, max_grade=5), relevant_from=4 that those from 4 on are, "
                 f"relevant_from={low:g} that all are"
             )
 
@@ -242,7 +242,7 @@ class Noted:
 
     def may_be_codes(self) -> Iterator[str]:
         """Yield how many grades are a number that often stands for a missing one."""
-        if self.request.scale.highest is not None:
+        if self.request.scale.max_grade is not None:
             return
         coded = [each for each in self.strategies if each[BELOW_CODE] is not None]
         if not coded:
@@ -257,7 +257,7 @@ class Noted:
                 f"{these} {code:g}, and the next highest is {rest:g}: a code for no grade would "
                 "count as the most relevant\n\n"
                 f"Hint: pl.when(pl.col({grade!r}) <= {rest:g}).then({grade!r}) leaves these "
-                f"documents unjudged; highest={code:g} says that it is a grade"
+                f"documents unjudged; max_grade={code:g} says that it is a grade"
             )
 
     def broken_by_the_grade(self) -> Iterator[str]:
@@ -277,8 +277,9 @@ class Noted:
             count = "are undefined" if undefined is None else f"count as {undefined:g}"
             counts = [[each[name] for each in self.strategies] for name in ("unjudged", "queries")]
             hint = (
-                "judge(run, judgments) leaves such queries out, and adds the judged documents that "
-                "were not retrieved, which a join lacks; overview(frame) shows what there is"
+                "join_judgments(run, judgments) leaves such queries out, and adds the judged "
+                "documents that were not retrieved, which a join lacks; overview(frame) shows what "
+                "there is"
             )
             if self.request.grade in self.request.computed:
                 hint = (
@@ -307,8 +308,8 @@ class Noted:
                 f"{few!r} has {least} and {many!r} {most}): a join of the run with judgments loses "
                 "those that were not retrieved, and makes measures that count what was missed too "
                 "good\n\n"
-                "Hint: judge(run, judgments) has each judged document, once for each strategy, "
-                "with one grade"
+                "Hint: join_judgments(run, judgments) has each judged document, once for each "
+                "strategy, with one grade"
             )
         elif (
             self.queries >= MIN_TRUSTED_QUERIES
@@ -321,8 +322,8 @@ class Noted:
                 "retrieved document is judged. That is right for a log of what users saw. After a "
                 "left join of a run with judgments it means that missed documents were lost, so "
                 "that recall, ap and ndcg come out too high\n\n"
-                "Hint: judge(run, judgments) adds the judged documents that were not retrieved; "
-                "overview(frame) shows what there is"
+                "Hint: join_judgments(run, judgments) adds the judged documents that were not "
+                "retrieved; overview(frame) shows what there is"
             )
 
     def _judged_apart(self) -> pl.DataFrame:
@@ -352,7 +353,7 @@ class Noted:
             yield (
                 "some strategies have no row for some queries, which are missing from their means: "
                 f"{', '.join(lacking[:5])}\n\n"
-                "Hint: judge(run, judgments) adds the queries that a run did not answer"
+                "Hint: join_judgments(run, judgments) adds the queries that a run did not answer"
             )
 
     def not_judged_alike(self) -> Iterator[str]:

@@ -178,7 +178,7 @@ def report(
         file.
     by, grade, ties, descending
         The meaning of the rows of `frame`, as for `evaluate`.
-    irrelevant, highest, relevant_from, undefined_as, condensed
+    irrelevant, max_grade, relevant_from, undefined_as, condensed
         The meaning of its grades, as for `evaluate`. The page states settings other than the
         default.
 

@@ -82,9 +82,9 @@ def agreement(
     Parameters
     ----------
     frame
-        Any data frame. Wide, one row per document and a column of grades per grader, as `judge`
-        makes it of several judgments (a document may come for each strategy); or long, one row per
-        query, document and grader. A null grade is none.
+        Any data frame. Wide, one row per document and a column of grades per grader, as
+        `join_judgments` returns it for several judgments (a document may come for each strategy);
+        or long, one row per query, document and grader. A null grade is none.
     *graders
         The columns of grades, one by one or as a list, or the graders of a long frame, which has
         all of them by default.

@@ -66,7 +66,7 @@ def unjudged_bounds(
     *measures
         Measures with one value per query, as for `evaluate`.
     **options
-        The keywords of `evaluate`, but for `condensed`. The highest grade is `highest`, or else
+        The keywords of `evaluate`, but for `condensed`. The highest grade is `max_grade`, or else
         that of the whole frame.
 
     Returns
@@ -86,8 +86,8 @@ def unjudged_bounds(
     Warns
     -----
     UserWarning
-        If no grade of the frame is relevant to a measure, or there is none at all, and `highest` is
-        not specified: then it is not known how relevant a document could be, and nothing moves.
+        If no grade of the frame is relevant to a measure, or there is none at all, and `max_grade`
+        is not specified: then it is not known how relevant a document could be, and nothing moves.
 
     See Also
     --------
@@ -99,7 +99,7 @@ def unjudged_bounds(
     They are bounds for measures that look at retrieved documents alone, as precision, DCG and
     rank-biased precision: each of these is no lower for a better grade. Those that take grades over
     the highest of a query (`err`, `generalized_precision`, `rbp(graded=True)`) have them where
-    `highest` is specified, and none has where `undefined_as` is a number above 0. With
+    `max_grade` is specified, and none has where `undefined_as` is a number above 0. With
     `undefined_as=None` a query has none where one of its two values is null: it enters means under
     some judgments only. `judged` has none, since under any judgments all documents are judged.
 
@@ -145,14 +145,14 @@ def unjudged_bounds(
     chosen = parse_scalar_measures(measures)
     asked = {name: each.name for name, each in chosen.items()}
     check_free_names(BOUNDS, strategy=keys[0], query=keys[1:])
-    highest = settled.get("highest")
+    highest = settled.get("max_grade")
     best: Any = rows.get_column(grade).max() if highest is None else highest
     unknown = [] if highest is not None else _unknown(chosen, best, settled)
     if unknown:
         warn_the_caller(
             DataWarning.unjudged,
             f"no grade is relevant to {', '.join(map(repr, unknown))}, so that unjudged documents "
-            "are not either\n\nHint: highest= says how relevant a document can be",
+            "are not either\n\nHint: max_grade= says how relevant a document can be",
         )
     now, filled = evaluate(rows, asked | {DEPTH: "n_retrieved"}, **settled), []
     for name, columns in settled["by"].items():
@@ -210,7 +210,7 @@ def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
     undefined = options.get("undefined_as", "default")
     return (
         not (definition.judged or measure.function == OF_JUDGING)
-        and not (of_a_scale and options.get("highest") is None)
+        and not (of_a_scale and options.get("max_grade") is None)
         and undefined in ("default", None, 0)
     )
 
