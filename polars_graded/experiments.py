@@ -49,7 +49,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-Number = TypeVar("Number", np.int64, np.float64)
+DrawnNumber = TypeVar("DrawnNumber", np.int64, np.float64)
 
 SCORES_PER_UNIT = 10
 """Scores of neighbouring ranks in each unit of scores, whose fractions no rank has."""
@@ -57,7 +57,7 @@ SCORES_PER_UNIT = 10
 SWAPPED_RANK = 10
 """Rank that scenario 1 of Moniz, Torgo and Vinagre swaps with the next; 2 inverts down to it."""
 
-MAX_LEVELS = 20
+MAX_TABLE_LEVELS = 20
 """Maximum number of levels in a table without `thresholds`."""
 
 NDCG_COLUMNS = ("strategy", "n", "ndcg", "ndcg_phi", "difference")
@@ -77,11 +77,11 @@ def reference_rankings(
     Parameters
     ----------
     queries
-        Number of rankings.
+        DrawnNumber of rankings.
     documents
-        Number of documents of each ranking.
+        DrawnNumber of documents of each ranking.
     levels
-        Number of levels of relevance, at least 2: the grades are 0 to `levels - 1`.
+        DrawnNumber of levels of relevance, at least 2: the grades are 0 to `levels - 1`.
     uniform
         Whether each level has the same number of documents, or nearly so where they do not divide.
         Else each query draws a probability for every level, all combinations of probabilities
@@ -152,7 +152,7 @@ def swapped_rankings(
     rankings
         A row is a document of a query; its grade is its relevance.
     swaps
-        Number of swaps; several numbers return that many rankings of each query.
+        DrawnNumber of swaps; several numbers return that many rankings of each query.
     query
         The column that identifies queries.
     grade
@@ -231,9 +231,9 @@ def popularity_rankings(
     Parameters
     ----------
     queries
-        Number of samples.
+        DrawnNumber of samples.
     documents
-        Number of documents of each sample, at least 11.
+        DrawnNumber of documents of each sample, at least 11.
     imbalance
         Share of the documents, from 0 to 0.2, that are far more popular than the others. 0 is the
         balanced case: popularity is uniform from 1 to 1000. Else that share, at least one document,
@@ -377,9 +377,9 @@ def robustness_to_levels(
     measures
         Measures, as for `evaluate`.
     runs
-        Number of rankings to average over.
+        DrawnNumber of rankings to average over.
     documents
-        Number of documents in a ranking.
+        DrawnNumber of documents in a ranking.
     uniform
         Whether all levels have about the same number of documents, or random ones (figure 5).
     seed
@@ -590,7 +590,7 @@ def popularity_scenarios(
     Parameters
     ----------
     samples
-        Number of samples of each kind.
+        DrawnNumber of samples of each kind.
     imbalances
         Kinds of samples, as for `popularity_rankings`.
     n
@@ -642,10 +642,10 @@ def _find_levels(grades: pl.Series) -> tuple[float, ...]:
     """Return the grades above 0 in a column."""
     numbers = grades.cast(pl.Float64)
     levels = numbers.filter(numbers > 0).unique().sort()
-    if len(levels) > MAX_LEVELS:
+    if len(levels) > MAX_TABLE_LEVELS:
         msg = (
-            f"{grades.name!r} must have at most {MAX_LEVELS} grades above 0, got {len(levels)}"
-            "\n\nHint: pass `thresholds` to choose some of them"
+            f"{grades.name!r} must have at most {MAX_TABLE_LEVELS} grades above 0, "
+            f"got {len(levels)}\n\nHint: pass `thresholds` to choose some of them"
         )
         raise ValueError(msg)
     return tuple(levels)
@@ -668,9 +668,9 @@ def _number_rankings(n_queries: int, n_documents: int) -> pl.DataFrame:
 
 def _draw_rows(
     n: int,
-    draw: Callable[[int], npt.NDArray[Number]],
-    accept: Callable[[npt.NDArray[Number]], npt.NDArray[np.bool_]],
-) -> npt.NDArray[Number]:
+    draw: Callable[[int], npt.NDArray[DrawnNumber]],
+    accept: Callable[[npt.NDArray[DrawnNumber]], npt.NDArray[np.bool_]],
+) -> npt.NDArray[DrawnNumber]:
     """Return `n` rows from `draw`, each drawn again until it is accepted."""
     rows = draw(n)
     while (rejected := ~accept(rows)).any():

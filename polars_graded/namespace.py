@@ -12,7 +12,7 @@ from polars_graded._checks import check_column, did_you_mean
 from polars_graded._measuring.expression import measure_one, measure_several
 from polars_graded._measuring.foreign_names import find_own_measures
 from polars_graded._measuring.kernels.gains import Discount, GainName
-from polars_graded._measuring.kernels.queries import Over, TieOrder, Ties
+from polars_graded._measuring.kernels.queries import Over, StrictTieRule, TieRule
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.phi import ControlPoints, Direction, phi_relevance
 from polars_graded._measuring.ranking import Ranking
@@ -487,7 +487,7 @@ class Graded:
     # Counting relevant documents.
 
     def precision(
-        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
+        self, n: int | None = None, *, threshold: float | None = None, ties: TieRule = "order"
     ) -> pl.Expr:
         r"""Return the share of the first n documents that is relevant.
 
@@ -536,7 +536,7 @@ class Graded:
         *,
         threshold: float | None = None,
         over: Over = "relevant",
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return the share of the relevant documents among the first n.
 
@@ -587,7 +587,7 @@ class Graded:
         *,
         beta: float = 1.0,
         threshold: float | None = None,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return F, the weighted harmonic mean of precision and recall.
 
@@ -637,7 +637,7 @@ class Graded:
         *,
         b: float = 1.0,
         threshold: float | None = None,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return E, one minus the weighted harmonic mean of precision and recall.
 
@@ -686,7 +686,7 @@ class Graded:
         *,
         beta: float = 1.0,
         threshold: float | None = None,
-        ties: TieOrder = "order",
+        ties: StrictTieRule = "order",
     ) -> pl.Expr:
         r"""Return maximal F, the highest F measure at any of the first n ranks.
 
@@ -729,7 +729,7 @@ class Graded:
         """
         return self._one("max_f_measure", n, beta=beta, threshold=threshold, ties=ties)
 
-    def r_precision(self, *, threshold: float | None = None, ties: Ties = "order") -> pl.Expr:
+    def r_precision(self, *, threshold: float | None = None, ties: TieRule = "order") -> pl.Expr:
         r"""Return precision at rank R, the number of relevant documents.
 
         R counts all relevant judged documents, retrieved or not.
@@ -770,7 +770,7 @@ class Graded:
         return self._one("r_precision", threshold=threshold, ties=ties)
 
     def precision_at_hit(
-        self, *, k: int = 1, threshold: float | None = None, ties: TieOrder = "order"
+        self, *, k: int = 1, threshold: float | None = None, ties: StrictTieRule = "order"
     ) -> pl.Expr:
         r"""Return precision at the rank of the k-th relevant document.
 
@@ -815,7 +815,7 @@ class Graded:
         return self._one("precision_at_hit", k=k, threshold=threshold, ties=ties)
 
     def reciprocal_rank(
-        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
+        self, n: int | None = None, *, threshold: float | None = None, ties: TieRule = "order"
     ) -> pl.Expr:
         r"""Return one over the rank of the first relevant document.
 
@@ -860,7 +860,7 @@ class Graded:
         return self._one("reciprocal_rank", n, threshold=threshold, ties=ties)
 
     def success(
-        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
+        self, n: int | None = None, *, threshold: float | None = None, ties: TieRule = "order"
     ) -> pl.Expr:
         r"""Return 1 if a relevant document is among the first n, else 0.
 
@@ -903,7 +903,7 @@ class Graded:
         """
         return self._one("success", n, threshold=threshold, ties=ties)
 
-    def bpref(self, *, threshold: float | None = None, ties: TieOrder = "order") -> pl.Expr:
+    def bpref(self, *, threshold: float | None = None, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return binary preference: relevant documents above judged others.
 
         Only judged documents count. N is the number of judged documents that are not relevant,
@@ -944,7 +944,7 @@ class Graded:
         """
         return self._one("bpref", threshold=threshold, ties=ties)
 
-    def roc_auc(self, *, threshold: float | None = None, ties: Ties = "average") -> pl.Expr:
+    def roc_auc(self, *, threshold: float | None = None, ties: TieRule = "average") -> pl.Expr:
         r"""Return the area under the ROC curve: the share of pairs in right order.
 
         A pair is a relevant and another judged document of the query, in the right order if the
@@ -991,7 +991,7 @@ class Graded:
         """
         return self._one("roc_auc", threshold=threshold, ties=ties)
 
-    def generalized_precision(self, n: int | None = None, *, ties: Ties = "order") -> pl.Expr:
+    def generalized_precision(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
         r"""Return generalized precision, the mean share of the highest grade.
 
         Grades count as parts of the highest one: that of the scale where `scaled(max_grade=...)`
@@ -1034,7 +1034,7 @@ class Graded:
         """
         return self._one("generalized_precision", n, ties=ties)
 
-    def generalized_recall(self, n: int | None = None, *, ties: Ties = "order") -> pl.Expr:
+    def generalized_recall(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
         r"""Return the share of all relevance that is among the first n.
 
         Judged documents that were not retrieved count among all relevance.
@@ -1083,7 +1083,7 @@ class Graded:
         *,
         threshold: float | None = None,
         over: Over | Literal["retrieved"] = "relevant",
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return average precision, the mean precision at relevant documents.
 
@@ -1134,7 +1134,7 @@ class Graded:
         n: int | None = None,
         *,
         levels: Sequence[float] | Literal["all"] | None = None,
-        ties: TieOrder = "order",
+        ties: StrictTieRule = "order",
     ) -> pl.Expr:
         r"""Return average precision over all levels of relevance (μAP).
 
@@ -1188,7 +1188,7 @@ class Graded:
         n: int | None = None,
         *,
         levels: Sequence[float] | Literal["all"] | None = None,
-        ties: TieOrder = "order",
+        ties: StrictTieRule = "order",
     ) -> pl.Expr:
         r"""Return GAP, graded average precision.
 
@@ -1244,7 +1244,7 @@ class Graded:
         n: int | None = None,
         *,
         gain: GainName | Mapping[float, float] = "exp2",
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return cumulated gain, the sum of the gains of the first n documents.
 
@@ -1291,7 +1291,7 @@ class Graded:
         n: int | None = None,
         *,
         gain: GainName | Mapping[float, float] = "exp2",
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return normalised cumulated gain: CG over that of the ideal ranking.
 
@@ -1384,7 +1384,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return discounted cumulated gain: gains count less at lower ranks.
 
@@ -1481,7 +1481,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return normalised discounted cumulated gain: DCG over its ideal.
 
@@ -1531,7 +1531,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return NDCG of gains normalised by the highest grade.
 
@@ -1586,7 +1586,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return the area under the NDCG curve: its mean over the ranks 1 to n.
 
@@ -1637,7 +1637,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return the area under the NDCNG curve: its mean over the ranks 1 to n.
 
@@ -1682,7 +1682,7 @@ class Graded:
 
     # Modelling the user.
 
-    def err(self, n: int | None = None, *, ties: TieOrder = "order") -> pl.Expr:
+    def err(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return expected reciprocal rank: one over the rank where a user stops.
 
         The user goes down the list and is satisfied by a document of grade g with probability
@@ -1727,7 +1727,7 @@ class Graded:
         """
         return self._one("err", n, ties=ties)
 
-    def nerr(self, n: int | None = None, *, ties: TieOrder = "order") -> pl.Expr:
+    def nerr(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return normalised expected reciprocal rank: ERR over its ideal.
 
         The best order is that of all judged documents, retrieved or not.
@@ -1773,7 +1773,7 @@ class Graded:
         p: float = 0.8,
         graded: bool = False,
         threshold: float | None = None,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return rank-biased precision: a user goes on with probability p.
 
@@ -1826,7 +1826,7 @@ class Graded:
         beta: float = 1.0,
         gain: GainName | Mapping[float, float] = "linear",
         over: Over = "relevant",
-        ties: TieOrder = "order",
+        ties: StrictTieRule = "order",
     ) -> pl.Expr:
         r"""Return Q-measure: average precision blended with cumulated gain.
 
@@ -2058,7 +2058,7 @@ class Graded:
 
     # Counts.
 
-    def judged(self, n: int | None = None, *, ties: Ties = "order") -> pl.Expr:
+    def judged(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
         """Return the share of the first n documents that was judged.
 
         The divisor is the lower of n and the length of the list; 0 for an empty list.
@@ -2153,7 +2153,7 @@ class Graded:
         return self._one("n_relevant", threshold=threshold)
 
     def n_relevant_retrieved(
-        self, n: int | None = None, *, threshold: float | None = None, ties: TieOrder = "order"
+        self, n: int | None = None, *, threshold: float | None = None, ties: StrictTieRule = "order"
     ) -> pl.Expr:
         """Return the number of relevant documents among the first n.
 
@@ -2191,7 +2191,7 @@ class Graded:
     # Curves.
 
     def precision_curve(
-        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
+        self, n: int | None = None, *, threshold: float | None = None, ties: TieRule = "order"
     ) -> pl.Expr:
         r"""Return precision at every rank from 1 to n.
 
@@ -2226,7 +2226,7 @@ class Graded:
         return self._one("precision_curve", n, threshold=threshold, ties=ties)
 
     def recall_curve(
-        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
+        self, n: int | None = None, *, threshold: float | None = None, ties: TieRule = "order"
     ) -> pl.Expr:
         r"""Return recall at every rank from 1 to n.
 
@@ -2266,7 +2266,7 @@ class Graded:
         *,
         beta: float = 1.0,
         threshold: float | None = None,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         """Return the F measure at every rank from 1 to n.
 
@@ -2311,7 +2311,7 @@ class Graded:
         *,
         b: float = 1.0,
         threshold: float | None = None,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         """Return the E measure at every rank from 1 to n.
 
@@ -2357,7 +2357,7 @@ class Graded:
         *,
         recall_levels: int | Sequence[float] = 11,
         threshold: float | None = None,
-        ties: TieOrder = "order",
+        ties: StrictTieRule = "order",
     ) -> pl.Expr:
         r"""Return interpolated precision at levels of recall.
 
@@ -2409,7 +2409,7 @@ class Graded:
         n: int | None = None,
         *,
         gain: GainName | Mapping[float, float] = "exp2",
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return cumulated gain at every rank from 1 to n.
 
@@ -2451,7 +2451,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return discounted cumulated gain at every rank from 1 to n.
 
@@ -2534,7 +2534,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return NDCG at every rank from 1 to n.
 
@@ -2576,7 +2576,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return NDCNG at every rank from 1 to n.
 

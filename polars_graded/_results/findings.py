@@ -20,7 +20,7 @@ from polars_graded._results.significance import (
     TestName,
     hold_together,
 )
-from polars_graded._sentences.verdicts import Directions, Tested
+from polars_graded._sentences.verdicts import FindingCounts, Tested
 
 
 def is_significant(columns: Collection[str], level: float) -> pl.Expr:
@@ -78,7 +78,7 @@ def tested_by(
     )
 
 
-def count_directions(pairs: pl.DataFrame, level: float) -> Directions:
+def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
     """Count the differences that are found, by direction, and those that are not."""
     bests = [best_in(rows) for rows in pairs.partition_by("measure", maintain_order=True)]
     sign = pl.col("difference").sign()
@@ -90,7 +90,7 @@ def count_directions(pairs: pl.DataFrame, level: float) -> Directions:
             (better + down, worse + up) if best == "lowest" else (better + up, worse + down)
         )
     sides = ("above", "below") if "none" in bests else ("better than", "worse than")
-    return Directions(better, worse, pairs.height - better - worse, sides)
+    return FindingCounts(better, worse, pairs.height - better - worse, sides)
 
 
 def undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:

@@ -22,10 +22,10 @@ from polars_graded._measuring.kernels.ragged import (
 )
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
-TieOrder: TypeAlias = Literal["order", "pessimistic", "optimistic"]
-Ties: TypeAlias = Literal["order", "average", "pessimistic", "optimistic"]
-TIE_ORDERS: tuple[str, ...] = get_args(TieOrder)
-TIE_RULES: tuple[str, ...] = get_args(Ties)
+StrictTieRule: TypeAlias = Literal["order", "pessimistic", "optimistic"]
+TieRule: TypeAlias = Literal["order", "average", "pessimistic", "optimistic"]
+STRICT_TIE_RULES: tuple[str, ...] = get_args(StrictTieRule)
+TIE_RULES: tuple[str, ...] = get_args(TieRule)
 
 
 MAX_RELEVANCE = 1e300
