@@ -372,7 +372,7 @@ def test_ties_broken_by_the_column_of_documents_are_those_of_the_default():
         pl.col("doc").str.slice(1).cast(pl.Int64),
         score=pl.Series(draw.integers(0, 3, log(100).height)),
     )
-    with pytest.warns(DataWarning.ties, match="ties='doc' says that this is meant"):
+    with pytest.warns(DataWarning.ties, match="ties='doc' confirms this order"):
         default = evaluate(frame, "ndcg@10", "ap", by=["score"])
     texts = frame.with_columns(pl.col("doc").cast(pl.String))
     with warnings.catch_warnings(action="error"):

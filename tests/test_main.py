@@ -133,7 +133,7 @@ def command(capsys):
     return run
 
 
-STARS = "warning: grades are stars from 1 to 5 and never 0: 1 is relevant; .*\n"
+STARS = "warning: grades are stars from 1 to 5 and never 0, so 1 counts as relevant; .*\n"
 
 
 @pytest.fixture

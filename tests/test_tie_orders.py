@@ -16,7 +16,7 @@ from results import rng
 import polars_graded as pg
 from polars_graded.__main__ import main
 
-pytestmark = pytest.mark.filterwarnings("ignore:of the first ten documents")
+pytestmark = pytest.mark.filterwarnings("ignore:the judged share of the first ten")
 """A quarter of the documents is unjudged."""
 
 IR_MEASURES = {
