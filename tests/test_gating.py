@@ -30,7 +30,7 @@ from polars_graded import (
     write_results,
 )
 from polars_graded.__main__ import main
-from polars_graded._results.gating import PASSING, find_maximum
+from polars_graded._results.gating import PASSING_VERDICTS, find_maximum
 from polars_graded._sentences.gates import BEYOND, WITHIN
 
 
@@ -110,7 +110,7 @@ def test_a_verdict_is_what_the_interval_says(measure, seed):
         assert row["difference"] == pytest.approx(d.mean())
         expected = reference_verdict(d, low, high, row["margin"], down)
         assert row["verdict"] == expected
-        assert row["passes"] == (expected in PASSING)
+        assert row["passes"] == (expected in PASSING_VERDICTS)
         assert row["changed"] == np.count_nonzero(np.abs(d) > 1e-9)
         sentence = row["sentence"]
         start = "undecided whether {} is worse" if expected == "undecided" else "{} is {}"

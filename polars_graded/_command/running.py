@@ -25,7 +25,12 @@ from polars_graded._frames.request import Request
 from polars_graded._report.page import report
 from polars_graded._results.comparability import CHANGES, NotComparableError
 from polars_graded._results.comparing import compare, summarise
-from polars_graded._results.gating import BAD, decide_verdicts, gate_summary, pair_with_baseline
+from polars_graded._results.gating import (
+    FAILING_VERDICTS,
+    decide_verdicts,
+    pair_with_baseline,
+    write_gate_summary,
+)
 from polars_graded._results.keys import Keys
 from polars_graded._results.result_files import write_results
 from polars_graded._results.significance import Options
@@ -33,7 +38,7 @@ from polars_graded._sentences.gates import write_refusal
 from polars_graded._warnings import DataWarning
 from polars_graded._writing import write_atomically
 
-EXIT_STATUS: dict[str, int] = {**dict.fromkeys(BAD, 1), "undecided": 3}
+EXIT_STATUS: dict[str, int] = {**dict.fromkeys(FAILING_VERDICTS, 1), "undecided": 3}
 """Exit status of the worst verdict of a gate; it is 0 if all pass."""
 
 INTERRUPTED, UNREAD = 130, 141
@@ -187,8 +192,10 @@ def _hold_against_baseline(
     verdicts = decide_verdicts(held, given.margin, Options(given.comparison["test"], "none"))
     if given.markdown:
         with _named(given.markdown), write_atomically(given.markdown) as part:
-            part.write_text(gate_summary(held, verdicts, messages), encoding="utf-8")
-    status = next((EXIT_STATUS[each] for each in BAD if each in {*verdicts["verdict"]}), 0)
+            part.write_text(write_gate_summary(held, verdicts, messages), encoding="utf-8")
+    status = next(
+        (EXIT_STATUS[each] for each in FAILING_VERDICTS if each in {*verdicts["verdict"]}), 0
+    )
     return "\n".join(map(printable, verdicts["sentence"])), status
 
 

@@ -19,10 +19,10 @@ MIN_CHANGED_QUERIES = 25
 """Fewer queries with a difference than this get Stringer's interval."""
 
 
-MIN_EXPECTED_CHANGED = 34
+MIN_EXPECTED_CHANGED_QUERIES = 34
 """So many are expected where 25 are there in 19 of 20 cases."""
 
-POWER = 0.8
+DECIDING_POWER = 0.8
 """Chance with which the queries that are said to be needed decide."""
 
 
@@ -38,7 +38,7 @@ class CarefulIntervals:
     """Pairs whose differences are all the same, and not 0."""
 
 
-def careful_intervals(
+def compute_careful_intervals(
     pairs: Pairs, options: Options, level: float, width: float | None
 ) -> CarefulIntervals:
     """Return intervals of the mean difference with the error rate `level`.
@@ -53,7 +53,7 @@ def careful_intervals(
         differences = pairs.differences(part)
         changed[part] = np.count_nonzero(differences, axis=1)
         if options.test == "t" and pairs.n > 1:
-            below, above = johnson_interval(differences, level)
+            below, above = compute_johnson_interval(differences, level)
             low[part], high[part] = np.fmin(low[part], below), np.fmax(high[part], above)
     constant = (std == 0) & (mean != 0) & (pairs.n > 1)
     few = (changed < MIN_CHANGED_QUERIES) | (std == 0)
@@ -61,7 +61,7 @@ def careful_intervals(
     if width is not None and pairs.n and few.any():
         alone = replace(pairs, a=pairs.a[few], b=pairs.b[few])
         parts = map(alone.differences, alone.parts(pairs.n))
-        ends = [stringer_interval(part, level, width) for part in parts]
+        ends = [compute_stringer_interval(part, level, width) for part in parts]
         low[few], high[few] = np.concatenate(ends, axis=1)
     if width is not None:
         low, high = np.fmax(low, -width), np.fmin(high, width)
@@ -70,7 +70,7 @@ def careful_intervals(
     return CarefulIntervals(low, high, changed, constant)
 
 
-def stringer_interval(differences: Floats, level: float, width: float) -> Floats:
+def compute_stringer_interval(differences: Floats, level: float, width: float) -> Floats:
     r"""Return both ends of Stringer's interval of the mean of rows of values within `width` of 0.
 
     With :math:`p_j` the Clopper-Pearson bound of a share of which j in n were seen, and differences
@@ -90,7 +90,9 @@ def stringer_interval(differences: Floats, level: float, width: float) -> Floats
     return np.array([rising @ steps - unseen, rising[:, ::-1] @ steps + unseen])
 
 
-def queries_to_decide(effect: float, level: float, skewness: float, changed: float) -> int | None:
+def count_deciding_queries(
+    effect: float, level: float, skewness: float, changed: float
+) -> int | None:
     """Return how many queries decide in 80 % of cases, None where that is more than anyone has.
 
     `effect` is how far the difference is from what would be undecided, in standard deviations;
@@ -99,16 +101,16 @@ def queries_to_decide(effect: float, level: float, skewness: float, changed: flo
     """
     from scipy.special import stdtrit
 
-    n = fewest_queries(effect, POWER, level) if effect > 0 and changed > 0 else None
+    n = fewest_queries(effect, DECIDING_POWER, level) if effect > 0 and changed > 0 else None
     if n is None:
         return None
     # Johnson's interval is wider by c / sqrt(n) errors: x = sqrt(n) solves x effect = a + c / x.
     c = skewness * (1 + 2 * stdtrit(max(n - 1, 1), 1 - level / 2) ** 2) / 6
     root = (np.sqrt(n) + np.sqrt(n + 4 * c / effect)) / 2
-    return max(int(np.ceil(root**2)), int(np.ceil(MIN_EXPECTED_CHANGED / changed)))
+    return max(int(np.ceil(root**2)), int(np.ceil(MIN_EXPECTED_CHANGED_QUERIES / changed)))
 
 
-def skewness_of(differences: Floats) -> Floats:
+def compute_skewness(differences: Floats) -> Floats:
     """Return the skewness of each row, 0 where all values are the same."""
     deviations = differences - differences.mean(axis=1, keepdims=True)
     cubes = (deviations**2).mean(axis=1) ** 1.5
@@ -117,7 +119,7 @@ def skewness_of(differences: Floats) -> Floats:
     return skewness
 
 
-def johnson_interval(differences: Floats, level: float) -> tuple[Floats, Floats]:
+def compute_johnson_interval(differences: Floats, level: float) -> tuple[Floats, Floats]:
     """Return Student's interval of the mean of each row, moved by its skewness.
 
     Johnson: Modified t tests and confidence intervals for asymmetrical populations, 1978.

@@ -22,9 +22,9 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.names import Measure
 from polars_graded._results.careful_intervals import (
     MIN_CHANGED_QUERIES,
-    careful_intervals,
-    queries_to_decide,
-    skewness_of,
+    compute_careful_intervals,
+    compute_skewness,
+    count_deciding_queries,
 )
 from polars_graded._results.comparability import (
     Change,
@@ -74,11 +74,11 @@ __all__ = ["assert_no_worse", "gate"]
 GATE_TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
 """Tests with an interval of the mean that agrees with them."""
 
-BAD = ("worse", BEYOND, "undecided")
+FAILING_VERDICTS = ("worse", BEYOND, "undecided")
 """Verdicts that hold a change back, the worst first."""
 
-PASSING = ("better", UNCHANGED, "no worse", WITHIN)
-OPEN = (BEYOND, "undecided")
+PASSING_VERDICTS = ("better", UNCHANGED, "no worse", WITHIN)
+OPEN_VERDICTS = (BEYOND, "undecided")
 """Verdicts that more queries would change."""
 
 MAX_LOST_QUERIES = 5
@@ -248,7 +248,7 @@ def decide_verdicts(
     tables = []
     for measure in grid.measures:
         check_has_best(measure, grid.best[measure], "say what is worse")
-        every = _get_values(grid, measure)
+        every = _collect_values(grid, measure)
         top = find_maximum(measure, held.formulas.get(measure), every)
         allowed = _check_margin(measure, margin, top)
         segments = zip(grid.in_segments(measure), grid.segments, strict=True)
@@ -260,7 +260,7 @@ def decide_verdicts(
             of_it = measure, segment, held.names, verdicts
             tables.append(of_measure(*of_it, more_queries=pl.UInt64()))
     table = pl.concat(tables).with_columns(
-        pl.col("verdict").is_in(PASSING).alias("passes"), pl.lit(held.notes).alias("notes")
+        pl.col("verdict").is_in(PASSING_VERDICTS).alias("passes"), pl.lit(held.notes).alias("notes")
     )
     strategy = held.names[0].name
     sentences = [
@@ -305,7 +305,7 @@ def assert_no_worse(
     """
     __tracebackhide__ = True
     verdicts = gate(per_query, *measures, baseline=baseline, margin=margin, **options)
-    bad = verdicts.filter(pl.col("verdict").is_in(BAD[: 2 if undecided else 3]))
+    bad = verdicts.filter(pl.col("verdict").is_in(FAILING_VERDICTS[: 2 if undecided else 3]))
     if bad.height:
         raise AssertionError(write_failure(bad))
 
@@ -328,7 +328,7 @@ class Held(NamedTuple):
     """What was allowed to differ, and what could not be checked."""
 
 
-def gate_summary(held: Held, verdicts: pl.DataFrame, warnings: Sequence[str] = ()) -> str:
+def write_gate_summary(held: Held, verdicts: pl.DataFrame, warnings: Sequence[str] = ()) -> str:
     """Return what a gate found in Markdown: verdicts, a table, and the queries that lost most."""
     return write_summary(
         verdicts, held.names[0].name, held.grid.apart, held.notes, _find_losses(held), warnings
@@ -417,9 +417,9 @@ def _pair_with_results(
     comparable = check_same_conditions(rows, older, queries, formulas, changes, beside=True)
     is_allowed = changes["missing"] != "error"
     check_queries(comparable, rows, older, queries, is_allowed=is_allowed)
-    new, ending = now.cast(pl.String), OF_BASELINE
+    new, ending = now.cast(pl.String), BASELINE_SUFFIX
     while new.is_in((bases.cast(pl.String) + ending).implode()).any():
-        ending += OF_BASELINE
+        ending += BASELINE_SUFFIX
     text = pl.col(name).cast(pl.String)
     both = [
         rows.select(columns).with_columns(text),
@@ -442,7 +442,7 @@ def _pair_with_results(
     )
 
 
-OF_BASELINE = " of the baseline"
+BASELINE_SUFFIX = " of the baseline"
 """What the name of a strategy of other results ends with beside those that are held against it."""
 
 
@@ -490,20 +490,24 @@ def _check_margin(measure: str, margin: float | Mapping[str, float], top: float 
     return margin
 
 
-HAVE_NO_TOP = {"cg", "dcg", "ideal_cg", "ideal_dcg", "relative_recall", "recall_effort"}
+UNBOUNDED_MEASURES = {"cg", "dcg", "ideal_cg", "ideal_dcg", "relative_recall", "recall_effort"}
 """Measures without a highest value, beside counts. The others lie between 0 and 1."""
 
 
 def find_maximum(measure: str, formula: str | None, values: Floats) -> float | None:
     """Return the highest value of a measure whose lowest is 0, None if there is none."""
     parsed = Measure.parsed(formula or measure)
-    if parsed is None or parsed.function in HAVE_NO_TOP or parsed.definition.dtype != pl.Float64:
+    if (
+        parsed is None
+        or parsed.function in UNBOUNDED_MEASURES
+        or parsed.definition.dtype != pl.Float64
+    ):
         return None
     numbers = values[~np.isnan(values)]
     return 1.0 if ((numbers >= 0) & (numbers <= 1)).all() else None
 
 
-def _get_values(grid: Grid, measure: str) -> Floats:
+def _collect_values(grid: Grid, measure: str) -> Floats:
     """Return the values of each strategy for each query as they came, NaN where there is none."""
     column = grid.frame[measure].cast(pl.Float64).fill_null(float("nan"))
     return column.to_numpy().reshape(grid.shape)
@@ -525,14 +529,14 @@ def _compute_verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, 
     has_value = ~np.isnan(every.values)
     lost = (has_value[pairs.a] != has_value[pairs.b]).sum(axis=1)
     turned = np.zeros(len(pairs), bool)
-    for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING)).tolist():
+    for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING_VERDICTS)).tolist():
         *_, [counted_worst] = decide_pairs(_fill_with_worst(pairs, every, place, by.top), by)
-        turned[place] = counted_worst not in PASSING
+        turned[place] = counted_worst not in PASSING_VERDICTS
     verdict[turned] = "undecided"
     gap = np.abs((mean if pairs.results.higher_is_better else -mean) + by.margin)
     means, baseline_means = pairs.means
-    open_ones = np.isin(verdict, OPEN) & ~turned
-    adverse = _compute_skewness(pairs, by) if pairs.n else np.zeros(len(pairs))
+    open_ones = np.isin(verdict, OPEN_VERDICTS) & ~turned
+    adverse = _compute_adverse_skewness(pairs, by) if pairs.n else np.zeros(len(pairs))
     return {
         "queries": np.full(len(pairs), pairs.n),
         "strategy_queries": has_value[pairs.a].sum(axis=1),
@@ -563,7 +567,7 @@ def _compute_verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, 
 
 def decide_pairs(pairs: Pairs, by: Judgement) -> tuple[Floats, Floats, Integers, Any]:
     """Return the interval of each pair, the number of changed queries, and the verdict."""
-    intervals = careful_intervals(pairs, by.options, by.level, by.top)
+    intervals = compute_careful_intervals(pairs, by.options, by.level, by.top)
     mean, low, high = pairs.statistics.mean, intervals.low, intervals.high
     up = pairs.results.higher_is_better
     gain = mean if up else -mean
@@ -603,10 +607,10 @@ MAX_QUERIES_RATIO = 100
 """More queries than this multiple of those at hand are not recommended."""
 
 
-def _compute_skewness(pairs: Pairs, by: Judgement) -> Floats:
+def _compute_adverse_skewness(pairs: Pairs, by: Judgement) -> Floats:
     """Return the skewness of differences where it widens the interval on the side of the margin."""
     gain = pairs.statistics.mean * (1 if pairs.results.higher_is_better else -1)
-    skewness = [skewness_of(pairs.differences(part)) for part in pairs.parts(pairs.n)]
+    skewness = [compute_skewness(pairs.differences(part)) for part in pairs.parts(pairs.n)]
     gained = np.concatenate(skewness) * (1 if pairs.results.higher_is_better else -1)
     return np.maximum(np.where(gain > -by.margin, -gained, gained), 0)
 
@@ -615,7 +619,7 @@ def _compute_more_queries(
     effect: float, skewness: float, changed: int, n: int, level: float
 ) -> int | None:
     """Return how many more queries decide, None where that is not known or far too many."""
-    needed = queries_to_decide(effect, level, skewness, changed / n) if n else None
+    needed = count_deciding_queries(effect, level, skewness, changed / n) if n else None
     if needed is None or needed > MAX_QUERIES_RATIO * n:
         return None
     return max(1, needed - n)
