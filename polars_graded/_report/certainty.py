@@ -12,7 +12,7 @@ from polars_graded._report.payload import Certainty, Pair
 from polars_graded._results.findings import undefeated
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import Grid, Results
-from polars_graded._results.power import what_is_needed
+from polars_graded._results.power import compute_needs
 from polars_graded._results.reliability import stability_of
 from polars_graded._sentences.verdicts import (
     ALPHA,
@@ -149,7 +149,7 @@ def _compute_power(pairs: Pairs, difference: float, level: float) -> dict[str, A
     """Return the result of `trust.queries_needed` for pairs; None if no difference varies."""
     if not difference or pairs.n < 2 or not pairs.statistics.std.any():  # noqa: PLR2004
         return None
-    return what_is_needed(pairs, difference, POWER, level)
+    return compute_needs(pairs, difference, POWER, level)
 
 
 def _estimate_stability(results: Results) -> dict[str, float | None]:

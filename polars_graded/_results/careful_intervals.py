@@ -12,7 +12,7 @@ import numpy as np
 
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._results.pairs import Pairs
-from polars_graded._results.power import fewest_queries
+from polars_graded._results.power import find_min_queries
 from polars_graded._results.significance import Options, outcome_of
 
 MIN_CHANGED_QUERIES = 25
@@ -101,7 +101,7 @@ def count_deciding_queries(
     """
     from scipy.special import stdtrit
 
-    n = fewest_queries(effect, DECIDING_POWER, level) if effect > 0 and changed > 0 else None
+    n = find_min_queries(effect, DECIDING_POWER, level) if effect > 0 and changed > 0 else None
     if n is None:
         return None
     # Johnson's interval is wider by c / sqrt(n) errors: x = sqrt(n) solves x effect = a + c / x.

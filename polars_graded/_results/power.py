@@ -129,7 +129,7 @@ def discriminative_power(
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
     rows, messages = [], dict[str, None]()
-    for pairs, p in _achieved(grid, options):
+    for pairs, p in _compute_achieved_p(grid, options):
         messages |= dict.fromkeys(find_weak_tests([pairs], options))
         told_apart = int(np.count_nonzero(p <= options.level))
         rows.append(
@@ -217,7 +217,7 @@ def significance_levels(
     correction_name = correction_of(test, correction)
     options = Options(test, correction_name, seed=seed, resamples=resamples, progress=progress)
     tables = []
-    for pairs, p in _achieved(grid, options):
+    for pairs, p in _compute_achieved_p(grid, options):
         falling = np.argsort(-p, kind="stable")
         names = names_of_pairs(grid.strategies, pairs.a[falling], pairs.b[falling])
         levels = {
@@ -231,15 +231,15 @@ def significance_levels(
     return pl.concat(tables)
 
 
-def _achieved(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
+def _compute_achieved_p(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
     """All pairs by each measure, and their p values, 1 where there is none."""
-    for pairs in _all_pairs(grid, MIN_STRATEGIES):
+    for pairs in _list_pairs(grid, MIN_STRATEGIES):
         outcome = outcome_of(pairs, options)
         p = np.nan_to_num(corrected(options.correction, outcome.p), nan=1.0)
         yield pairs, np.where(agrees_with_means(pairs, outcome), p, 1.0)
 
 
-def _all_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
+def _list_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
     """All pairs by each measure, of at least `fewest` strategies and two queries."""
     for results in grid.several(fewest):
         yield Pairs(results, *pairs_of(grid.strategies))
@@ -347,24 +347,24 @@ def queries_needed(
     level = check_level(confidence)
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     rows = [
-        what_is_needed(pairs, _looked_for(pairs, difference, unit)[0], wanted, level)
-        for pairs in _all_pairs(grid, 2)
+        compute_needs(pairs, _find_target_difference(pairs, difference, unit)[0], wanted, level)
+        for pairs in _list_pairs(grid, 2)
     ]
     return table(rows, queries_needed=pl.UInt64())
 
 
-def what_is_needed(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
+def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
     """Return the queries that a difference needs, and the difference that the data can show."""
-    std, n = _pooled_std(pairs), pairs.n
+    std, n = _compute_pooled_std(pairs), pairs.n
     effect = difference / std
     return {
         "measure": pairs.results.measure,
         "queries": n,
         "std": std,
         "difference": difference,
-        "queries_needed": fewest_queries(effect, power, level),
-        "power": float(power_of(n, effect, level)),
-        "smallest_difference": _smallest_effect(n, power, level) * std,
+        "queries_needed": find_min_queries(effect, power, level),
+        "power": float(compute_power(n, effect, level)),
+        "smallest_difference": _find_smallest_effect(n, power, level) * std,
     }
 
 
@@ -434,15 +434,15 @@ def power_curve(
         ]
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     tables = []
-    for pairs in _all_pairs(grid, 2):
-        std, n = _pooled_std(pairs), pairs.n
-        looked, share = _looked_for(pairs, difference, unit)
+    for pairs in _list_pairs(grid, 2):
+        std, n = _compute_pooled_std(pairs), pairs.n
+        looked, share = _find_target_difference(pairs, difference, unit)
         asked = np.geomspace(5, max(20, 4 * n), 30).astype(int) if numbers is None else numbers
         at = np.unique([*asked, n])
         columns = {
             "measure": [pairs.results.measure] * len(at),
             "queries": at,
-            "power": power_of(at, looked / std, level),
+            "power": compute_power(at, looked / std, level),
             "at_hand": at == n,
             "difference": [looked] * len(at),
             "share_of_range": [share] * len(at),
@@ -451,7 +451,9 @@ def power_curve(
     return pl.concat(tables)
 
 
-def _looked_for(pairs: Pairs, difference: float, unit: Unit) -> tuple[float, float | None]:
+def _find_target_difference(
+    pairs: Pairs, difference: float, unit: Unit
+) -> tuple[float, float | None]:
     """Return the difference to detect by a measure, in its unit and as a share of the range."""
     amount = check_number("difference", difference, above=0)
     check_choice("unit", unit, ("measure", "range"))
@@ -468,7 +470,7 @@ def _looked_for(pairs: Pairs, difference: float, unit: Unit) -> tuple[float, flo
     return amount * span, amount
 
 
-def power_of(n: Any, effect: Any, alpha: float) -> Any:
+def compute_power(n: Any, effect: Any, alpha: float) -> Any:
     """Return the power of the two-sided paired t test of n queries for an effect, in deviations."""
     from scipy.special import nctdtr, stdtrit  # which, unlike scipy.stats, is soon imported
 
@@ -480,7 +482,7 @@ def power_of(n: Any, effect: Any, alpha: float) -> Any:
     return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
 
 
-def _pooled_std(pairs: Pairs) -> float:
+def _compute_pooled_std(pairs: Pairs) -> float:
     """Return the standard deviation of the differences of a pair, averaged over all pairs."""
     std = float(np.sqrt((pairs.statistics.std**2).mean()))
     if not std:
@@ -492,22 +494,24 @@ def _pooled_std(pairs: Pairs) -> float:
     return std
 
 
-def fewest_queries(effect: float, power: float, alpha: float) -> int | None:
+def find_min_queries(effect: float, power: float, alpha: float) -> int | None:
     """Return the minimum number of queries with this power; None beyond `MAX_QUERIES`."""
     numbers = range(2, MAX_QUERIES + 1)
-    place = bisect_left(numbers, power, key=lambda n: power_of(n, effect, alpha))
+    place = bisect_left(numbers, power, key=lambda n: compute_power(n, effect, alpha))
     return numbers[place] if place < len(numbers) else None
 
 
-def _smallest_effect(n: int, power: float, alpha: float) -> float:
+def _find_smallest_effect(n: int, power: float, alpha: float) -> float:
     """Return the smallest effect that n queries show with this power, in deviations."""
     from scipy.optimize import brentq
 
     if power <= alpha:  # which no effect at all has
         return 0.0
     most = 1.0
-    while (reached := power_of(n, most, alpha)) < power:
+    while (reached := compute_power(n, most, alpha)) < power:
         most *= 2
     if np.isnan(reached):  # of so small a chance of error and so few queries scipy knows no power
         return float("nan")
-    return float(brentq(lambda effect: power_of(n, effect, alpha) - power, 0, most, xtol=1e-13))
+    return float(
+        brentq(lambda effect: compute_power(n, effect, alpha) - power, 0, most, xtol=1e-13)
+    )
