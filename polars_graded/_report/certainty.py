@@ -13,7 +13,7 @@ from polars_graded._results.findings import undefeated
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import Grid, Results
 from polars_graded._results.power import compute_needs
-from polars_graded._results.reliability import stability_of
+from polars_graded._results.reliability import compute_stability
 from polars_graded._sentences.verdicts import (
     ALPHA,
     POWER,
@@ -157,5 +157,5 @@ def _estimate_stability(results: Results) -> dict[str, float | None]:
     half, draws = results.n // 2, min(MAX_DRAWS, MAX_DRAWN_QUERIES // results.n)
     if half < 2 or len(results.values) < MIN_ORDERED_STRATEGIES or draws < MAX_DRAWS // 4:  # noqa: PLR2004
         return dict.fromkeys(TAU_COLUMNS)
-    stability = stability_of(results, half, draws)
+    stability = compute_stability(results, half, draws)
     return {name: round_number(stability[name]) for name in TAU_COLUMNS}

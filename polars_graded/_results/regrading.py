@@ -26,7 +26,7 @@ from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import comparison_of
 from polars_graded._results.pairs import pairs_of
 from polars_graded._results.per_query import WHOLE, check_free_names, check_per_query, of_measure
-from polars_graded._results.reliability import kendall, tau_ap
+from polars_graded._results.reliability import compute_kendall, compute_tau_ap
 from polars_graded._results.significance import Options
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -371,8 +371,8 @@ class _Conclusions:
         statistics = {
             "mean": results.values.mean(axis=1) if results.n else np.full(len(order), np.nan),
             "place": (order > order[:, np.newaxis]).sum(axis=1) + 1,
-            "tau": kendall(order, before.order),
-            "tau_ap": tau_ap(order, before.order),
+            "tau": compute_kendall(order, before.order),
+            "tau_ap": compute_tau_ap(order, before.order),
             "lost": np.count_nonzero((earlier != 0) & (signs == 0)),
             "gained": np.count_nonzero((earlier == 0) & (signs != 0)),
             "reversed": np.count_nonzero(earlier * signs < 0),

@@ -41,10 +41,10 @@ from polars_graded._results.per_query import (
 
 __all__ = ["order_stability", "rank_correlation", "swap_rate"]
 
-BLOCK = 2**20
+MAX_BLOCK_NUMBERS = 2**20
 """How many numbers are worked on at a time, 8 MB."""
 
-SIZES = 10
+DEFAULT_SIZE_COUNT = 10
 """How many numbers of queries are tried where none are asked for."""
 
 
@@ -130,11 +130,11 @@ def swap_rate(
     place, comparisons, swaps = pl.col("place"), pl.col("comparisons"), pl.col("swaps")
     tables = []
     for results in grid.several():
-        for size in _sizes(sizes, results.n // 2):
+        for size in _choose_sizes(sizes, results.n // 2):
             counts = []
-            for drawn in _samples(results, 2 * size, draws, seed):
-                first = _differences(results, drawn[:, :size]).ravel()
-                second = _differences(results, drawn[:, size:]).ravel()
+            for drawn in _draw_samples(results, 2 * size, draws, seed):
+                first = _compute_differences(results, drawn[:, :size]).ravel()
+                second = _compute_differences(results, drawn[:, size:]).ravel()
                 classes = np.floor(np.abs(first) / step + 1e-9).astype(np.int64)
                 pairs = pl.DataFrame({"place": classes, "swaps": first * second < 0})
                 counts.append(pairs.group_by("place").agg(swaps.sum(), comparisons=pl.len()))
@@ -229,14 +229,14 @@ def order_stability(
     check_whole_number("seed", seed, at_least=0)
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     rows = [
-        stability_of(results, size, draws, method, confidence, seed)
+        compute_stability(results, size, draws, method, confidence, seed)
         for results in grid.several()
-        for size in _sizes(sizes, results.n)
+        for size in _choose_sizes(sizes, results.n)
     ]
     return table(rows)
 
 
-def stability_of(
+def compute_stability(
     results: Results,
     size: int,
     draws: int,
@@ -245,9 +245,9 @@ def stability_of(
     seed: int = 0,
 ) -> dict[str, Any]:
     """Return the rank correlation of orders from samples of one size and from all queries."""
-    correlation = kendalls if method == "kendall" else _taus_ap
-    samples = _samples(results, size, draws, seed)
-    every = [correlation(_signs(results, drawn), results.order) for drawn in samples]
+    correlation = compute_kendalls if method == "kendall" else _compute_taus_ap
+    samples = _draw_samples(results, size, draws, seed)
+    every = [correlation(_compute_signs(results, drawn), results.order) for drawn in samples]
     tau = np.concatenate(every)
     low, high = middle(tau, confidence)
     return {
@@ -260,24 +260,24 @@ def stability_of(
     }
 
 
-def _sizes(asked: int | Sequence[int] | None, most: int) -> list[int]:
+def _choose_sizes(asked: int | Sequence[int] | None, most: int) -> list[int]:
     """Return the numbers of queries to draw, none above `most`."""
     if asked is None:
-        spread = np.geomspace(min(5, most), most, SIZES).round()
+        spread = np.geomspace(min(5, most), most, DEFAULT_SIZE_COUNT).round()
         return [int(size) for size in np.unique(spread)]
     return [check_whole_number("sizes", size, at_most=most) for size in check_list("sizes", asked)]
 
 
-def _samples(results: Results, size: int, samples: int, seed: int) -> Iterator[Integers]:
+def _draw_samples(results: Results, size: int, samples: int, seed: int) -> Iterator[Integers]:
     """Return queries drawn without putting them back, a row of places per sample, in blocks."""
     rng = np.random.default_rng(seed)
     n, count = results.n, len(results.values)
-    for block in in_parts(samples, max(n, count * count), BLOCK):
+    for block in in_parts(samples, max(n, count * count), MAX_BLOCK_NUMBERS):
         places = np.broadcast_to(np.arange(n), (block.stop - block.start, n))
         yield rng.permuted(places, axis=1)[:, :size]
 
 
-def _differences(results: Results, drawn: Integers) -> Floats:
+def _compute_differences(results: Results, drawn: Integers) -> Floats:
     """Return the distances between the means of all pairs of strategies, a row per sample."""
     rows, size = drawn.shape
     weights = np.zeros((rows, results.n))
@@ -290,19 +290,19 @@ def _differences(results: Results, drawn: Integers) -> Floats:
     return differences
 
 
-def _signs(results: Results, drawn: Integers) -> Floats:
+def _compute_signs(results: Results, drawn: Integers) -> Floats:
     """Return the better strategy of each pair as a sign, a row per sample."""
-    return np.sign(_differences(results, drawn)) * (1 if results.higher_is_better else -1)
+    return np.sign(_compute_differences(results, drawn)) * (1 if results.higher_is_better else -1)
 
 
-def _taus_ap(signs: Floats, full: Floats) -> Floats:
+def _compute_taus_ap(signs: Floats, full: Floats) -> Floats:
     """AP correlation of each sample's order with that of all queries, NaN where one has none."""
     count = len(full)
     square = np.zeros((len(signs), count, count))
     a, b = np.triu_indices(count, 1)
     square[:, a, b], square[:, b, a] = signs, -signs
     places = (square > 0).sum(axis=2).astype(np.float64)
-    return np.array([tau_ap(sample, full) for sample in places])
+    return np.array([compute_tau_ap(sample, full) for sample in places])
 
 
 # Correlations of orders
@@ -391,7 +391,7 @@ def rank_correlation(
     parts = split_by_grader(per_query, {**keys, "measures": measures})
     keys["missing"] = missing
     if len(parts) > 1 and grader is None:
-        return _between_graders(parts, measures, reference, method, keys)
+        return _correlate_graders(parts, measures, reference, method, keys)
     _, per_query = one_part(parts, grader)
     if reference is not None and measures and reference not in columns_named(measures):
         measures = (*measures, reference)
@@ -400,18 +400,18 @@ def rank_correlation(
     if len(order) < 2:  # noqa: PLR2004
         msg = f"name at least two measures to correlate, got {', '.join(order)}"
         raise ValueError(msg)
-    pairs = _pairs([*order], reference)
+    pairs = _list_pairs([*order], reference)
     return table(
         {
             "measure": [name for name, _ in pairs],
             "reference": [name for _, name in pairs],
             "strategies": [len(grid.strategies)] * len(pairs),
-            "tau": [_tau(order[x], order[y], reference, method) for x, y in pairs],
+            "tau": [_correlate(order[x], order[y], reference, method) for x, y in pairs],
         }
     )
 
 
-def _between_graders(
+def _correlate_graders(
     parts: Parts,
     measures: Sequence[Named],
     reference: str | None,
@@ -421,7 +421,7 @@ def _between_graders(
     """Return how alike two graders order the strategies, by the queries that both judged."""
     query = check_column_names("query", keys["query"])
     rows = []
-    for x, y in _pairs([str(name) for name in parts], reference):
+    for x, y in _list_pairs([str(name) for name in parts], reference):
         shared = (
             parts[one].join(parts[other], on=query, how="semi", nulls_equal=True)
             for one, other in ((x, y), (y, x))
@@ -438,13 +438,13 @@ def _between_graders(
                     "reference": y,
                     "queries": own.n,
                     "strategies": len(strategies),
-                    "tau": _tau(own.order, others.order[strategies], reference, method),
+                    "tau": _correlate(own.order, others.order[strategies], reference, method),
                 }
             )
     return table(rows).sort("measure", maintain_order=True)
 
 
-def _pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
+def _list_pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
     """Return the pairs to compare: everything with the reference, or each pair once."""
     if reference is None:
         return list(combinations(names, 2))
@@ -454,14 +454,18 @@ def _pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]
     raise ValueError(msg)
 
 
-def _tau(x: Floats, y: Floats, reference: str | None, method: str) -> float:
+def _correlate(x: Floats, y: Floats, reference: str | None, method: str) -> float:
     """Return the correlation of two orders, averaged over directions if neither is true."""
     if method == "kendall":
-        return kendall(x, y)
-    return tau_ap(x, y) if reference is not None else (tau_ap(x, y) + tau_ap(y, x)) / 2
+        return compute_kendall(x, y)
+    return (
+        compute_tau_ap(x, y)
+        if reference is not None
+        else (compute_tau_ap(x, y) + compute_tau_ap(y, x)) / 2
+    )
 
 
-def kendall(x: Floats, reference: Floats) -> float:
+def compute_kendall(x: Floats, reference: Floats) -> float:
     """Kendall's tau-b of two orders, NaN where all of one are tied.
 
     It may be of many thousand points, so it does not look at each pair of them as `kendalls` does.
@@ -474,7 +478,7 @@ def kendall(x: Floats, reference: Floats) -> float:
     return round(float(kendalltau(x, reference).statistic), 15)
 
 
-def kendalls(signs: Floats, reference: Floats) -> Floats:
+def compute_kendalls(signs: Floats, reference: Floats) -> Floats:
     """Kendall's tau-b of many orders with another, each a row of the signs of its pairs."""
     a, b = np.triu_indices(len(reference), 1)
     others = np.sign(reference[a] - reference[b])
@@ -484,7 +488,7 @@ def kendalls(signs: Floats, reference: Floats) -> Floats:
     return tau
 
 
-def tau_ap(x: Floats, reference: Floats) -> float:
+def compute_tau_ap(x: Floats, reference: Floats) -> float:
     """Return τ_AP: down x, twice the share of pairs in the order of the reference, less 1."""
     above = x > x[:, np.newaxis]
     agree = above & (reference > reference[:, np.newaxis])
