@@ -36,10 +36,10 @@ Grading: TypeAlias = "str | pl.Expr | Mapping[float, float]"
 
 AS_GIVEN = "as given"
 """The grading that all others are compared with."""
-DEPTH = "polars_graded: depth"
+DEPTH_COLUMN = "polars_graded: depth"
 """The column of how many documents were retrieved: under a name that no frame has."""
 
-OF_JUDGING = "judged"
+JUDGED = "judged"
 """The measure that tells an unjudged document from an irrelevant one."""
 
 MAX_LEVELS = 5
@@ -140,21 +140,21 @@ def unjudged_bounds(
     if options.get("condensed"):
         msg = "`condensed` must be False, since it leaves no unjudged document, got True"
         raise ValueError(msg)
-    rows, settled, keys = _found(frame, options)
+    rows, settled, keys = _resolve_rows(frame, options)
     grade = settled["grade"]
     chosen = parse_scalar_measures(measures)
     asked = {name: each.name for name, each in chosen.items()}
-    check_free_names(BOUNDS, strategy=keys[0], query=keys[1:])
+    check_free_names(BOUND_COLUMNS, strategy=keys[0], query=keys[1:])
     highest = settled.get("highest")
     best: Any = rows.get_column(grade).max() if highest is None else highest
-    unknown = [] if highest is not None else _unknown(chosen, best, settled)
+    unknown = [] if highest is not None else _find_unbounded(chosen, best, settled)
     if unknown:
         warn_the_caller(
             DataWarning.unjudged,
             f"no grade is relevant to {', '.join(map(repr, unknown))}, so that unjudged documents "
             "are not either\n\nHint: highest= says how relevant a document can be",
         )
-    now, filled = evaluate(rows, asked | {DEPTH: "n_retrieved"}, **settled), []
+    now, filled = evaluate(rows, asked | {DEPTH_COLUMN: "n_retrieved"}, **settled), []
     for name, columns in settled["by"].items():
         flags = {each: flags for each, flags in settled["descending"].items() if each == name}
         of_one: dict[str, Any] = {**settled, "by": {name: columns}, "descending": flags}
@@ -162,7 +162,7 @@ def unjudged_bounds(
         every = rows.with_columns(
             pl.when(unjudged).then(best).otherwise(pl.col(grade)).alias(grade)
         )
-        filled.append(_quietly(every, asked, of_one))
+        filled.append(_evaluate_quietly(every, asked, of_one))
     then = pl.concat(filled)
     tables = []
     for name, measure in chosen.items():
@@ -173,7 +173,7 @@ def unjudged_bounds(
         low, high = (pl.when(is_known).then(end) for end in ends)
         residual = pl.lit(None, pl.Float64)
         if measure.function == "rbp":
-            depth = now.get_column(DEPTH).clip(upper_bound=measure.n).cast(pl.Float64)
+            depth = now.get_column(DEPTH_COLUMN).clip(upper_bound=measure.n).cast(pl.Float64)
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
         exact = is_known & (name not in unknown and _has_bounds(measure, settled))
         of_it = now.select(
@@ -190,7 +190,7 @@ def unjudged_bounds(
     return pl.concat(tables)
 
 
-def _unknown(
+def _find_unbounded(
     chosen: Mapping[str, Measure], best: float | None, options: Mapping[str, Any]
 ) -> list[str]:
     """Return the measures to which no grade is relevant, so that no bound is known."""
@@ -209,7 +209,7 @@ def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
     of_a_scale = definition.is_of_a_scale or measure.options.get("graded", False)
     undefined = options.get("undefined_as", "default")
     return (
-        not (definition.judged or measure.function == OF_JUDGING)
+        not (definition.judged or measure.function == JUDGED)
         and not (of_a_scale and options.get("highest") is None)
         and undefined in ("default", None, 0)
     )
@@ -297,7 +297,7 @@ def robustness_to_grading(
     │ 1 is 0   ┆ y        ┆ 0.0  ┆ 2     ┆ -1.0 │
     └──────────┴──────────┴──────┴───────┴──────┘
     """
-    rows, settled, (strategy, *query) = _found(frame, options)
+    rows, settled, (strategy, *query) = _resolve_rows(frame, options)
     grade = settled["grade"]
     chosen = parse_scalar_measures(measures)
     check_free_names(["grading"], strategy=strategy)
@@ -306,22 +306,24 @@ def robustness_to_grading(
     check_whole_number("seed", seed, at_least=0)
     if gradings is None:
         levels = rows.get_column(grade).drop_nulls().unique().sort().to_list()
-        others = _merged(rows.get_column(grade), levels)
+        others = _merge_levels(rows.get_column(grade), levels)
         if share:
             column = settled["doc"] or "doc"
             unit = [*dict.fromkeys([*query, column])] if settled.get("strategy") is not None else []
             check_columns("frame", unit, rows.columns)
             check_comparable(unit, rows.schema)
-            others[f"{100 * share:g} % moved"] = _moved(rows, grade, levels, share, unit, seed)
+            others[f"{100 * share:g} % moved"] = _move_grades(
+                rows, grade, levels, share, unit, seed
+            )
     else:
         others = {
-            name: _graded_by(rows, grade, name, each)
+            name: _apply_grading(rows, grade, name, each)
             for name, each in _check_gradings(gradings).items()
         }
     asked = {name: measure.name for name, measure in chosen.items()}
     each = {AS_GIVEN: evaluate(rows, asked, **settled)}
     for name, grades in others.items():
-        each[name] = _quietly(rows.with_columns(grades.alias(grade)), asked, settled)
+        each[name] = _evaluate_quietly(rows.with_columns(grades.alias(grade)), asked, settled)
     passed = {
         name: _Conclusions(values, chosen, strategy, query, confidence)
         for name, values in each.items()
@@ -333,7 +335,7 @@ def robustness_to_grading(
     )
 
 
-BOUNDS = ("measure", "value", "value_if_best", "low", "high", "exact", "residual")
+BOUND_COLUMNS = ("measure", "value", "value_if_best", "low", "high", "exact", "residual")
 """What `unjudged_bounds` gives beside the strategy and the query."""
 
 
@@ -383,7 +385,9 @@ class _Conclusions:
         return rows.select(pl.lit(name).alias("grading"), "*")
 
 
-def _found(frame: Any, options: FrameOptions) -> tuple[pl.DataFrame, dict[str, Any], list[str]]:
+def _resolve_rows(
+    frame: Any, options: FrameOptions
+) -> tuple[pl.DataFrame, dict[str, Any], list[str]]:
     """Return the rows, the keywords for them, and the key columns."""
     rows = check_collected("frame", frame)
     grade = options.get("grade", "grade")
@@ -406,7 +410,7 @@ def _found(frame: Any, options: FrameOptions) -> tuple[pl.DataFrame, dict[str, A
     return request.add_computed_columns(rows), {**options, **renamed}, keys
 
 
-def _quietly(rows: pl.DataFrame, asked: Mapping[str, str], options: Any) -> pl.DataFrame:
+def _evaluate_quietly(rows: pl.DataFrame, asked: Mapping[str, str], options: Any) -> pl.DataFrame:
     """Return the values of rows under other grades, without repeating warnings."""
     with warnings.catch_warnings(action="ignore"):
         return evaluate(rows, asked, **options)
@@ -415,7 +419,7 @@ def _quietly(rows: pl.DataFrame, asked: Mapping[str, str], options: Any) -> pl.D
 # Gradings
 
 
-def _merged(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Series]:
+def _merge_levels(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Series]:
     """Return the grades with neighbouring levels merged, in every way that leaves at least two."""
     if len(levels) > MAX_LEVELS:
         msg = (
@@ -439,7 +443,7 @@ def _merged(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Series]:
     return dict(sorted(result.items(), key=lambda item: -item[0].count(",")))
 
 
-def _moved(
+def _move_grades(
     rows: pl.DataFrame,
     grade: str,
     levels: Sequence[Any],
@@ -477,7 +481,7 @@ def _check_gradings(gradings: Any) -> Mapping[str, Grading]:
     return gradings
 
 
-def _graded_by(rows: pl.DataFrame, grade: str, name: str, grading: Grading) -> pl.Series:
+def _apply_grading(rows: pl.DataFrame, grade: str, name: str, grading: Grading) -> pl.Series:
     """Return the grades that a grading gives."""
     if isinstance(grading, Mapping):
         for each in (*grading, *grading.values()):
@@ -496,7 +500,7 @@ def _graded_by(rows: pl.DataFrame, grade: str, name: str, grading: Grading) -> p
     raise TypeError(msg)
 
 
-def mean_bounds(bounds: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def compute_mean_bounds(bounds: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return the means over queries of the values of `unjudged_bounds`, and their ends.
 
     `low` and `high` are the smaller and the larger of both means; `beyond` is the mean of what

@@ -23,7 +23,7 @@ from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import names_of_tests
-from polars_graded._results.regrading import AS_GIVEN, mean_bounds
+from polars_graded._results.regrading import AS_GIVEN, compute_mean_bounds
 from polars_graded._sentences import format_percent, titles
 
 SYMLOG_P = 0.001
@@ -578,7 +578,7 @@ def unjudged_bounds(
     table = chart_rows.build_result_rows("bounds", bounds, *numbers, strategy=strategy, panel=panel)
     table = table.drop_nulls("value_if_best")
     chart_checks.check_not_empty("bounds", table, "value_if_best")
-    means = mean_bounds(table, [*_list_line_columns(table), "strategy"])
+    means = compute_mean_bounds(table, [*_list_line_columns(table), "strategy"])
     chart_checks.check_row_count("bounds", means)
     names = chart_rows.sort_names(means, "mean", "strategy")
     facts = chart_rows.collect_title_facts(means)
