@@ -41,16 +41,16 @@ MAX_STRAY_SHARE = 0.01
 MAX_SHARED_STRAY_SHARE = 0.05
 """Largest share of all grades that are stray more than one step above the common ones."""
 
-BLOCK = 2**22
+MAX_BLOCK_NUMBERS = 2**22
 """How many numbers are worked on at a time, 32 MB."""
 
 MIN_TELLING_QUERIES = 15
 """With fewer queries in which not all grades are the most common one, intervals fall short."""
 
-SHARES = ("equal",)
+SHARE_COEFFICIENTS = ("equal",)
 """The coefficients that are shares, at least 0."""
 
-UNBOUNDED = ("difference",)
+UNBOUNDED_COEFFICIENTS = ("difference",)
 """The coefficients that have no highest value."""
 
 
@@ -199,7 +199,7 @@ def agreement(
     """
     level = check_level(confidence)
     grader_columns = [name for each in graders for name in check_column_names("graders", each)]
-    grades = Grades.of(*grades_of(frame, grader_columns, query, doc, grader, grade))
+    grades = Grades.of(*collect_grades(frame, grader_columns, query, doc, grader, grade))
     if trusted is not None:
         check_choice("trusted", trusted, grades.names)
     grades.warn_of_scales(trusted)
@@ -209,14 +209,14 @@ def agreement(
             others = [j for j in range(len(grades.names)) if (j > i if trusted is None else j != i)]
             # As many at a time as fit what is worked on.
             rows = 2 * grades.n_queries * len(grades.values) ** 2
-            for part in in_parts(len(others), max(rows, len(grades.codes)), BLOCK):
+            for part in in_parts(len(others), max(rows, len(grades.codes)), MAX_BLOCK_NUMBERS):
                 statistics += grades.pairs(i, others[part], level)
     if len(grades.names) > 2:  # noqa: PLR2004
         statistics += grades.together(level)
     return table(statistics)
 
 
-def grades_of(
+def collect_grades(
     frame: Any,
     graders: Sequence[str],
     query: Columns,
@@ -389,20 +389,22 @@ class Grades:
         cells = ((self.query[:, np.newaxis] * count + np.arange(count)) * k + a) * k + b
         joint = np.bincount(cells[both], minlength=self.n_queries * count * k * k)
         by_query = joint.reshape(self.n_queries, count, k, k).astype(np.float64)
-        every = _of_pairs(_jackknifed(by_query), self.values)
+        every = _compute_pair_coefficients(_jackknife(by_query), self.values)
         for place, j in enumerate(others):
             own = by_query[:, place]
             counts, of_pair = (
                 own.sum(axis=1) + own.sum(axis=2),
                 {name: each[:, place] for name, each in every.items()},
             )
-            estimates = _with_intervals(of_pair, _any(counts), level)
+            estimates = _compute_intervals(of_pair, _find_counted(counts), level)
             graders = self.names[i], self.names[j]
-            yield from self._rows(graders, both[:, place], estimates, _telling(counts))
+            yield from self._rows(
+                graders, both[:, place], estimates, _count_telling_queries(counts)
+            )
 
     def together(self, level: float) -> Iterator[dict[str, Any]]:
         """Yield the agreement of all graders, for documents with any number of grades."""
-        k, near = len(self.values), _nearness(self.values)
+        k, near = len(self.values), _compute_nearness(self.values)
         given = np.stack([(self.codes == code).sum(axis=1) for code in range(k)], axis=1) * 1.0
         count = given.sum(axis=1, keepdims=True)
         several = count > 1
@@ -419,18 +421,20 @@ class Grades:
         shared = given / np.where(several, count - 1, np.inf)
         coincidences = np.stack([of_query(given[:, [i]] * shared) for i in range(k)], axis=1)
         coincidences[:, np.arange(k), np.arange(k)] -= of_query(shared)
-        n, equal, nearly, n_judged, *pi = _jackknifed(sums).T
-        tables = _jackknifed(coincidences)
+        n, equal, nearly, n_judged, *pi = _jackknife(sums).T
+        tables = _jackknife(coincidences)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.array(pi).T / n_judged[:, np.newaxis]
             estimates = {
                 "equal": equal / n,
-                "fleiss_kappa": _beyond(equal / n, (shares**2).sum(axis=1)),
-                **_alphas(tables, self.values),
-                "ac2": _ac2(nearly / n, shares, near),
+                "fleiss_kappa": _correct_for_chance(equal / n, (shares**2).sum(axis=1)),
+                **_compute_alphas(tables, self.values),
+                "ac2": _compute_ac2(nearly / n, shares, near),
             }
-        ends = _with_intervals(estimates, _any(sums), level)
-        return self._rows((None, None), several[:, 0], ends, _telling(of_query(given)))
+        ends = _compute_intervals(estimates, _find_counted(sums), level)
+        return self._rows(
+            (None, None), several[:, 0], ends, _count_telling_queries(of_query(given))
+        )
 
     def _rows(
         self,
@@ -472,24 +476,24 @@ class Grades:
             }
 
 
-def _jackknifed(of_query: Floats) -> Floats:
+def _jackknife(of_query: Floats) -> Floats:
     """Return the sums over all queries, then those without each query in turn."""
     total = of_query.sum(axis=0, keepdims=True)
     return np.concatenate([total, total - of_query])
 
 
-def _any(counts: Floats) -> Mask:
+def _find_counted(counts: Floats) -> Mask:
     """Return whether each query has any counts."""
     return np.asarray(counts.any(axis=1))
 
 
-def _telling(counts: Floats) -> int:
+def _count_telling_queries(counts: Floats) -> int:
     """Count the queries that have another grade than the most common one, of counts of grades."""
     most = int(counts.sum(axis=0).argmax()) if len(counts) else 0
     return int(np.count_nonzero(np.delete(counts, most, axis=1).any(axis=1)))
 
 
-def _with_intervals(
+def _compute_intervals(
     estimates: Mapping[str, Floats], counts: Mask, level: float
 ) -> dict[str, tuple[float, float, float]]:
     """Return each coefficient of all queries and the ends of its interval, NaN where unknown.
@@ -503,7 +507,7 @@ def _with_intervals(
     ends = {}
     for name, (value, *others) in estimates.items():
         without = np.array(others)[counts] if n else np.full(1, np.nan)
-        bounded = name not in UNBOUNDED and value < 1
+        bounded = name not in UNBOUNDED_COEFFICIENTS and value < 1
         z, each = (value, without)
         if bounded:
             z, each = (-np.log(np.maximum(1 - x, (1 - value) / n)) for x in (value, without))
@@ -514,7 +518,7 @@ def _with_intervals(
         low, high = z - t * error, z + t * error
         if bounded:
             low, high = 1 - np.exp(-low), 1 - np.exp(-high)
-            least = 0.0 if name in SHARES else min(-1.0, value)
+            least = 0.0 if name in SHARE_COEFFICIENTS else min(-1.0, value)
             low = max(low, least)
         ends[name] = (float(value), float(low), float(high))
     return ends
@@ -523,7 +527,7 @@ def _with_intervals(
 # Coefficients of tables, whose last two axes are the grades of the one and of the other
 
 
-def _of_pairs(tables: Floats, values: Floats) -> dict[str, Floats]:
+def _compute_pair_coefficients(tables: Floats, values: Floats) -> dict[str, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
         one, other = shares.sum(axis=-1), shares.sum(axis=-2)
@@ -531,20 +535,20 @@ def _of_pairs(tables: Floats, values: Floats) -> dict[str, Floats]:
         kinds = {"": distance > 0, "_linear": distance, "_quadratic": distance**2}
         flat = shares.reshape(*shares.shape[:-2], -1)
         apart = {name: flat @ kind.ravel().astype(np.float64) for name, kind in kinds.items()}
-        near = _nearness(values)
+        near = _compute_nearness(values)
         return {
             "equal": 1 - apart[""],
             **{
                 f"kappa{name}": 1 - apart[name] / ((one @ kind) * other).sum(axis=-1)
                 for name, kind in kinds.items()
             },
-            **_alphas(tables + tables.swapaxes(-2, -1), values),
-            "ac2": _ac2(flat @ near.ravel(), (one + other) / 2, near),
+            **_compute_alphas(tables + tables.swapaxes(-2, -1), values),
+            "ac2": _compute_ac2(flat @ near.ravel(), (one + other) / 2, near),
             "difference": one @ values - other @ values,
         }
 
 
-def _alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
+def _compute_alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
     """Krippendorff's coefficients of how often each two grades are given to one document.
 
     The ordinal distance of two grades is that of their ranks among all that are given.
@@ -562,20 +566,22 @@ def _alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
     return alphas
 
 
-def _nearness(values: Floats) -> Floats:
+def _compute_nearness(values: Floats) -> Floats:
     """1 less the squared distance of two grades over the largest there is."""
     distance: Floats = (values[:, np.newaxis] - values) ** 2
     near: Floats = 1 - distance / max(distance.max(initial=0), np.finfo(float).tiny)
     return near
 
 
-def _ac2(observed: Floats, shares: Floats, near: Floats) -> Floats:
+def _compute_ac2(observed: Floats, shares: Floats, near: Floats) -> Floats:
     """Gwet's coefficient: chance is the likelier, the more evenly grades are given."""
     k = max(len(near), 2)
     chance = near.sum() / (k * (k - 1)) * (shares * (1 - shares)).sum(axis=-1)
-    return _beyond(observed, chance) if len(near) > 1 else np.full(observed.shape, np.nan)
+    return (
+        _correct_for_chance(observed, chance) if len(near) > 1 else np.full(observed.shape, np.nan)
+    )
 
 
-def _beyond(observed: Floats, chance: Floats) -> Floats:
+def _correct_for_chance(observed: Floats, chance: Floats) -> Floats:
     """Return the share of what chance leaves that agrees."""
     return (observed - chance) / (1 - chance)
