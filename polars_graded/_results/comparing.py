@@ -43,7 +43,7 @@ from polars_graded._results.significance import (
     tests_of,
     warn_of_tests,
 )
-from polars_graded._results.trusting import trusted_table
+from polars_graded._results.trusting import make_trusted_table
 
 __all__ = ["compare", "differences", "summarise"]
 
@@ -323,7 +323,7 @@ def compare(
         graders = check_graders(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
-        return trusted_table(graders, trusted, confidence, (baseline, options.correction))
+        return make_trusted_table(graders, trusted, confidence, (baseline, options.correction))
     grid = check_per_query(
         per_query, measures, segments, query=query, strategy=strategy, missing=missing
     )
@@ -474,7 +474,7 @@ def summarise(
         graders = check_graders(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
-        return trusted_table(graders, trusted, confidence)
+        return make_trusted_table(graders, trusted, confidence)
     return summary_of(
         check_per_query(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing

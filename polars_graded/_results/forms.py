@@ -38,7 +38,7 @@ from polars_graded._results.significance import (
     TestName,
     correction_of,
 )
-from polars_graded._results.trusting import trusted_table
+from polars_graded._results.trusting import make_trusted_table
 from polars_graded._sentences import escape_markdown, format_count
 
 __all__ = ["long_form", "paper_table"]
@@ -218,7 +218,7 @@ def paper_table(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
         grid, found_of = _of_one_model(graders, trusted), (graders, trusted, confidence)
-        means = trusted_table(*found_of)
+        means = make_trusted_table(*found_of)
     parts = ["measure", *grid.apart]
     strategy, names = grid.strategies.name, grid.strategies.to_list()
     if not names:
@@ -242,7 +242,7 @@ def paper_table(
         pairs = (
             comparison_of(grid, options, baseline)
             if found_of is None
-            else trusted_table(*found_of, (baseline, options.correction))
+            else make_trusted_table(*found_of, (baseline, options.correction))
         )
         is_tested = pairs["p_corrected"].count() > 0
         significant = pairs.filter(is_significant(pairs.columns, options.level))

@@ -25,23 +25,23 @@ from polars_graded._results.significance import CorrectionName, Estimate, tests_
 from polars_graded._sentences import format_count, format_p, format_short
 from polars_graded._warnings import DataWarning, warn_the_caller
 
-NORMAL = 1.959963984540054
+NORMAL_QUANTILE = 1.959963984540054
 """The quantile of the normal distribution for 0.95 on two sides."""
 
 MIN_TRUSTED_QUERIES = 10
 """Minimum number of trusted queries; a note warns of fewer."""
 
-MIN_FITTED = 4
+MIN_FITTED_QUERIES = 4
 """From so many trusted queries on a weight is fitted on all but one of them."""
 
-MIN_COMPARED = 5
+MIN_COMPARED_QUERIES = 5
 """From so many trusted queries on they are compared with the others."""
 
-MAX_CHANCE = 0.001
+MAX_SELECTION_P = 0.001
 """How probable it is at most that a random sample of queries is warned of."""
 
 
-def _estimated(values: Floats) -> Estimate:
+def _estimate_means(values: Floats) -> Estimate:
     """Return the means of rows of values."""
     return Estimate.of(*mean_and_std(values), values.shape[1])
 
@@ -56,7 +56,7 @@ class Corrected(NamedTuple):
     correlation: Floats
 
 
-def corrected_means(y: Floats, f: Floats, rest: Floats) -> Corrected:
+def compute_corrected_means(y: Floats, f: Floats, rest: Floats) -> Corrected:
     """Prediction-powered means (PPI++): a row per mean, a column per query.
 
     Trusted values are y, the model's are f for the same queries and `rest` for all others. The
@@ -64,35 +64,35 @@ def corrected_means(y: Floats, f: Floats, rest: Floats) -> Corrected:
     errors look smaller than they are. No order or name of queries changes it.
     """
     n, others = y.shape[1], rest.shape[1]
-    trusted, model = _estimated(y), _estimated(np.concatenate([f, rest], axis=1))
-    own, of_rest = _estimated(f), _estimated(rest)
+    trusted, model = _estimate_means(y), _estimate_means(np.concatenate([f, rest], axis=1))
+    own, of_rest = _estimate_means(f), _estimate_means(rest)
     varies = (trusted.error > 0) & (own.error > 0)
     weights = np.zeros_like(y)
-    if n >= MIN_FITTED and others:
+    if n >= MIN_FITTED_QUERIES and others:
         scale = ((1 + n / others) * model.error**2 * model.n)[:, np.newaxis]
-        fitted = _covariances_without_each(y, f)
+        fitted = _compute_jackknife_covariances(y, f)
         ratio = np.divide(fitted, scale, out=weights, where=varies[:, np.newaxis])
         weights = np.clip(ratio, 0, 1)
     weight = weights.sum(axis=1) / max(n, 1)
     moved = np.nan_to_num(of_rest.mean)[:, np.newaxis]  # of no other queries, whose weight is 0
-    estimate = _estimated(y - weights * (f - moved))
+    estimate = _estimate_means(y - weights * (f - moved))
     error = np.hypot(np.nan_to_num(estimate.error), weight * np.nan_to_num(of_rest.error))
     correlation = np.full(len(y), np.nan)
     product = trusted.error * own.error * n
-    np.divide(_covariance(y, f), product, out=correlation, where=varies)
+    np.divide(_compute_covariance(y, f), product, out=correlation, where=varies)
     has_errors = (trusted.error > 0) & (error > 0)
     both = Estimate(estimate.mean, np.where(has_errors, error, np.nan), n)
     return Corrected(both, trusted, model, weight, correlation)
 
 
-def _covariance(x: Floats, y: Floats) -> Floats:
+def _compute_covariance(x: Floats, y: Floats) -> Floats:
     """Return the covariance of the values of each row."""
     x, y = (each - mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
     covariance: Floats = np.einsum("ij,ij->i", x, y) / max(x.shape[1] - 1, 1)
     return covariance
 
 
-def _covariances_without_each(x: Floats, y: Floats) -> Floats:
+def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
     """Return the covariance of each row without each of its values in turn."""
     n = x.shape[1]
     x, y = (each - mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
@@ -102,7 +102,7 @@ def _covariances_without_each(x: Floats, y: Floats) -> Floats:
     return covariances
 
 
-def trusted_table(
+def make_trusted_table(
     graders: Mapping[str, Grid],
     trusted: str,
     confidence: float,
@@ -111,13 +111,15 @@ def trusted_table(
     """Return the table of `summarise`, or of `compare`, with a trusted grader."""
     what = "mean" if compared is None else "difference"
     level, tables = check_level(confidence), []
-    for model, strategies, segments in _shared(graders, trusted):
+    for model, strategies, segments in _find_shared(graders, trusted):
         names, each = [strategies], segments
         if compared is not None:
             a, b = pairs_of(strategies, compared[0])
             names = names_of_pairs(strategies, a, b)
             each = [shared.compared(a, b) for shared in segments]
-        corrected = [corrected_means(*(of.values for of in shared.results)) for shared in each]
+        corrected = [
+            compute_corrected_means(*(of.values for of in shared.results)) for shared in each
+        ]
         selection_note = _describe_selection(trusted, model, each)
         if selection_note is not None:
             warn_the_caller(DataWarning.selection, selection_note)
@@ -135,14 +137,14 @@ def trusted_table(
                 "queries": np.full(len(of.weight), y.n),
                 "model_queries": rest.n,
                 "best": y.best,
-                **_with_ends(f"trusted_{what}", "trusted", of.trusted, level),
-                **_with_ends(f"model_{what}", "model", of.model, level),
+                **_make_interval_columns(f"trusted_{what}", "trusted", of.trusted, level),
+                **_make_interval_columns(f"model_{what}", "model", of.model, level),
                 "weight": of.weight,
                 "correlation": of.correlation,
                 "worth": worth,
                 "confidence": confidence,
                 **tested,
-                **_with_ends(what, "ci", of.both, level),
+                **_make_interval_columns(what, "ci", of.both, level),
                 "note": _describe_values(
                     trusted, shared, of.correlation, worth, is_selected=bool(selection_note)
                 ),
@@ -152,7 +154,7 @@ def trusted_table(
     return pl.concat(tables)
 
 
-def median_width_change(estimates: pl.DataFrame) -> float | None:
+def compute_median_width_change(estimates: pl.DataFrame) -> float | None:
     """Return the median of width of both over width of trusted grades alone, minus 1."""
     widths = pl.col("ci_high") - pl.col("ci_low")
     alone = pl.col("trusted_high") - pl.col("trusted_low")
@@ -161,7 +163,9 @@ def median_width_change(estimates: pl.DataFrame) -> float | None:
     return None if median is None else float(median)
 
 
-def _with_ends(name: str, ends: str, estimate: Estimate, level: float) -> dict[str, Floats]:
+def _make_interval_columns(
+    name: str, ends: str, estimate: Estimate, level: float
+) -> dict[str, Floats]:
     """Return the columns of an estimate and its interval."""
     low, high = estimate.ends(level)
     return {name: estimate.mean, f"{ends}_low": low, f"{ends}_high": high}
@@ -182,7 +186,7 @@ class Shared(NamedTuple):
         return self._replace(results=tuple(results))
 
 
-def _shared(
+def _find_shared(
     graders: Mapping[str, Grid], trusted: str
 ) -> Iterator[tuple[str, pl.Series, list[Shared]]]:
     """For each model and measure the strategies, and what both have in each segment."""
@@ -226,13 +230,13 @@ def _describe_selection(trusted: str, model: str, segments: list[Shared]) -> str
     least, where, rows = 1.0, None, 0
     for shared in segments:
         _, f, rest = shared.results
-        if f.n < MIN_COMPARED or rest.n < MIN_COMPARED:
+        if f.n < MIN_COMPARED_QUERIES or rest.n < MIN_COMPARED_QUERIES:
             continue
         p = np.nan_to_num(mannwhitneyu(f.values, rest.values, axis=1).pvalue, nan=1.0)
         rows += len(p)
         if p.min() < least:
             least, where = float(p.min()), (shared, int(p.argmin()))
-    if where is None or least * rows > MAX_CHANCE:
+    if where is None or least * rows > MAX_SELECTION_P:
         return None
     (_, (_, f, rest), _), row = where
     inside, elsewhere = (format_short(of.values[row].mean()) for of in (f, rest))
@@ -253,7 +257,7 @@ def _describe_gain(correlation: float, n: int) -> str | None:
         text = "unknown" if np.isnan(correlation) else f"{correlation:.2f}"
         return f"no gain is to be had: correlation {text}, gains from {needed:.2f} on"
     if n > 3 and correlation < 1 - ROUNDING:  # noqa: PLR2004
-        z, margin = np.arctanh(correlation), NORMAL / np.sqrt(n - 3)
+        z, margin = np.arctanh(correlation), NORMAL_QUANTILE / np.sqrt(n - 3)
         low, high = np.tanh([z - margin, z + margin])
         if low > needed:
             return None
