@@ -45,7 +45,7 @@ __all__ = ["long_form", "paper_table"]
 
 Format = Literal["markdown", "latex", "html"]
 
-LONG = ("measure", "cutoff", "value")
+LONG_COLUMNS = ("measure", "cutoff", "value")
 """What `long_form` gives beside columns that are no measures."""
 
 
@@ -102,7 +102,7 @@ def long_form(
     ]
     check_columns("per_query", others, others)
     for name in others:
-        if name in LONG:
+        if name in LONG_COLUMNS:
             msg = (
                 f"`per_query` must not have a column {name!r}, which is one of the result\n\n"
                 "Hint: rename the column"
@@ -217,7 +217,7 @@ def paper_table(
         graders = check_graders(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
-        grid, found_of = _of_one_model(graders, trusted), (graders, trusted, confidence)
+        grid, found_of = _select_model(graders, trusted), (graders, trusted, confidence)
         means = make_trusted_table(*found_of)
     parts = ["measure", *grid.apart]
     strategy, names = grid.strategies.name, grid.strategies.to_list()
@@ -246,7 +246,7 @@ def paper_table(
         )
         is_tested = pairs["p_corrected"].count() > 0
         significant = pairs.filter(is_significant(pairs.columns, options.level))
-        marked = _beaten(significant, parts, strategy, signs)
+        marked = _find_beaten(significant, parts, strategy, signs)
     beside = means.join(
         marked, on=[*parts, strategy], how="left", nulls_equal=True, maintain_order="left"
     )
@@ -264,12 +264,12 @@ def paper_table(
         [signs.get(name, ""), writer.plain(str(name)), *cells]
         for name, *cells in zip(names, *columns, strict=True)
     ]
-    stands = _meaning_of(letters, baseline) if is_tested else ""
-    caption_text = _caption(means, options, stands, trusted) if caption else ""
+    stands = _write_meaning(letters, baseline) if is_tested else ""
+    caption_text = _write_caption(means, options, stands, trusted) if caption else ""
     return "\n".join(writer.write([*map(writer.plain, head)], rows, caption_text))
 
 
-def _meaning_of(letters: str, baseline: Any) -> str:
+def _write_meaning(letters: str, baseline: Any) -> str:
     """Return what the raised signs of a table stand for."""
     if letters == "groups":
         return "strategies that share a letter do not differ significantly"
@@ -286,7 +286,7 @@ def _check_trusted(test: TestName, letters: str) -> None:
             raise ValueError(msg)
 
 
-def _of_one_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
+def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
     """Return the results of the only grader beside the trusted one."""
     models = [name for name in graders if name != trusted]
     if len(models) > 1:
@@ -298,7 +298,7 @@ def _of_one_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
     return graders[models[0] if models else trusted]
 
 
-def _beaten(
+def _find_beaten(
     told_apart: pl.DataFrame, parts: Sequence[str], strategy: str, signs: Mapping[Any, str]
 ) -> pl.DataFrame:
     """Return the signs of those that each strategy beats, by each part; without any, + and -."""
@@ -315,7 +315,7 @@ def _beaten(
     return losers.group_by(*parts, strategy).agg(pl.col("mark").sort().str.join())
 
 
-def _caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | None) -> str:
+def _write_caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | None) -> str:
     """Return the caption: the meaning of bold numbers and raised signs."""
     counts = means.get_column("queries").unique().sort().to_list()
     few = "" if len(counts) == 1 else f"{counts[0]:,} to "
@@ -358,32 +358,32 @@ class Writer(NamedTuple):
 SUPERSCRIPTS = dict(zip(f"{LETTERS}+-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁺⁻", strict=True))
 
 
-def _markdown(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+def _write_markdown(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
     first, *lines = (f"| {' | '.join(cells)} |" for cells in ([" ", *head], *rows))
     caption_lines = ["", fill(escape_markdown(caption), 92)] if caption else []
     return [first, "|---" * (len(head) + 1) + "|", *lines, *caption_lines]
 
 
-def _latex(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+def _write_latex(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
     first, *lines = (" & ".join(cells) + r" \\" for cells in (["", *head], *rows))
     lines = ["\\toprule", first, "\\midrule", *lines, "\\bottomrule"]
     lines = [f"\\begin{{tabular}}{{ll{'r' * (len(head) - 1)}}}", *lines, "\\end{tabular}"]
-    table_lines = ["\\begin{table}", "\\centering", f"\\caption{{{_in_latex(caption)}}}"]
+    table_lines = ["\\begin{table}", "\\centering", f"\\caption{{{_escape_latex(caption)}}}"]
     return [*table_lines, *lines, "\\end{table}"] if caption else lines
 
 
-def _in_latex(text: str) -> str:
-    return "".join(IN_LATEX.get(character, character) for character in text)
+def _escape_latex(text: str) -> str:
+    return "".join(LATEX_ESCAPES.get(character, character) for character in text)
 
 
-IN_LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
+LATEX_ESCAPES = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
 }
 
 
-def _html(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+def _write_html(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
     caption_lines = [f"<caption>{escape(caption, quote=False)}</caption>"] if caption else []
     first = "".join(f"<th>{cell}</th>" for cell in ["", *head])
     lines = (f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>" for cells in rows)
@@ -396,8 +396,8 @@ WRITERS = {
         escape_markdown,
         "**{}**",
         lambda signs: "".join(map(SUPERSCRIPTS.__getitem__, signs)),
-        _markdown,
+        _write_markdown,
     ),
-    "latex": Writer(_in_latex, "\\textbf{{{}}}", "$^{{{}}}$".format, _latex),
-    "html": Writer(escape, "<b>{}</b>", "<sup>{}</sup>".format, _html),
+    "latex": Writer(_escape_latex, "\\textbf{{{}}}", "$^{{{}}}$".format, _write_latex),
+    "html": Writer(escape, "<b>{}</b>", "<sup>{}</sup>".format, _write_html),
 }
