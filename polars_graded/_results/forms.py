@@ -29,7 +29,7 @@ from polars_graded._results.per_query import (
     check_per_query,
     measures_and_curves,
 )
-from polars_graded._results.ranks import LETTERS, ranks_of
+from polars_graded._results.ranks import LETTERS, rank_grid
 from polars_graded._results.significance import (
     CORRECTIONS,
     TESTS,
@@ -234,7 +234,7 @@ def paper_table(
     marked, is_tested = means.select(*parts, strategy, mark=pl.lit("")), letters == "groups"
     if letters == "groups" and len(names) > 1:
         signs = {}
-        marked = ranks_of(grid, options).select(*parts, strategy, mark="group")
+        marked = rank_grid(grid, options).select(*parts, strategy, mark="group")
         if not {*"".join(marked["mark"])} <= {*LETTERS}:
             msg = f"there must be at most {len(LETTERS)} groups, a letter for each"
             raise ValueError(msg)

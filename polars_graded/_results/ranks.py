@@ -29,7 +29,7 @@ from polars_graded._results.significance import (
 
 __all__ = ["rank_strategies"]
 
-OF_RANKS = ("rank", "rank_low", "rank_high", "group")
+RANK_COLUMNS = ("rank", "rank_low", "rank_high", "group")
 """What `rank_strategies` adds to what `summarise` has."""
 
 LETTERS = "abcdefghijklmnoprstuvwxyz"
@@ -137,7 +137,7 @@ def rank_strategies(
     └──────────┴───────┴──────┴──────────┴───────────┴───────┘
     """
     options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
-    return ranks_of(
+    return rank_grid(
         check_per_query(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         ),
@@ -145,7 +145,7 @@ def rank_strategies(
     )
 
 
-def ranks_of(grid: Grid, options: Options) -> pl.DataFrame:
+def rank_grid(grid: Grid, options: Options) -> pl.DataFrame:
     """Return the result of `rank_strategies` for a grid."""
     if TESTS[options.test].of_ranks:
         msg = (
@@ -157,14 +157,14 @@ def ranks_of(grid: Grid, options: Options) -> pl.DataFrame:
     means, pairs = summary_of(grid, options.confidence), comparison_of(grid, options)
     both = zip(*(each.partition_by("measure", *grid.apart) for each in (means, pairs)), strict=True)
     strategy = grid.strategies.name
-    check_free_names(OF_RANKS, strategy=strategy, segments=grid.apart or None)
+    check_free_names(RANK_COLUMNS, strategy=strategy, segments=grid.apart or None)
     return pl.concat(
-        _ranked(of_strategies, of_pairs, grid.apart, strategy, options.level)
+        _rank_segment(of_strategies, of_pairs, grid.apart, strategy, options.level)
         for of_strategies, of_pairs in both
     )
 
 
-def _ranked(
+def _rank_segment(
     means: pl.DataFrame, pairs: pl.DataFrame, segments: Sequence[str], strategy: str, alpha: float
 ) -> pl.DataFrame:
     """Return the strategies of one measure and segment, the best first."""
@@ -191,11 +191,11 @@ def _ranked(
         rank_high=pl.Series(len(ahead) - ahead.sum(axis=1), dtype=pl.UInt32),
     )
     return ranked[order].with_columns(
-        group=pl.Series(letters(cliques(falling | falling.T), len(falling)))
+        group=pl.Series(name_sets(find_cliques(falling | falling.T), len(falling)))
     )
 
 
-def cliques(apart: Mask) -> list[Integers]:
+def find_cliques(apart: Mask) -> list[Integers]:
     """Return sets of strategies of which no two are apart, so that each pair that is not is in one.
 
     Strategies stand in the order of their means. The first two that are in no set yet and furthest
@@ -217,7 +217,7 @@ def cliques(apart: Mask) -> list[Integers]:
     return sorted([*groups, *(np.array([each]) for each in alone)], key=lambda each: each.tolist())
 
 
-def letters(sets: Sequence[Integers], n: int) -> list[str]:
+def name_sets(sets: Sequence[Integers], n: int) -> list[str]:
     """Return the names of the sets that each of n strategies is in."""
     few = len(sets) <= len(LETTERS)
     names: list[list[str]] = [[] for _ in range(n)]
