@@ -32,7 +32,7 @@ from polars_graded._results.comparing import comparison_of, summary_of
 from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import columns_of_segments
 from polars_graded._results.per_query import Grid, bests, check_per_query
-from polars_graded._results.segments import interactions_of
+from polars_graded._results.segments import compute_interactions
 from polars_graded._results.significance import Options
 from polars_graded._sentences import format_all, format_count, format_p, format_percent, list_names
 from polars_graded._sentences.titles import write_axis_title
@@ -277,7 +277,7 @@ def build_segments(
     strategies = grid.strategies.to_list()
     parts = check_per_query(per_query, [grid.directions(grid.measures)], segments, **keys)
     means = summary_of(parts, 1 - ALPHA)
-    interactions = None if len(strategies) < 2 else interactions_of(parts)  # noqa: PLR2004
+    interactions = None if len(strategies) < 2 else compute_interactions(parts)  # noqa: PLR2004
     measures: list[SegmentsOfMeasure] = []
     for name in grid.measures:
         rows = []

@@ -84,7 +84,7 @@ def average_curves(
     └──────────┴──────┴──────┘
     """
     _check_no_fingerprint(options)
-    name, positions = _positions([Measure.parse(curve) for curve in curves])
+    name, positions = _find_positions([Measure.parse(curve) for curve in curves])
     parts = columns_of_segments(segments)
     check_free_names([name], segments=segments, strategy=options.get("strategy") or "strategy")
     if parts:
@@ -92,7 +92,7 @@ def average_curves(
         options["query"] = [*parts, *([query] if isinstance(query, str) else query)]
     per_query = check_frame("per_query", evaluate(frame, *curves, **options))
     names = per_query.collect_schema().names()
-    keys, columns = [*_rankers(names), *parts], names[-len(curves) :]
+    keys, columns = [*_find_strategy_columns(names), *parts], names[-len(curves) :]
     if keys[0] == GRADER:
         per_query = per_query.drop_nulls(columns)
     means = curve_means(per_query.lazy(), columns, positions, keys).select(*keys, name, *columns)
@@ -110,12 +110,12 @@ def _check_no_fingerprint(options: Mapping[str, Any]) -> None:
         raise ValueError(msg)
 
 
-def _rankers(columns: Sequence[str]) -> list[str]:
+def _find_strategy_columns(columns: Sequence[str]) -> list[str]:
     """Return the column of strategies, behind that of graders where there is one."""
     return [*columns[: 2 if columns[0] == GRADER else 1]]
 
 
-def _positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
+def _find_positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
     """Return the name and the positions of the values of curves."""
     if not curves:
         msg = "name at least one curve, such as 'dcg_curve@20'"
@@ -188,7 +188,7 @@ def count_retrieved(
     asked = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
     names = [Measure.parse(name).name for name in asked]
     per_query = check_frame("per_query", evaluate(frame, *names, **options))
-    keys = _rankers(per_query.collect_schema().names())
+    keys = _find_strategy_columns(per_query.collect_schema().names())
     check_free_names(["queries", *counts], strategy=keys[-1])
     sums = [pl.col(old).sum().alias(new) for old, new in zip(names, counts, strict=True)]
     groups = per_query.lazy().group_by(keys, maintain_order=True)

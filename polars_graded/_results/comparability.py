@@ -13,7 +13,7 @@ from polars_graded._frames.fingerprints import JUDGMENTS
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
 from polars_graded._results.per_query import Named
-from polars_graded._results.result_files import settings_in
+from polars_graded._results.result_files import read_settings
 from polars_graded._sentences import format_count
 
 Change: TypeAlias = Literal["same", "changed"]
@@ -79,7 +79,7 @@ def check_same_conditions(
     for name in CHANGES:
         check_choice(name, changes.get(name, "same"), get_args(Change))
     comparability = Comparability()
-    settings = settings_in(rows), settings_in(older)
+    settings = read_settings(rows), read_settings(older)
     _check_judgments(comparability, rows, older, queries, changes)
     _check_formulas(comparability, settings, formulas, changes)
     _check_scale(comparability, settings, changes)
@@ -117,7 +117,7 @@ def check_queries(
             comparability.refuse_or_allow("missing", is_allowed, f"{lacks} ({names}{more})")
 
 
-def with_same_keys(
+def unify_keys(
     rows: pl.DataFrame, older: pl.DataFrame, keys: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return both results with keys of one type: whole numbers, or texts as they are written."""
@@ -153,7 +153,9 @@ def _check_judgments(
     columns = [JUDGMENTS] if JUDGMENTS in rows.columns and JUDGMENTS in older.columns else []
     if not columns:
         comparability.unchecked.append("judgments")
-        columns = [each for each in rows.columns if each in older.columns and _of_judgments(each)]
+        columns = [
+            each for each in rows.columns if each in older.columns and _is_of_judgments(each)
+        ]
     for column in columns:
         # Sums of the same gains in another order differ by rounding.
         value = pl.col(column).round(9) if rows.schema[column].is_float() else pl.col(column)
@@ -171,7 +173,7 @@ def _check_judgments(
             comparability.refuse_or_allow("judgments", is_allowed, difference)
 
 
-def _of_judgments(column: str) -> bool:
+def _is_of_judgments(column: str) -> bool:
     """Return whether a column is a measure that no ranking changes."""
     parsed = Measure.parsed(column)
     return parsed is not None and parsed.definition.ranked == NOTHING
@@ -195,8 +197,8 @@ def _check_formulas(
             for side in settings
         )
         # What the caller says, or else the name, stands in for results that do not say.
-        formula = _formula(declared or column) or _formula(column)
-        if declared is not None and _formula(declared):
+        formula = _parse_formula(declared or column) or _parse_formula(column)
+        if declared is not None and _parse_formula(declared):
             now |= {formula}
         now, then = now or {formula}, then or {formula}
         if len((now | then) - {None}) > 1:
@@ -205,7 +207,7 @@ def _check_formulas(
             comparability.refuse_or_allow("formulas", is_allowed, difference)
 
 
-def _formula(text: str) -> str | None:
+def _parse_formula(text: str) -> str | None:
     measure = Measure.parsed(text)
     return None if measure is None else measure.formula
 

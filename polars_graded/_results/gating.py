@@ -31,7 +31,7 @@ from polars_graded._results.comparability import (
     check_queries,
     check_same_conditions,
     find_formulas,
-    with_same_keys,
+    unify_keys,
 )
 from polars_graded._results.comparing import values_of_both
 from polars_graded._results.keys import (
@@ -57,7 +57,7 @@ from polars_graded._results.per_query import (
     place_of,
     ratio,
 )
-from polars_graded._results.result_files import as_numbers, read_results, settings_in
+from polars_graded._results.result_files import cast_measures, read_results, read_settings
 from polars_graded._results.significance import Options, TestName
 from polars_graded._sentences.gates import (
     BEYOND,
@@ -383,7 +383,7 @@ def pair_with_baseline(
 def _collect_formulas(rows: pl.DataFrame, declared: Mapping[str, str | None]) -> dict[str, str]:
     """Return the formula of each column, as the caller or the results say it."""
     formulas = {name: text for name, text in declared.items() if text and Measure.parsed(text)}
-    for settings in settings_in(rows):
+    for settings in read_settings(rows):
         formulas |= {
             name: text for name, text in settings["measures"].items() if name not in formulas
         }
@@ -402,12 +402,12 @@ def _pair_with_results(
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     measured, _ = measures_and_curves(rows, measures, query=queries, strategy=name)
     columns = [name, *dict.fromkeys([*queries, *columns_of_segments(segments)]), *measured]
-    older = as_numbers(_read_baseline(baseline), measured)
+    older = cast_measures(_read_baseline(baseline), measured)
     graders = [*split_by_grader(older, {**keys, "measures": measured, "segments": segments})]
     check_one_grader("baseline", graders, ".filter(grader={!r}) of the frame leaves those of one")
     check_columns("baseline", columns, older.schema)
     strategies = as_they_come(rows[name])
-    rows, older = with_same_keys(rows, older, [each for each in columns if each not in measured])
+    rows, older = unify_keys(rows, older, [each for each in columns if each not in measured])
     now, before = strategies.cast(rows.schema[name]), as_they_come(older[name])
     _check_same_names(now, before)
     places = [0 if len(before) == 1 else place_of(before, each) for each in now]

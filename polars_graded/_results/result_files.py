@@ -18,7 +18,7 @@ from polars_graded._results.keys import Columns, find_keys
 from polars_graded._versions import __version__
 from polars_graded._writing import write_atomically
 
-METADATA = "polars_graded"
+METADATA_KEY = "polars_graded"
 """The key of the metadata of a Parquet file."""
 
 FORMATS = (".parquet", ".csv")
@@ -76,21 +76,26 @@ def write_results(
     │ score    ┆ 001   ┆ 0.5 ┆ f568315a9bb70525 │
     └──────────┴───────┴─────┴──────────────────┘
     """
-    file = _checked_file(path)
+    file = _check_file(path)
     frame = check_frame("per_query", per_query).lazy().collect()
     columns = check_column_names("query", query or find_keys(frame, {}, "write_results")["query"])
     check_columns("per_query", columns, frame.schema, argument="query")
-    about: dict[str, Any] = {METADATA: __version__, "query": columns}
+    about: dict[str, Any] = {METADATA_KEY: __version__, "query": columns}
     about["queries"] = frame.select(pl.struct(columns).n_unique()).item()
-    settings = settings_in(frame)
+    settings = read_settings(frame)
     if len(settings) == 1:
         formulas = {each: text for each, text in settings[0]["measures"].items() if each in frame}
-        about = {**settings[0], "measures": formulas, **about, METADATA: settings[0][METADATA]}
+        about = {
+            **settings[0],
+            "measures": formulas,
+            **about,
+            METADATA_KEY: settings[0][METADATA_KEY],
+        }
     text = json.dumps(about, ensure_ascii=False)
     with write_atomically(file) as part:
         if file.suffix.lower() == ".parquet":
             kept = frame.drop(SETTINGS) if len(settings) == 1 else frame
-            kept.write_parquet(part, metadata={METADATA: text})
+            kept.write_parquet(part, metadata={METADATA_KEY: text})
             return
         if len(settings) == 1:
             first = pl.int_range(pl.len()) == 0
@@ -143,10 +148,10 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     │ 1        ┆ 08    ┆ 0.25 │
     └──────────┴───────┴──────┘
     """
-    file = _checked_file(path)
+    file = _check_file(path)
     try:
         if file.suffix.lower() == ".parquet":
-            text = pl.read_parquet_metadata(file).get(METADATA)
+            text = pl.read_parquet_metadata(file).get(METADATA_KEY)
             about = None if text is None else json.loads(text)
             frame = pl.read_parquet(file)
         else:
@@ -167,7 +172,7 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     return frame.with_columns(pl.lit(json.dumps(about, ensure_ascii=False)).alias(SETTINGS))
 
 
-def settings_in(frame: pl.DataFrame) -> list[dict[str, Any]]:
+def read_settings(frame: pl.DataFrame) -> list[dict[str, Any]]:
     """Return the settings that results were measured with; of several files there may be several.
 
     None where the results do not say.
@@ -185,13 +190,13 @@ def settings_in(frame: pl.DataFrame) -> list[dict[str, Any]]:
 def _read_csv(file: Path) -> tuple[pl.DataFrame, dict[str, Any] | None]:
     """Return the rows of a CSV file, whose measures are numbers, and what it says of itself."""
     frame = pl.read_csv(file, infer_schema=False)
-    settings = settings_in(frame)
+    settings = read_settings(frame)
     about = settings[0] if len(settings) == 1 and "queries" in settings[0] else None
     formulas = {} if about is None else about["measures"]
-    return as_numbers(frame, formulas), about
+    return cast_measures(frame, formulas), about
 
 
-def as_numbers(frame: pl.DataFrame, columns: Sequence[str] | dict[str, str]) -> pl.DataFrame:
+def cast_measures(frame: pl.DataFrame, columns: Sequence[str] | dict[str, str]) -> pl.DataFrame:
     """Return text columns that are measures, by name or because they are named, as numbers."""
     numbers: dict[str, Any] = {}
     for name in frame.select(cs.string()).columns:
@@ -211,7 +216,7 @@ def as_numbers(frame: pl.DataFrame, columns: Sequence[str] | dict[str, str]) -> 
         raise ValueError(msg) from None
 
 
-def _checked_file(path: str | PathLike[str]) -> Path:
+def _check_file(path: str | PathLike[str]) -> Path:
     file = Path(fspath(path))
     if file.suffix.lower() not in FORMATS:
         msg = f"a file of results must be a .parquet or .csv file, got {file}"

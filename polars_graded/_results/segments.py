@@ -109,10 +109,10 @@ def compare_segments(
     grid = check_per_query(
         per_query, measures, segments, query=query, strategy=strategy, missing=missing
     )
-    return interactions_of(grid, baseline, correction)
+    return compute_interactions(grid, baseline, correction)
 
 
-def interactions_of(
+def compute_interactions(
     grid: Grid, baseline: Any = None, correction: CorrectionName = "holm"
 ) -> pl.DataFrame:
     """Return what `compare_segments` returns, for a grid whose segments are apart."""
@@ -126,7 +126,7 @@ def interactions_of(
             np.reshape([getattr(pairs.statistics, name) for pairs in each], shape)
             for name in ("mean", "std")
         )
-        f, df, p = _welch(n, mean, std)
+        f, df, p = _compute_welch(n, mean, std)
         means = mean if each else np.full((1, len(a)), np.nan)
         statistics = {
             "segments": np.full(len(a), len(each)),
@@ -143,7 +143,7 @@ def interactions_of(
     return pl.concat(tables)
 
 
-def _welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats, Floats]:
+def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats, Floats]:
     """F, its second degrees of freedom and p of each column of means, NaN where there is none."""
     from scipy.special import fdtrc
 
