@@ -9,7 +9,7 @@ import numpy as np
 
 from polars_graded._report.packing import round_number
 from polars_graded._report.payload import Certainty, Pair
-from polars_graded._results.findings import undefeated
+from polars_graded._results.findings import find_undefeated
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import Grid, Results
 from polars_graded._results.power import compute_needs
@@ -69,7 +69,7 @@ def collect_verdict_facts(
 
 def _find_first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> list[int]:
     """Return the strategies that no other strategy is significantly better than."""
-    return undefeated(len(measure["means"]), pairs, measure["best"])
+    return find_undefeated(len(measure["means"]), pairs, measure["best"])
 
 
 def _count_directions(

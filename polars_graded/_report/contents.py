@@ -28,7 +28,7 @@ from polars_graded._report.payload import (
     SegmentsOfMeasure,
 )
 from polars_graded._report.words import explain_measure
-from polars_graded._results.comparing import comparison_of, summary_of
+from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import columns_of_segments
 from polars_graded._results.per_query import Grid, bests, check_per_query
@@ -81,7 +81,7 @@ def build_measures(grid: Grid, seen: Integers) -> list[PageMeasure]:
     """Return each measure of the page, with its means and the packed values of queries."""
     result: list[PageMeasure] = []
     for name, best in grid.directions(grid.measures).items():
-        rows = summary_of(grid, 1 - ALPHA, name)
+        rows = summarise_grid(grid, 1 - ALPHA, name)
         falling = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
         values = grid.values(name)
         check_size(name, values)
@@ -218,7 +218,7 @@ def _average_points(points: Floats, complete: Mask) -> list[list[float | None]]:
 
 def build_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pair]]:
     """Return the pairs of each measure, with rounded numbers and p values as text."""
-    result = comparison_of(grid, options, baseline)
+    result = compare_grid(grid, options, baseline)
     result = result.with_columns(is_significant(result.columns, ALPHA).alias("significant"))
     place = {name: i for i, name in enumerate(grid.strategies.to_list())}
 
@@ -276,7 +276,7 @@ def build_segments(
         return None
     strategies = grid.strategies.to_list()
     parts = check_per_query(per_query, [grid.directions(grid.measures)], segments, **keys)
-    means = summary_of(parts, 1 - ALPHA)
+    means = summarise_grid(parts, 1 - ALPHA)
     interactions = None if len(strategies) < 2 else compute_interactions(parts)  # noqa: PLR2004
     measures: list[SegmentsOfMeasure] = []
     for name in grid.measures:

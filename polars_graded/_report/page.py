@@ -38,7 +38,7 @@ from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import MAX_STEPS
 from polars_graded._report.payload import Pair, Payload
 from polars_graded._report.words import MISSING, UNDEFINED
-from polars_graded._results.findings import tested_by
+from polars_graded._results.findings import describe_test
 from polars_graded._results.keys import all_graders, one_part, split_by_grader, takes_results
 from polars_graded._results.per_query import (
     Grid,
@@ -365,7 +365,7 @@ def _build_payload(
     else:
         pairs = build_pairs(grid, tests, baseline)
     place = None if baseline is None else place_of(grid.strategies, baseline)
-    tested = tested_by(tests.test, tests.correction, place, max(map(len, pairs), default=0))
+    tested = describe_test(tests.test, tests.correction, place, max(map(len, pairs), default=0))
     for measure, facts in zip(
         measured, collect_verdict_facts(grid, measured, pairs, tested), strict=True
     ):

@@ -330,7 +330,7 @@ def compare(
     clusters = None
     if cluster is not None:
         clusters = Clusters.of(per_query, cluster, query, options)
-    return comparison_of(grid, options, baseline, margin, clusters)
+    return compare_grid(grid, options, baseline, margin, clusters)
 
 
 @takes_results()
@@ -475,7 +475,7 @@ def summarise(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
         return make_trusted_table(graders, trusted, confidence)
-    return summary_of(
+    return summarise_grid(
         check_per_query(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         ),
@@ -562,7 +562,7 @@ def differences(
     rows = rows.filter(pl.col(strategy).is_in(both.implode()))
     grid = Grid(rows, missing, measures=measure_list)
     i, j = place_of(grid.strategies, a), place_of(grid.strategies, b)
-    tables = [values_of_both(grid.results(name), grid.strategies, i, j) for name in names]
+    tables = [pair_values(grid.results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
         falling = pl.col("difference").round(12)
         tables = [each.sort(falling, descending=True, maintain_order=True) for each in tables]
@@ -572,7 +572,7 @@ def differences(
     return pl.concat(each.select(name, "*") for name, each in zip(first, tables, strict=True))
 
 
-def values_of_both(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
+def pair_values(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
     """Return the values of two strategies query by query, and which of them is better."""
     [difference] = results.differences(np.array([i]), np.array([j]))
     better = np.sign(difference) * (1 if results.higher_is_better else -1)
@@ -593,7 +593,7 @@ def values_of_both(results: Results, strategies: pl.Series, i: int, j: int) -> p
 # From arrays to a frame
 
 
-def comparison_of(
+def compare_grid(
     grid: Grid,
     options: Options,
     baseline: Any = None,
@@ -607,7 +607,7 @@ def comparison_of(
     for measure in grid.measures:
         segments, each = zip(*grid.in_segments(measure), strict=True)
         pairs = [Pairs(results, a, b) for results in each]
-        statistics = zip(segments, _statistics(pairs, options, rope, clusters), strict=True)
+        statistics = zip(segments, _compute_statistics(pairs, options, rope, clusters), strict=True)
         tables += [of_measure(measure, segment, names, columns) for segment, columns in statistics]
         tell = find_weak_tests if clusters is None else clusters.find_too_few
         messages |= dict.fromkeys(tell(pairs, options))
@@ -615,10 +615,10 @@ def comparison_of(
     return pl.concat(tables)
 
 
-def summary_of(grid: Grid, confidence: float, *measures: str) -> pl.DataFrame:
+def summarise_grid(grid: Grid, confidence: float, *measures: str) -> pl.DataFrame:
     """Return what `summarise` returns for some measures of a grid, by default for all."""
     return pl.concat(
-        of_measure(measure, segment, [grid.strategies], _summary(results, confidence))
+        of_measure(measure, segment, [grid.strategies], _compute_summary(results, confidence))
         for measure in measures or grid.measures
         for segment, results in grid.in_segments(measure)
     )
@@ -633,7 +633,7 @@ def _check_none(**given: Any) -> None:
             raise ValueError(msg)
 
 
-def _statistics(
+def _compute_statistics(
     pairs: Sequence[Pairs], options: Options, rope: float | None, clusters: Clusters | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the statistics of each pair by segment, with the decisive ones last."""
@@ -656,7 +656,7 @@ def _statistics(
             "wins": higher if better else lower,
             "ties": each.n - higher - lower,
             "losses": lower if better else higher,
-            **({} if rope is None else _equivalence(each, rope, clusters)),
+            **({} if rope is None else _compute_equivalence(each, rope, clusters)),
             "test": options.test,
             "correction": options.correction,
             **tested,
@@ -668,7 +668,7 @@ def _statistics(
         yield statistics | {"p_corrected": statistics.pop("p_corrected")}
 
 
-def _equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -> dict[str, Any]:
+def _compute_equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -> dict[str, Any]:
     """Return the probabilities that a strategy is better, equivalent in practice, or worse."""
     from scipy.special import stdtr
 
@@ -687,7 +687,7 @@ def _equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -> dict[s
     }
 
 
-def _summary(results: Results, confidence: float) -> dict[str, Any]:
+def _compute_summary(results: Results, confidence: float) -> dict[str, Any]:
     """Return the statistics of each strategy."""
     values, n = results.values, results.n
     mean, std = mean_and_std(values)

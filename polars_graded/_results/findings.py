@@ -35,7 +35,7 @@ def is_significant(columns: Collection[str], level: float) -> pl.Expr:
     return significant.fill_null(value=False)
 
 
-def agrees_with_means(pairs: Pairs, outcome: Outcome) -> Mask:
+def find_agreeing_pairs(pairs: Pairs, outcome: Outcome) -> Mask:
     """Return whether what a test finds of each pair has the direction of the mean difference."""
     if outcome.rank_biserial is None:
         return np.ones(len(pairs), dtype=bool)
@@ -43,13 +43,13 @@ def agrees_with_means(pairs: Pairs, outcome: Outcome) -> Mask:
     return same
 
 
-def name_of_test(test: TestName, correction: CorrectionName) -> str:
+def name_test(test: TestName, correction: CorrectionName) -> str:
     """Name a test and its correction, as a title does: "paired t test, Holm"."""
     name = TESTS[test].name
     return name if TESTS[test].simultaneous else f"{name}, {CORRECTIONS[correction].name}"
 
 
-def names_of_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
+def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
     """Return the names of the tests and corrections in rows of comparisons; "" if unknown.
 
     Where each pair is tested `alone`, there is nothing to correct for.
@@ -58,16 +58,16 @@ def names_of_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
         return ""
     every = table.select("test", "correction").drop_nulls().unique(maintain_order=True)
     pairs = [row for row in every.rows() if row[0] in TESTS and row[1] in CORRECTIONS]
-    names = [TESTS[test].name if alone else name_of_test(test, by) for test, by in pairs]
+    names = [TESTS[test].name if alone else name_test(test, by) for test, by in pairs]
     return "; ".join(dict.fromkeys(names))
 
 
-def tested_by(
+def describe_test(
     test: TestName, correction: CorrectionName, baseline: int | None, pairs: int
 ) -> Tested:
     """Return how the pairs of each measure are tested, in words."""
     return Tested(
-        name=TESTS[test].name if pairs == 1 else name_of_test(test, correction),
+        name=TESTS[test].name if pairs == 1 else name_test(test, correction),
         test=TESTS[test].words,
         correction="none" if TESTS[test].simultaneous else CORRECTIONS[correction].words,
         is_corrected=correction != "none",
@@ -93,7 +93,7 @@ def count_directions(pairs: pl.DataFrame, level: float) -> Directions:
     return Directions(better, worse, pairs.height - better - worse, sides)
 
 
-def undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
+def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
     """Return the places of those of n strategies that no other is found better than."""
     defeated = {
         pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]

@@ -17,7 +17,7 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._measuring.names import Measure
-from polars_graded._results.comparing import comparison_of, summary_of
+from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import GRADER, Columns, Missing, one_grader, takes_results
 from polars_graded._results.per_query import (
@@ -211,7 +211,7 @@ def paper_table(
         grid = check_per_query(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
-        means = summary_of(grid, confidence)
+        means = summarise_grid(grid, confidence)
     else:
         _check_trusted(test, letters)
         graders = check_graders(
@@ -240,7 +240,7 @@ def paper_table(
             raise ValueError(msg)
     elif len(names) > 1 or baseline is not None:
         pairs = (
-            comparison_of(grid, options, baseline)
+            compare_grid(grid, options, baseline)
             if found_of is None
             else make_trusted_table(*found_of, (baseline, options.correction))
         )

@@ -33,7 +33,7 @@ from polars_graded._results.comparability import (
     find_formulas,
     unify_keys,
 )
-from polars_graded._results.comparing import values_of_both
+from polars_graded._results.comparing import pair_values
 from polars_graded._results.keys import (
     Columns,
     Keys,
@@ -341,7 +341,7 @@ def _find_losses(held: Held) -> list[Losses]:
     gain = pl.col("difference") * (1 if results.higher_is_better else -1)
     losses = []
     for a, b, new, old in zip(held.a, held.b, *held.names, strict=True):
-        each = values_of_both(results, held.grid.strategies, a, b)
+        each = pair_values(results, held.grid.strategies, a, b)
         lost = each.filter(gain < 0).sort(gain.round(12), maintain_order=True)
         queries = [
             (", ".join(map(str, query)), before, after, difference)

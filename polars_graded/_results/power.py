@@ -17,7 +17,7 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._measuring.kernels.ragged import Floats
-from polars_graded._results.findings import agrees_with_means
+from polars_graded._results.findings import find_agreeing_pairs
 from polars_graded._results.keys import Columns, Missing, takes_results
 from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
@@ -236,7 +236,7 @@ def _compute_achieved_p(grid: Grid, options: Options) -> Iterator[tuple[Pairs, F
     for pairs in _list_pairs(grid, MIN_STRATEGIES):
         outcome = outcome_of(pairs, options)
         p = np.nan_to_num(corrected(options.correction, outcome.p), nan=1.0)
-        yield pairs, np.where(agrees_with_means(pairs, outcome), p, 1.0)
+        yield pairs, np.where(find_agreeing_pairs(pairs, outcome), p, 1.0)
 
 
 def _list_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:

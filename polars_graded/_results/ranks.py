@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.ragged import Integers, Mask
-from polars_graded._results.comparing import comparison_of, summary_of
+from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import Columns, Missing, takes_results
 from polars_graded._results.per_query import (
@@ -154,7 +154,7 @@ def rank_grid(grid: Grid, options: Options) -> pl.DataFrame:
             "Hint: test='permutation' supposes no normal distribution either, and is of means"
         )
         raise ValueError(msg)
-    means, pairs = summary_of(grid, options.confidence), comparison_of(grid, options)
+    means, pairs = summarise_grid(grid, options.confidence), compare_grid(grid, options)
     both = zip(*(each.partition_by("measure", *grid.apart) for each in (means, pairs)), strict=True)
     strategy = grid.strategies.name
     check_free_names(RANK_COLUMNS, strategy=strategy, segments=grid.apart or None)

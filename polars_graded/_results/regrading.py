@@ -23,7 +23,7 @@ from polars_graded._frames.directions import check_directions
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.request import Measures, Request, parse_scalar_measures
 from polars_graded._measuring.names import Measure
-from polars_graded._results.comparing import comparison_of
+from polars_graded._results.comparing import compare_grid
 from polars_graded._results.pairs import pairs_of
 from polars_graded._results.per_query import WHOLE, check_free_names, check_per_query, of_measure
 from polars_graded._results.reliability import compute_kendall, compute_tau_ap
@@ -355,7 +355,7 @@ class _Conclusions:
             values, [directions], query=query, strategy=strategy, missing="drop"
         )
         options = Options("t", "holm", confidence)
-        compared = comparison_of(self.grid, options)
+        compared = compare_grid(self.grid, options)
         is_significant = (pl.col("p_corrected") <= options.level).fill_null(value=False)
         signs = compared.select(
             is_significant * pl.col("difference").sign().fill_null(0)

@@ -11,7 +11,7 @@ from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._drawing import chart_checks, chart_rows, marks, pair_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._results.findings import count_directions, is_significant, names_of_tests
+from polars_graded._results.findings import count_directions, is_significant, name_tests
 from polars_graded._results.per_query import best_in
 from polars_graded._sentences import shorten_name, titles, verdicts
 
@@ -127,7 +127,7 @@ def _write_finding(comparison: pl.DataFrame, level: float) -> str:
             directions, shorten_name(baselines[0]), only, things
         )
     alone = comparison["measure"].n_unique() == comparison.height
-    return verdicts.write_title(sentence, names_of_tests(comparison, alone=alone))
+    return verdicts.write_title(sentence, name_tests(comparison, alone=alone))
 
 
 def _describe_sides(comparison: pl.DataFrame) -> list[str]:

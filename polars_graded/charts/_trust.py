@@ -22,7 +22,7 @@ from polars_graded._drawing import (
 from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._results.findings import names_of_tests
+from polars_graded._results.findings import name_tests
 from polars_graded._results.regrading import AS_GIVEN, compute_mean_bounds
 from polars_graded._sentences import format_percent, titles
 
@@ -132,7 +132,7 @@ def significance_curves(
     line, points, *names = _draw_measure_lines(table, x, y, few=few)
     points, p = style.add_p(points)
     points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
-    layers, tests = [_draw_level(level), line, points, *names], names_of_tests(table)
+    layers, tests = [_draw_level(level), line, points, *names], name_tests(table)
     headline = titles.title_measures(
         "p values of all pairs", chart_rows.collect_title_facts(table), "by"
     )
