@@ -44,7 +44,7 @@ def _read_frame(given: Given, files: Sequence[str]) -> Rows:
         names[given.strategy[0]] = columns["strategy"] = "strategy"
     if given.is_descending is not None:
         columns["descending"] = given.is_descending
-    columns["by"] = _columns_by_name(given.by or ["score"])
+    columns["by"] = _parse_columns(given.by or ["score"])
     frame = read_frame(files, names)
     _check_not_empty(frame, *files)
     needed = [*columns["query"], given.grade, *columns["by"].values()]
@@ -52,7 +52,7 @@ def _read_frame(given: Given, files: Sequence[str]) -> Rows:
     return frame, columns
 
 
-def _columns_by_name(texts: Sequence[str]) -> dict[str, str]:
+def _parse_columns(texts: Sequence[str]) -> dict[str, str]:
     """Return the column to rank by of each strategy, as in `ours=new_score`."""
     columns: dict[str, str] = {}
     for text in texts:

@@ -14,7 +14,7 @@ from polars_graded._measuring.ranking import Undefined
 from polars_graded._measuring.tie_orders import TOOLS
 from polars_graded._results.comparability import Change
 from polars_graded._results.forms import WRITERS
-from polars_graded._results.significance import CORRECTIONS, TESTS, TestName, correction_of
+from polars_graded._results.significance import CORRECTIONS, TESTS, TestName, choose_correction
 from polars_graded._versions import __version__
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
@@ -41,7 +41,7 @@ FILES, COLUMNS, NAMES = ({"nargs": "+", "metavar": name} for name in ("FILE", "C
 ONE_FILE, GRADE = {"type": Path, "metavar": "FILE"}, {"type": float, "metavar": "GRADE"}
 
 
-def _undefined(text: str) -> Undefined:
+def _parse_undefined(text: str) -> Undefined:
     if text == "default":
         return "default"
     return None if text.lower() == "none" else float(text)
@@ -124,7 +124,7 @@ OPTIONS = {
     "--undefined-as": Option(
         "what a query without a relevant document gets; 0 by default, and none for roc_auc; none "
         "leaves it out of means and comparisons",
-        {"type": _undefined, "default": "default", "metavar": "VALUE"},
+        {"type": _parse_undefined, "default": "default", "metavar": "VALUE"},
     ),
     "--condensed": Option(
         "drop documents that were not judged from the rankings", {"action": "store_true"}
@@ -222,7 +222,7 @@ class Given(argparse.Namespace):
     @cached_property
     def measures(self) -> dict[str, Measure]:
         """Return the measures by name, curves among them."""
-        return measures_by_name(self.measure or self.gate or MEASURES)
+        return parse_measures(self.measure or self.gate or MEASURES)
 
     @cached_property
     def numbers(self) -> dict[str, Best]:
@@ -310,13 +310,13 @@ class Given(argparse.Namespace):
         return {
             "baseline": None if self.baseline_file else self.baseline,
             "test": test,
-            "correction": correction_of(test, self.correction),
+            "correction": choose_correction(test, self.correction),
             "query": self.query_columns,
             "missing": self.missing_values,
         }
 
 
-def measures_by_name(texts: Iterable[str]) -> dict[str, Measure]:
+def parse_measures(texts: Iterable[str]) -> dict[str, Measure]:
     """Return the measures by their names, or by names of their own: `AP=ap(threshold=2)`."""
     measures: dict[str, Measure] = {}
     for text in texts:

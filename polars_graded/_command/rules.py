@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from polars_graded._command.parser import OPTIONS, Given, measures_by_name
+from polars_graded._command.parser import OPTIONS, Given, parse_measures
 from polars_graded._frames.frame_files import SEPARATORS
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.tie_orders import TOOLS
@@ -19,34 +19,34 @@ MIN_GRADERS = 2
 """Graders of which one can be trusted more than the others."""
 
 
-def _measures(condition: Callable[[Measure], object]) -> Callable[[Given], Iterable[str]]:
+def _find_measures(condition: Callable[[Measure], object]) -> Callable[[Given], Iterable[str]]:
     return lambda given: [each.name for each in given.measures.values() if condition(each)][:1]
 
 
-def _options_of_one_grader(given: Given) -> Iterable[str]:
+def _find_one_grader_options(given: Given) -> Iterable[str]:
     several = len(given.graders) >= MIN_GRADERS and given.trusted is None
     return filter(given.value_of, ("--report", "--chart", "--format")) if several else ()
 
 
-def _options_of_numbers(given: Given) -> Iterable[str]:
+def _find_number_options(given: Given) -> Iterable[str]:
     return () if given.numbers else filter(given.value_of, ("--format", "--chart"))
 
 
-def _wrong_trusted(given: Given) -> Iterable[str]:
+def _find_wrong_trusted(given: Given) -> Iterable[str]:
     is_one = given.trusted in given.graders and len(given.graders) >= MIN_GRADERS
     if given.trusted is not None and not is_one:
         yield f"{given.trusted!r} of {', '.join(given.graders) or 'none'}"
 
 
 RULES: tuple[tuple[Callable[[Given], Iterable[str]], str], ...] = (
-    (_wrong_trusted, "--trusted must be one of several graders, got {}"),
+    (_find_wrong_trusted, "--trusted must be one of several graders, got {}"),
     (
         lambda given: given.graders if given.gate and len(given.graders) >= MIN_GRADERS else (),
         "--gate needs the judgments of one grader, as in --qrels FILE RUN, got those of {}",
     ),
-    (_options_of_one_grader, "{} shows the grades of one grader, so it needs --trusted"),
+    (_find_one_grader_options, "{} shows the grades of one grader, so it needs --trusted"),
     (
-        lambda given: {**measures_by_name(given.gate or ())}.keys() - given.measures.keys(),
+        lambda given: {**parse_measures(given.gate or ())}.keys() - given.measures.keys(),
         "--gate takes what --measure names, got {}",
     ),
     (
@@ -54,14 +54,14 @@ RULES: tuple[tuple[Callable[[Given], Iterable[str]], str], ...] = (
         "a file as {} needs --gate",
     ),
     (
-        _measures(lambda each: each.is_curve and (each.n or 0) > MAX_PRINTED_RANKS),
+        _find_measures(lambda each: each.is_curve and (each.n or 0) > MAX_PRINTED_RANKS),
         f"a curve to print has a cutoff of at most {MAX_PRINTED_RANKS}, got '{{}}'",
     ),
     (
-        _measures(lambda each: each.is_curve and each.positions is None),
+        _find_measures(lambda each: each.is_curve and each.positions is None),
         "a curve needs a cutoff to be averaged, such as '{}@20'",
     ),
-    (_options_of_numbers, "{} needs a measure with one value per query, got curves"),
+    (_find_number_options, "{} needs a measure with one value per query, got curves"),
     (
         lambda given: [given.ties] if given.report and given.ties in TOOLS else (),
         "--report shows documents in one order, so it takes --ties doc, got {}",

@@ -16,10 +16,14 @@ from typing import Any
 import polars as pl
 
 from polars_graded._command.files import read_rows
-from polars_graded._command.parser import REPORT_MEASURES, Given, Parser, measures_by_name
+from polars_graded._command.parser import REPORT_MEASURES, Given, Parser, parse_measures
 from polars_graded._command.rules import check_options
 from polars_graded._command.sentences import write_for_the_shell
-from polars_graded._command.tables import output_encoding, printable, tables_of
+from polars_graded._command.tables import (
+    escape_control_characters,
+    find_output_encoding,
+    write_tables,
+)
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.request import Request
 from polars_graded._report.page import report
@@ -41,31 +45,35 @@ from polars_graded._writing import write_atomically
 EXIT_STATUS: dict[str, int] = {**dict.fromkeys(FAILING_VERDICTS, 1), "undecided": 3}
 """Exit status of the worst verdict of a gate; it is 0 if all pass."""
 
-INTERRUPTED, UNREAD = 130, 141
+INTERRUPTED_STATUS, UNREAD_STATUS = 130, 141
 """Exit status that a shell reports after Ctrl-C, and after a pipe whose reader has gone."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; exit with status 2 and one sentence where it cannot."""
     parser = Parser()
-    _let_ctrl_c_end_a_read()
+    _let_interrupts_end_reads()
     try:
         status = _run(parser, parser.given(arguments))
     except OSError as error:
         has_file = error.strerror and error.filename
-        parser.fail(printable(f"{error.strerror}: {error.filename}" if has_file else str(error)))
+        parser.fail(
+            escape_control_characters(
+                f"{error.strerror}: {error.filename}" if has_file else str(error)
+            )
+        )
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
-        parser.error(printable(write_for_the_shell(error)))
+        parser.error(escape_control_characters(write_for_the_shell(error)))
     except ImportError as error:
         parser.fail(str(error))
     except KeyboardInterrupt:
         print("polars-graded: stopped", file=sys.stderr)
-        status = INTERRUPTED
+        status = INTERRUPTED_STATUS
     if status:
         sys.exit(status)
 
 
-def _let_ctrl_c_end_a_read() -> None:
+def _let_interrupts_end_reads() -> None:
     """Have Ctrl-C end a read of a pipe that nobody writes to.
 
     Polars handles the signal before Python does, and has the system begin such a read again.
@@ -75,7 +83,7 @@ def _let_ctrl_c_end_a_read() -> None:
 
 
 @contextmanager
-def _refusal_in(markdown: Path | None) -> Iterator[None]:
+def _write_refusal_on_error(markdown: Path | None) -> Iterator[None]:
     """Write the reason into the summary of the gate if the call is refused.
 
     A pipeline publishes that file, and an older one would state the verdict of another change.
@@ -85,7 +93,7 @@ def _refusal_in(markdown: Path | None) -> Iterator[None]:
     except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
         if markdown is not None:
             reason = write_for_the_shell(error)
-            with _named(markdown), write_atomically(markdown) as part:
+            with _name_file_in_errors(markdown), write_atomically(markdown) as part:
                 part.write_text(write_refusal(reason), encoding="utf-8")
         raise
 
@@ -99,10 +107,13 @@ def _run(parser: Parser, given: Given) -> int:
         if given.unjudged_below is not None:
             warnings.filterwarnings("ignore", ".* below 0 counts? as judged", DataWarning.scale)
         check_options(given)
-        with _refusal_in(given.markdown):
+        with _write_refusal_on_error(given.markdown):
             printed, status = _evaluate(given, caught)
     for warning in caught:
-        print(f"warning: {printable(write_for_the_shell(warning.message))}", file=sys.stderr)
+        print(
+            f"warning: {escape_control_characters(write_for_the_shell(warning.message))}",
+            file=sys.stderr,
+        )
     _print(parser, printed)
     return status
 
@@ -120,39 +131,39 @@ def _evaluate(given: Given, caught: Sequence[warnings.WarningMessage]) -> tuple[
         doc = request.with_document_column(frame.collect_schema()).document
     evaluated = evaluate(frame, names, **columns, **scale, fingerprint=doc).lazy().collect()
     per_query = evaluated.drop(added)
-    printed, status = tables_of(per_query, given), 0
+    printed, status = write_tables(per_query, given), 0
     if given.gate:
         messages = [write_for_the_shell(warning.message) for warning in caught]
         verdicts, status = _hold_against_baseline(per_query, given, given.gate, messages)
         printed += f"\n\n{verdicts}"
     if given.per_query:
-        with _named(given.per_query):
+        with _name_file_in_errors(given.per_query):
             write_results(per_query, given.per_query, query=given.query_columns)
     if given.chart:
         _write_chart(per_query, given, given.chart)
     if given.report:
-        with _named(given.report):
+        with _name_file_in_errors(given.report):
             options = _report_options(frame, columns | scale, given)
             page = report(evaluated, given.report, names, **options)
-        printed += f"\n\nReport: {printable(str(page))}"
+        printed += f"\n\nReport: {escape_control_characters(str(page))}"
     return printed, status
 
 
 def _print(parser: Parser, text: str) -> None:
     """Print to standard output in its own characters; exit quietly if nobody reads it."""
-    encoding = output_encoding()
+    encoding = find_output_encoding()
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except OSError as error:
         # What is left in the buffer would fail once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno in (errno.EPIPE, errno.EINVAL):  # the latter on Windows
-            sys.exit(UNREAD)
+            sys.exit(UNREAD_STATUS)
         parser.fail(f"{error.strerror}: standard output")
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _name_file_in_errors(path: Path) -> Iterator[None]:
     """Name the file in an error of writing it: Polars says what went wrong, not where."""
     try:
         yield
@@ -167,7 +178,7 @@ def _hold_against_baseline(
     per_query: pl.DataFrame, given: Given, gated: Sequence[str], messages: Sequence[str]
 ) -> tuple[str, int]:
     """Return what a gate says of each strategy, and the exit status."""
-    best = {name: given.numbers[name] for name in measures_by_name(gated)}
+    best = {name: given.numbers[name] for name in parse_measures(gated)}
     # Queries without a relevant document have no value on either side, and are left out.
     keys: Keys = {
         "strategy": "strategy",
@@ -191,12 +202,12 @@ def _hold_against_baseline(
         raise ValueError(msg) from None
     verdicts = decide_verdicts(held, given.margin, Options(given.comparison["test"], "none"))
     if given.markdown:
-        with _named(given.markdown), write_atomically(given.markdown) as part:
+        with _name_file_in_errors(given.markdown), write_atomically(given.markdown) as part:
             part.write_text(write_gate_summary(held, verdicts, messages), encoding="utf-8")
     status = next(
         (EXIT_STATUS[each] for each in FAILING_VERDICTS if each in {*verdicts["verdict"]}), 0
     )
-    return "\n".join(map(printable, verdicts["sentence"])), status
+    return "\n".join(map(escape_control_characters, verdicts["sentence"])), status
 
 
 def _write_chart(per_query: pl.DataFrame, given: Given, file: Path) -> None:
@@ -212,7 +223,7 @@ def _write_chart(per_query: pl.DataFrame, given: Given, file: Path) -> None:
     else:
         keys = {name: options[name] for name in ("query", "missing")}
         chart = charts.strategy_bars(summarise(per_query, given.numbers, **keys))
-    with _named(file), write_atomically(file) as part:
+    with _name_file_in_errors(file), write_atomically(file) as part:
         kind = file.suffix.lower().removeprefix(".")
         chart.save(str(part), format=kind, **({"inline": True} if kind == "html" else {}))
 

@@ -15,29 +15,29 @@ from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import paper_table
 from polars_graded._results.keys import GRADER, split_by_grader
-from polars_graded._results.per_query import bests, curve_means
+from polars_graded._results.per_query import compute_curve_means, find_best_places
 from polars_graded._sentences import format_p, list_names
 
-LINES: Literal["UTF8_FULL_CONDENSED"] = "UTF8_FULL_CONDENSED"
-PLAIN: Literal["ASCII_FULL_CONDENSED"] = "ASCII_FULL_CONDENSED"
+LINE_FORMAT: Literal["UTF8_FULL_CONDENSED"] = "UTF8_FULL_CONDENSED"
+ASCII_FORMAT: Literal["ASCII_FULL_CONDENSED"] = "ASCII_FULL_CONDENSED"
 
 
-def tables_of(per_query: pl.DataFrame, given: Given) -> str:
+def write_tables(per_query: pl.DataFrame, given: Given) -> str:
     """Return the means of each strategy, by each grader's grades, and differences if asked for."""
     if given.format != "text":
-        return _paper_tables(per_query, given)
+        return _write_paper_tables(per_query, given)
     tables = []
     for grader, rows in split_by_grader(per_query, {"measures": [[*given.measures]]}).items():
-        first, *others = _tables_of_means(rows, given)
+        first, *others = _write_means(rows, given)
         tables += [f"Grades of {grader}\n{first}" if grader else first, *others]
     if given.numbers and given.trusted is not None:
-        tables.append(_table_of_trusted(per_query, given))
+        tables.append(_write_trusted_means(per_query, given))
     if given.is_compared:
-        tables.append(_table_of_differences(per_query, given))
+        tables.append(_write_differences(per_query, given))
     return "\n\n".join(tables)
 
 
-def _paper_tables(per_query: pl.DataFrame, given: Given) -> str:
+def _write_paper_tables(per_query: pl.DataFrame, given: Given) -> str:
     """Return a paper's table; with trusted grades, one for each other grader."""
     options = given.comparison | {"format": given.format, "trusted": given.trusted}
     graders: list[str | None] = [None]
@@ -48,53 +48,53 @@ def _paper_tables(per_query: pl.DataFrame, given: Given) -> str:
     return "\n\n".join(tables)
 
 
-def _tables_of_means(per_query: pl.DataFrame, given: Given) -> Iterator[str]:
+def _write_means(per_query: pl.DataFrame, given: Given) -> Iterator[str]:
     """Yield the mean of each measure per strategy, a table for each curve, and what they are."""
     notes = ["Means over the queries, the best of each column in brackets."]
     if given.numbers:
         summary = summarise(per_query, given.numbers, query=given.query_columns, missing="drop")
         counts = per_query.group_by("strategy").agg(pl.len().alias("queries"))
         means = counts.join(summary.pivot("measure", index="strategy", values="mean"), "strategy")
-        yield printed_table(_mark_best(means, given.numbers))
+        yield format_table(_mark_best(means, given.numbers))
         used = dict(summary.select("measure", "queries").iter_rows())
         total = counts["queries"].max()
         absent = [f"{total - n} of {name}" for name, n in used.items() if n < total]
         notes += [f"Queries without a value are left out: {', '.join(absent)}."] if absent else []
     for name, measure in given.measures.items():
         if measure.is_curve:
-            yield _table_of_curve(per_query, measure, name)
+            yield _write_curve(per_query, measure, name)
     yield "\n".join(notes)
 
 
-def _table_of_trusted(per_query: pl.DataFrame, given: Given) -> str:
+def _write_trusted_means(per_query: pl.DataFrame, given: Given) -> str:
     """Return the means that the trusted grader would find in all queries."""
     means = summarise(per_query, given.numbers, trusted=given.trusted)
     keys = ["grader", "measure", "strategy"]
     values = ["mean", "ci_low", "ci_high", "trusted_mean", "model_mean"]
-    table = _written(means.select(*keys, *values, pl.col("worth").round(1)), values)
+    table = _format_numbers(means.select(*keys, *values, pl.col("worth").round(1)), values)
     notes = []
     for (note,), rows in means.drop_nulls("note").group_by("note", maintain_order=True):
         names = [" of ".join(row) for row in rows.select("measure", "strategy").iter_rows()]
         subject = f" on {list_names(names)}" if rows.height < means.height else ""
-        notes.append(printable(f"Note{subject}: {note}."))
+        notes.append(escape_control_characters(f"Note{subject}: {note}."))
     source = (
         f"Means as {given.trusted} would have them of all queries, if theirs are a random sample."
     )
-    return "\n".join([printed_table(table), source, *notes])
+    return "\n".join([format_table(table), source, *notes])
 
 
-def _table_of_curve(per_query: pl.DataFrame, curve: Measure, column: str) -> str:
+def _write_curve(per_query: pl.DataFrame, curve: Measure, column: str) -> str:
     """Return the mean of a curve at each of its positions."""
     name, places = curve.positions or ("", ())
     positions = pl.Series("at", places)
-    means = curve_means(per_query.lazy(), [column], positions, ["strategy"]).collect()
+    means = compute_curve_means(per_query.lazy(), [column], positions, ["strategy"]).collect()
     wide = means.pivot("at", index="strategy", values=column)
     wide.columns = ["strategy", *(f"{place:g}" for place in places)]
     best = dict.fromkeys(wide.columns[1:], curve.definition.best)
-    return f"{column} by {name}\n{printed_table(_mark_best(wide, best))}"
+    return f"{column} by {name}\n{format_table(_mark_best(wide, best))}"
 
 
-def _table_of_differences(per_query: pl.DataFrame, given: Given) -> str:
+def _write_differences(per_query: pl.DataFrame, given: Given) -> str:
     """Return each strategy against the baseline, or all pairs."""
     options = given.comparison
     counts = ["wins", "ties", "losses"]
@@ -103,11 +103,11 @@ def _table_of_differences(per_query: pl.DataFrame, given: Given) -> str:
     result = compare(per_query, given.numbers, **options)
     values, p_values = ["difference", "ci_low", "ci_high"], ["p_value", "p_corrected"]
     keys = [name for name in ("grader", "measure", "strategy", "baseline") if name in result]
-    table = _written(result.select(*keys, *values, *p_values, *counts), values).with_columns(
+    table = _format_numbers(result.select(*keys, *values, *p_values, *counts), values).with_columns(
         pl.Series(name, [format_p(p) for p in result[name]]) for name in p_values
     )
     return (
-        f"{printed_table(table)}\nDifferences with their 95 % intervals, test {options['test']}, "
+        f"{format_table(table)}\nDifferences with their 95 % intervals, test {options['test']}, "
         f"correction {options['correction']}."
     )
 
@@ -120,15 +120,15 @@ def _mark_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
     first, which = next(iter(best.items()))
     order = pl.col(first).round(12)
     means = means.sort(order, "strategy", descending=[which != "lowest", False])
-    table = _written(means, best)
+    table = _format_numbers(means, best)
     for name, side in best.items():
-        tops = bests(means[name], side)
+        tops = find_best_places(means[name], side)
         cells = [f"[{text}]" if i in tops else f"{text} " for i, text in enumerate(table[name])]
         table = table.with_columns(pl.Series(name, cells, dtype=pl.String))
     return table
 
 
-def _written(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
+def _format_numbers(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
     """Return the table with numbers of four decimals in the columns; an empty cell for null."""
     return table.with_columns(
         pl.Series(name, ["" if n is None else f"{n:.4f}" for n in table[name]], dtype=pl.String)
@@ -136,11 +136,14 @@ def _written(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
     )
 
 
-def printed_table(table: pl.DataFrame) -> str:
+def format_table(table: pl.DataFrame) -> str:
     """Return a whole table, in lines or, where the output has none, in plain characters."""
     texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
     table = table.with_columns(
-        pl.Series(name, [None if cell is None else printable(cell) for cell in table[name]])
+        pl.Series(
+            name,
+            [None if cell is None else escape_control_characters(cell) for cell in table[name]],
+        )
         for name in texts
     )
     with pl.Config(
@@ -148,24 +151,24 @@ def printed_table(table: pl.DataFrame) -> str:
         tbl_cols=-1,
         tbl_width_chars=-1,
         fmt_str_lengths=2**31,
-        tbl_formatting=LINES,
+        tbl_formatting=LINE_FORMAT,
         tbl_hide_column_data_types=True,
         tbl_hide_dataframe_shape=True,
         tbl_cell_alignment="RIGHT",
     ) as config:
         try:
-            str(table).encode(output_encoding())
+            str(table).encode(find_output_encoding())
         except UnicodeEncodeError:
-            config.set_tbl_formatting(PLAIN)
+            config.set_tbl_formatting(ASCII_FORMAT)
         return str(table)
 
 
-def output_encoding() -> str:
+def find_output_encoding() -> str:
     """Return the encoding of standard output."""
     return getattr(sys.stdout, "encoding", None) or "utf-8"
 
 
-def printable(text: str) -> str:
+def escape_control_characters(text: str) -> str:
     """Return the text with control characters spelt out, which could move the cursor."""
     return "".join(
         char.encode("unicode_escape").decode()

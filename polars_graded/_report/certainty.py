@@ -10,7 +10,7 @@ import numpy as np
 from polars_graded._report.packing import round_number
 from polars_graded._report.payload import Certainty, Pair
 from polars_graded._results.findings import find_undefeated
-from polars_graded._results.pairs import Pairs, pairs_of
+from polars_graded._results.pairs import Pairs, find_pairs
 from polars_graded._results.per_query import Grid, Results
 from polars_graded._results.power import compute_needs
 from polars_graded._results.reliability import compute_stability
@@ -120,7 +120,7 @@ def build_certainty(
             continue
         results = grid.results(measure["name"])
         step = DEFAULT_DIFFERENCE_SHARE * abs(measure["means"][measure["bests"][0]])
-        powers = _compute_power(Pairs(results, *pairs_of(grid.strategies)), step or 1.0, ALPHA)
+        powers = _compute_power(Pairs(results, *find_pairs(grid.strategies)), step or 1.0, ALPHA)
         if powers is None:
             continue
         smallest, needed = powers["smallest_difference"], powers["queries_needed"]

@@ -30,8 +30,8 @@ from polars_graded._report.payload import (
 from polars_graded._report.words import explain_measure
 from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
-from polars_graded._results.keys import columns_of_segments
-from polars_graded._results.per_query import Grid, bests, check_per_query
+from polars_graded._results.keys import check_segment_columns
+from polars_graded._results.per_query import Grid, check_per_query, find_best_places
 from polars_graded._results.segments import compute_interactions
 from polars_graded._results.significance import Options
 from polars_graded._sentences import format_all, format_count, format_p, format_percent, list_names
@@ -93,7 +93,7 @@ def build_measures(grid: Grid, seen: Integers) -> list[PageMeasure]:
                 "queries": rows["queries"][0],
                 "means": round_numbers(rows["mean"]),
                 "margins": round_numbers(rows["ci_high"] - rows["mean"]),
-                "bests": bests(rows["mean"], best),
+                "bests": find_best_places(rows["mean"], best),
                 "order": np.argsort(falling, kind="stable").tolist(),
                 "values": pack_values(values[:, seen]),
                 "bin": _choose_bin_width(values[:, seen]),
@@ -271,7 +271,7 @@ def build_segments(
     per_query: pl.DataFrame, grid: Grid, segments: Any, keys: Mapping[str, Any]
 ) -> Segments | None:
     """Return the means in each segment, and the differences that vary between segments."""
-    own = columns_of_segments(segments)
+    own = check_segment_columns(segments)
     if not own or not grid.measures:
         return None
     strategies = grid.strategies.to_list()
@@ -284,7 +284,7 @@ def build_segments(
         for part, of_it in means.filter(measure=name).group_by(own, maintain_order=True):
             at = dict(of_it.select(keys["strategy"], "mean").iter_rows())
             values = pl.Series([at[strategy] for strategy in strategies], dtype=pl.Float64)
-            best = bests(values, grid.best[name])
+            best = find_best_places(values, grid.best[name])
             rows.append(
                 Segment(
                     name=", ".join(map(str, part)),

@@ -25,8 +25,8 @@ from polars_graded._frames.unnamed_documents import check_unnamed_documents
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.keys import Columns
-from polars_graded._results.pairs import in_parts
-from polars_graded._results.per_query import ROUNDING, check_named_once, table
+from polars_graded._results.pairs import split_into_parts
+from polars_graded._results.per_query import ROUNDING, check_named_once, make_table
 from polars_graded._sentences import format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -209,11 +209,13 @@ def agreement(
             others = [j for j in range(len(grades.names)) if (j > i if trusted is None else j != i)]
             # As many at a time as fit what is worked on.
             rows = 2 * grades.n_queries * len(grades.values) ** 2
-            for part in in_parts(len(others), max(rows, len(grades.codes)), MAX_BLOCK_NUMBERS):
+            for part in split_into_parts(
+                len(others), max(rows, len(grades.codes)), MAX_BLOCK_NUMBERS
+            ):
                 statistics += grades.pairs(i, others[part], level)
     if len(grades.names) > 2:  # noqa: PLR2004
         statistics += grades.together(level)
-    return table(statistics)
+    return make_table(statistics)
 
 
 def collect_grades(

@@ -11,8 +11,8 @@ from polars_graded._checks import check_frame, check_number
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import columns_of_segments
-from polars_graded._results.per_query import check_free_names, curve_means
+from polars_graded._results.keys import check_segment_columns
+from polars_graded._results.per_query import check_free_names, compute_curve_means
 
 __all__ = ["average_curves", "count_retrieved"]
 
@@ -85,7 +85,7 @@ def average_curves(
     """
     _check_no_fingerprint(options)
     name, positions = _find_positions([Measure.parse(curve) for curve in curves])
-    parts = columns_of_segments(segments)
+    parts = check_segment_columns(segments)
     check_free_names([name], segments=segments, strategy=options.get("strategy") or "strategy")
     if parts:
         query = options.get("query", "query")
@@ -95,7 +95,9 @@ def average_curves(
     keys, columns = [*_find_strategy_columns(names), *parts], names[-len(curves) :]
     if keys[0] == GRADER:
         per_query = per_query.drop_nulls(columns)
-    means = curve_means(per_query.lazy(), columns, positions, keys).select(*keys, name, *columns)
+    means = compute_curve_means(per_query.lazy(), columns, positions, keys).select(
+        *keys, name, *columns
+    )
     return means if isinstance(per_query, pl.LazyFrame) else means.collect()
 
 

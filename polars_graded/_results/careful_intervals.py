@@ -13,7 +13,7 @@ import numpy as np
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.power import find_min_queries
-from polars_graded._results.significance import Options, outcome_of
+from polars_graded._results.significance import Options, run_test
 
 MIN_CHANGED_QUERIES = 25
 """Fewer queries with a difference than this get Stringer's interval."""
@@ -47,7 +47,7 @@ def compute_careful_intervals(
     queries changed have no interval (NaN). Where no query changed the interval is 0 to 0.
     """
     mean, std, *_ = pairs.statistics
-    low, high = outcome_of(pairs, options).agreeing(np.full(len(pairs), level))
+    low, high = run_test(pairs, options).agreeing(np.full(len(pairs), level))
     changed = np.zeros(len(pairs), np.int64)
     for part in pairs.parts(pairs.n) if pairs.n else ():
         differences = pairs.differences(part)

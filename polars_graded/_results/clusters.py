@@ -22,9 +22,9 @@ from polars_graded._results.significance import (
     Estimate,
     Options,
     Outcome,
-    corrected,
-    nothing_known,
-    permuted,
+    correct_p_values,
+    make_unknown_outcome,
+    permute_signs,
 )
 
 MIN_CLUSTERS = 20
@@ -110,11 +110,13 @@ class Clusters:
         """Return what a test says of all pairs; fewer than two clusters say nothing."""
         sizes = self.sizes(pairs)
         if len(sizes) < 2:  # noqa: PLR2004
-            return nothing_known(pairs)
+            return make_unknown_outcome(pairs)
         estimate = self.estimated(pairs)
         if options.test == "t":
             return estimate.outcome
-        return permuted(self._collapsed(pairs), options, sizes)._replace(interval=estimate.ends)
+        return permute_signs(self._collapsed(pairs), options, sizes)._replace(
+            interval=estimate.ends
+        )
 
     def _collapsed(self, pairs: Pairs) -> Pairs:
         """Return the pairs with the sums of clusters in the place of values of queries."""
@@ -138,7 +140,7 @@ class Clusters:
             return
         least = [TESTS[options.test].least(count, 2, options.resamples) for count in counts]
         every = np.repeat(least, len(segments[0]))
-        at_best = corrected(options.correction, every).min()
+        at_best = correct_p_values(options.correction, every).min()
         if at_best > options.level:
             yield (
                 f"no difference, however large, can be found at {options.level:.3g}: of "

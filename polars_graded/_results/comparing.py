@@ -15,7 +15,7 @@ import polars as pl
 from polars_graded._checks import check_choice, check_level, check_list, check_number
 from polars_graded._results.clusters import Clusters
 from polars_graded._results.keys import Columns, Missing, takes_results
-from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
+from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.per_query import (
     Grid,
     Named,
@@ -23,24 +23,24 @@ from polars_graded._results.per_query import (
     check_free_names,
     check_graders,
     check_per_query,
-    collected_keys,
-    mean_and_std,
-    mean_margin,
-    measures_and_curves,
-    of_measure,
-    place_of,
-    ratio,
+    collect_rows,
+    compute_mean_and_std,
+    compute_mean_margin,
+    divide,
+    find_measures_and_curves,
+    find_place,
+    make_measure_table,
 )
 from polars_graded._results.significance import (
     CorrectionName,
     Options,
     Progress,
     TestName,
-    correction_of,
-    estimated,
+    choose_correction,
+    compute_tests,
+    estimate_differences,
     find_weak_tests,
-    outcome_of,
-    tests_of,
+    run_test,
     warn_of_tests,
 )
 from polars_graded._results.trusting import make_trusted_table
@@ -316,7 +316,9 @@ def compare(
     │ 0.6875 ┆ 0.5           ┆ 0.1875     ┆ 3    ┆ 1    ┆ 1.5 ┆ 0.25    │
     └────────┴───────────────┴────────────┴──────┴──────┴─────┴─────────┘
     """
-    options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
+    options = Options(
+        test, choose_correction(test, correction), confidence, seed, resamples, progress
+    )
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     if trusted is not None:
         _check_none(rope=rope, cluster=cluster, test=None if test == "t" else test)
@@ -552,16 +554,16 @@ def differences(
     alone = isinstance(measures, str | Mapping)
     measure_list: list[Named] = check_list("measures", [measures] if alone else measures)
     check_free_names(["measure", "value_a", "value_b", "difference", "winner"], query=query)
-    names, _ = measures_and_curves(per_query, measure_list, query=query, strategy=strategy)
-    rows = collected_keys(per_query, names, query=query, strategy=strategy)
+    names, _ = find_measures_and_curves(per_query, measure_list, query=query, strategy=strategy)
+    rows = collect_rows(per_query, names, query=query, strategy=strategy)
     available = rows[strategy].unique().sort()
-    both = available[[place_of(available, a), place_of(available, b)]]
+    both = available[[find_place(available, a), find_place(available, b)]]
     if both.n_unique() == 1:
         msg = f"`a` and `b` must be two strategies, got {a!r} twice"
         raise ValueError(msg)
     rows = rows.filter(pl.col(strategy).is_in(both.implode()))
     grid = Grid(rows, missing, measures=measure_list)
-    i, j = place_of(grid.strategies, a), place_of(grid.strategies, b)
+    i, j = find_place(grid.strategies, a), find_place(grid.strategies, b)
     tables = [pair_values(grid.results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
         falling = pl.col("difference").round(12)
@@ -601,14 +603,16 @@ def compare_grid(
     clusters: Clusters | None = None,
 ) -> pl.DataFrame:
     """Return the result of `compare` for a grid."""
-    a, b = pairs_of(grid.strategies, baseline)
-    names = names_of_pairs(grid.strategies, a, b)
+    a, b = find_pairs(grid.strategies, baseline)
+    names = name_pairs(grid.strategies, a, b)
     tables, messages = [], dict[str, None]()
     for measure in grid.measures:
         segments, each = zip(*grid.in_segments(measure), strict=True)
         pairs = [Pairs(results, a, b) for results in each]
         statistics = zip(segments, _compute_statistics(pairs, options, rope, clusters), strict=True)
-        tables += [of_measure(measure, segment, names, columns) for segment, columns in statistics]
+        tables += [
+            make_measure_table(measure, segment, names, columns) for segment, columns in statistics
+        ]
         tell = find_weak_tests if clusters is None else clusters.find_too_few
         messages |= dict.fromkeys(tell(pairs, options))
     warn_of_tests(messages)
@@ -618,7 +622,9 @@ def compare_grid(
 def summarise_grid(grid: Grid, confidence: float, *measures: str) -> pl.DataFrame:
     """Return what `summarise` returns for some measures of a grid, by default for all."""
     return pl.concat(
-        of_measure(measure, segment, [grid.strategies], _compute_summary(results, confidence))
+        make_measure_table(
+            measure, segment, [grid.strategies], _compute_summary(results, confidence)
+        )
         for measure in measures or grid.measures
         for segment, results in grid.in_segments(measure)
     )
@@ -637,9 +643,9 @@ def _compute_statistics(
     pairs: Sequence[Pairs], options: Options, rope: float | None, clusters: Clusters | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the statistics of each pair by segment, with the decisive ones last."""
-    test = outcome_of if clusters is None else clusters.outcome_of
+    test = run_test if clusters is None else clusters.outcome_of
     outcomes = [test(each, options) for each in pairs]
-    tests = tests_of(outcomes, options.correction, options.level)
+    tests = compute_tests(outcomes, options.correction, options.level)
     for each, outcome, tested in zip(pairs, outcomes, tests, strict=True):
         difference, std, higher, lower = each.statistics
         mean, baseline_mean = each.means
@@ -651,8 +657,8 @@ def _compute_statistics(
             "best": each.results.best,
             "mean": mean,
             "baseline_mean": baseline_mean,
-            "relative_difference": ratio(difference, baseline_mean),
-            "d_z": ratio(difference, std),
+            "relative_difference": divide(difference, baseline_mean),
+            "d_z": divide(difference, std),
             "wins": higher if better else lower,
             "ties": each.n - higher - lower,
             "losses": lower if better else higher,
@@ -673,7 +679,7 @@ def _compute_equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -
     from scipy.special import stdtr
 
     mean, std, *_ = pairs.statistics
-    estimate = estimated(pairs) if clusters is None else clusters.estimated(pairs)
+    estimate = estimate_differences(pairs) if clusters is None else clusters.estimated(pairs)
     error, ties = estimate.error, (std == 0) & (mean == 0)
     up = mean if pairs.results.higher_is_better else -mean
     better, worse = (
@@ -690,8 +696,8 @@ def _compute_equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -
 def _compute_summary(results: Results, confidence: float) -> dict[str, Any]:
     """Return the statistics of each strategy."""
     values, n = results.values, results.n
-    mean, std = mean_and_std(values)
-    margin = mean_margin(np.where(std > 0, std, np.nan), n, confidence)
+    mean, std = compute_mean_and_std(values)
+    margin = compute_mean_margin(np.where(std > 0, std, np.nan), n, confidence)
     samples = values if n else np.full((len(values), 1), np.nan)
     return {
         "queries": np.full(len(values), n),

@@ -10,15 +10,15 @@ import polars as pl
 
 from polars_graded._measuring.kernels.ragged import Mask
 from polars_graded._results.pairs import Pairs
-from polars_graded._results.per_query import best_in
+from polars_graded._results.per_query import find_direction_of_rows
 from polars_graded._results.significance import (
     CORRECTIONS,
-    RANKS,
+    RANK_COLUMN,
     TESTS,
     CorrectionName,
     Outcome,
     TestName,
-    hold_together,
+    has_joint_intervals,
 )
 from polars_graded._sentences.verdicts import Directions, Tested
 
@@ -30,8 +30,8 @@ def is_significant(columns: Collection[str], level: float) -> pl.Expr:
     which mean is higher follows from it.
     """
     significant = pl.col("p_corrected") <= level
-    if RANKS in columns:
-        significant &= pl.col(RANKS).sign() == pl.col("difference").sign()
+    if RANK_COLUMN in columns:
+        significant &= pl.col(RANK_COLUMN).sign() == pl.col("difference").sign()
     return significant.fill_null(value=False)
 
 
@@ -71,7 +71,7 @@ def describe_test(
         test=TESTS[test].words,
         correction="none" if TESTS[test].simultaneous else CORRECTIONS[correction].words,
         is_corrected=correction != "none",
-        is_joint=hold_together(test, correction),
+        is_joint=has_joint_intervals(test, correction),
         of_ranks=TESTS[test].of_ranks,
         baseline=baseline,
         pairs=pairs,
@@ -80,7 +80,9 @@ def describe_test(
 
 def count_directions(pairs: pl.DataFrame, level: float) -> Directions:
     """Count the differences that are found, by direction, and those that are not."""
-    bests = [best_in(rows) for rows in pairs.partition_by("measure", maintain_order=True)]
+    bests = [
+        find_direction_of_rows(rows) for rows in pairs.partition_by("measure", maintain_order=True)
+    ]
     sign = pl.col("difference").sign()
     better = worse = 0
     for best, rows in zip(bests, pairs.partition_by("measure", maintain_order=True), strict=True):

@@ -19,15 +19,15 @@ from polars_graded._checks import (
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
-from polars_graded._results.keys import GRADER, Columns, Missing, one_grader, takes_results
+from polars_graded._results.keys import GRADER, Columns, Missing, run_one_grader, takes_results
 from polars_graded._results.per_query import (
     Grid,
     Named,
-    bests,
+    check_direction,
     check_graders,
-    check_known,
     check_per_query,
-    measures_and_curves,
+    find_best_places,
+    find_measures_and_curves,
 )
 from polars_graded._results.ranks import LETTERS, rank_grid
 from polars_graded._results.significance import (
@@ -36,7 +36,7 @@ from polars_graded._results.significance import (
     CorrectionName,
     Options,
     TestName,
-    correction_of,
+    choose_correction,
 )
 from polars_graded._results.trusting import make_trusted_table
 from polars_graded._sentences import escape_markdown, format_count
@@ -92,7 +92,7 @@ def long_form(
     │ ours     ┆ 1     ┆ ndcg    ┆ 10     ┆ 0.75  │
     └──────────┴───────┴─────────┴────────┴───────┘
     """
-    numbers, _ = measures_and_curves(per_query, measures, query=query, strategy=strategy)
+    numbers, _ = find_measures_and_curves(per_query, measures, query=query, strategy=strategy)
     frame = per_query.lazy()
     keys = [strategy, *check_column_names("query", query)]
     others = [
@@ -123,7 +123,7 @@ def long_form(
     )
 
 
-@takes_results(one_grader)
+@takes_results(run_one_grader)
 def paper_table(
     per_query: Any,
     *measures: Named,
@@ -205,7 +205,7 @@ def paper_table(
     if letters == "groups" and baseline is not None:
         msg = "`letters` must be 'worse' with a `baseline`, got 'groups', which are of all pairs"
         raise ValueError(msg)
-    options = Options(test, correction_of(test, correction), confidence)
+    options = Options(test, choose_correction(test, correction), confidence)
     found_of = None
     if trusted is None:
         grid = check_per_query(
@@ -252,7 +252,7 @@ def paper_table(
     )
     writer, head, columns = WRITERS[format], [strategy], []
     for part, of_it in beside.group_by(parts, maintain_order=True):
-        best = bests(of_it["mean"], check_known(str(part[0]), of_it["best"][0]))
+        best = find_best_places(of_it["mean"], check_direction(str(part[0]), of_it["best"][0]))
         head.append(", ".join(map(str, part)))
         columns.append(
             [

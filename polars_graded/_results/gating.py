@@ -39,23 +39,23 @@ from polars_graded._results.keys import (
     Keys,
     Missing,
     check_one_grader,
-    columns_of_segments,
-    one_grader,
+    check_segment_columns,
+    run_one_grader,
     split_by_grader,
     takes_results,
 )
-from polars_graded._results.pairs import Pairs, names_of_pairs
+from polars_graded._results.pairs import Pairs, name_pairs
 from polars_graded._results.per_query import (
     Grid,
     Named,
     Results,
-    as_they_come,
     check_has_best,
     check_per_query,
-    measures_and_curves,
-    of_measure,
-    place_of,
-    ratio,
+    divide,
+    find_measures_and_curves,
+    find_place,
+    make_measure_table,
+    order_strategies,
 )
 from polars_graded._results.result_files import cast_measures, read_results, read_settings
 from polars_graded._results.significance import Options, TestName
@@ -85,7 +85,7 @@ MAX_LOST_QUERIES = 5
 """Number of queries that a summary names."""
 
 
-@takes_results(one_grader)
+@takes_results(run_one_grader)
 def gate(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -258,7 +258,7 @@ def decide_verdicts(
             complete = Results(measure, grid.queries[places], every[:, places])
             verdicts = _compute_verdicts(pairs, complete, judged)
             of_it = measure, segment, held.names, verdicts
-            tables.append(of_measure(*of_it, more_queries=pl.UInt64()))
+            tables.append(make_measure_table(*of_it, more_queries=pl.UInt64()))
     table = pl.concat(tables).with_columns(
         pl.col("verdict").is_in(PASSING_VERDICTS).alias("passes"), pl.lit(held.notes).alias("notes")
     )
@@ -366,7 +366,7 @@ def pair_with_baseline(
         return _pair_with_results(rows, measures, baseline, segments, keys, changes)
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     grid = check_per_query(rows, measures, segments, **keys)
-    base = place_of(grid.strategies, baseline)
+    base = find_place(grid.strategies, baseline)
     a = np.array([place for place in range(len(grid.strategies)) if place != base])
     if not len(a):
         msg = f"there must be another strategy than the baseline {baseline!r} to hold against it"
@@ -376,7 +376,7 @@ def pair_with_baseline(
     both = rows.filter(~is_base), rows.filter(is_base)
     comparable = check_same_conditions(*both, queries, formulas, changes, beside=False)
     b = np.full(len(a), base)
-    names = names_of_pairs(grid.strategies, a, b)
+    names = name_pairs(grid.strategies, a, b)
     return Held(grid, a, b, names, _collect_formulas(rows, formulas), comparable.notes)
 
 
@@ -400,17 +400,17 @@ def _pair_with_results(
 ) -> Held:
     """Return each strategy and, of older results, their only one or that of the same name."""
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
-    measured, _ = measures_and_curves(rows, measures, query=queries, strategy=name)
-    columns = [name, *dict.fromkeys([*queries, *columns_of_segments(segments)]), *measured]
+    measured, _ = find_measures_and_curves(rows, measures, query=queries, strategy=name)
+    columns = [name, *dict.fromkeys([*queries, *check_segment_columns(segments)]), *measured]
     older = cast_measures(_read_baseline(baseline), measured)
     graders = [*split_by_grader(older, {**keys, "measures": measured, "segments": segments})]
     check_one_grader("baseline", graders, ".filter(grader={!r}) of the frame leaves those of one")
     check_columns("baseline", columns, older.schema)
-    strategies = as_they_come(rows[name])
+    strategies = order_strategies(rows[name])
     rows, older = unify_keys(rows, older, [each for each in columns if each not in measured])
-    now, before = strategies.cast(rows.schema[name]), as_they_come(older[name])
+    now, before = strategies.cast(rows.schema[name]), order_strategies(older[name])
     _check_same_names(now, before)
-    places = [0 if len(before) == 1 else place_of(before, each) for each in now]
+    places = [0 if len(before) == 1 else find_place(before, each) for each in now]
     bases = before[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(bases.implode()))
     formulas = find_formulas(measures, measured)
@@ -428,7 +428,7 @@ def _pair_with_results(
     together = pl.concat(both, how="vertical_relaxed")
     grid = check_per_query(together, measures, segments, **keys)
     a, b = (
-        np.array([place_of(grid.strategies, each) for each in names])
+        np.array([find_place(grid.strategies, each) for each in names])
         for names in (new, bases.cast(pl.String) + ending)
     )
     names = [strategies, bases]
@@ -552,7 +552,7 @@ def _compute_verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, 
             if is_open
             else None
             for is_open, effect, skewness, n_changed in zip(
-                open_ones, ratio(gap, std), adverse, changed, strict=True
+                open_ones, divide(gap, std), adverse, changed, strict=True
             )
         ],
         "confidence": by.options.confidence,

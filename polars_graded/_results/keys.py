@@ -51,31 +51,31 @@ Parts: TypeAlias = "dict[str | None, Any]"
 # How the results of several graders become one result
 
 
-def each_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
+def run_each_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
     """Return the frames that a function returns for each grader, one below the other."""
     if len(parts) == 1:
-        return function(one_part(parts)[1])
-    return _stacked({name: function(rows) for name, rows in parts.items()})
+        return function(select_grader(parts)[1])
+    return _stack_graders({name: function(rows) for name, rows in parts.items()})
 
 
-def one_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
+def run_one_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
     """Return the result of a function for the only grader; raise where there are several."""
-    return function(one_part(parts)[1])
+    return function(select_grader(parts)[1])
 
 
-def all_graders(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
+def run_all_graders(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
     """Return the result of a function that itself compares graders, for all their results."""
-    return function(parts[None] if None in parts else _stacked(parts))
+    return function(parts[None] if None in parts else _stack_graders(parts))
 
 
 def takes_results(
-    way: Callable[[Parts, Callable[[pl.DataFrame], Any]], Any] = each_grader,
+    way: Callable[[Parts, Callable[[pl.DataFrame], Any]], Any] = run_each_grader,
 ) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """Return a decorator for functions of results, which resolves the frame and its key columns.
 
     A grader is a key that splits results: the function sees the results of one grader, and `way`
     says what becomes of several. With `trusted` it sees the trusted grader beside the others.
-    A function that takes `all_graders` chooses among them itself.
+    A function that takes `run_all_graders` chooses among them itself.
     """
 
     def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -94,14 +94,14 @@ def takes_results(
             grader, trusted = (given.arguments.get(name) for name in (GRADER, "trusted"))
             parts = split_by_grader(frame, given.arguments)
             _check_graders(first, parts, grader=grader, trusted=trusted)
-            if grader is not None and way is not all_graders:
+            if grader is not None and way is not run_all_graders:
                 parts = {name: parts[name] for name in parts if name in {grader, trusted}}
 
             def of(rows: pl.DataFrame) -> Result:
                 given.arguments[first] = rows
                 return function(*given.args, **given.kwargs)
 
-            result: Result = (way if trusted is None else all_graders)(parts, of)
+            result: Result = (way if trusted is None else run_all_graders)(parts, of)
             return result
 
         called.__signature__ = signature  # type: ignore[attr-defined]
@@ -130,7 +130,7 @@ def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any])
     A column of graders that another key names does not split the results.
     """
     others = (keys.get(name) for name in ("strategy", "query", "segments"))
-    if GRADER not in frame.collect_schema() or GRADER in columns_of(*others):
+    if GRADER not in frame.collect_schema() or GRADER in collect_column_names(*others):
         return {None: frame}
     frame = frame.lazy().collect()
     query = check_column_names("query", keys.get("query", "query"))
@@ -139,7 +139,7 @@ def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any])
         msg = "`per_query` must have a row per grader, strategy and query, got none"
         raise ValueError(msg)
     check_graders_named(frame, "per_query")
-    measures = columns_of(*keys.get("measures", ()))
+    measures = collect_column_names(*keys.get("measures", ()))
     values = [name for name in frame.columns if name in measures or Measure.parsed(name)]
     has_value = pl.any_horizontal(pl.col(values).is_not_null()) if values else pl.lit(value=True)
     return {
@@ -148,13 +148,13 @@ def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any])
     }
 
 
-def _stacked(parts: Mapping[Any, Any]) -> Any:
+def _stack_graders(parts: Mapping[Any, Any]) -> Any:
     """Return the frames of several graders as one, behind a column of graders."""
     labelled = [each.select(pl.lit(name).alias(GRADER), "*") for name, each in parts.items()]
     return pl.concat(labelled, how="vertical_relaxed")
 
 
-def one_part(parts: Parts, grader: str | None = None) -> tuple[str | None, pl.DataFrame]:
+def select_grader(parts: Parts, grader: str | None = None) -> tuple[str | None, pl.DataFrame]:
     """Return the grader that is named, or the only one, and the results of it."""
     if grader is None:
         check_one_grader("per_query", [*parts], "grader={!r} takes those of one")
@@ -189,18 +189,20 @@ def find_keys(
     keys = {key: given[key] for key in KEYS if key in given}
     keys |= {key: key for key in KEYS if key not in keys and key in schema}
     sought = [key for key in KEYS if key not in keys]
-    taken = {GRADER, *columns_of(*keys.values()), *columns_of(given.get("segments"))}
-    taken |= columns_of(*check_list("measures", given.get("measures") or [None]))
-    candidates = [
-        name for name in schema if name not in taken and _may_be_a_key(name, schema[name])
-    ]
+    taken = {
+        GRADER,
+        *collect_column_names(*keys.values()),
+        *collect_column_names(given.get("segments")),
+    }
+    taken |= collect_column_names(*check_list("measures", given.get("measures") or [None]))
+    candidates = [name for name in schema if name not in taken and _can_be_key(name, schema[name])]
     if candidates and "query" not in given and "strategy" in keys:
         several = [name for name in schema if name in {*candidates, keys.get("query")}]
-        if len(several) > 1 and _are_the_query(frame, several, {**given, **keys}):
+        if len(several) > 1 and _is_full_grid(frame, several, {**given, **keys}):
             return keys | {"query": several}
     if len(candidates) > len(sought) > 0:
         key = sought[-1]
-        hint = hint_at_maker("per_query", f"{HINT} {_whole_call(function, sought, candidates)};")
+        hint = hint_at_maker("per_query", f"{HINT} {_write_call(function, sought, candidates)};")
         msg = (
             f"`{key}` must be named where there is no column {key!r} and several could be meant, "
             f"got {', '.join(candidates)}{hint}"
@@ -211,7 +213,7 @@ def find_keys(
     return dict(zip(KEYS, KEYS, strict=True)) | keys
 
 
-def _whole_call(function: str, sought: Sequence[str], further: Sequence[str]) -> str:
+def _write_call(function: str, sought: Sequence[str], further: Sequence[str]) -> str:
     """Return a call that names the keys, in the order in which `evaluate` writes them."""
     first, queries = (
         ("", further) if len(sought) == 1 else (f"strategy={further[0]!r}, ", further[1:])
@@ -223,7 +225,7 @@ def _whole_call(function: str, sought: Sequence[str], further: Sequence[str]) ->
     return f"{function}(..., {first}query={query_text}) names {several}"
 
 
-def _are_the_query(
+def _is_full_grid(
     frame: pl.DataFrame | pl.LazyFrame, several: Sequence[str], keys: Mapping[str, Any]
 ) -> bool:
     """Return whether each strategy has each combination of some columns once.
@@ -231,15 +233,15 @@ def _are_the_query(
     Not so where a column "query" tells the rows of a strategy apart already.
     """
     schema = frame.collect_schema()
-    segments = {name for name in columns_of(keys.get("segments")) if name in schema}
-    others = (*columns_of(keys.get("strategy"), keys.get("query")), *segments)
+    segments = {name for name in collect_column_names(keys.get("segments")) if name in schema}
+    others = (*collect_column_names(keys.get("strategy"), keys.get("query")), *segments)
     strategies = [
         keys["strategy"],
         *([GRADER] if GRADER in schema and GRADER not in others else []),
     ]
     queries = [*dict.fromkeys([*several, *segments])]
     columns = [*dict.fromkeys([*strategies, *queries])]
-    no_keys = [name for name in columns if schema.get(name) is None or _holds_several(schema[name])]
+    no_keys = [name for name in columns if schema.get(name) is None or _is_nested(schema[name])]
     are_patterns = any(name == "*" or str(name).startswith("^") for name in columns)  # to Polars
     if no_keys or are_patterns or keys.get("query") in segments:
         return False
@@ -252,20 +254,20 @@ def _are_the_query(
     return rows.n_unique() == rows.height == math.prod(sides)
 
 
-def _may_be_a_key(name: str, dtype: pl.DataType) -> bool:
+def _can_be_key(name: str, dtype: pl.DataType) -> bool:
     """Return whether a column may be a key, by its name and type."""
     if name in (JUDGMENTS, SETTINGS):
         return False
-    holds_values = dtype.is_float() or dtype.is_decimal() or _holds_several(dtype)
+    holds_values = dtype.is_float() or dtype.is_decimal() or _is_nested(dtype)
     return not holds_values and dtype != pl.Boolean and Measure.parsed(name) is None
 
 
-def _holds_several(dtype: pl.DataType) -> bool:
+def _is_nested(dtype: pl.DataType) -> bool:
     """Return whether the values of a column are no single ones that can be compared."""
     return dtype.is_nested() or dtype == pl.Object
 
 
-def columns_of(*given: Any) -> set[str]:
+def collect_column_names(*given: Any) -> set[str]:
     """Return the names of columns in names and lists of names."""
     columns = set[str]()
     for each in given:
@@ -276,6 +278,6 @@ def columns_of(*given: Any) -> set[str]:
     return columns
 
 
-def columns_of_segments(segments: Columns | None) -> list[str]:
+def check_segment_columns(segments: Columns | None) -> list[str]:
     """Return the columns that tell segments apart; none where there are no segments."""
     return [] if segments is None else check_column_names("segments", segments)

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.per_query import Results, mean_and_std, place_of, quoted_names
+from polars_graded._results.per_query import Results, compute_mean_and_std, find_place, quote_names
 
-PART = 2**16
+MAX_PART_NUMBERS = 2**16
 """How many numbers a part has, half a megabyte."""
 
 
@@ -46,9 +46,9 @@ class Pairs:
         """Return the number of pairs."""
         return len(self.a)
 
-    def parts(self, per_pair: int, most: int = PART) -> Iterator[slice]:
+    def parts(self, per_pair: int, most: int = MAX_PART_NUMBERS) -> Iterator[slice]:
         """Return the pairs in parts of at most `most` numbers, where each pair has `per_pair`."""
-        return in_parts(len(self), per_pair, most)
+        return split_into_parts(len(self), per_pair, most)
 
     def differences(self, part: slice) -> Floats:
         """Return the differences of some pairs: a row per pair and a column per query."""
@@ -68,7 +68,7 @@ class Pairs:
     @property
     def means(self) -> tuple[Floats, Floats]:
         """The means of both strategies of each pair."""
-        means, _ = mean_and_std(self.results.values)
+        means, _ = compute_mean_and_std(self.results.values)
         return means[self.a], means[self.b]
 
     @cached_property
@@ -78,7 +78,7 @@ class Pairs:
         higher, lower = np.zeros((2, len(self)), dtype=np.int64)
         for part in self.parts(self.n) if self.n else ():
             differences = self.differences(part)
-            mean[part], std[part] = mean_and_std(differences)
+            mean[part], std[part] = compute_mean_and_std(differences)
             if self.n > 1:
                 # No tolerance is above `rounding`, so few pairs have to be looked at.
                 spread = np.ptp(differences, axis=1)
@@ -91,27 +91,27 @@ class Pairs:
         return Statistics(mean, std, higher, lower)
 
 
-def in_parts(count: int, size: int, most: int) -> Iterator[slice]:
+def split_into_parts(count: int, size: int, most: int) -> Iterator[slice]:
     """Return some things of this size in parts of at most `most` numbers."""
     step = max(1, most // max(1, size))
     for start in range(0, count, step):
         yield slice(start, min(count, start + step))
 
 
-def pairs_of(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Integers]:
+def find_pairs(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Integers]:
     """Return the places of both strategies of all pairs, or of pairs with a baseline.
 
     No pair is there twice: a baseline is compared with those that are named before it only there.
     """
     count = len(strategies)
     if count < 2:  # noqa: PLR2004
-        msg = f"there must be at least two strategies to compare, got {quoted_names(strategies)}"
+        msg = f"there must be at least two strategies to compare, got {quote_names(strategies)}"
         raise ValueError(msg)
     if baseline is None:
         a, b = np.triu_indices(count, 1)
         return a.astype(np.int64), b.astype(np.int64)
     several = isinstance(baseline, list | tuple | pl.Series)
-    bases = [place_of(strategies, name) for name in (baseline if several else [baseline])]
+    bases = [find_place(strategies, name) for name in (baseline if several else [baseline])]
     if not bases or len(set(bases)) < len(bases):
         msg = f"`baseline` must name each strategy once, got {baseline!r}"
         raise ValueError(msg)
@@ -125,6 +125,6 @@ def pairs_of(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Int
     return a, b
 
 
-def names_of_pairs(strategies: pl.Series, a: Integers, b: Integers) -> list[pl.Series]:
+def name_pairs(strategies: pl.Series, a: Integers, b: Integers) -> list[pl.Series]:
     """Return the names of both strategies of each pair, the second as its baseline."""
     return [strategies.gather(a), strategies.gather(b).alias("baseline")]

@@ -32,7 +32,7 @@ from polars_graded._frames import sorting
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import Columns, columns_of_segments, split_by_grader
+from polars_graded._results.keys import Columns, check_segment_columns, split_by_grader
 from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, charts ask here
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -42,13 +42,13 @@ Named: TypeAlias = "str | Mapping[str, str]"
 ROUNDING = 1e-12
 """Values that are closer than this share of the larger are the same but for rounding."""
 
-LARGEST = 1e150
+MAX_VALUE = 1e150
 """How far from 0 a value may be: beyond, its square is no number."""
 
-WHOLE = pl.DataFrame(height=1)
+ALL_QUERIES = pl.DataFrame(height=1)
 """The key of all queries together, a segment without a column."""
 
-SHOWN = 3
+MAX_NAMED_KEYS = 3
 """The most keys that an error names."""
 
 
@@ -69,9 +69,9 @@ def check_per_query(
     One of several query columns may tell segments apart; so may any that is no key.
     """
     keys: dict[str, Any] = {"query": query, "strategy": strategy}
-    keys["segments"] = columns_of_segments(segments)
-    numbers, _ = measures_and_curves(per_query, measures, **keys)
-    rows = collected_keys(per_query, numbers, **keys)
+    keys["segments"] = check_segment_columns(segments)
+    numbers, _ = find_measures_and_curves(per_query, measures, **keys)
+    rows = collect_rows(per_query, numbers, **keys)
     return Grid(rows, missing, measures=measures, segments=keys["segments"])
 
 
@@ -122,7 +122,7 @@ def check_free_names(taken: Iterable[str], **keys: Columns | None) -> None:
                 raise ValueError(msg)
 
 
-def measures_and_curves(
+def find_measures_and_curves(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: Sequence[Named],
     *,
@@ -137,7 +137,7 @@ def measures_and_curves(
     numbers are what is known of a query. A Boolean column has to be named.
     """
     schema = per_query.collect_schema()
-    queries, requested = check_column_names("query", query), columns_named(measures)
+    queries, requested = check_column_names("query", query), list_named_columns(measures)
     # One of several query columns may tell segments apart, but not all of them.
     sharing = queries if {*queries} - {*segments} else []
     apart = [name for name in segments if name not in sharing]
@@ -199,7 +199,7 @@ def _check_single(keys: Sequence[str], schema: Mapping[str, pl.DataType]) -> Non
             raise TypeError(msg)
 
 
-def collected_keys(
+def collect_rows(
     per_query: pl.DataFrame | pl.LazyFrame,
     columns: Sequence[str],
     *,
@@ -222,13 +222,13 @@ def collected_keys(
         again = frame.select(keys).filter(frame.select(keys).is_duplicated()).unique().sort(keys)
         msg = (
             f"each strategy must have each query once, got {again.height} more often: "
-            f"{_first(again)}{hint_at_maker('per_query')}"
+            f"{_format_first_keys(again)}{hint_at_maker('per_query')}"
         )
         raise ValueError(msg)
     return frame
 
 
-def place_of(strategies: pl.Series, name: Any) -> int:
+def find_place(strategies: pl.Series, name: Any) -> int:
     """Return the place of a strategy among all."""
     names = strategies.to_list()
     if name in names:
@@ -239,17 +239,17 @@ def place_of(strategies: pl.Series, name: Any) -> int:
     if meant and name.endswith((".parquet", ".csv")):
         hint = f"\n\nHint: gate(..., baseline=Path({name!r})) takes a file of results"
     if isinstance(name, list | tuple):
-        hint = f"\n\nHint: a gate takes one at a time, such as baseline={first_of(name)!r}"
-    msg = f"there is no strategy {name!r}; there are {quoted_names(strategies)}{hint}"
+        hint = f"\n\nHint: a gate takes one at a time, such as baseline={get_first(name)!r}"
+    msg = f"there is no strategy {name!r}; there are {quote_names(strategies)}{hint}"
     raise ValueError(msg)
 
 
-def first_of(names: Sequence[Any]) -> Any:
+def get_first(names: Sequence[Any]) -> Any:
     """Return the first of some names, or what they are where there is none."""
     return names[0] if names else names
 
 
-def quoted_names(strategies: pl.Series) -> str:
+def quote_names(strategies: pl.Series) -> str:
     """Return the quoted names of strategies for a sentence."""
     return ", ".join(map(repr, strategies.to_list())) or "none"
 
@@ -257,17 +257,17 @@ def quoted_names(strategies: pl.Series) -> str:
 natural_order = sorting.natural_order
 
 
-def as_they_come(strategies: pl.Series) -> pl.Series:
+def order_strategies(strategies: pl.Series) -> pl.Series:
     """Each strategy once, in the order of rows where those of each are together, else sorted."""
     together = strategies.rle().struct.field("value").alias(strategies.name)
     return together if together.n_unique() == len(together) else sorting.in_order(strategies)
 
 
-def _first(keys: pl.DataFrame) -> str:
+def _format_first_keys(keys: pl.DataFrame) -> str:
     """Return the first few strategies and queries."""
-    few = keys.head(SHOWN).iter_rows()
+    few = keys.head(MAX_NAMED_KEYS).iter_rows()
     shown = [f"query {query!r} of {strategy!r}" for strategy, query, *_ in few]
-    return ", ".join(shown if keys.height <= SHOWN else [*shown, "..."])
+    return ", ".join(shown if keys.height <= MAX_NAMED_KEYS else [*shown, "..."])
 
 
 # Each strategy beside each query
@@ -290,11 +290,11 @@ class Grid:
         check_choice("missing", missing, get_args(Missing))
         strategy, query, *others = frame.columns
         self.apart, self.measures = [*segments], others[len(segments) :]
-        self.best = {name: best_of(name) for name in self.measures}
-        self.best.update(directions_of(measures))
-        self.formulas = formulas_of(measures)
+        self.best = {name: find_direction(name) for name in self.measures}
+        self.best.update(find_directions(measures))
+        self.formulas = list_formulas(measures)
         """What the columns measure that have names of their own."""
-        self.strategies = as_they_come(frame[strategy]) if strategies is None else strategies
+        self.strategies = order_strategies(frame[strategy]) if strategies is None else strategies
         queries = frame.select(query, *segments).unique().sort(*segments, query)
         self.queries = queries[query]
         self.missing = missing
@@ -306,7 +306,7 @@ class Grid:
             if keys.equals(frame.select(on))
             else keys.join(frame, on=on, how="left", nulls_equal=True, maintain_order="left")
         )
-        self.segments = _places(queries, segments)
+        self.segments = _find_segments(queries, segments)
         """The key of each segment, in one row, and where its queries are."""
 
     @property
@@ -334,8 +334,8 @@ class Grid:
         values = self.values(measure)
         name = f"measure {measure!r}"
         self._check(np.isinf(values), name, "must be finite, got infinity")
-        rule = f"must be within {LARGEST:g} of 0, since it is squared, got a larger value"
-        self._check(np.abs(values) > LARGEST, name, rule)
+        rule = f"must be within {MAX_VALUE:g} of 0, since it is squared, got a larger value"
+        self._check(np.abs(values) > MAX_VALUE, name, rule)
         absent = np.isnan(values)
         self._check_present(absent, measure, name)
         counts = np.logical_not(absent.any(axis=0))
@@ -343,7 +343,7 @@ class Grid:
 
     def directions(self, measures: Sequence[str]) -> dict[str, Best]:
         """Return the end of the range that is best for each measure; raise where it is unknown."""
-        return {name: check_known(name, self.best[name]) for name in measures}
+        return {name: check_direction(name, self.best[name]) for name in measures}
 
     def several(self, strategies: int = 2) -> Iterator[Results]:
         """Return the values of each measure, of at least this many strategies and two queries."""
@@ -359,7 +359,7 @@ class Grid:
 
     def curve_length(self, *curves: str) -> int:
         """Return the length of the lists of curves; 0 if there are none."""
-        return length_of(self.frame, curves, " and ".join(map(repr, curves)))
+        return check_list_length(self.frame, curves, " and ".join(map(repr, curves)))
 
     def curve(self, curve: str, length: int) -> Floats:
         """Return the values of a curve, as those of a measure with a third axis for its points."""
@@ -378,7 +378,7 @@ class Grid:
         """Values as they count: a missing one may be 0, where that is not the best there is."""
         if self.missing != "zero" or not np.isnan(values).any():
             return values
-        if check_known(measure, self.best[measure]) == "lowest":
+        if check_direction(measure, self.best[measure]) == "lowest":
             msg = (
                 f"`missing` must be 'error' or 'drop' for {measure!r}, whose lowest value is best, "
                 "got 'zero'"
@@ -392,7 +392,7 @@ class Grid:
         A value that is null for all strategies is undefined for the query, as `evaluate` writes it.
         """
         if self.missing == "error":
-            undefined = _are_null(self.frame[column]).reshape(self.shape).all(axis=0)
+            undefined = _find_nulls(self.frame[column]).reshape(self.shape).all(axis=0)
             rule = "must have a value for each strategy and query, got none, null or NaN"
             hint = (
                 "missing='drop' leaves such a query out for all strategies, missing='zero' counts "
@@ -405,11 +405,11 @@ class Grid:
         if wrong.any():
             rows = self.frame[:, :2].filter(pl.Series(wrong.ravel())).unique(maintain_order=True)
             count = f"{rows.to_series(1).n_unique()} of {self.queries.n_unique()} queries"
-            msg = f"{name} {rule} in {count}: {_first(rows)}"
+            msg = f"{name} {rule} in {count}: {_format_first_keys(rows)}"
             raise ValueError(f"{msg}\n\nHint: {hint}" if hint else msg)
 
 
-def _are_null(values: pl.Series) -> Mask:
+def _find_nulls(values: pl.Series) -> Mask:
     """Return which values are null, or lists of nulls, as a curve without a value has."""
     are_null = values.is_null()
     if isinstance(values.dtype, pl.List):
@@ -417,11 +417,13 @@ def _are_null(values: pl.Series) -> Mask:
     return are_null.to_numpy()
 
 
-def _places(queries: pl.DataFrame, segments: Sequence[str]) -> list[tuple[pl.DataFrame, Integers]]:
+def _find_segments(
+    queries: pl.DataFrame, segments: Sequence[str]
+) -> list[tuple[pl.DataFrame, Integers]]:
     """Return the key of each segment and the places of its queries, segment by segment."""
     every = np.arange(queries.height)
     if not segments:
-        return [(WHOLE, every)]
+        return [(ALL_QUERIES, every)]
     parts = queries.select(segments).partition_by(segments) or [queries.select(segments)]
     ends = np.cumsum([part.height for part in parts])
     return [*zip((part.head(1) for part in parts), np.split(every, ends[:-1]), strict=True)]
@@ -468,7 +470,7 @@ class Results:
     @property
     def higher_is_better(self) -> bool:
         """Return whether a higher value is better."""
-        return check_known(self.measure, self.best) != "lowest"
+        return check_direction(self.measure, self.best) != "lowest"
 
     @property
     def order(self) -> Floats:
@@ -510,26 +512,26 @@ class Results:
 # Which value is best
 
 
-def best_of(column: str) -> Best | None:
+def find_direction(column: str) -> Best | None:
     """Return which value of a column is best; None if its name is no measure."""
     parsed = Measure.parsed(column)
     return None if parsed is None else parsed.definition.best
 
 
-def best_in(rows: pl.DataFrame) -> Best:
+def find_direction_of_rows(rows: pl.DataFrame) -> Best:
     """Return which value is best for the measure of these rows."""
     if "best" in rows.columns:
         return rows["best"][0] or "none"
-    return best_of(rows["measure"][0]) or "highest"
+    return find_direction(rows["measure"][0]) or "highest"
 
 
-def columns_named(measures: Sequence[Named]) -> list[str]:
+def list_named_columns(measures: Sequence[Named]) -> list[str]:
     """Return the columns that are named, with or without what they measure."""
     every = [[*each] if isinstance(each, Mapping) else [each] for each in measures]
     return [check_column_name("measures", name) for names in every for name in names]
 
 
-def directions_of(measures: Sequence[Named]) -> dict[str, Best]:
+def find_directions(measures: Sequence[Named]) -> dict[str, Best]:
     """Return which value is best for the columns that are named with their measure."""
     values: dict[str, Best] = {best: best for best in get_args(Best)}
     mappings = [each for each in measures if isinstance(each, Mapping)]
@@ -540,7 +542,7 @@ def directions_of(measures: Sequence[Named]) -> dict[str, Best]:
     }
 
 
-def formulas_of(measures: Sequence[Named]) -> dict[str, str]:
+def list_formulas(measures: Sequence[Named]) -> dict[str, str]:
     """Return the measure of each column that has a name of its own, where it is specified."""
     mappings = [each for each in measures if isinstance(each, Mapping)]
     return {
@@ -551,7 +553,7 @@ def formulas_of(measures: Sequence[Named]) -> dict[str, str]:
     }
 
 
-def check_known(column: str, best: Best | None) -> Best:
+def check_direction(column: str, best: Best | None) -> Best:
     """Return which value of a column is best; raise if that is unknown."""
     if best is None:
         msg = (
@@ -570,7 +572,7 @@ def check_has_best(column: str, best: Best | None, why: str) -> None:
         raise ValueError(msg)
 
 
-def bests(means: pl.Series, which: Best | None) -> list[int]:
+def find_best_places(means: pl.Series, which: Best | None) -> list[int]:
     """Return the places of the best means, of all that are the same but for rounding."""
     rounded = means.round(12)
     top = {"highest": rounded.max(), "lowest": rounded.min()}.get(which or "none")
@@ -583,7 +585,7 @@ TEXTS = dict.fromkeys(("best", "verdict", "note", "test", "correction"), pl.Stri
 """The columns of statistics that hold texts, also where all are null."""
 
 
-def table(
+def make_table(
     statistics: Mapping[str, Any] | Sequence[Mapping[str, Any]], **dtypes: pl.DataType
 ) -> pl.DataFrame:
     """Statistics in columns or in rows as a frame: counts UInt32 or of `dtypes`, NaN as null."""
@@ -591,7 +593,7 @@ def table(
     return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
 
 
-def of_measure(
+def make_measure_table(
     measure: str,
     segment: pl.DataFrame,
     names: Sequence[pl.Series],
@@ -602,7 +604,7 @@ def of_measure(
     strategy, *others = (each.name for each in names)
     taken = ["measure", *others, *statistics]
     check_free_names(taken, strategy=strategy, segments=segment.columns or None)
-    columns = table(statistics, **dtypes)
+    columns = make_table(statistics, **dtypes)
     first = segment.select(pl.lit(measure).alias("measure"), *segment.columns)
     repeated = first[[0] * columns.height].get_columns()
     return pl.DataFrame([*repeated, *names, *columns])
@@ -611,7 +613,7 @@ def of_measure(
 # Means
 
 
-def length_of(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
+def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
     """Return the one length of all lists in some columns, 0 where there are none."""
     lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
     if lengths.n_unique() > 1:
@@ -623,19 +625,19 @@ def length_of(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int
     return lengths.max() or 0
 
 
-def mean_of(values: Floats) -> float:
+def compute_mean(values: Floats) -> float:
     """Return the mean, NaN of no value."""
     return float(values.mean()) if len(values) else np.nan
 
 
-def middle(values: Floats, confidence: float) -> Floats:
+def compute_central_interval(values: Floats, confidence: float) -> Floats:
     """Both ends of what this share of the values that are known lie between, NaN of none."""
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of none
         ends: Floats = np.nanquantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     return ends
 
 
-def mean_and_std(values: Floats) -> tuple[Floats, Floats]:
+def compute_mean_and_std(values: Floats) -> tuple[Floats, Floats]:
     """Return the mean and the standard deviation of each row, NaN where there is none."""
     count, n = values.shape
     mean = values.mean(axis=1) if n else np.full(count, np.nan)
@@ -653,32 +655,32 @@ def mean_and_std(values: Floats) -> tuple[Floats, Floats]:
     return mean, std
 
 
-def ratio(above: Floats, below: Floats) -> Floats:
+def divide(above: Floats, below: Floats) -> Floats:
     """One number over another, NaN where that is 0."""
     result: Floats = np.full(len(above), np.nan)
     np.divide(above, below, out=result, where=below != 0)
     return result
 
 
-def mean_margin(std: Any, n: Any, confidence: float) -> Any:
+def compute_mean_margin(std: Any, n: Any, confidence: float) -> Any:
     """Return the margin of Student's interval of the mean of n values."""
     from scipy.special import stdtrit
 
     return stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n)
 
 
-def interval_of_mean(
+def compute_mean_interval(
     values: Floats, confidence: float = 0.95
 ) -> tuple[float, float | None, float | None]:
     """Return the mean of values and Student's interval, which equal values and one value lack."""
-    [mean], [std] = mean_and_std(values[np.newaxis])
+    [mean], [std] = compute_mean_and_std(values[np.newaxis])
     if not std > 0:
         return float(mean), None, None
-    margin = mean_margin(std, len(values), confidence)
+    margin = compute_mean_margin(std, len(values), confidence)
     return float(mean), float(mean - margin), float(mean + margin)
 
 
-def curve_means(
+def compute_curve_means(
     curves: pl.LazyFrame, columns: Sequence[str], positions: pl.Series, keys: Sequence[str]
 ) -> pl.LazyFrame:
     """Return the means of curves, lists of one length, over queries: one row per key and position.

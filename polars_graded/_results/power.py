@@ -19,25 +19,25 @@ from polars_graded._checks import (
 from polars_graded._measuring.kernels.ragged import Floats
 from polars_graded._results.findings import find_agreeing_pairs
 from polars_graded._results.keys import Columns, Missing, takes_results
-from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
+from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.per_query import (
+    ALL_QUERIES,
     ROUNDING,
-    WHOLE,
     Grid,
     Named,
     check_per_query,
-    of_measure,
-    table,
+    make_measure_table,
+    make_table,
 )
 from polars_graded._results.significance import (
     CorrectionName,
     Options,
     Progress,
     TestName,
-    corrected,
-    correction_of,
+    choose_correction,
+    correct_p_values,
     find_weak_tests,
-    outcome_of,
+    run_test,
     warn_of_tests,
 )
 
@@ -127,7 +127,9 @@ def discriminative_power(
     └─────────────┴────────────┴───────┴────────────┴──────────────────────┘
     """
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
-    options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
+    options = Options(
+        test, choose_correction(test, correction), confidence, seed, resamples, progress
+    )
     rows, messages = [], dict[str, None]()
     for pairs, p in _compute_achieved_p(grid, options):
         messages |= dict.fromkeys(find_weak_tests([pairs], options))
@@ -144,7 +146,7 @@ def discriminative_power(
             }
         )
     warn_of_tests(messages)
-    return table(rows)
+    return make_table(rows)
 
 
 @takes_results()
@@ -214,19 +216,19 @@ def significance_levels(
     └─────────┴───────┴──────────┴──────────┴─────────────┘
     """
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
-    correction_name = correction_of(test, correction)
+    correction_name = choose_correction(test, correction)
     options = Options(test, correction_name, seed=seed, resamples=resamples, progress=progress)
     tables = []
     for pairs, p in _compute_achieved_p(grid, options):
         falling = np.argsort(-p, kind="stable")
-        names = names_of_pairs(grid.strategies, pairs.a[falling], pairs.b[falling])
+        names = name_pairs(grid.strategies, pairs.a[falling], pairs.b[falling])
         levels = {
             "place": np.arange(1, len(p) + 1),
             "test": options.test,
             "correction": options.correction,
             "p_corrected": p[falling],
         }
-        rows = of_measure(pairs.results.measure, WHOLE, names, levels)
+        rows = make_measure_table(pairs.results.measure, ALL_QUERIES, names, levels)
         tables.append(rows.select("measure", "place", pl.exclude("measure", "place")))
     return pl.concat(tables)
 
@@ -234,15 +236,15 @@ def significance_levels(
 def _compute_achieved_p(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
     """All pairs by each measure, and their p values, 1 where there is none."""
     for pairs in _list_pairs(grid, MIN_STRATEGIES):
-        outcome = outcome_of(pairs, options)
-        p = np.nan_to_num(corrected(options.correction, outcome.p), nan=1.0)
+        outcome = run_test(pairs, options)
+        p = np.nan_to_num(correct_p_values(options.correction, outcome.p), nan=1.0)
         yield pairs, np.where(find_agreeing_pairs(pairs, outcome), p, 1.0)
 
 
 def _list_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
     """All pairs by each measure, of at least `fewest` strategies and two queries."""
     for results in grid.several(fewest):
-        yield Pairs(results, *pairs_of(grid.strategies))
+        yield Pairs(results, *find_pairs(grid.strategies))
 
 
 # How many queries
@@ -350,7 +352,7 @@ def queries_needed(
         compute_needs(pairs, _find_target_difference(pairs, difference, unit)[0], wanted, level)
         for pairs in _list_pairs(grid, 2)
     ]
-    return table(rows, queries_needed=pl.UInt64())
+    return make_table(rows, queries_needed=pl.UInt64())
 
 
 def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
@@ -447,7 +449,7 @@ def power_curve(
             "difference": [looked] * len(at),
             "share_of_range": [share] * len(at),
         }
-        tables.append(table(columns, queries=pl.UInt64(), share_of_range=pl.Float64()))
+        tables.append(make_table(columns, queries=pl.UInt64(), share_of_range=pl.Float64()))
     return pl.concat(tables)
 
 

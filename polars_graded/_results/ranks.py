@@ -24,7 +24,7 @@ from polars_graded._results.significance import (
     Options,
     Progress,
     TestName,
-    correction_of,
+    choose_correction,
 )
 
 __all__ = ["rank_strategies"]
@@ -136,7 +136,9 @@ def rank_strategies(
     │ c        ┆ 0.375 ┆ 3    ┆ 2        ┆ 3         ┆ b     │
     └──────────┴───────┴──────┴──────────┴───────────┴───────┘
     """
-    options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
+    options = Options(
+        test, choose_correction(test, correction), confidence, seed, resamples, progress
+    )
     return rank_grid(
         check_per_query(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing

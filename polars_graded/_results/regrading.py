@@ -24,8 +24,13 @@ from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.request import Measures, Request, parse_scalar_measures
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare_grid
-from polars_graded._results.pairs import pairs_of
-from polars_graded._results.per_query import WHOLE, check_free_names, check_per_query, of_measure
+from polars_graded._results.pairs import find_pairs
+from polars_graded._results.per_query import (
+    ALL_QUERIES,
+    check_free_names,
+    check_per_query,
+    make_measure_table,
+)
 from polars_graded._results.reliability import compute_kendall, compute_tau_ap
 from polars_graded._results.significance import Options
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -367,7 +372,7 @@ class _Conclusions:
         results, before = self.grid.results(measure), first.grid.results(measure)
         order, signs, earlier = results.order, self.signs[measure], first.signs[measure]
         strategies = self.grid.strategies
-        a, b = pairs_of(strategies)
+        a, b = find_pairs(strategies)
         is_flipped = np.zeros((len(order), len(order)), dtype=bool)
         is_flipped[a, b] = is_flipped[b, a] = earlier != signs
         statistics = {
@@ -381,7 +386,7 @@ class _Conclusions:
             "flipped": [strategies.filter(pl.Series(row)) for row in is_flipped],
         }
         flipped = pl.List(strategies.dtype)
-        rows = of_measure(measure, WHOLE, [strategies], statistics, flipped=flipped)
+        rows = make_measure_table(measure, ALL_QUERIES, [strategies], statistics, flipped=flipped)
         return rows.select(pl.lit(name).alias("grading"), "*")
 
 

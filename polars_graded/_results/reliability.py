@@ -22,21 +22,21 @@ from polars_graded._results.keys import (
     Columns,
     Missing,
     Parts,
-    all_graders,
-    one_part,
+    run_all_graders,
+    select_grader,
     split_by_grader,
     takes_results,
 )
-from polars_graded._results.pairs import in_parts
+from polars_graded._results.pairs import split_into_parts
 from polars_graded._results.per_query import (
     Named,
     Results,
     check_per_query,
     check_same_strategies,
-    columns_named,
-    mean_of,
-    middle,
-    table,
+    compute_central_interval,
+    compute_mean,
+    list_named_columns,
+    make_table,
 )
 
 __all__ = ["order_stability", "rank_correlation", "swap_rate"]
@@ -233,7 +233,7 @@ def order_stability(
         for results in grid.several()
         for size in _choose_sizes(sizes, results.n)
     ]
-    return table(rows)
+    return make_table(rows)
 
 
 def compute_stability(
@@ -249,12 +249,12 @@ def compute_stability(
     samples = _draw_samples(results, size, draws, seed)
     every = [correlation(_compute_signs(results, drawn), results.order) for drawn in samples]
     tau = np.concatenate(every)
-    low, high = middle(tau, confidence)
+    low, high = compute_central_interval(tau, confidence)
     return {
         "measure": results.measure,
         "strategies": len(results.values),
         "queries": size,
-        "tau": mean_of(tau[~np.isnan(tau)]),
+        "tau": compute_mean(tau[~np.isnan(tau)]),
         "tau_low": low,
         "tau_high": high,
     }
@@ -272,7 +272,7 @@ def _draw_samples(results: Results, size: int, samples: int, seed: int) -> Itera
     """Return queries drawn without putting them back, a row of places per sample, in blocks."""
     rng = np.random.default_rng(seed)
     n, count = results.n, len(results.values)
-    for block in in_parts(samples, max(n, count * count), MAX_BLOCK_NUMBERS):
+    for block in split_into_parts(samples, max(n, count * count), MAX_BLOCK_NUMBERS):
         places = np.broadcast_to(np.arange(n), (block.stop - block.start, n))
         yield rng.permuted(places, axis=1)[:, :size]
 
@@ -308,7 +308,7 @@ def _compute_taus_ap(signs: Floats, full: Floats) -> Floats:
 # Correlations of orders
 
 
-@takes_results(all_graders)
+@takes_results(run_all_graders)
 def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -392,8 +392,8 @@ def rank_correlation(
     keys["missing"] = missing
     if len(parts) > 1 and grader is None:
         return _correlate_graders(parts, measures, reference, method, keys)
-    _, per_query = one_part(parts, grader)
-    if reference is not None and measures and reference not in columns_named(measures):
+    _, per_query = select_grader(parts, grader)
+    if reference is not None and measures and reference not in list_named_columns(measures):
         measures = (*measures, reference)
     grid = check_per_query(per_query, measures, **keys)
     order = {measure: grid.results(measure).order for measure in grid.measures}
@@ -401,7 +401,7 @@ def rank_correlation(
         msg = f"name at least two measures to correlate, got {', '.join(order)}"
         raise ValueError(msg)
     pairs = _list_pairs([*order], reference)
-    return table(
+    return make_table(
         {
             "measure": [name for name, _ in pairs],
             "reference": [name for _, name in pairs],
@@ -441,7 +441,7 @@ def _correlate_graders(
                     "tau": _correlate(own.order, others.order[strategies], reference, method),
                 }
             )
-    return table(rows).sort("measure", maintain_order=True)
+    return make_table(rows).sort("measure", maintain_order=True)
 
 
 def _list_pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
@@ -466,9 +466,9 @@ def _correlate(x: Floats, y: Floats, reference: str | None, method: str) -> floa
 
 
 def compute_kendall(x: Floats, reference: Floats) -> float:
-    """Kendall's tau-b of two orders, NaN where all of one are tied.
+    """Return Kendall's tau-b of two orders, NaN where all of one are tied.
 
-    It may be of many thousand points, so it does not look at each pair of them as `kendalls` does.
+    Orders may have many thousand points, so no list of all pairs is made, as in `compute_kendalls`.
     """
     if min(len(np.unique(order)) for order in (x, reference)) <= 1:
         return float("nan")
@@ -479,7 +479,7 @@ def compute_kendall(x: Floats, reference: Floats) -> float:
 
 
 def compute_kendalls(signs: Floats, reference: Floats) -> Floats:
-    """Kendall's tau-b of many orders with another, each a row of the signs of its pairs."""
+    """Return Kendall's tau-b of many orders, a row of signs of pairs each, with another."""
     a, b = np.triu_indices(len(reference), 1)
     others = np.sign(reference[a] - reference[b])
     pairs = np.sqrt(np.count_nonzero(others) * np.count_nonzero(signs, axis=1).astype(np.float64))
@@ -494,4 +494,4 @@ def compute_tau_ap(x: Floats, reference: Floats) -> float:
     agree = above & (reference > reference[:, np.newaxis])
     n_above, n_agree = above.sum(axis=1), agree.sum(axis=1)
     below_top = n_above > 0
-    return 2 * mean_of(n_agree[below_top] / n_above[below_top]) - 1
+    return 2 * compute_mean(n_agree[below_top] / n_above[below_top]) - 1

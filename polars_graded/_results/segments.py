@@ -11,9 +11,15 @@ import polars as pl
 from polars_graded._checks import check_choice
 from polars_graded._measuring.kernels.ragged import Floats
 from polars_graded._results.keys import Columns, Missing, takes_results
-from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
-from polars_graded._results.per_query import WHOLE, Grid, Named, check_per_query, of_measure
-from polars_graded._results.significance import CORRECTIONS, CorrectionName, corrected
+from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
+from polars_graded._results.per_query import (
+    ALL_QUERIES,
+    Grid,
+    Named,
+    check_per_query,
+    make_measure_table,
+)
+from polars_graded._results.significance import CORRECTIONS, CorrectionName, correct_p_values
 
 __all__ = ["compare_segments"]
 
@@ -116,7 +122,7 @@ def compute_interactions(
     grid: Grid, baseline: Any = None, correction: CorrectionName = "holm"
 ) -> pl.DataFrame:
     """Return what `compare_segments` returns, for a grid whose segments are apart."""
-    a, b = pairs_of(grid.strategies, baseline)
+    a, b = find_pairs(grid.strategies, baseline)
     tables = []
     for measure in grid.measures:
         each = [Pairs(results, a, b) for _, results in grid.in_segments(measure) if results.n > 1]
@@ -136,10 +142,10 @@ def compute_interactions(
             "f": f,
             "df": df,
             "p_value": p,
-            "p_corrected": corrected(correction, p),
+            "p_corrected": correct_p_values(correction, p),
         }
-        names = names_of_pairs(grid.strategies, a, b)
-        tables.append(of_measure(measure, WHOLE, names, statistics))
+        names = name_pairs(grid.strategies, a, b)
+        tables.append(make_measure_table(measure, ALL_QUERIES, names, statistics))
     return pl.concat(tables)
 
 

@@ -16,8 +16,8 @@ from numpy.random import Generator
 
 from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.pairs import Pairs, in_parts
-from polars_graded._results.per_query import ROUNDING, Results, ratio
+from polars_graded._results.pairs import Pairs, split_into_parts
+from polars_graded._results.per_query import ROUNDING, Results, divide
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 TestName: TypeAlias = Literal["t", "wilcoxon", "permutation", "bootstrap", "randomised_tukey"]
@@ -28,22 +28,22 @@ Ends: TypeAlias = "tuple[Floats, Floats]"
 Interval: TypeAlias = "Callable[[Floats], Ends]"
 """What gives each pair's interval from its chance of error."""
 
-BLOCK = 2**20
+MAX_BLOCK_NUMBERS = 2**20
 """How many numbers are drawn at a time, 8 MB."""
 
-KEPT = 2**23
+MAX_KEPT_STATISTICS = 2**23
 """How many resampled statistics are kept at a time, 64 MB."""
 
 MAX_RESAMPLES = 2**22
 """Maximum number of resamples, so that those of one pair fit in memory."""
 
-SMALL = 13
+MAX_TIED_EXACT_QUERIES = 13
 """The most queries for which all signs of tied ranks are gone through, as scipy does."""
 
-RANKS = "rank_biserial"
+RANK_COLUMN = "rank_biserial"
 """The column of the direction of a test of ranks."""
 
-EXACT = 50
+MAX_EXACT_QUERIES = 50
 """The most queries for which the distribution of untied ranks is exact, as in scipy."""
 
 
@@ -85,7 +85,7 @@ class Options:
         return blocks if self.progress is None else self.progress(blocks)
 
 
-def correction_of(test: TestName, correction: CorrectionName | None) -> CorrectionName:
+def choose_correction(test: TestName, correction: CorrectionName | None) -> CorrectionName:
     """Return the correction that was named, or else the one that is usual for a test."""
     check_choice("test", test, TESTS)
     if correction is not None:
@@ -122,20 +122,22 @@ class Outcome(NamedTuple):
     """The rank sum above 0 less that below, over both: the direction of a test of ranks."""
 
 
-def outcome_of(pairs: Pairs, options: Options) -> Outcome:
+def run_test(pairs: Pairs, options: Options) -> Outcome:
     """Return the result of a test for all pairs; undefined for fewer than two queries."""
     if pairs.n < 2:  # noqa: PLR2004
-        return nothing_known(pairs, of_ranks=TESTS[options.test].of_ranks)
+        return make_unknown_outcome(pairs, of_ranks=TESTS[options.test].of_ranks)
     return TESTS[options.test].run(pairs, options)
 
 
-def nothing_known(pairs: Pairs, *, of_ranks: bool = False) -> Outcome:
+def make_unknown_outcome(pairs: Pairs, *, of_ranks: bool = False) -> Outcome:
     """Return what is said of pairs that nothing can be said of."""
     unknown = np.full(len(pairs), np.nan)
-    return Outcome(unknown, _nothing, _nothing, unknown if of_ranks else None)
+    return Outcome(
+        unknown, _make_unknown_intervals, _make_unknown_intervals, unknown if of_ranks else None
+    )
 
 
-def _nothing(levels: Floats) -> Ends:
+def _make_unknown_intervals(levels: Floats) -> Ends:
     """No interval at all."""
     low, high = np.full((2, len(levels)), np.nan)
     return low, high
@@ -144,9 +146,9 @@ def _nothing(levels: Floats) -> Ends:
 # Tests
 
 
-def _t(pairs: Pairs, _options: Options) -> Outcome:
+def _run_t(pairs: Pairs, _options: Options) -> Outcome:
     """Return the outcome of the paired t test."""
-    return estimated(pairs).outcome
+    return estimate_differences(pairs).outcome
 
 
 class Estimate(NamedTuple):
@@ -183,28 +185,28 @@ class Estimate(NamedTuple):
         return self.mean - margin, self.mean + margin
 
 
-def estimated(pairs: Pairs) -> Estimate:
+def estimate_differences(pairs: Pairs) -> Estimate:
     """Return the estimates of the mean differences."""
     mean, std, *_ = pairs.statistics
     return Estimate.of(mean, std, pairs.n)
 
 
-def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
+def _run_wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
     """Return the outcome of the signed rank test, with the interval of the t test."""
     from scipy.stats import rankdata
 
     p, balance = np.empty((2, len(pairs)))
-    per_pair = max(pairs.n, 2**pairs.n if pairs.n <= SMALL else 0)
+    per_pair = max(pairs.n, 2**pairs.n if pairs.n <= MAX_TIED_EXACT_QUERIES else 0)
     for part in pairs.parts(per_pair):
         differences = pairs.snapped(part)
         zeros = np.count_nonzero(differences == 0, axis=1, keepdims=True)
         ranks = np.sign(differences) * (rankdata(np.abs(differences), axis=1) - zeros)
-        p[part] = _p_of_ranks(ranks)
-        balance[part] = ratio(ranks.sum(axis=1), np.abs(ranks).sum(axis=1))
-    return Outcome(p, estimated(pairs).ends, _nothing, balance)
+        p[part] = _compute_p_of_ranks(ranks)
+        balance[part] = divide(ranks.sum(axis=1), np.abs(ranks).sum(axis=1))
+    return Outcome(p, estimate_differences(pairs).ends, _make_unknown_intervals, balance)
 
 
-def _p_of_ranks(ranks: Floats) -> Floats:
+def _compute_p_of_ranks(ranks: Floats) -> Floats:
     """Return the p value of each row of signed ranks, exact or normal, as scipy does."""
     from scipy.special import ndtr
     from scipy.stats import wilcoxon
@@ -217,9 +219,9 @@ def _p_of_ranks(ranks: Floats) -> Floats:
     np.divide(positive - count * (count + 1) / 4, np.sqrt(squares) / 2, out=z, where=count > 0)
     p: Floats = 2 * ndtr(-np.abs(z))
     plain = squares == n * (n + 1) * (2 * n + 1) / 6
-    if n <= EXACT and plain.any():
+    if n <= MAX_EXACT_QUERIES and plain.any():
         p[plain] = wilcoxon(ranks[plain], axis=1, method="exact").pvalue
-    if n <= SMALL and not plain.all():
+    if n <= MAX_TIED_EXACT_QUERIES and not plain.all():
         sizes = np.abs(ranks[~plain])
         of_all = sizes @ (np.arange(2**n) >> np.arange(n)[:, np.newaxis] & 1)
         reached = positive[~plain][:, np.newaxis]
@@ -228,12 +230,12 @@ def _p_of_ranks(ranks: Floats) -> Floats:
     return np.where(count == 0, 1, p)
 
 
-def _permutation(pairs: Pairs, options: Options) -> Outcome:
+def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
     """Fisher's randomisation test, with the interval of the t test."""
-    return permuted(pairs, options, np.ones(pairs.n, np.int64))
+    return permute_signs(pairs, options, np.ones(pairs.n, np.int64))
 
 
-def permuted(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
+def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
     """Return Fisher's randomisation test of values that are sums over so many queries each.
 
     The interval that agrees holds what the test does not reject: by a toss of signs, what lies
@@ -245,7 +247,9 @@ def permuted(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
     kept = tosses.rejecting(options.level) + 1
     p = np.empty(len(pairs))
     lowest, highest = np.empty((2, len(pairs), kept))
-    for part, blocks in _parts(pairs, tosses.count, options, _all_signs if exact else _signs):
+    for part, blocks in _split_draws(
+        pairs, tosses.count, options, _list_signs if exact else _draw_signs
+    ):
         differences = pairs.differences(part)
         rounding = pairs.tolerances(part).sum(axis=1, keepdims=True)
         sums = np.empty((len(differences), tosses.count))
@@ -266,25 +270,27 @@ def permuted(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
             # Signs that are all the same reject no difference.
             low[:, (n_kept == 0) | (n_kept == n)] = -np.inf
             high[:, (n_kept == 0) | (n_kept == n)] = np.inf
-            lowest[part] = _largest(-low, kept)
-            highest[part] = _largest(high, kept)
+            lowest[part] = _take_largest(-low, kept)
+            highest[part] = _take_largest(high, kept)
 
     def agreeing(levels: Floats) -> Ends:
-        return _finite(-tosses.reached(lowest, levels)), _finite(tosses.reached(highest, levels))
+        return _replace_infinite(-tosses.reached(lowest, levels)), _replace_infinite(
+            tosses.reached(highest, levels)
+        )
 
-    return Outcome(p, estimated(pairs).ends, agreeing)
+    return Outcome(p, estimate_differences(pairs).ends, agreeing)
 
 
-def _bootstrap(pairs: Pairs, options: Options) -> Outcome:
+def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
     """Return the outcome of the studentised bootstrap, with a symmetric margin."""
     n = pairs.n
     draws = Tosses(options.resamples, exact=False)
     kept = draws.rejecting(options.level) + 1
     mean, std, *_ = pairs.statistics
-    varies, error = std > 0, estimated(pairs).error
+    varies, error = std > 0, estimate_differences(pairs).error
     p = np.where(varies | (mean != 0), np.nan, 1)
     largest = np.empty((len(pairs), kept))
-    for part, blocks in _parts(pairs, draws.count, options, resampled_queries):
+    for part, blocks in _split_draws(pairs, draws.count, options, resample_queries):
         scale = np.where(varies[part], std[part], 1)[:, np.newaxis]
         deviations = (pairs.differences(part) - mean[part, np.newaxis]) / scale
         t = np.empty((len(deviations), draws.count))
@@ -299,19 +305,19 @@ def _bootstrap(pairs: Pairs, options: Options) -> Outcome:
         observed = np.abs(mean[part]) / error[part]
         larger = t >= observed[:, np.newaxis] * (1 - ROUNDING)
         p[part] = np.where(varies[part], draws.p(larger.sum(axis=1)), p[part])
-        largest[part] = _largest(t, kept)
+        largest[part] = _take_largest(t, kept)
 
     def interval(levels: Floats) -> Ends:
-        margin = _finite(draws.reached(largest, levels)) * error
-        return _about(mean, margin, ROUNDING * np.abs(mean))
+        margin = _replace_infinite(draws.reached(largest, levels)) * error
+        return _center_intervals(mean, margin, ROUNDING * np.abs(mean))
 
     return Outcome(p, interval, interval)
 
 
-def _randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
+def _run_randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
     """Return the outcome of the randomised Tukey test, which shuffles values of each query."""
     shuffles = Tosses(options.resamples, exact=False)
-    ranges = np.sort(_shuffled_ranges(pairs.results, options))
+    ranges = np.sort(_draw_ranges(pairs.results, options))
     mean = pairs.statistics.mean
     tolerances = [pairs.tolerances(part).mean(axis=1) for part in pairs.parts(pairs.n)]
     rounding = np.concatenate(tolerances)
@@ -320,57 +326,60 @@ def _randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
     largest = np.broadcast_to(ranges[::-1], (len(pairs), len(ranges)))
 
     def interval(levels: Floats) -> Ends:
-        margin = _finite(shuffles.reached(largest, levels))
-        return _about(mean, margin, rounding)
+        margin = _replace_infinite(shuffles.reached(largest, levels))
+        return _center_intervals(mean, margin, rounding)
 
     return Outcome(p, interval, interval)
 
 
-def _finite(ends: Floats) -> Floats:
+def _replace_infinite(ends: Floats) -> Floats:
     """Return ends of intervals, NaN where there is none."""
     return np.where(np.isfinite(ends), ends, np.nan)
 
 
-def _about(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
+def _center_intervals(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
     """Return the interval about a mean, with ends of 0 where they are 0 up to rounding."""
     low, high = mean - margin, mean + margin
     return np.where(np.abs(low) <= rounding, 0, low), np.where(np.abs(high) <= rounding, 0, high)
 
 
-def _least_of_signs(n: int, _strategies: int, resamples: int) -> float:
+def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
     """Return the least p of random signs: the share of equal signs, or of the data."""
     return max(2.0 ** (1 - n), 0 if n < math.log2(resamples + 1) else 1 / (resamples + 1))
 
 
-def _least_of_draws(n: int, _strategies: int, resamples: int) -> float:
+def _compute_min_p_of_draws(n: int, _strategies: int, resamples: int) -> float:
     """Return the least p of resamples: the share of draws of one query, or of the data."""
     return max(math.exp((1 - n) * math.log(n)), 1 / (resamples + 1))
 
 
-def _least_of_shuffles(n: int, strategies: int, resamples: int) -> float:
+def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float:
     """Return the least p of shuffles: the share that is equal for each query, or of the data."""
     same = math.exp((1 - n) * math.lgamma(strategies + 1))
     return max(same, 1 / (resamples + 1))
 
 
 TESTS: Mapping[TestName, Test] = {
-    "t": Test(_t, "the paired t test", "paired t test", lambda *_: 0.0),
+    "t": Test(_run_t, "the paired t test", "paired t test", lambda *_: 0.0),
     "wilcoxon": Test(
-        _wilcoxon,
+        _run_wilcoxon,
         "Wilcoxon's signed rank test, which is of ranks and not of means",
         "Wilcoxon's test of ranks",
-        lambda n, *_: 2.0 ** (1 - n) if n <= SMALL else 0.0,
+        lambda n, *_: 2.0 ** (1 - n) if n <= MAX_TIED_EXACT_QUERIES else 0.0,
         of_ranks=True,
     ),
     "permutation": Test(
-        _permutation, "Fisher's randomisation test", "randomisation test", _least_of_signs
+        _run_permutation,
+        "Fisher's randomisation test",
+        "randomisation test",
+        _compute_min_p_of_signs,
     ),
-    "bootstrap": Test(_bootstrap, "the bootstrap", "bootstrap", _least_of_draws),
+    "bootstrap": Test(_run_bootstrap, "the bootstrap", "bootstrap", _compute_min_p_of_draws),
     "randomised_tukey": Test(
-        _randomised_tukey,
+        _run_randomised_tukey,
         "the randomised Tukey test, which holds for all pairs together",
         "randomised Tukey test",
-        _least_of_shuffles,
+        _compute_min_p_of_shuffles,
         simultaneous=True,
     ),
 }
@@ -385,7 +394,9 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
         return
     ways = [(each.n, len(each.results.values)) for each in every]
     least = [test.least(*way, resamples) for way in ways]
-    at_best = corrected(options.correction, np.repeat(least, [len(each) for each in every])).min()
+    at_best = correct_p_values(
+        options.correction, np.repeat(least, [len(each) for each in every])
+    ).min()
     if at_best > level:
         n, strategies = ways[int(np.argmin(least))]
         lacks_queries = test.least(n, strategies, MAX_RESAMPLES) == min(least)
@@ -448,7 +459,7 @@ class Tosses:
         return result
 
 
-def _largest(values: Floats, count: int) -> Floats:
+def _take_largest(values: Floats, count: int) -> Floats:
     """Return the `count` largest of each row, the largest first."""
     if not count:
         return values[:, :0]
@@ -456,12 +467,12 @@ def _largest(values: Floats, count: int) -> Floats:
     return -np.sort(-values[:, -count:], axis=1)
 
 
-def _parts(
+def _split_draws(
     pairs: Pairs, count: int, options: Options, draw: Callable[[slice, int, Generator], Integers]
 ) -> Iterator[tuple[slice, Iterator[tuple[slice, Floats]]]]:
     """Return the pairs in parts, each with the same resamples of its queries, in blocks."""
-    parts = list(pairs.parts(pairs.n + count, KEPT))
-    steps = list(in_parts(count, pairs.n, BLOCK))
+    parts = list(pairs.parts(pairs.n + count, MAX_KEPT_STATISTICS))
+    steps = list(split_into_parts(count, pairs.n, MAX_BLOCK_NUMBERS))
     shown = iter(options.shown(range(len(parts) * len(steps))))
 
     def blocks() -> Iterator[tuple[slice, Floats]]:
@@ -476,24 +487,24 @@ def _parts(
         pass
 
 
-def _all_signs(block: slice, n: int, _rng: Generator) -> Integers:
+def _list_signs(block: slice, n: int, _rng: Generator) -> Integers:
     """Return some of the ways to sign n differences, of which there are 2ⁿ."""
     return 2 * (np.arange(block.start, block.stop)[:, np.newaxis] >> np.arange(n) & 1) - 1
 
 
-def _signs(block: slice, n: int, rng: Generator) -> Integers:
+def _draw_signs(block: slice, n: int, rng: Generator) -> Integers:
     """Random ways to sign n differences."""
     return 2 * rng.integers(0, 2, (block.stop - block.start, n)) - 1
 
 
-def resampled_queries(block: slice, n: int, rng: Generator) -> Integers:
+def resample_queries(block: slice, n: int, rng: Generator) -> Integers:
     """Return the number of times that each of n queries is drawn with replacement."""
     rows = block.stop - block.start
     drawn = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, np.newaxis]
     return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
 
 
-def _shuffled_ranges(results: Results, options: Options) -> Floats:
+def _draw_ranges(results: Results, options: Options) -> Floats:
     """Return the range of the means after shuffling the values of each query."""
     values = np.ascontiguousarray(results.values.T)
     n, strategies = values.shape
@@ -501,7 +512,7 @@ def _shuffled_ranges(results: Results, options: Options) -> Floats:
     bits = strategies.bit_length()
     rng = np.random.default_rng(options.seed)
     ranges = np.empty(options.resamples)
-    blocks = list(in_parts(options.resamples, values.size, BLOCK))
+    blocks = list(split_into_parts(options.resamples, values.size, MAX_BLOCK_NUMBERS))
     for place in options.shown(range(len(blocks))):
         rows = len(ranges[blocks[place]])
         # Each strategy has a random number, whose last bits say which it is: in the order of the
@@ -532,15 +543,15 @@ class Correction:
     """Whether its intervals hold together."""
 
 
-def _bonferroni(p: Floats) -> Floats:
+def _correct_bonferroni(p: Floats) -> Floats:
     return np.minimum(1, p * len(p))
 
 
-def _levels_of_bonferroni(p: Floats, level: float) -> Floats:
+def _compute_bonferroni_levels(p: Floats, level: float) -> Floats:
     return np.full(len(p), level / len(p))
 
 
-def _holm(p: Floats) -> Floats:
+def _correct_holm(p: Floats) -> Floats:
     """Return Holm's p values: the i-th smallest times m - i + 1, and none below an earlier one."""
     order = np.argsort(p)
     corrected = np.empty(len(p))
@@ -548,25 +559,25 @@ def _holm(p: Floats) -> Floats:
     return np.minimum(1, corrected)
 
 
-def _levels_of_holm(p: Floats, level: float) -> Floats:
+def _compute_holm_levels(p: Floats, level: float) -> Floats:
     """Bonferroni's; of a difference that Holm alone finds, that of the step at which he does."""
-    levels = _levels_of_bonferroni(p, level)
+    levels = _compute_bonferroni_levels(p, level)
     order = np.argsort(p)
     steps = level / np.arange(len(p), 0, -1)
-    more = (_holm(p)[order] <= level) & (_bonferroni(p)[order] > level)
+    more = (_correct_holm(p)[order] <= level) & (_correct_bonferroni(p)[order] > level)
     levels[order[more]] = steps[more]
     return levels
 
 
-def _benjamini_hochberg(p: Floats) -> Floats:
+def _correct_benjamini_hochberg(p: Floats) -> Floats:
     from scipy.stats import false_discovery_control
 
     return np.asarray(false_discovery_control(p, method="bh"))
 
 
-def _levels_of_benjamini_hochberg(p: Floats, level: float) -> Floats:
+def _compute_benjamini_hochberg_levels(p: Floats, level: float) -> Floats:
     """Return the level of intervals that control false coverage (Benjamini, Yekutieli)."""
-    findings = int(np.count_nonzero(_benjamini_hochberg(p) <= level))
+    findings = int(np.count_nonzero(_correct_benjamini_hochberg(p) <= level))
     return np.full(len(p), level * max(1, findings) / len(p))
 
 
@@ -575,38 +586,38 @@ CORRECTIONS: Mapping[CorrectionName, Correction] = {
         lambda p: p, lambda p, level: np.full(len(p), level), "not corrected", "not corrected"
     ),
     "bonferroni": Correction(
-        _bonferroni,
-        _levels_of_bonferroni,
+        _correct_bonferroni,
+        _compute_bonferroni_levels,
         "corrected after Bonferroni",
         "Bonferroni",
         is_joint=True,
     ),
-    "holm": Correction(_holm, _levels_of_holm, "corrected after Holm", "Holm"),
+    "holm": Correction(_correct_holm, _compute_holm_levels, "corrected after Holm", "Holm"),
     "benjamini_hochberg": Correction(
-        _benjamini_hochberg,
-        _levels_of_benjamini_hochberg,
+        _correct_benjamini_hochberg,
+        _compute_benjamini_hochberg_levels,
         "corrected after Benjamini and Hochberg",
         "Benjamini and Hochberg",
     ),
 }
 
 
-def hold_together(test: TestName, correction: CorrectionName) -> bool:
+def has_joint_intervals(test: TestName, correction: CorrectionName) -> bool:
     """Return whether all intervals that agree with p values hold together."""
     return TESTS[test].simultaneous or CORRECTIONS[correction].is_joint
 
 
-def corrected(correction: CorrectionName, p: Floats) -> Floats:
+def correct_p_values(correction: CorrectionName, p: Floats) -> Floats:
     """Return the corrected p values; NaN values do not count."""
-    return _of_known(p, CORRECTIONS[correction].of, np.nan)
+    return _apply_to_p_values(p, CORRECTIONS[correction].of, np.nan)
 
 
-def agreeing_levels(correction: CorrectionName, p: Floats, level: float) -> Floats:
+def compute_agreeing_levels(correction: CorrectionName, p: Floats, level: float) -> Floats:
     """Return the error rate of intervals that agree with corrected p; 0 without a p value."""
-    return _of_known(p, lambda values: CORRECTIONS[correction].levels(values, level), 0)
+    return _apply_to_p_values(p, lambda values: CORRECTIONS[correction].levels(values, level), 0)
 
 
-def _of_known(p: Floats, of: Callable[[Floats], Floats], otherwise: float) -> Floats:
+def _apply_to_p_values(p: Floats, of: Callable[[Floats], Floats], otherwise: float) -> Floats:
     """Return the result of a function for the p values that exist."""
     result, has_value = np.full(len(p), otherwise, dtype=np.float64), ~np.isnan(p)
     if has_value.any():
@@ -614,17 +625,17 @@ def _of_known(p: Floats, of: Callable[[Floats], Floats], otherwise: float) -> Fl
     return result
 
 
-def tests_of(
+def compute_tests(
     outcomes: Sequence[Outcome], correction: CorrectionName, level: float
 ) -> list[dict[str, Floats]]:
-    """The p values of each segment, corrected for those of all, and intervals that agree."""
+    """Return the p values of each segment, corrected for all, and intervals that agree."""
     every = np.array([each.p for each in outcomes])
-    p_corrected = corrected(correction, every.ravel()).reshape(every.shape)
-    levels = agreeing_levels(correction, every.ravel(), level).reshape(every.shape)
+    p_corrected = correct_p_values(correction, every.ravel()).reshape(every.shape)
+    levels = compute_agreeing_levels(correction, every.ravel(), level).reshape(every.shape)
     tests = []
     for place, each in enumerate(outcomes):
         low, high = each.agreeing(levels[place])
         ends = {"simultaneous_low": low, "simultaneous_high": high}
-        ranks = {} if each.rank_biserial is None else {RANKS: each.rank_biserial}
+        ranks = {} if each.rank_biserial is None else {RANK_COLUMN: each.rank_biserial}
         tests.append({"p_value": each.p, **ranks, **ends, "p_corrected": p_corrected[place]})
     return tests

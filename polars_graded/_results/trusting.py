@@ -12,16 +12,16 @@ import polars as pl
 from polars_graded._checks import check_level
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.pairs import names_of_pairs, pairs_of
+from polars_graded._results.pairs import find_pairs, name_pairs
 from polars_graded._results.per_query import (
     ROUNDING,
     Grid,
     Results,
     check_same_strategies,
-    mean_and_std,
-    of_measure,
+    compute_mean_and_std,
+    make_measure_table,
 )
-from polars_graded._results.significance import CorrectionName, Estimate, tests_of
+from polars_graded._results.significance import CorrectionName, Estimate, compute_tests
 from polars_graded._sentences import format_count, format_p, format_short
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -43,7 +43,7 @@ MAX_SELECTION_P = 0.001
 
 def _estimate_means(values: Floats) -> Estimate:
     """Return the means of rows of values."""
-    return Estimate.of(*mean_and_std(values), values.shape[1])
+    return Estimate.of(*compute_mean_and_std(values), values.shape[1])
 
 
 class Corrected(NamedTuple):
@@ -87,7 +87,7 @@ def compute_corrected_means(y: Floats, f: Floats, rest: Floats) -> Corrected:
 
 def _compute_covariance(x: Floats, y: Floats) -> Floats:
     """Return the covariance of the values of each row."""
-    x, y = (each - mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
+    x, y = (each - compute_mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
     covariance: Floats = np.einsum("ij,ij->i", x, y) / max(x.shape[1] - 1, 1)
     return covariance
 
@@ -95,7 +95,7 @@ def _compute_covariance(x: Floats, y: Floats) -> Floats:
 def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
     """Return the covariance of each row without each of its values in turn."""
     n = x.shape[1]
-    x, y = (each - mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
+    x, y = (each - compute_mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
     products = x * y
     sums = products.sum(axis=1, keepdims=True) - products * (n / (n - 1))
     covariances: Floats = sums / (n - 2)
@@ -114,8 +114,8 @@ def make_trusted_table(
     for model, strategies, segments in _find_shared(graders, trusted):
         names, each = [strategies], segments
         if compared is not None:
-            a, b = pairs_of(strategies, compared[0])
-            names = names_of_pairs(strategies, a, b)
+            a, b = find_pairs(strategies, compared[0])
+            names = name_pairs(strategies, a, b)
             each = [shared.compared(a, b) for shared in segments]
         corrected = [
             compute_corrected_means(*(of.values for of in shared.results)) for shared in each
@@ -128,7 +128,7 @@ def make_trusted_table(
             test_names = {"test": "t", "correction": compared[1]}
             tests = [
                 test_names | of
-                for of in tests_of([of.both.outcome for of in corrected], compared[1], level)
+                for of in compute_tests([of.both.outcome for of in corrected], compared[1], level)
             ]
         for shared, of, tested in zip(each, corrected, tests, strict=True):
             y, _, rest = shared.results
@@ -149,7 +149,7 @@ def make_trusted_table(
                     trusted, shared, of.correlation, worth, is_selected=bool(selection_note)
                 ),
             }
-            rows = of_measure(y.measure, shared.segment, names, columns)
+            rows = make_measure_table(y.measure, shared.segment, names, columns)
             tables.append(rows.select(pl.lit(model).alias(GRADER), "*"))
     return pl.concat(tables)
 
