@@ -214,7 +214,7 @@ OPTIONS = {
 class Given(argparse.Namespace):
     """The value of each option, and what follows from them."""
 
-    def value_of(self, option: str) -> Any:
+    def get_value(self, option: str) -> Any:
         """Return the value of an option such as `--per-query`, None for its default."""
         value = vars(self)[option.removeprefix("--").replace("-", "_")]
         return None if value == (INPUTS | OPTIONS)[option].settings.get("default") else value
@@ -355,7 +355,7 @@ class Parser(argparse.ArgumentParser):
             group: Any = inputs if name in INPUTS else self
             group.add_argument(name, help=option.help, **option.settings)
 
-    def given(self, arguments: Sequence[str] | None) -> Given:
+    def parse(self, arguments: Sequence[str] | None) -> Given:
         """Return what the arguments, by default those of the program, give for each option."""
         return self.parse_args(arguments, namespace=Given())
 

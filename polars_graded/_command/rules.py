@@ -25,11 +25,11 @@ def _find_measures(condition: Callable[[Measure], object]) -> Callable[[Given], 
 
 def _find_one_grader_options(given: Given) -> Iterable[str]:
     several = len(given.graders) >= MIN_GRADERS and given.trusted is None
-    return filter(given.value_of, ("--report", "--chart", "--format")) if several else ()
+    return filter(given.get_value, ("--report", "--chart", "--format")) if several else ()
 
 
 def _find_number_options(given: Given) -> Iterable[str]:
-    return () if given.numbers else filter(given.value_of, ("--format", "--chart"))
+    return () if given.numbers else filter(given.get_value, ("--format", "--chart"))
 
 
 def _find_wrong_trusted(given: Given) -> Iterable[str]:
@@ -99,10 +99,10 @@ def check_options(given: Given) -> None:
         If charts are to be drawn without the library that draws them.
     """
     for name, option in OPTIONS.items():
-        value = given.value_of(name)
+        value = given.get_value(name)
         if value is None:
             continue
-        if option.needs and all(given.value_of(each) is None for each in option.needs):
+        if option.needs and all(given.get_value(each) is None for each in option.needs):
             msg = f"{name} needs {' or '.join(option.needs)}"
             raise ValueError(msg)
         if option.suffixes:

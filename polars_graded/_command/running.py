@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = Parser()
     _let_interrupts_end_reads()
     try:
-        status = _run(parser, parser.given(arguments))
+        status = _run(parser, parser.parse(arguments))
     except OSError as error:
         has_file = error.strerror and error.filename
         parser.fail(

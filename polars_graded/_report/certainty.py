@@ -105,7 +105,9 @@ def _find_needed_queries(
     grid: Grid, measure: Mapping[str, Any], pair: Pair, tested: Tested
 ) -> Needed | None:
     """Return the number of queries that would settle a difference as large as the observed one."""
-    both = Pairs(grid.results(measure["name"]), *np.array([[pair["strategy"]], [pair["baseline"]]]))
+    both = Pairs(
+        grid.get_results(measure["name"]), *np.array([[pair["strategy"]], [pair["baseline"]]])
+    )
     needed = _compute_power(both, abs(pair["difference"] or 0), ALPHA / tested.together)
     return None if needed is None else Needed(needed["queries_needed"])
 
@@ -118,7 +120,7 @@ def build_certainty(
     for measure, of_measure in zip(measures, pairs, strict=True):
         if measure["best"] == "none" or not of_measure or not measure["queries"]:
             continue
-        results = grid.results(measure["name"])
+        results = grid.get_results(measure["name"])
         step = DEFAULT_DIFFERENCE_SHARE * abs(measure["means"][measure["bests"][0]])
         powers = _compute_power(Pairs(results, *find_pairs(grid.strategies)), step or 1.0, ALPHA)
         if powers is None:

@@ -80,10 +80,10 @@ def choose_queries(n_queries: int, n_values: int) -> Integers:
 def build_measures(grid: Grid, seen: Integers) -> list[PageMeasure]:
     """Return each measure of the page, with its means and the packed values of queries."""
     result: list[PageMeasure] = []
-    for name, best in grid.directions(grid.measures).items():
+    for name, best in grid.get_directions(grid.measures).items():
         rows = summarise_grid(grid, 1 - ALPHA, name)
         falling = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
-        values = grid.values(name)
+        values = grid.get_values(name)
         check_size(name, values)
         result.append(
             {
@@ -129,8 +129,8 @@ def build_curves(grid: Grid, seen: Integers) -> list[Curve]:
     for name, kind in kinds.items():
         ideal = curve_rows.find_ideal(name, names) if kind == "rank" else None
         both = [name] if ideal is None else [name, ideal]
-        length = grid.curve_length(*both)
-        everything, *ideals = (grid.curve(each, length) for each in both)
+        length = grid.check_curve_length(*both)
+        everything, *ideals = (grid.get_curve(each, length) for each in both)
         for each, its in zip(both, (everything, *ideals), strict=True):
             check_size(each, its)
         if np.isnan(everything).all():
@@ -275,7 +275,7 @@ def build_segments(
     if not own or not grid.measures:
         return None
     strategies = grid.strategies.to_list()
-    parts = check_per_query(per_query, [grid.directions(grid.measures)], segments, **keys)
+    parts = check_per_query(per_query, [grid.get_directions(grid.measures)], segments, **keys)
     means = summarise_grid(parts, 1 - ALPHA)
     interactions = None if len(strategies) < 2 else compute_interactions(parts)  # noqa: PLR2004
     measures: list[SegmentsOfMeasure] = []

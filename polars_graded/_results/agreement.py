@@ -212,9 +212,9 @@ def agreement(
             for part in split_into_parts(
                 len(others), max(rows, len(grades.codes)), MAX_BLOCK_NUMBERS
             ):
-                statistics += grades.pairs(i, others[part], level)
+                statistics += grades.compare_pairs(i, others[part], level)
     if len(grades.names) > 2:  # noqa: PLR2004
-        statistics += grades.together(level)
+        statistics += grades.compare_all(level)
     return make_table(statistics)
 
 
@@ -383,7 +383,9 @@ class Grades:
                 f"{_hint_at_strays(low, high, *graders)}",
             )
 
-    def pairs(self, i: int, others: Sequence[int], level: float) -> Iterator[dict[str, Any]]:
+    def compare_pairs(
+        self, i: int, others: Sequence[int], level: float
+    ) -> Iterator[dict[str, Any]]:
         """Yield the agreement of one grader with some others."""
         k, count = len(self.values), len(others)
         a, b = self.codes[:, [i]], self.codes[:, others]
@@ -400,11 +402,11 @@ class Grades:
             )
             estimates = _compute_intervals(of_pair, _find_counted(counts), level)
             graders = self.names[i], self.names[j]
-            yield from self._rows(
+            yield from self._make_rows(
                 graders, both[:, place], estimates, _count_telling_queries(counts)
             )
 
-    def together(self, level: float) -> Iterator[dict[str, Any]]:
+    def compare_all(self, level: float) -> Iterator[dict[str, Any]]:
         """Yield the agreement of all graders, for documents with any number of grades."""
         k, near = len(self.values), _compute_nearness(self.values)
         given = np.stack([(self.codes == code).sum(axis=1) for code in range(k)], axis=1) * 1.0
@@ -412,17 +414,17 @@ class Grades:
         several = count > 1
         starts = np.flatnonzero(np.diff(self.query, prepend=-1))
 
-        def of_query(of_document: Floats) -> Floats:
+        def sum_by_query(of_document: Floats) -> Floats:
             return np.add.reduceat(of_document, starts, axis=0) if len(starts) else of_document
 
         pairs = np.where(several, count * (count - 1), np.inf)
         agreeing = [(given * (given @ kind - 1)).sum(axis=1) for kind in (np.eye(k), near)]
         shares = np.stack(agreeing, axis=1) / pairs
         one = given / np.maximum(count, 1)
-        sums = of_query(np.concatenate([several, shares, count > 0, one], axis=1))
+        sums = sum_by_query(np.concatenate([several, shares, count > 0, one], axis=1))
         shared = given / np.where(several, count - 1, np.inf)
-        coincidences = np.stack([of_query(given[:, [i]] * shared) for i in range(k)], axis=1)
-        coincidences[:, np.arange(k), np.arange(k)] -= of_query(shared)
+        coincidences = np.stack([sum_by_query(given[:, [i]] * shared) for i in range(k)], axis=1)
+        coincidences[:, np.arange(k), np.arange(k)] -= sum_by_query(shared)
         n, equal, nearly, n_judged, *pi = _jackknife(sums).T
         tables = _jackknife(coincidences)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -434,11 +436,11 @@ class Grades:
                 "ac2": _compute_ac2(nearly / n, shares, near),
             }
         ends = _compute_intervals(estimates, _find_counted(sums), level)
-        return self._rows(
-            (None, None), several[:, 0], ends, _count_telling_queries(of_query(given))
+        return self._make_rows(
+            (None, None), several[:, 0], ends, _count_telling_queries(sum_by_query(given))
         )
 
-    def _rows(
+    def _make_rows(
         self,
         graders: tuple[str | None, str | None],
         judged: Mask,

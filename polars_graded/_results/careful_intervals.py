@@ -49,8 +49,8 @@ def compute_careful_intervals(
     mean, std, *_ = pairs.statistics
     low, high = run_test(pairs, options).agreeing(np.full(len(pairs), level))
     changed = np.zeros(len(pairs), np.int64)
-    for part in pairs.parts(pairs.n) if pairs.n else ():
-        differences = pairs.differences(part)
+    for part in pairs.split(pairs.n) if pairs.n else ():
+        differences = pairs.compute_differences(part)
         changed[part] = np.count_nonzero(differences, axis=1)
         if options.test == "t" and pairs.n > 1:
             below, above = compute_johnson_interval(differences, level)
@@ -60,7 +60,7 @@ def compute_careful_intervals(
     low[few] = high[few] = np.nan
     if width is not None and pairs.n and few.any():
         alone = replace(pairs, a=pairs.a[few], b=pairs.b[few])
-        parts = map(alone.differences, alone.parts(pairs.n))
+        parts = map(alone.compute_differences, alone.split(pairs.n))
         ends = [compute_stringer_interval(part, level, width) for part in parts]
         low[few], high[few] = np.concatenate(ends, axis=1)
     if width is not None:

@@ -71,7 +71,7 @@ class Clusters:
         number = pl.col(CLUSTER).rank("dense").cast(pl.Int64) - 1
         return cls(distinct.with_columns(number))
 
-    def numbers(self, queries: pl.Series) -> Integers:
+    def find_numbers(self, queries: pl.Series) -> Integers:
         """Return the numbers of the clusters of some queries, from 0 without gaps."""
         positions = (
             queries.alias(QUERY)
@@ -80,15 +80,15 @@ class Clusters:
         )
         return np.unique(positions.get_column(CLUSTER).to_numpy(), return_inverse=True)[1]
 
-    def sizes(self, pairs: Pairs) -> Integers:
+    def count_queries(self, pairs: Pairs) -> Integers:
         """Return the number of queries of each cluster."""
-        return np.bincount(self.numbers(pairs.results.queries))
+        return np.bincount(self.find_numbers(pairs.results.queries))
 
-    def counts(self, pairs: Pairs) -> Integers:
+    def count_clusters(self, pairs: Pairs) -> Integers:
         """Return the number of clusters, for each pair."""
-        return np.full(len(pairs), len(self.sizes(pairs)))
+        return np.full(len(pairs), len(self.count_queries(pairs)))
 
-    def estimated(self, pairs: Pairs) -> Estimate:
+    def estimate_differences(self, pairs: Pairs) -> Estimate:
         r"""Return mean differences with their cluster-robust standard errors.
 
         With G clusters and the sums :math:`S_g` of what is left of differences without their mean,
@@ -96,46 +96,46 @@ class Clusters:
         freedom.
         """
         mean, std, *_ = pairs.statistics
-        count = len(self.sizes(pairs))
+        count = len(self.count_queries(pairs))
         error = np.full(len(pairs), np.nan)
-        for part in pairs.parts(pairs.n) if count > 1 else ():
-            left = pairs.differences(part) - mean[part, np.newaxis]
-            sums = self._summed(left, pairs)
+        for part in pairs.split(pairs.n) if count > 1 else ():
+            left = pairs.compute_differences(part) - mean[part, np.newaxis]
+            sums = self._sum_clusters(left, pairs)
             errors = np.sqrt(count / (count - 1) * (sums**2).sum(axis=1)) / pairs.n
             varies = (std[part] > 0) & (errors > ROUNDING * std[part])
             error[part] = np.where(varies, errors, np.nan)
         return Estimate(mean, error, count)
 
-    def outcome_of(self, pairs: Pairs, options: Options) -> Outcome:
+    def run_test(self, pairs: Pairs, options: Options) -> Outcome:
         """Return what a test says of all pairs; fewer than two clusters say nothing."""
-        sizes = self.sizes(pairs)
+        sizes = self.count_queries(pairs)
         if len(sizes) < 2:  # noqa: PLR2004
             return make_unknown_outcome(pairs)
-        estimate = self.estimated(pairs)
+        estimate = self.estimate_differences(pairs)
         if options.test == "t":
             return estimate.outcome
-        return permute_signs(self._collapsed(pairs), options, sizes)._replace(
-            interval=estimate.ends
+        return permute_signs(self._collapse(pairs), options, sizes)._replace(
+            interval=estimate.compute_ends
         )
 
-    def _collapsed(self, pairs: Pairs) -> Pairs:
+    def _collapse(self, pairs: Pairs) -> Pairs:
         """Return the pairs with the sums of clusters in the place of values of queries."""
-        values = self._summed(pairs.results.values, pairs)
+        values = self._sum_clusters(pairs.results.values, pairs)
         numbers = pl.Series(QUERY, np.arange(values.shape[1]))
         results = replace(pairs.results, queries=numbers, values=values)
         return replace(pairs, results=results)
 
-    def _summed(self, values: Floats, pairs: Pairs) -> Floats:
+    def _sum_clusters(self, values: Floats, pairs: Pairs) -> Floats:
         """Return the sum over the queries of each cluster, of each row of values."""
-        numbers = self.numbers(pairs.results.queries)
+        numbers = self.find_numbers(pairs.results.queries)
         order = np.argsort(numbers, kind="stable")
         starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
         summed: Floats = np.add.reduceat(values[:, order], starts, axis=1)
         return summed
 
-    def find_too_few(self, segments: Sequence[Pairs], options: Options) -> Iterator[str]:
+    def find_weak_tests(self, segments: Sequence[Pairs], options: Options) -> Iterator[str]:
         """Say where so few clusters are tested that no difference can be found."""
-        counts = [count for each in segments if (count := len(self.sizes(each))) > 1]
+        counts = [count for each in segments if (count := len(self.count_queries(each))) > 1]
         if not counts:
             return
         least = [TESTS[options.test].least(count, 2, options.resamples) for count in counts]

@@ -564,7 +564,7 @@ def differences(
     rows = rows.filter(pl.col(strategy).is_in(both.implode()))
     grid = Grid(rows, missing, measures=measure_list)
     i, j = find_place(grid.strategies, a), find_place(grid.strategies, b)
-    tables = [pair_values(grid.results(name), grid.strategies, i, j) for name in names]
+    tables = [pair_values(grid.get_results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
         falling = pl.col("difference").round(12)
         tables = [each.sort(falling, descending=True, maintain_order=True) for each in tables]
@@ -576,7 +576,7 @@ def differences(
 
 def pair_values(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
     """Return the values of two strategies query by query, and which of them is better."""
-    [difference] = results.differences(np.array([i]), np.array([j]))
+    [difference] = results.compute_differences(np.array([i]), np.array([j]))
     better = np.sign(difference) * (1 if results.higher_is_better else -1)
     # 0, 1 and -1 pick the place of no strategy, a and b.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
@@ -607,13 +607,13 @@ def compare_grid(
     names = name_pairs(grid.strategies, a, b)
     tables, messages = [], dict[str, None]()
     for measure in grid.measures:
-        segments, each = zip(*grid.in_segments(measure), strict=True)
+        segments, each = zip(*grid.split_segments(measure), strict=True)
         pairs = [Pairs(results, a, b) for results in each]
         statistics = zip(segments, _compute_statistics(pairs, options, rope, clusters), strict=True)
         tables += [
             make_measure_table(measure, segment, names, columns) for segment, columns in statistics
         ]
-        tell = find_weak_tests if clusters is None else clusters.find_too_few
+        tell = find_weak_tests if clusters is None else clusters.find_weak_tests
         messages |= dict.fromkeys(tell(pairs, options))
     warn_of_tests(messages)
     return pl.concat(tables)
@@ -626,7 +626,7 @@ def summarise_grid(grid: Grid, confidence: float, *measures: str) -> pl.DataFram
             measure, segment, [grid.strategies], _compute_summary(results, confidence)
         )
         for measure in measures or grid.measures
-        for segment, results in grid.in_segments(measure)
+        for segment, results in grid.split_segments(measure)
     )
 
 
@@ -643,7 +643,7 @@ def _compute_statistics(
     pairs: Sequence[Pairs], options: Options, rope: float | None, clusters: Clusters | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the statistics of each pair by segment, with the decisive ones last."""
-    test = run_test if clusters is None else clusters.outcome_of
+    test = run_test if clusters is None else clusters.run_test
     outcomes = [test(each, options) for each in pairs]
     tests = compute_tests(outcomes, options.correction, options.level)
     for each, outcome, tested in zip(pairs, outcomes, tests, strict=True):
@@ -653,7 +653,7 @@ def _compute_statistics(
         better = each.results.higher_is_better
         statistics = {
             "queries": np.full(len(each), each.n),
-            **({} if clusters is None else {"clusters": clusters.counts(each)}),
+            **({} if clusters is None else {"clusters": clusters.count_clusters(each)}),
             "best": each.results.best,
             "mean": mean,
             "baseline_mean": baseline_mean,
@@ -679,7 +679,9 @@ def _compute_equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -
     from scipy.special import stdtr
 
     mean, std, *_ = pairs.statistics
-    estimate = estimate_differences(pairs) if clusters is None else clusters.estimated(pairs)
+    estimate = (
+        estimate_differences(pairs) if clusters is None else clusters.estimate_differences(pairs)
+    )
     error, ties = estimate.error, (std == 0) & (mean == 0)
     up = mean if pairs.results.higher_is_better else -mean
     better, worse = (

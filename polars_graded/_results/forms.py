@@ -256,7 +256,9 @@ def paper_table(
         head.append(", ".join(map(str, part)))
         columns.append(
             [
-                writer.cell("–" if mean is None else f"{mean:.{digits}f}", place in best, mark)
+                writer.write_cell(
+                    "–" if mean is None else f"{mean:.{digits}f}", place in best, mark
+                )
                 for place, (mean, mark) in enumerate(of_it.select("mean", "mark").iter_rows())
             ]
         )
@@ -350,7 +352,7 @@ class Writer(NamedTuple):
     write: Callable[[list[str], list[list[str]], str], list[str]]
     """The lines of a table: of the cells of its head, behind that of letters, and of its rows."""
 
-    def cell(self, mean: str, best: bool, signs: str | None) -> str:  # noqa: FBT001
+    def write_cell(self, mean: str, best: bool, signs: str | None) -> str:  # noqa: FBT001
         """Return a mean with its signs."""
         return (self.bold.format(mean) if best else mean) + (self.raised(signs) if signs else "")
 

@@ -251,7 +251,7 @@ def decide_verdicts(
         every = _collect_values(grid, measure)
         top = find_maximum(measure, held.formulas.get(measure), every)
         allowed = _check_margin(measure, margin, top)
-        segments = zip(grid.in_segments(measure), grid.segments, strict=True)
+        segments = zip(grid.split_segments(measure), grid.segments, strict=True)
         for (segment, results), (_, places) in segments:
             pairs = Pairs(results, held.a, held.b)
             judged = Judgement(allowed, options, level, top)
@@ -337,7 +337,7 @@ def write_gate_summary(held: Held, verdicts: pl.DataFrame, warnings: Sequence[st
 
 def _find_losses(held: Held) -> list[Losses]:
     """Return the queries that each strategy lost most by the first measure."""
-    results = held.grid.results(held.grid.measures[0])
+    results = held.grid.get_results(held.grid.measures[0])
     gain = pl.col("difference") * (1 if results.higher_is_better else -1)
     losses = []
     for a, b, new, old in zip(held.a, held.b, *held.names, strict=True):
@@ -610,7 +610,7 @@ MAX_QUERIES_RATIO = 100
 def _compute_adverse_skewness(pairs: Pairs, by: Judgement) -> Floats:
     """Return the skewness of differences where it widens the interval on the side of the margin."""
     gain = pairs.statistics.mean * (1 if pairs.results.higher_is_better else -1)
-    skewness = [compute_skewness(pairs.differences(part)) for part in pairs.parts(pairs.n)]
+    skewness = [compute_skewness(pairs.compute_differences(part)) for part in pairs.split(pairs.n)]
     gained = np.concatenate(skewness) * (1 if pairs.results.higher_is_better else -1)
     return np.maximum(np.where(gain > -by.margin, -gained, gained), 0)
 

@@ -46,23 +46,23 @@ class Pairs:
         """Return the number of pairs."""
         return len(self.a)
 
-    def parts(self, per_pair: int, most: int = MAX_PART_NUMBERS) -> Iterator[slice]:
+    def split(self, per_pair: int, most: int = MAX_PART_NUMBERS) -> Iterator[slice]:
         """Return the pairs in parts of at most `most` numbers, where each pair has `per_pair`."""
         return split_into_parts(len(self), per_pair, most)
 
-    def differences(self, part: slice) -> Floats:
+    def compute_differences(self, part: slice) -> Floats:
         """Return the differences of some pairs: a row per pair and a column per query."""
-        return self.results.differences(self.a[part], self.b[part])
+        return self.results.compute_differences(self.a[part], self.b[part])
 
-    def tolerances(self, part: slice) -> Floats:
+    def compute_tolerances(self, part: slice) -> Floats:
         """Return the rounding error of the differences of some pairs, as no difference is exact."""
-        return self.results.tolerances(self.a[part], self.b[part])
+        return self.results.compute_tolerances(self.a[part], self.b[part])
 
-    def snapped(self, part: slice) -> Floats:
+    def round_differences(self, part: slice) -> Floats:
         """Return the differences of some pairs, rounded so that only rounding errors vanish."""
-        _, exponents = np.frexp(self.tolerances(part).max(axis=1, keepdims=True))
+        _, exponents = np.frexp(self.compute_tolerances(part).max(axis=1, keepdims=True))
         steps = np.ldexp(1.0, exponents)
-        snapped: Floats = np.rint(self.differences(part) / steps) * steps
+        snapped: Floats = np.rint(self.compute_differences(part) / steps) * steps
         return snapped
 
     @property
@@ -76,15 +76,15 @@ class Pairs:
         """Mean and spread of each pair's differences, and how many are above and below 0."""
         mean, std = np.full((2, len(self)), np.nan)
         higher, lower = np.zeros((2, len(self)), dtype=np.int64)
-        for part in self.parts(self.n) if self.n else ():
-            differences = self.differences(part)
+        for part in self.split(self.n) if self.n else ():
+            differences = self.compute_differences(part)
             mean[part], std[part] = compute_mean_and_std(differences)
             if self.n > 1:
                 # No tolerance is above `rounding`, so few pairs have to be looked at.
                 spread = np.ptp(differences, axis=1)
                 near = np.flatnonzero(spread <= self.results.rounding.max())
                 a, b = self.a[part][near], self.b[part][near]
-                same = spread[near] <= self.results.tolerances(a, b).max(axis=1, initial=0)
+                same = spread[near] <= self.results.compute_tolerances(a, b).max(axis=1, initial=0)
                 std[part][near[same]] = 0
             higher[part] = np.count_nonzero(differences > 0, axis=1)
             lower[part] = np.count_nonzero(differences < 0, axis=1)

@@ -314,24 +314,24 @@ class Grid:
         """Return the numbers of strategies and queries."""
         return len(self.strategies), len(self.queries)
 
-    def values(self, measure: str) -> Floats:
+    def get_values(self, measure: str) -> Floats:
         """Return a row per strategy and a column per query; NaN where a value is missing."""
         values = self.frame[measure].cast(pl.Float64).to_numpy()
-        return self._counted(values, measure).reshape(self.shape)
+        return self._fill_missing(values, measure).reshape(self.shape)
 
-    def results(self, measure: str) -> Results:
+    def get_results(self, measure: str) -> Results:
         """Return the values of a measure for the queries that count."""
-        every, counts = self._every(measure)
-        return every.at(np.flatnonzero(counts))
+        every, counts = self._get_all_values(measure)
+        return every.select(np.flatnonzero(counts))
 
-    def in_segments(self, measure: str) -> list[tuple[pl.DataFrame, Results]]:
+    def split_segments(self, measure: str) -> list[tuple[pl.DataFrame, Results]]:
         """Return the key of each segment, and the values of a measure for its queries."""
-        every, counts = self._every(measure)
-        return [(key, every.at(places[counts[places]])) for key, places in self.segments]
+        every, counts = self._get_all_values(measure)
+        return [(key, every.select(places[counts[places]])) for key, places in self.segments]
 
-    def _every(self, measure: str) -> tuple[Results, Mask]:
+    def _get_all_values(self, measure: str) -> tuple[Results, Mask]:
         """Return the values of a measure for all queries, and which of these count."""
-        values = self.values(measure)
+        values = self.get_values(measure)
         name = f"measure {measure!r}"
         self._check(np.isinf(values), name, "must be finite, got infinity")
         rule = f"must be within {MAX_VALUE:g} of 0, since it is squared, got a larger value"
@@ -341,27 +341,27 @@ class Grid:
         counts = np.logical_not(absent.any(axis=0))
         return Results(measure, self.queries, values, self.best[measure]), counts
 
-    def directions(self, measures: Sequence[str]) -> dict[str, Best]:
+    def get_directions(self, measures: Sequence[str]) -> dict[str, Best]:
         """Return the end of the range that is best for each measure; raise where it is unknown."""
         return {name: check_direction(name, self.best[name]) for name in measures}
 
-    def several(self, strategies: int = 2) -> Iterator[Results]:
+    def list_results(self, strategies: int = 2) -> Iterator[Results]:
         """Return the values of each measure, of at least this many strategies and two queries."""
         if len(self.strategies) < strategies:
             msg = f"there must be at least {strategies} strategies, got {len(self.strategies)}"
             raise ValueError(msg)
         for measure in self.measures:
-            results = self.results(measure)
+            results = self.get_results(measure)
             if results.n < 2:  # noqa: PLR2004
                 msg = f"measure {measure!r} must have at least 2 queries, got {results.n}"
                 raise ValueError(msg)
             yield results
 
-    def curve_length(self, *curves: str) -> int:
+    def check_curve_length(self, *curves: str) -> int:
         """Return the length of the lists of curves; 0 if there are none."""
         return check_list_length(self.frame, curves, " and ".join(map(repr, curves)))
 
-    def curve(self, curve: str, length: int) -> Floats:
+    def get_curve(self, curve: str, length: int) -> Floats:
         """Return the values of a curve, as those of a measure with a third axis for its points."""
         lists = self.frame[curve]
         has_list = lists.is_not_null().to_numpy()
@@ -372,9 +372,9 @@ class Grid:
         name = f"curve {curve!r}"
         self._check(np.isinf(points).any(axis=1), name, "must be finite, got infinity")
         self._check_present(np.isnan(points).any(axis=1), curve, name)
-        return self._counted(points, curve).reshape(*self.shape, length)
+        return self._fill_missing(points, curve).reshape(*self.shape, length)
 
-    def _counted(self, values: Floats, measure: str) -> Floats:
+    def _fill_missing(self, values: Floats, measure: str) -> Floats:
         """Values as they count: a missing one may be 0, where that is not the best there is."""
         if self.missing != "zero" or not np.isnan(values).any():
             return values
@@ -444,14 +444,14 @@ class Results:
         """Return the number of queries."""
         return len(self.queries)
 
-    def at(self, places: Integers) -> Results:
+    def select(self, places: Integers) -> Results:
         """Return the values of the queries at these places."""
         return replace(self, queries=self.queries[places], values=self.values[:, places])
 
-    def among(self, queries: pl.Series, *, inside: bool = True) -> Results:
+    def restrict(self, queries: pl.Series, *, inside: bool = True) -> Results:
         """Return the values of the queries that are among these, or else of all others."""
         wanted = self.queries.is_in(queries.implode(), nulls_equal=True) == inside
-        return self.at(wanted.arg_true().to_numpy())
+        return self.select(wanted.arg_true().to_numpy())
 
     @cached_property
     def floor(self) -> float:
@@ -480,15 +480,15 @@ class Results:
             return np.full(count, np.nan)
         # As far as they differ from one of them: what they share, however large, rounds nothing.
         every, first = np.arange(count), np.zeros(count, dtype=np.int64)
-        means = self.differences(every, first).mean(axis=1)
-        rounding = self.tolerances(every, first).mean(axis=1)
+        means = self.compute_differences(every, first).mean(axis=1)
+        rounding = self.compute_tolerances(every, first).mean(axis=1)
         rising = np.argsort(means)
         higher = np.diff(means[rising]) > np.maximum(rounding[rising[1:]], rounding[rising[:-1]])
         places = np.empty(count)
         places[rising] = np.concatenate([[0], np.cumsum(higher)])
         return places if self.higher_is_better else -places
 
-    def tolerances(self, a: Integers, b: Integers) -> Floats:
+    def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
         """Return the rounding errors of differences between strategies, a row per pair.
 
         It is 0 where the two values are the same but for rounding.
@@ -499,13 +499,13 @@ class Results:
         tolerances[np.abs(x - y) <= tolerances] = 0
         return tolerances
 
-    def differences(self, a: Integers, b: Integers) -> Floats:
+    def compute_differences(self, a: Integers, b: Integers) -> Floats:
         """Return the differences between strategies, a row per pair; 0 where that is rounding."""
         differences: Floats = self.values[a] - self.values[b]
         # No tolerance is above `rounding`, which is found once and not for each pair.
         doubtful = (np.abs(differences) <= self.rounding) & (differences != 0)
         if len(rows := np.flatnonzero(doubtful.any(axis=1))):
-            differences[rows] *= self.tolerances(a[rows], b[rows]) > 0
+            differences[rows] *= self.compute_tolerances(a[rows], b[rows]) > 0
         return differences
 
 

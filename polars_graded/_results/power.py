@@ -243,7 +243,7 @@ def _compute_achieved_p(grid: Grid, options: Options) -> Iterator[tuple[Pairs, F
 
 def _list_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
     """All pairs by each measure, of at least `fewest` strategies and two queries."""
-    for results in grid.several(fewest):
+    for results in grid.list_results(fewest):
         yield Pairs(results, *find_pairs(grid.strategies))
 
 

@@ -334,7 +334,7 @@ def robustness_to_grading(
         for name, values in each.items()
     }
     return pl.concat(
-        of_one.against(passed[AS_GIVEN], name, measure)
+        of_one.compare_with(passed[AS_GIVEN], name, measure)
         for name, of_one in passed.items()
         for measure in chosen
     )
@@ -367,9 +367,9 @@ class _Conclusions:
         ).to_numpy()
         self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
 
-    def against(self, first: _Conclusions, name: str, measure: str) -> pl.DataFrame:
+    def compare_with(self, first: _Conclusions, name: str, measure: str) -> pl.DataFrame:
         """Return the rows of a measure, against what was concluded first."""
-        results, before = self.grid.results(measure), first.grid.results(measure)
+        results, before = self.grid.get_results(measure), first.grid.get_results(measure)
         order, signs, earlier = results.order, self.signs[measure], first.signs[measure]
         strategies = self.grid.strategies
         a, b = find_pairs(strategies)

@@ -129,7 +129,7 @@ def swap_rate(
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     place, comparisons, swaps = pl.col("place"), pl.col("comparisons"), pl.col("swaps")
     tables = []
-    for results in grid.several():
+    for results in grid.list_results():
         for size in _choose_sizes(sizes, results.n // 2):
             counts = []
             for drawn in _draw_samples(results, 2 * size, draws, seed):
@@ -230,7 +230,7 @@ def order_stability(
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     rows = [
         compute_stability(results, size, draws, method, confidence, seed)
-        for results in grid.several()
+        for results in grid.list_results()
         for size in _choose_sizes(sizes, results.n)
     ]
     return make_table(rows)
@@ -396,7 +396,7 @@ def rank_correlation(
     if reference is not None and measures and reference not in list_named_columns(measures):
         measures = (*measures, reference)
     grid = check_per_query(per_query, measures, **keys)
-    order = {measure: grid.results(measure).order for measure in grid.measures}
+    order = {measure: grid.get_results(measure).order for measure in grid.measures}
     if len(order) < 2:  # noqa: PLR2004
         msg = f"name at least two measures to correlate, got {', '.join(order)}"
         raise ValueError(msg)
@@ -429,8 +429,8 @@ def _correlate_graders(
         grids = [check_per_query(each, measures, **keys) for each in shared]
         strategies = check_same_strategies(x, y, *(grid.strategies for grid in grids))
         for measure in grids[0].measures:
-            own, others = (grid.results(measure) for grid in grids)
-            own, others = own.among(others.queries), others.among(own.queries)
+            own, others = (grid.get_results(measure) for grid in grids)
+            own, others = own.restrict(others.queries), others.restrict(own.queries)
             rows.append(
                 {
                     "measure": measure,

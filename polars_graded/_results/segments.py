@@ -125,7 +125,9 @@ def compute_interactions(
     a, b = find_pairs(grid.strategies, baseline)
     tables = []
     for measure in grid.measures:
-        each = [Pairs(results, a, b) for _, results in grid.in_segments(measure) if results.n > 1]
+        each = [
+            Pairs(results, a, b) for _, results in grid.split_segments(measure) if results.n > 1
+        ]
         n = np.array([pairs.n for pairs in each], dtype=np.float64)[:, np.newaxis]
         shape = len(each), len(a)
         mean, std = (

@@ -80,7 +80,7 @@ class Options:
         """The level of significance."""
         return check_level(self.confidence)
 
-    def shown(self, blocks: Sequence[int]) -> Iterable[int]:
+    def show_progress(self, blocks: Sequence[int]) -> Iterable[int]:
         """Return the same blocks, with a progress bar if the test takes long."""
         return blocks if self.progress is None else self.progress(blocks)
 
@@ -161,14 +161,14 @@ class Estimate(NamedTuple):
     @property
     def outcome(self) -> Outcome:
         """Return the outcome of the t test."""
-        return Outcome(self.p(), self.ends, self.ends)
+        return Outcome(self.compute_p(), self.compute_ends, self.compute_ends)
 
     @classmethod
     def of(cls, mean: Floats, std: Floats, n: int) -> Estimate:
         """Return estimates of means of n values from their standard deviations."""
         return cls(mean, np.where(std > 0, std, np.nan) / np.sqrt(max(n, 1)), n)
 
-    def p(self) -> Floats:
+    def compute_p(self) -> Floats:
         """Student's p; 1 where all values are 0, NaN where they are else the same, or too few."""
         from scipy.special import stdtr
 
@@ -176,7 +176,7 @@ class Estimate(NamedTuple):
         np.divide(self.mean, self.error, out=t, where=self.error > 0)
         return np.where(self.n > 1, 2 * stdtr(self.n - 1, -np.abs(t)), np.nan)
 
-    def ends(self, levels: Any) -> Ends:
+    def compute_ends(self, levels: Any) -> Ends:
         """Student's intervals at these chances of error, NaN where there is none."""
         from scipy.special import stdtrit
 
@@ -197,13 +197,13 @@ def _run_wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
 
     p, balance = np.empty((2, len(pairs)))
     per_pair = max(pairs.n, 2**pairs.n if pairs.n <= MAX_TIED_EXACT_QUERIES else 0)
-    for part in pairs.parts(per_pair):
-        differences = pairs.snapped(part)
+    for part in pairs.split(per_pair):
+        differences = pairs.round_differences(part)
         zeros = np.count_nonzero(differences == 0, axis=1, keepdims=True)
         ranks = np.sign(differences) * (rankdata(np.abs(differences), axis=1) - zeros)
         p[part] = _compute_p_of_ranks(ranks)
         balance[part] = divide(ranks.sum(axis=1), np.abs(ranks).sum(axis=1))
-    return Outcome(p, estimate_differences(pairs).ends, _make_unknown_intervals, balance)
+    return Outcome(p, estimate_differences(pairs).compute_ends, _make_unknown_intervals, balance)
 
 
 def _compute_p_of_ranks(ranks: Floats) -> Floats:
@@ -244,21 +244,21 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
     n, units = sizes.sum(), pairs.n
     exact = 2**units <= options.resamples
     tosses = Tosses(2**units if exact else options.resamples, exact=exact)
-    kept = tosses.rejecting(options.level) + 1
+    kept = tosses.count_rejecting(options.level) + 1
     p = np.empty(len(pairs))
     lowest, highest = np.empty((2, len(pairs), kept))
     for part, blocks in _split_draws(
         pairs, tosses.count, options, _list_signs if exact else _draw_signs
     ):
-        differences = pairs.differences(part)
-        rounding = pairs.tolerances(part).sum(axis=1, keepdims=True)
+        differences = pairs.compute_differences(part)
+        rounding = pairs.compute_tolerances(part).sum(axis=1, keepdims=True)
         sums = np.empty((len(differences), tosses.count))
         n_kept = np.empty(tosses.count)
         for block, signs in blocks:
             sums[:, block] = differences @ signs.T
             n_kept[block] = (signs > 0) @ sizes
         total = differences.sum(axis=1, keepdims=True)
-        p[part] = tosses.p((np.abs(sums) >= np.abs(total) - rounding).sum(axis=1))
+        p[part] = tosses.compute_p((np.abs(sums) >= np.abs(total) - rounding).sum(axis=1))
         if kept:
             twice_kept, twice_turned = total + sums, total - sums
             for twice in (twice_kept, twice_turned):
@@ -274,25 +274,25 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
             highest[part] = _take_largest(high, kept)
 
     def agreeing(levels: Floats) -> Ends:
-        return _replace_infinite(-tosses.reached(lowest, levels)), _replace_infinite(
-            tosses.reached(highest, levels)
+        return _replace_infinite(-tosses.find_distances(lowest, levels)), _replace_infinite(
+            tosses.find_distances(highest, levels)
         )
 
-    return Outcome(p, estimate_differences(pairs).ends, agreeing)
+    return Outcome(p, estimate_differences(pairs).compute_ends, agreeing)
 
 
 def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
     """Return the outcome of the studentised bootstrap, with a symmetric margin."""
     n = pairs.n
     draws = Tosses(options.resamples, exact=False)
-    kept = draws.rejecting(options.level) + 1
+    kept = draws.count_rejecting(options.level) + 1
     mean, std, *_ = pairs.statistics
     varies, error = std > 0, estimate_differences(pairs).error
     p = np.where(varies | (mean != 0), np.nan, 1)
     largest = np.empty((len(pairs), kept))
     for part, blocks in _split_draws(pairs, draws.count, options, resample_queries):
         scale = np.where(varies[part], std[part], 1)[:, np.newaxis]
-        deviations = (pairs.differences(part) - mean[part, np.newaxis]) / scale
+        deviations = (pairs.compute_differences(part) - mean[part, np.newaxis]) / scale
         t = np.empty((len(deviations), draws.count))
         for block, weights in blocks:
             means = deviations @ weights.T / n
@@ -304,11 +304,11 @@ def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
             t[:, block][(variance == 0) & (np.abs(means) > ROUNDING)] = np.inf
         observed = np.abs(mean[part]) / error[part]
         larger = t >= observed[:, np.newaxis] * (1 - ROUNDING)
-        p[part] = np.where(varies[part], draws.p(larger.sum(axis=1)), p[part])
+        p[part] = np.where(varies[part], draws.compute_p(larger.sum(axis=1)), p[part])
         largest[part] = _take_largest(t, kept)
 
     def interval(levels: Floats) -> Ends:
-        margin = _replace_infinite(draws.reached(largest, levels)) * error
+        margin = _replace_infinite(draws.find_distances(largest, levels)) * error
         return _center_intervals(mean, margin, ROUNDING * np.abs(mean))
 
     return Outcome(p, interval, interval)
@@ -319,14 +319,14 @@ def _run_randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
     shuffles = Tosses(options.resamples, exact=False)
     ranges = np.sort(_draw_ranges(pairs.results, options))
     mean = pairs.statistics.mean
-    tolerances = [pairs.tolerances(part).mean(axis=1) for part in pairs.parts(pairs.n)]
+    tolerances = [pairs.compute_tolerances(part).mean(axis=1) for part in pairs.split(pairs.n)]
     rounding = np.concatenate(tolerances)
     smaller = np.searchsorted(ranges, np.abs(mean) - rounding)
-    p = shuffles.p(len(ranges) - smaller)
+    p = shuffles.compute_p(len(ranges) - smaller)
     largest = np.broadcast_to(ranges[::-1], (len(pairs), len(ranges)))
 
     def interval(levels: Floats) -> Ends:
-        margin = _replace_infinite(shuffles.reached(largest, levels))
+        margin = _replace_infinite(shuffles.find_distances(largest, levels))
         return _center_intervals(mean, margin, rounding)
 
     return Outcome(p, interval, interval)
@@ -441,18 +441,18 @@ class Tosses:
         """1 where the data are one more beside random resamples (Phipson, Smyth 2010), else 0."""
         return 0 if self.exact else 1
 
-    def p(self, larger: Integers) -> Floats:
+    def compute_p(self, larger: Integers) -> Floats:
         """Return the p value where this many resamples are as far out as the data, or further."""
         return (larger + self.data) / (self.count + self.data)
 
-    def rejecting(self, level: Any) -> Any:
+    def count_rejecting(self, level: Any) -> Any:
         """Return the maximum number of resamples as extreme as the data, or -1 if none may be."""
         counts = np.floor(level * (self.count + self.data) + 1e-9).astype(np.int64) - self.data
         return np.maximum(counts, -1)
 
-    def reached(self, largest: Floats, levels: Floats) -> Floats:
+    def find_distances(self, largest: Floats, levels: Floats) -> Floats:
         """Return the distance at which p falls to each level; infinity with too few resamples."""
-        counts = self.rejecting(levels)
+        counts = self.count_rejecting(levels)
         result = np.full(len(levels), np.inf)
         rows = np.flatnonzero(counts >= 0)
         result[rows] = largest[rows, counts[rows]]
@@ -471,9 +471,9 @@ def _split_draws(
     pairs: Pairs, count: int, options: Options, draw: Callable[[slice, int, Generator], Integers]
 ) -> Iterator[tuple[slice, Iterator[tuple[slice, Floats]]]]:
     """Return the pairs in parts, each with the same resamples of its queries, in blocks."""
-    parts = list(pairs.parts(pairs.n + count, MAX_KEPT_STATISTICS))
+    parts = list(pairs.split(pairs.n + count, MAX_KEPT_STATISTICS))
     steps = list(split_into_parts(count, pairs.n, MAX_BLOCK_NUMBERS))
-    shown = iter(options.shown(range(len(parts) * len(steps))))
+    shown = iter(options.show_progress(range(len(parts) * len(steps))))
 
     def blocks() -> Iterator[tuple[slice, Floats]]:
         rng = np.random.default_rng(options.seed)
@@ -513,7 +513,7 @@ def _draw_ranges(results: Results, options: Options) -> Floats:
     rng = np.random.default_rng(options.seed)
     ranges = np.empty(options.resamples)
     blocks = list(split_into_parts(options.resamples, values.size, MAX_BLOCK_NUMBERS))
-    for place in options.shown(range(len(blocks))):
+    for place in options.show_progress(range(len(blocks))):
         rows = len(ranges[blocks[place]])
         # Each strategy has a random number, whose last bits say which it is: in the order of the
         # numbers they are shuffled. Sorting numbers takes half the time of permuting places.

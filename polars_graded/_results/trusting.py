@@ -116,7 +116,7 @@ def make_trusted_table(
         if compared is not None:
             a, b = find_pairs(strategies, compared[0])
             names = name_pairs(strategies, a, b)
-            each = [shared.compared(a, b) for shared in segments]
+            each = [shared.compare_pairs(a, b) for shared in segments]
         corrected = [
             compute_corrected_means(*(of.values for of in shared.results)) for shared in each
         ]
@@ -167,7 +167,7 @@ def _make_interval_columns(
     name: str, ends: str, estimate: Estimate, level: float
 ) -> dict[str, Floats]:
     """Return the columns of an estimate and its interval."""
-    low, high = estimate.ends(level)
+    low, high = estimate.compute_ends(level)
     return {name: estimate.mean, f"{ends}_low": low, f"{ends}_high": high}
 
 
@@ -180,9 +180,9 @@ class Shared(NamedTuple):
     left_out: int
     """How many queries the trusted grader alone has."""
 
-    def compared(self, a: Integers, b: Integers) -> Shared:
+    def compare_pairs(self, a: Integers, b: Integers) -> Shared:
         """Return the same with differences of pairs instead of values."""
-        results = (replace(each, values=each.differences(a, b)) for each in self.results)
+        results = (replace(each, values=each.compute_differences(a, b)) for each in self.results)
         return self._replace(results=tuple(results))
 
 
@@ -199,18 +199,20 @@ def _find_shared(
         order = check_same_strategies(model, trusted, grid.strategies, own.strategies)
         for measure in grid.measures:
             people, guesses = (
-                {tuple(key.rows()): (key, results) for key, results in each.in_segments(measure)}
+                {tuple(key.rows()): (key, results) for key, results in each.split_segments(measure)}
                 for each in (own, grid)
             )
             shared = []
             for key, (segment, _) in (guesses | people).items():
                 y, f = (
-                    each[key][1] if key in each else source.results(measure).at(np.arange(0))
+                    each[key][1]
+                    if key in each
+                    else source.get_results(measure).select(np.arange(0))
                     for each, source in ((people, own), (guesses, grid))
                 )
                 y = replace(y, values=y.values[order])
-                is_shared = y.among(f.queries)
-                both = is_shared, f.among(y.queries), f.among(y.queries, inside=False)
+                is_shared = y.restrict(f.queries)
+                both = is_shared, f.restrict(y.queries), f.restrict(y.queries, inside=False)
                 if segment.height:
                     shared.append(Shared(segment, both, y.n - is_shared.n))
             if not any(each.results[0].n for each in shared):

@@ -268,7 +268,7 @@ def query_heatmap(
         per_query, n_undefined = drop_undefined(per_query, query)
     grid = check_per_query(per_query, [measure], query=query, strategy=strategy, missing=missing)
     [measure] = list_named_columns([measure])
-    results = grid.results(measure)
+    results = grid.get_results(measure)
     chart_checks.check_not_empty("per_query", results.queries.to_frame(), measure)
     chart_checks.check_count("strategies", len(results.values), MAX_HEATMAP_STRATEGIES)
     names = (
