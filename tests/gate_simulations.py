@@ -16,7 +16,7 @@ from polars_graded._results.careful_intervals import compute_skewness, count_dec
 from polars_graded._results.gating import (
     FAILING_VERDICTS,
     PASSING_VERDICTS,
-    Judgement,
+    VerdictInputs,
     decide_pairs,
 )
 from polars_graded._results.pairs import Pairs
@@ -105,7 +105,9 @@ def verdicts(differences, measures):
         np.arange(1, count + 1),
         np.zeros(count, np.int64),
     )
-    *_, found = decide_pairs(pairs, Judgement(MARGIN, Options("t", "none"), LEVEL / measures, 1.0))
+    *_, found = decide_pairs(
+        pairs, VerdictInputs(MARGIN, Options("t", "none"), LEVEL / measures, 1.0)
+    )
     return found
 
 
@@ -143,7 +145,7 @@ def decided_of_needed(kind, effect, margin, changes):
         np.arange(1, changes + 1),
         np.zeros(changes, np.int64),
     )
-    *_, found = decide_pairs(pairs, Judgement(margin, Options("t", "none"), LEVEL, 1.0))
+    *_, found = decide_pairs(pairs, VerdictInputs(margin, Options("t", "none"), LEVEL, 1.0))
     return n, float(np.mean((found != "undecided") & (found != FAILING_VERDICTS[1])))
 
 

@@ -189,7 +189,7 @@ def _hold_against_baseline(
     changes["missing"] = given.missing or "error"
     baseline = given.baseline_file or given.baseline
     try:
-        held = pair_with_baseline(per_query, [best], baseline, None, keys, changes)
+        matched = pair_with_baseline(per_query, [best], baseline, None, keys, changes)
     except NotComparableError as error:
         difference = error.difference.replace("`per_query` lacks", "the runs lack").replace(
             "`per_query`", "the runs"
@@ -200,10 +200,10 @@ def _hold_against_baseline(
             f"--{error.argument} {error.value} allows it"
         )
         raise ValueError(msg) from None
-    verdicts = decide_verdicts(held, given.margin, Options(given.comparison["test"], "none"))
+    verdicts = decide_verdicts(matched, given.margin, Options(given.comparison["test"], "none"))
     if given.markdown:
         with _name_file_in_errors(given.markdown), write_atomically(given.markdown) as part:
-            part.write_text(write_gate_summary(held, verdicts, messages), encoding="utf-8")
+            part.write_text(write_gate_summary(matched, verdicts, messages), encoding="utf-8")
     status = next(
         (EXIT_STATUS[each] for each in FAILING_VERDICTS if each in {*verdicts["verdict"]}), 0
     )

@@ -1,4 +1,4 @@
-"""Intervals of a mean difference for a gate: wide enough where few queries changed.
+"""Intervals of a mean difference that a gate can rely on.
 
 Student's interval is too short where few values differ from 0, or where they are skewed. A gate
 that passes on such an interval passes what it has hardly seen.
@@ -16,19 +16,19 @@ from polars_graded._results.power import find_min_queries
 from polars_graded._results.significance import Options, run_test
 
 MIN_CHANGED_QUERIES = 25
-"""Fewer queries with a difference than this get Stringer's interval."""
+"""Minimum number of queries with a difference for an interval other than Stringer's."""
 
 
 MIN_EXPECTED_CHANGED_QUERIES = 34
-"""So many are expected where 25 are there in 19 of 20 cases."""
+"""Expected number of changed queries for which at least 25 occur in 19 of 20 cases."""
 
 DECIDING_POWER = 0.8
-"""Chance with which the queries that are said to be needed decide."""
+"""Probability that the recommended number of queries decides."""
 
 
 @dataclass(frozen=True)
 class CarefulIntervals:
-    """The interval of the mean difference of each pair, and how it was found."""
+    """Intervals of the mean difference of each pair, and what they rest on."""
 
     low: Floats
     high: Floats
@@ -56,6 +56,7 @@ def compute_careful_intervals(
             below, above = compute_johnson_interval(differences, level)
             low[part], high[part] = np.fmin(low[part], below), np.fmax(high[part], above)
     constant = (std == 0) & (mean != 0) & (pairs.n > 1)
+    # Student's interval of few changes is too short, so Stringer's takes its place.
     few = (changed < MIN_CHANGED_QUERIES) | (std == 0)
     low[few] = high[few] = np.nan
     if width is not None and pairs.n and few.any():
@@ -71,7 +72,9 @@ def compute_careful_intervals(
 
 
 def compute_stringer_interval(differences: Floats, level: float, width: float) -> Floats:
-    r"""Return both ends of Stringer's interval of the mean of rows of values within `width` of 0.
+    r"""Return both ends of Stringer's interval of the mean of each row.
+
+    All values lie within `width` of 0.
 
     With :math:`p_j` the Clopper-Pearson bound of a share of which j in n were seen, and differences
     in rising order, the lower end is
@@ -83,8 +86,9 @@ def compute_stringer_interval(differences: Floats, level: float, width: float) -
     from scipy.special import betaincinv
 
     n = differences.shape[1]
-    seen = np.arange(n)
-    bounds = np.append(betaincinv(seen + 1, n - seen, 1 - level / 2), 1.0)
+    counts = np.arange(n)
+    # Clopper-Pearson bounds p_j; the last one, p_n, is 1.
+    bounds = np.append(betaincinv(counts + 1, n - counts, 1 - level / 2), 1.0)
     steps, rising = np.diff(bounds), np.sort(differences, axis=1)
     unseen = bounds[0] * width
     return np.array([rising @ steps - unseen, rising[:, ::-1] @ steps + unseen])
@@ -93,7 +97,9 @@ def compute_stringer_interval(differences: Floats, level: float, width: float) -
 def count_deciding_queries(
     effect: float, level: float, skewness: float, changed: float
 ) -> int | None:
-    """Return how many queries decide in 80 % of cases, None where that is more than anyone has.
+    """Return how many queries decide in 80 % of cases.
+
+    None if that is more than anyone has.
 
     `effect` is how far the difference is from what would be undecided, in standard deviations;
     `skewness` that of the differences if it widens the interval on this side, or 0; `changed` the
@@ -120,7 +126,7 @@ def compute_skewness(differences: Floats) -> Floats:
 
 
 def compute_johnson_interval(differences: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return Student's interval of the mean of each row, moved by its skewness.
+    """Return Student's interval of each row's mean, moved by its skewness.
 
     Johnson: Modified t tests and confidence intervals for asymmetrical populations, 1978.
     """
@@ -133,5 +139,6 @@ def compute_johnson_interval(differences: Floats, level: float) -> tuple[Floats,
     with np.errstate(divide="ignore", invalid="ignore"):
         skewness = (deviations**3).mean(axis=1) / std**3
     t, error = stdtrit(n - 1, 1 - level / 2), std / np.sqrt(n)
+    # Johnson's correction: the mean moves by mu3 (1 + 2 t²) / (6 s² n).
     moved = mean + error * skewness * (1 + 2 * t**2) / (6 * np.sqrt(n))
     return moved - t * error, moved + t * error
