@@ -553,7 +553,7 @@ def test_small_losses_of_many_nights_do_not_add_up():
     [
         ({"baseline": "other"}, "there is no strategy 'other'"),
         ({"baseline": "main", "margin": -1}, "`margin` must be at least 0, got -1"),
-        ({"baseline": "main", "margin": {"rr": 1}}, "`margin` must say how much worse 'ap' may be"),
+        ({"baseline": "main", "margin": {"rr": 1}}, "`margin` must have a margin for 'ap'"),
         ({"baseline": "main", "test": "wilcoxon"}, "`test` must be one of 't', 'permutation'"),
     ],
 )

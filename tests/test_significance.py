@@ -214,7 +214,7 @@ HOCHBERG = [
 
 
 def corrected(correction, p):
-    return CORRECTIONS[correction].of(np.array(p, dtype=float)).tolist()
+    return CORRECTIONS[correction].correct(np.array(p, dtype=float)).tolist()
 
 
 def test_corrections_of_worked_examples():
@@ -303,12 +303,14 @@ def test_bonferronis_intervals_are_students_at_a_part_of_the_level():
 def test_levels_of_worked_examples():
     """0.05 over four; Holm believes the third at its half, where Bonferroni does not."""
     p = np.array([0.001, 0.6, 0.02, 0.012])
-    assert CORRECTIONS["none"].levels(p, 0.05).tolist() == [0.05] * 4
-    assert CORRECTIONS["bonferroni"].levels(p, 0.05).tolist() == close([0.0125] * 4)
+    assert CORRECTIONS["none"].compute_levels(p, 0.05).tolist() == [0.05] * 4
+    assert CORRECTIONS["bonferroni"].compute_levels(p, 0.05).tolist() == close([0.0125] * 4)
     # In order: 0.001 <= 0.05/4, 0.012 <= 0.05/3, 0.02 <= 0.05/2, 0.6 > 0.05/1.
-    assert CORRECTIONS["holm"].levels(p, 0.05).tolist() == close([0.0125, 0.0125, 0.025, 0.0125])
+    assert CORRECTIONS["holm"].compute_levels(p, 0.05).tolist() == close(
+        [0.0125, 0.0125, 0.025, 0.0125]
+    )
     # Three of four are found, so each interval errs with 3/4 of 0.05.
-    assert CORRECTIONS["benjamini_hochberg"].levels(p, 0.05).tolist() == close([0.0375] * 4)
+    assert CORRECTIONS["benjamini_hochberg"].compute_levels(p, 0.05).tolist() == close([0.0375] * 4)
 
 
 @pytest.mark.parametrize("correction", ["none", "bonferroni", "holm"])
@@ -565,7 +567,7 @@ def test_what_intervals_cover_together_is_what_is_printed(place, means, baseline
         levels = np.array([compute_agreeing_levels(correction, row, 0.05) for row in p])
         covered = missed <= scipy.stats.t.isf(levels / 2, n - 1)
         found[correction] = covered.all(axis=1).mean()
-        is_significant = np.array([CORRECTIONS[correction].of(row) for row in p]) <= 0.05
+        is_significant = np.array([CORRECTIONS[correction].correct(row) for row in p]) <= 0.05
         rate = (is_significant & ~covered).sum(axis=1) / np.maximum(is_significant.sum(axis=1), 1)
     # Both were drawn, among 3,000 and 2,000: it is two to four errors of their difference.
     assert [*found.values(), rate.mean()] == pytest.approx(printed, abs=0.03)
@@ -620,11 +622,11 @@ def test_it_is_told_where_no_p_value_can_be_small_enough(test, correction, n, k)
 def test_what_limits_a_p_value_is_told():
     [sentence] = told(drawn(5), test="permutation")
     assert sentence.startswith(
-        "no difference, however large, can be found at 0.05: of 5 queries the smallest p value by "
-        "Fisher's randomisation test is 0.0625\n\nHint: more queries"
+        "no difference, however large, can be found at 0.05: with 5 queries the smallest p value "
+        "of Fisher's randomisation test is 0.0625\n\nHint: more queries"
     )
     [sentence] = told(drawn(30, 3), test="bootstrap", resamples=20)
-    assert "of 20 resamples the smallest p value by the bootstrap is 0.0476" in sentence
+    assert "with 20 resamples the smallest p value of the bootstrap is 0.0476" in sentence
     assert "corrected after Holm for 3 pairs 0.143" in sentence
     [needed] = re.findall(r"resamples=(\d+)", sentence)
     assert not told(drawn(30, 3), test="bootstrap", resamples=int(needed))

@@ -28,24 +28,27 @@ from polars_graded._results.significance import (
 )
 
 MIN_CLUSTERS = 20
-"""Number of clusters below which a t test is warned of: it finds differences too often."""
+"""Minimum number of clusters for a t test; with fewer it finds differences too often."""
 
 CLUSTER, QUERY = "cluster", "query"
-"""The columns of `Clusters.of_query`."""
+"""Columns of `Clusters.of_query`."""
 
 
 @dataclass(frozen=True)
 class Clusters:
-    """The cluster of each query."""
+    """Clusters of queries."""
 
     of_query: pl.DataFrame
-    """The queries, each once, with the number of their cluster."""
+    """One row per query, with the number of its cluster."""
 
     @classmethod
     def of(
         cls, per_query: pl.DataFrame | pl.LazyFrame, cluster: str, query: Columns, options: Options
     ) -> Clusters:
-        """Return the clusters that a column of results names; raise where a query has no one."""
+        """Return the clusters in a column of results.
+
+        Each query must have exactly one.
+        """
         if options.test not in ("t", "permutation"):
             msg = (
                 "`test` must be 't' or 'permutation' where `cluster` is given, got "
@@ -107,7 +110,7 @@ class Clusters:
         return Estimate(mean, error, count)
 
     def run_test(self, pairs: Pairs, options: Options) -> Outcome:
-        """Return what a test says of all pairs; fewer than two clusters say nothing."""
+        """Return the outcome of a test; NaN with fewer than two clusters."""
         sizes = self.count_queries(pairs)
         if len(sizes) < 2:  # noqa: PLR2004
             return make_unknown_outcome(pairs)
@@ -119,14 +122,14 @@ class Clusters:
         )
 
     def _collapse(self, pairs: Pairs) -> Pairs:
-        """Return the pairs with the sums of clusters in the place of values of queries."""
+        """Return the pairs with sums over clusters in place of queries."""
         values = self._sum_clusters(pairs.results.values, pairs)
         numbers = pl.Series(QUERY, np.arange(values.shape[1]))
         results = replace(pairs.results, queries=numbers, values=values)
         return replace(pairs, results=results)
 
     def _sum_clusters(self, values: Floats, pairs: Pairs) -> Floats:
-        """Return the sum over the queries of each cluster, of each row of values."""
+        """Return the sums of each row of values over the queries of a cluster."""
         numbers = self.find_numbers(pairs.results.queries)
         order = np.argsort(numbers, kind="stable")
         starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
@@ -134,22 +137,22 @@ class Clusters:
         return summed
 
     def find_weak_tests(self, segments: Sequence[Pairs], options: Options) -> Iterator[str]:
-        """Say where so few clusters are tested that no difference can be found."""
+        """Yield a warning if too few clusters are tested."""
         counts = [count for each in segments if (count := len(self.count_queries(each))) > 1]
         if not counts:
             return
-        least = [TESTS[options.test].least(count, 2, options.resamples) for count in counts]
+        least = [TESTS[options.test].compute_min_p(count, 2, options.resamples) for count in counts]
         every = np.repeat(least, len(segments[0]))
-        at_best = correct_p_values(options.correction, every).min()
-        if at_best > options.level:
+        smallest_p = correct_p_values(options.correction, every).min()
+        if smallest_p > options.level:
             yield (
-                f"no difference, however large, can be found at {options.level:.3g}: of "
-                f"{max(counts)} clusters the smallest p value by {TESTS[options.test].words} is "
+                f"no difference, however large, can be found at {options.level:.3g}: with "
+                f"{max(counts)} clusters the smallest p value of {TESTS[options.test].words} is "
                 f"{min(least):.3g}\n\nHint: more clusters can show one, or test='t'"
             )
         elif options.test == "t" and min(counts) < MIN_CLUSTERS:
             yield (
                 f"with {min(counts)} clusters the t test finds differences too often\n\n"
-                "Hint: cluster= names the column of what is independent, such as the search term "
+                "Hint: cluster= names the column of independent units, such as the search term "
                 "and not the device; test='permutation' keeps its level"
             )
