@@ -47,8 +47,8 @@ from polars_graded._results.keys import (
 )
 from polars_graded._results.per_query import (
     Grid,
+    MeasureColumns,
     Missing,
-    Named,
     collect_rows,
     find_measures_and_curves,
     find_place,
@@ -84,7 +84,7 @@ SCRIPTS = (
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,
-    *measures: Named,
+    *measures: MeasureColumns,
     query: Columns = "query",
     strategy: str = "strategy",
     baseline: Any = None,

@@ -12,7 +12,7 @@ from polars_graded._checks import check_choice
 from polars_graded._frames.fingerprints import JUDGMENTS
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
-from polars_graded._results.per_query import Named
+from polars_graded._results.per_query import MeasureColumns
 from polars_graded._results.result_files import read_settings
 from polars_graded._sentences import format_count
 
@@ -227,7 +227,9 @@ def _check_scale(
             comparability.refuse_or_allow("scale", is_allowed, difference)
 
 
-def find_formulas(measures: Sequence[Named], columns: Sequence[str]) -> dict[str, str | None]:
+def find_formulas(
+    measures: Sequence[MeasureColumns], columns: Sequence[str]
+) -> dict[str, str | None]:
     """Return what the caller says that each column measures, None where nothing is said."""
     declared = {
         name: text for each in measures if isinstance(each, Mapping) for name, text in each.items()

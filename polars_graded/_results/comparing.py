@@ -1,7 +1,7 @@
-"""Strategies against each other: what goes into a paper.
+"""Comparisons of strategies, and summaries of each.
 
-A measure of the frame that `evaluate` returns becomes one array, a row per strategy and a column
-per query, and every statistic is read off that.
+Each measure in the frame that `evaluate` returns becomes an array with a row per strategy and a
+column per query. All statistics are computed from these arrays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from polars_graded._results.keys import Columns, Missing, takes_results
 from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.per_query import (
     Grid,
-    Named,
+    MeasureColumns,
     Results,
     check_free_names,
     check_graders,
@@ -48,13 +48,13 @@ from polars_graded._results.trusting import make_trusted_table
 __all__ = ["compare", "differences", "summarise"]
 
 GEOMETRIC_FLOOR = 1e-5
-"""What a value below it counts as in a geometric mean, as in trec_eval."""
+"""Minimum of a value in a geometric mean, as in trec_eval."""
 
 
 @takes_results()
 def compare(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     segments: str | Sequence[str] | None = None,
     trusted: str | None = None,
     baseline: Any = None,
@@ -71,7 +71,7 @@ def compare(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Compare strategies pair by pair: how much better one is, and whether that may be chance.
+    r"""Compare strategies in pairs: differences, intervals and p values.
 
     Each row of the result is one pair by one measure: every strategy against the baseline, or
     without one each pair once. Differences are strategy minus baseline, paired by query.
@@ -338,7 +338,7 @@ def compare(
 @takes_results()
 def summarise(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     segments: str | Sequence[str] | None = None,
     trusted: str | None = None,
     confidence: float = 0.95,
@@ -488,7 +488,7 @@ def summarise(
 @takes_results()
 def differences(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Named | Sequence[Named],
+    measures: MeasureColumns | Sequence[MeasureColumns],
     a: Any,
     b: Any,
     *,
@@ -498,7 +498,9 @@ def differences(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """Set two strategies side by side query by query, as a precision histogram draws them.
+    """Return the values of two strategies and their difference, by query.
+
+    A precision histogram draws these differences.
 
     .. math:: RP_{A/B}(q) = RP_A(q) - RP_B(q)
 
@@ -552,7 +554,7 @@ def differences(
     """
     check_choice("order", order, ("difference", "query"))
     alone = isinstance(measures, str | Mapping)
-    measure_list: list[Named] = check_list("measures", [measures] if alone else measures)
+    measure_list: list[MeasureColumns] = check_list("measures", [measures] if alone else measures)
     check_free_names(["measure", "value_a", "value_b", "difference", "winner"], query=query)
     names, _ = find_measures_and_curves(per_query, measure_list, query=query, strategy=strategy)
     rows = collect_rows(per_query, names, query=query, strategy=strategy)
@@ -575,10 +577,10 @@ def differences(
 
 
 def pair_values(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
-    """Return the values of two strategies query by query, and which of them is better."""
+    """Return the values of two strategies for each query, and the better one."""
     [difference] = results.compute_differences(np.array([i]), np.array([j]))
     better = np.sign(difference) * (1 if results.higher_is_better else -1)
-    # 0, 1 and -1 pick the place of no strategy, a and b.
+    # The signs 0, 1 and -1 index the places of no strategy, of a and of b.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
     several = results.queries.dtype == pl.Struct
     return pl.DataFrame(
@@ -607,20 +609,20 @@ def compare_grid(
     names = name_pairs(grid.strategies, a, b)
     tables, messages = [], dict[str, None]()
     for measure in grid.measures:
-        segments, each = zip(*grid.split_segments(measure), strict=True)
-        pairs = [Pairs(results, a, b) for results in each]
+        segments, results_of_segments = zip(*grid.split_segments(measure), strict=True)
+        pairs = [Pairs(results, a, b) for results in results_of_segments]
         statistics = zip(segments, _compute_statistics(pairs, options, rope, clusters), strict=True)
         tables += [
             make_measure_table(measure, segment, names, columns) for segment, columns in statistics
         ]
-        tell = find_weak_tests if clusters is None else clusters.find_weak_tests
-        messages |= dict.fromkeys(tell(pairs, options))
+        find_warnings = find_weak_tests if clusters is None else clusters.find_weak_tests
+        messages |= dict.fromkeys(find_warnings(pairs, options))
     warn_of_tests(messages)
     return pl.concat(tables)
 
 
 def summarise_grid(grid: Grid, confidence: float, *measures: str) -> pl.DataFrame:
-    """Return what `summarise` returns for some measures of a grid, by default for all."""
+    """Return the table of `summarise` for measures of a grid, or for all."""
     return pl.concat(
         make_measure_table(
             measure, segment, [grid.strategies], _compute_summary(results, confidence)
@@ -630,9 +632,9 @@ def summarise_grid(grid: Grid, confidence: float, *measures: str) -> pl.DataFram
     )
 
 
-def _check_none(**given: Any) -> None:
-    """Raise where an argument is given that does not go with a trusted grader."""
-    for name, value in given.items():
+def _check_none(**arguments: Any) -> None:
+    """Raise if an argument does not go with a trusted grader."""
+    for name, value in arguments.items():
         if value is not None:
             instead = "the t test" if name == "test" else "None"
             msg = f"`{name}` must be {instead} where `trusted` is given, got {value!r}"
@@ -642,30 +644,30 @@ def _check_none(**given: Any) -> None:
 def _compute_statistics(
     pairs: Sequence[Pairs], options: Options, rope: float | None, clusters: Clusters | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the statistics of each pair by segment, with the decisive ones last."""
+    """Yield the statistics of the pairs of each segment, main results last."""
     test = run_test if clusters is None else clusters.run_test
-    outcomes = [test(each, options) for each in pairs]
+    outcomes = [test(segment, options) for segment in pairs]
     tests = compute_tests(outcomes, options.correction, options.level)
-    for each, outcome, tested in zip(pairs, outcomes, tests, strict=True):
-        difference, std, higher, lower = each.statistics
-        mean, baseline_mean = each.means
-        low, high = outcome.interval(np.full(len(each), options.level))
-        better = each.results.higher_is_better
+    for segment, outcome, test_columns in zip(pairs, outcomes, tests, strict=True):
+        difference, std, higher, lower = segment.statistics
+        mean, baseline_mean = segment.means
+        low, high = outcome.interval(np.full(len(segment), options.level))
+        better = segment.results.higher_is_better
         statistics = {
-            "queries": np.full(len(each), each.n),
-            **({} if clusters is None else {"clusters": clusters.count_clusters(each)}),
-            "best": each.results.best,
+            "queries": np.full(len(segment), segment.n),
+            **({} if clusters is None else {"clusters": clusters.count_clusters(segment)}),
+            "best": segment.results.best,
             "mean": mean,
             "baseline_mean": baseline_mean,
             "relative_difference": divide(difference, baseline_mean),
             "d_z": divide(difference, std),
             "wins": higher if better else lower,
-            "ties": each.n - higher - lower,
+            "ties": segment.n - higher - lower,
             "losses": lower if better else higher,
-            **({} if rope is None else _compute_equivalence(each, rope, clusters)),
+            **({} if rope is None else _compute_equivalence(segment, rope, clusters)),
             "test": options.test,
             "correction": options.correction,
-            **tested,
+            **test_columns,
             "confidence": options.confidence,
             "difference": difference,
             "ci_low": low,
@@ -675,17 +677,19 @@ def _compute_statistics(
 
 
 def _compute_equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -> dict[str, Any]:
-    """Return the probabilities that a strategy is better, equivalent in practice, or worse."""
+    """Return the probabilities of better, practically equal and worse."""
     from scipy.special import stdtr
 
     mean, std, *_ = pairs.statistics
     estimate = (
         estimate_differences(pairs) if clusters is None else clusters.estimate_differences(pairs)
     )
+    # Where all queries tie, the difference is equal to 0 for certain.
     error, ties = estimate.error, (std == 0) & (mean == 0)
     up = mean if pairs.results.higher_is_better else -mean
     better, worse = (
-        np.where(ties, 0, stdtr(estimate.n - 1, (way - rope) / error)) for way in (up, -up)
+        np.where(ties, 0, stdtr(estimate.n - 1, (direction - rope) / error))
+        for direction in (up, -up)
     )
     return {
         "rope": rope,
@@ -700,6 +704,7 @@ def _compute_summary(results: Results, confidence: float) -> dict[str, Any]:
     values, n = results.values, results.n
     mean, std = compute_mean_and_std(values)
     margin = compute_mean_margin(np.where(std > 0, std, np.nan), n, confidence)
+    # Without queries, a column of NaN gives NaN for the median instead of a warning.
     samples = values if n else np.full((len(values), 1), np.nan)
     return {
         "queries": np.full(len(values), n),

@@ -22,7 +22,7 @@ from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import GRADER, Columns, Missing, run_one_grader, takes_results
 from polars_graded._results.per_query import (
     Grid,
-    Named,
+    MeasureColumns,
     check_direction,
     check_graders,
     check_per_query,
@@ -52,7 +52,7 @@ LONG_COLUMNS = ("measure", "cutoff", "value")
 @takes_results()
 def long_form(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     query: Columns = "query",
     strategy: str = "strategy",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
@@ -126,7 +126,7 @@ def long_form(
 @takes_results(run_one_grader)
 def paper_table(
     per_query: Any,
-    *measures: Named,
+    *measures: MeasureColumns,
     segments: Columns | None = None,
     trusted: str | None = None,
     format: Format = "markdown",  # noqa: A002

@@ -47,7 +47,7 @@ from polars_graded._results.keys import (
 from polars_graded._results.pairs import Pairs, name_pairs
 from polars_graded._results.per_query import (
     Grid,
-    Named,
+    MeasureColumns,
     Results,
     check_has_best,
     check_per_query,
@@ -88,7 +88,7 @@ MAX_LOST_QUERIES = 5
 @takes_results(run_one_grader)
 def gate(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     baseline: Any,
     margin: float | Mapping[str, float] = 0.01,
     segments: str | Sequence[str] | None = None,
@@ -276,7 +276,7 @@ def decide_verdicts(
 
 def assert_no_worse(
     per_query: Any,
-    *measures: Named,
+    *measures: MeasureColumns,
     baseline: Any,
     margin: float | Mapping[str, float] = 0.01,
     undecided: bool = False,
@@ -367,7 +367,7 @@ def _find_losses(matched: Matched) -> list[Losses]:
 
 def pair_with_baseline(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[Named],
+    measures: Sequence[MeasureColumns],
     baseline: Any,
     segments: Columns | None,
     keys: Keys,
@@ -408,7 +408,7 @@ def _collect_formulas(rows: pl.DataFrame, declared: Mapping[str, str | None]) ->
 
 def _pair_with_results(
     rows: pl.DataFrame,
-    measures: Sequence[Named],
+    measures: Sequence[MeasureColumns],
     baseline: Any,
     segments: Columns | None,
     keys: Keys,

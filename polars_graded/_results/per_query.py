@@ -1,8 +1,7 @@
-"""The frame that `evaluate` returns: one row per strategy and query, one column per measure.
+"""Frames of results: one row per strategy and query, a column per measure.
 
-Every statistic, chart and page asks here what such a frame must be, which of its columns are
-measures, what each strategy has for each query, what becomes of missing values, which value is
-best, and how far a mean is to be trusted.
+This module checks such a frame, finds its measures, fills missing values, knows which value of a
+measure is best, and computes means with their intervals. All statistics, charts and pages use it.
 """
 
 from __future__ import annotations
@@ -36,28 +35,28 @@ from polars_graded._results.keys import Columns, check_segment_columns, split_by
 from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, charts ask here
 from polars_graded._warnings import DataWarning, warn_the_caller
 
-Named: TypeAlias = "str | Mapping[str, str]"
+MeasureColumns: TypeAlias = "str | Mapping[str, str]"
 """A column by its name, or columns with what each measures: `{"E": "e_measure@10"}`."""
 
 ROUNDING = 1e-12
-"""Values that are closer than this share of the larger are the same but for rounding."""
+"""Maximum relative distance of two values that count as equal."""
 
 MAX_VALUE = 1e150
-"""How far from 0 a value may be: beyond, its square is no number."""
+"""Maximum magnitude of a value; the square of a larger one overflows."""
 
 ALL_QUERIES = pl.DataFrame(height=1)
-"""The key of all queries together, a segment without a column."""
+"""Key of the segment of all queries, which has no column."""
 
 MAX_NAMED_KEYS = 3
-"""The most keys that an error names."""
+"""Maximum number of keys in an error."""
 
 
-# What a frame must be
+# Checks of a frame
 
 
 def check_per_query(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[Named],
+    measures: Sequence[MeasureColumns],
     segments: Columns | None = None,
     *,
     query: Columns = "query",
@@ -66,7 +65,7 @@ def check_per_query(
 ) -> Grid:
     """Return the named measures, or all, of each strategy and query.
 
-    One of several query columns may tell segments apart; so may any that is no key.
+    One of several query columns may define segments, and so may any column that is no key.
     """
     keys: dict[str, Any] = {"query": query, "strategy": strategy}
     keys["segments"] = check_segment_columns(segments)
@@ -77,14 +76,14 @@ def check_per_query(
 
 def check_graders(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[Named],
+    measures: Sequence[MeasureColumns],
     segments: Columns | None = None,
     *,
     query: Columns,
     strategy: str,
     missing: Missing,
 ) -> dict[str, Grid]:
-    """Return the results of each grader, as `check_per_query` returns those of one."""
+    """Return the grid of each grader, as `check_per_query` returns one."""
     keys: dict[str, Any] = {"query": query, "strategy": strategy}
     parts = split_by_grader(per_query, {**keys, "measures": measures, "segments": segments})
     return {
@@ -94,7 +93,7 @@ def check_graders(
 
 
 def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Series) -> list[int]:
-    """Return the places of the strategies of one grader among those of another."""
+    """Return the places of one grader's strategies among another's."""
     if not own.sort().equals(others.sort(), check_names=False):
         msg = f"{grader!r} and {other!r} must have results of the same strategies"
         raise ValueError(msg)
@@ -103,15 +102,15 @@ def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Se
 
 
 def check_named_once(columns: Sequence[str]) -> None:
-    """Raise where two arguments name one column."""
+    """Raise if two arguments name the same column."""
     if len({*columns}) < len(columns):
         msg = f"each column must be named once, got {', '.join(columns)}"
         raise ValueError(msg)
 
 
-def check_free_names(taken: Iterable[str], **keys: Columns | None) -> None:
-    """Raise where a key, which an argument names, has the name of another column of the result."""
-    columns = {*taken}
+def check_free_names(reserved: Iterable[str], **keys: Columns | None) -> None:
+    """Raise if a key column has the name of another column of the result."""
+    columns = {*reserved}
     for argument, key_columns in keys.items():
         for name in [] if key_columns is None else check_column_names(argument, key_columns):
             if name in columns:
@@ -124,7 +123,7 @@ def check_free_names(taken: Iterable[str], **keys: Columns | None) -> None:
 
 def find_measures_and_curves(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[Named],
+    measures: Sequence[MeasureColumns],
     *,
     query: Columns,
     strategy: str,
@@ -133,12 +132,13 @@ def find_measures_and_curves(
 ) -> tuple[list[str], list[str]]:
     """Return the columns of measures, and of curves on request.
 
-    Of either kind it is those that are named, or else those that are called as a measure is: other
-    numbers are what is known of a query. A Boolean column has to be named.
+    `measures` names columns of either kind. Otherwise the columns are those that are called like a
+    measure, because other numbers may describe a query. A Boolean column must be named.
+
     """
     schema = per_query.collect_schema()
     queries, requested = check_column_names("query", query), list_named_columns(measures)
-    # One of several query columns may tell segments apart, but not all of them.
+    # One of several query columns may define segments, but not all of them.
     sharing = queries if {*queries} - {*segments} else []
     apart = [name for name in segments if name not in sharing]
     keys = [check_column_name("strategy", strategy), *queries, *apart]
@@ -154,9 +154,9 @@ def find_measures_and_curves(
         inner = getattr(dtype, "inner", None)
         return "curve" if isinstance(dtype, pl.List) and inner and inner.is_numeric() else None
 
-    wanted = ("number", "curve") if curves else ("number",)
+    kinds = ("number", "curve") if curves else ("number",)
     for name in requested:
-        if kind(name) not in wanted:
+        if kind(name) not in kinds:
             rule = "a number or a list of them" if curves else "one number per query"
             hint = "\n\nHint: name the measure at one rank instead of its curve"
             msg = f"measure {name!r} must be {rule}, got {schema[name]}"
@@ -165,7 +165,7 @@ def find_measures_and_curves(
     lists = [name for name in schema if name not in keys and kind(name) == "curve"]
     measured = [name for name in numbers if Measure.parsed(name)]
     chosen = [name for name in requested if name in numbers] or measured
-    found_curves = [name for name in requested if name in lists] or lists
+    chosen_curves = [name for name in requested if name in lists] or lists
     left = [name for name in numbers if name not in chosen and schema[name].is_float()]
     if left and measured and not requested:
         warn_the_caller(
@@ -175,9 +175,9 @@ def find_measures_and_curves(
             f"Hint: name the measures that are meant, with what they are: "
             f"{{{left[0]!r}: 'ndcg@10'}}; or drop the column",
         )
-    check_columns("per_query", [*chosen, *found_curves], schema)
-    if chosen or (curves and found_curves):
-        return chosen, found_curves
+    check_columns("per_query", [*chosen, *chosen_curves], schema)
+    if chosen or (curves and chosen_curves):
+        return chosen, chosen_curves
     if not numbers:
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
@@ -191,7 +191,10 @@ def find_measures_and_curves(
 
 
 def _check_single(keys: Sequence[str], schema: Mapping[str, pl.DataType]) -> None:
-    """Raise where a column, the first of which is the strategy's, holds several values in a row."""
+    """Raise if a key column holds several values in a row.
+
+    The first key is the strategy, which must not be a struct either.
+    """
     for place, name in enumerate(keys):
         dtype = schema[name]
         if isinstance(dtype, pl.List | pl.Array) or (place == 0 and dtype.is_nested()):
@@ -207,9 +210,10 @@ def collect_rows(
     strategy: str,
     segments: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return the strategy, the query (of several columns a struct), segments and some columns.
+    """Return the columns of strategies, queries and segments, and others.
 
-    Each strategy has each query once in a segment.
+    Several query columns become one struct. Each strategy has each query once in a segment.
+
     """
     queries = check_column_names("query", query)
     one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries).alias(", ".join(queries))
@@ -245,7 +249,7 @@ def find_place(strategies: pl.Series, name: Any) -> int:
 
 
 def get_first(names: Sequence[Any]) -> Any:
-    """Return the first of some names, or what they are where there is none."""
+    """Return the first of some names, or the empty sequence itself."""
     return names[0] if names else names
 
 
@@ -258,25 +262,28 @@ natural_order = sorting.natural_order
 
 
 def order_strategies(strategies: pl.Series) -> pl.Series:
-    """Each strategy once, in the order of rows where those of each are together, else sorted."""
+    """Return each strategy once.
+
+    They keep the order of rows if the rows of each strategy are adjacent, and are sorted otherwise.
+    """
     together = strategies.rle().struct.field("value").alias(strategies.name)
     return together if together.n_unique() == len(together) else sorting.in_order(strategies)
 
 
 def _format_first_keys(keys: pl.DataFrame) -> str:
-    """Return the first few strategies and queries."""
+    """Return the first few strategies and queries in words."""
     few = keys.head(MAX_NAMED_KEYS).iter_rows()
-    shown = [f"query {query!r} of {strategy!r}" for strategy, query, *_ in few]
-    return ", ".join(shown if keys.height <= MAX_NAMED_KEYS else [*shown, "..."])
+    texts = [f"query {query!r} of {strategy!r}" for strategy, query, *_ in few]
+    return ", ".join(texts if keys.height <= MAX_NAMED_KEYS else [*texts, "..."])
 
 
-# Each strategy beside each query
+# Grid of strategies and queries
 
 
 class Grid:
-    """A frame with a row for each strategy and query, also where it had none.
+    """Values of all strategies for all queries, with null for missing ones.
 
-    Where columns tell segments apart, a query is one of a segment, and all strategies are in each.
+    A query belongs to one segment, and each segment has all strategies.
     """
 
     def __init__(
@@ -284,7 +291,7 @@ class Grid:
         frame: pl.DataFrame,
         missing: Missing,
         strategies: pl.Series | None = None,
-        measures: Sequence[Named] = (),
+        measures: Sequence[MeasureColumns] = (),
         segments: Sequence[str] = (),
     ) -> None:
         check_choice("missing", missing, get_args(Missing))
@@ -293,21 +300,21 @@ class Grid:
         self.best = {name: find_direction(name) for name in self.measures}
         self.best.update(find_directions(measures))
         self.formulas = list_formulas(measures)
-        """What the columns measure that have names of their own."""
+        """Measures of columns that are not called like their measure."""
         self.strategies = order_strategies(frame[strategy]) if strategies is None else strategies
         queries = frame.select(query, *segments).unique().sort(*segments, query)
         self.queries = queries[query]
         self.missing = missing
         keys = self.strategies.to_frame().join(queries, how="cross")
         on = keys.columns
-        # What `evaluate` returns mostly is such a grid already.
+        # The rows of `evaluate` are mostly in this order already, which saves a join.
         self.frame = (
             frame
             if keys.equals(frame.select(on))
             else keys.join(frame, on=on, how="left", nulls_equal=True, maintain_order="left")
         )
         self.segments = _find_segments(queries, segments)
-        """The key of each segment, in one row, and where its queries are."""
+        """Key of each segment, in one row, and the places of its queries."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -315,7 +322,7 @@ class Grid:
         return len(self.strategies), len(self.queries)
 
     def get_values(self, measure: str) -> Floats:
-        """Return a row per strategy and a column per query; NaN where a value is missing."""
+        """Return a row per strategy and a column per query, NaN if missing."""
         values = self.frame[measure].cast(pl.Float64).to_numpy()
         return self._fill_missing(values, measure).reshape(self.shape)
 
@@ -325,12 +332,12 @@ class Grid:
         return every.select(np.flatnonzero(counts))
 
     def split_segments(self, measure: str) -> list[tuple[pl.DataFrame, Results]]:
-        """Return the key of each segment, and the values of a measure for its queries."""
+        """Return the key of each segment and the values of its queries."""
         every, counts = self._get_all_values(measure)
         return [(key, every.select(places[counts[places]])) for key, places in self.segments]
 
     def _get_all_values(self, measure: str) -> tuple[Results, Mask]:
-        """Return the values of a measure for all queries, and which of these count."""
+        """Return the values of a measure for all queries, and a mask of valid ones."""
         values = self.get_values(measure)
         name = f"measure {measure!r}"
         self._check(np.isinf(values), name, "must be finite, got infinity")
@@ -342,11 +349,11 @@ class Grid:
         return Results(measure, self.queries, values, self.best[measure]), counts
 
     def get_directions(self, measures: Sequence[str]) -> dict[str, Best]:
-        """Return the end of the range that is best for each measure; raise where it is unknown."""
+        """Return which value of each measure is best; raise if that is unknown."""
         return {name: check_direction(name, self.best[name]) for name in measures}
 
     def list_results(self, strategies: int = 2) -> Iterator[Results]:
-        """Return the values of each measure, of at least this many strategies and two queries."""
+        """Yield the values of each measure; raise if strategies or queries lack."""
         if len(self.strategies) < strategies:
             msg = f"there must be at least {strategies} strategies, got {len(self.strategies)}"
             raise ValueError(msg)
@@ -362,7 +369,7 @@ class Grid:
         return check_list_length(self.frame, curves, " and ".join(map(repr, curves)))
 
     def get_curve(self, curve: str, length: int) -> Floats:
-        """Return the values of a curve, as those of a measure with a third axis for its points."""
+        """Return the values of a curve, with a third axis for its points."""
         lists = self.frame[curve]
         has_list = lists.is_not_null().to_numpy()
         rows = lists.drop_nulls().cast(pl.List(pl.Float64))
@@ -375,7 +382,10 @@ class Grid:
         return self._fill_missing(points, curve).reshape(*self.shape, length)
 
     def _fill_missing(self, values: Floats, measure: str) -> Floats:
-        """Values as they count: a missing one may be 0, where that is not the best there is."""
+        """Return values with 0 for missing ones, if the caller wants that.
+
+        It is refused where 0 would be the best value.
+        """
         if self.missing != "zero" or not np.isnan(values).any():
             return values
         if check_direction(measure, self.best[measure]) == "lowest":
@@ -387,9 +397,9 @@ class Grid:
         return np.nan_to_num(values, posinf=np.inf, neginf=-np.inf)
 
     def _check_present(self, absent: Mask, column: str, name: str) -> None:
-        """Raise where a value is missing and must not be.
+        """Raise if a value is missing that must be present.
 
-        A value that is null for all strategies is undefined for the query, as `evaluate` writes it.
+        `evaluate` writes null for all strategies if the measure is undefined for the query.
         """
         if self.missing == "error":
             undefined = _find_nulls(self.frame[column]).reshape(self.shape).all(axis=0)
@@ -401,7 +411,7 @@ class Grid:
             self._check(absent.reshape(self.shape) & ~undefined, name, rule, hint)
 
     def _check(self, wrong: Mask, name: str, rule: str, hint: str = "") -> None:
-        """Raise where a value is wrong, with how many queries have one and some of them."""
+        """Raise if values are wrong, with the number of queries and some of them."""
         if wrong.any():
             rows = self.frame[:, :2].filter(pl.Series(wrong.ravel())).unique(maintain_order=True)
             count = f"{rows.to_series(1).n_unique()} of {self.queries.n_unique()} queries"
@@ -410,7 +420,7 @@ class Grid:
 
 
 def _find_nulls(values: pl.Series) -> Mask:
-    """Return which values are null, or lists of nulls, as a curve without a value has."""
+    """Return the mask of nulls, and of lists with a null."""
     are_null = values.is_null()
     if isinstance(values.dtype, pl.List):
         are_null |= values.list.len() > values.list.drop_nulls().list.len()
@@ -420,7 +430,7 @@ def _find_nulls(values: pl.Series) -> Mask:
 def _find_segments(
     queries: pl.DataFrame, segments: Sequence[str]
 ) -> list[tuple[pl.DataFrame, Integers]]:
-    """Return the key of each segment and the places of its queries, segment by segment."""
+    """Return the key of each segment, and the places of its queries."""
     every = np.arange(queries.height)
     if not segments:
         return [(ALL_QUERIES, every)]
@@ -431,13 +441,13 @@ def _find_segments(
 
 @dataclass(frozen=True)
 class Results:
-    """The values of one measure: a row per strategy and a column per query."""
+    """Values of one measure: a row per strategy and a column per query."""
 
     measure: str
     queries: pl.Series
     values: Floats
     best: Best | None = "highest"
-    """Which value is the best, None where that is not known."""
+    """Which value is best, None if unknown."""
 
     @property
     def n(self) -> int:
@@ -449,21 +459,21 @@ class Results:
         return replace(self, queries=self.queries[places], values=self.values[:, places])
 
     def restrict(self, queries: pl.Series, *, inside: bool = True) -> Results:
-        """Return the values of the queries that are among these, or else of all others."""
-        wanted = self.queries.is_in(queries.implode(), nulls_equal=True) == inside
-        return self.select(wanted.arg_true().to_numpy())
+        """Return the values of the queries in a series, or of all others."""
+        is_selected = self.queries.is_in(queries.implode(), nulls_equal=True) == inside
+        return self.select(is_selected.arg_true().to_numpy())
 
     @cached_property
     def floor(self) -> float:
-        """Return the least magnitude that the rounding of a value is measured by.
+        """Return the minimum magnitude that rounding errors are relative to.
 
-        A 0 that is the difference of 1 and 1 is rounded as a 1 is.
+        A value of 0 may be a difference of larger numbers, and has their rounding error.
         """
         return min(1.0, float(np.abs(self.values).max(initial=0)))
 
     @cached_property
     def rounding(self) -> Floats:
-        """Return the maximum distance of two values of a query that count as equal."""
+        """Return the maximum distance of two equal values of each query."""
         largest: Floats = np.abs(self.values).max(axis=0, initial=0)
         return np.multiply(ROUNDING, np.maximum(self.floor, largest))
 
@@ -474,11 +484,14 @@ class Results:
 
     @property
     def order(self) -> Floats:
-        """Return the order of strategies by mean, the best highest, with ties up to rounding."""
+        """Return the place of each strategy by mean, the best highest.
+
+        Means that differ by rounding share a place.
+        """
         count = len(self.values)
         if not count or not self.n:
             return np.full(count, np.nan)
-        # As far as they differ from one of them: what they share, however large, rounds nothing.
+        # Differences from the first strategy: a large common part then adds no rounding error.
         every, first = np.arange(count), np.zeros(count, dtype=np.int64)
         means = self.compute_differences(every, first).mean(axis=1)
         rounding = self.compute_tolerances(every, first).mean(axis=1)
@@ -489,9 +502,9 @@ class Results:
         return places if self.higher_is_better else -places
 
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
-        """Return the rounding errors of differences between strategies, a row per pair.
+        """Return the rounding errors of differences of strategies, a row per pair.
 
-        It is 0 where the two values are the same but for rounding.
+        The error is 0 where the two values are equal up to rounding.
         """
         x, y = self.values[a], self.values[b]
         size = np.maximum(np.maximum(np.abs(x), np.abs(y)), self.floor)
@@ -500,39 +513,39 @@ class Results:
         return tolerances
 
     def compute_differences(self, a: Integers, b: Integers) -> Floats:
-        """Return the differences between strategies, a row per pair; 0 where that is rounding."""
+        """Return the differences of strategies, a row per pair; 0 for ties."""
         differences: Floats = self.values[a] - self.values[b]
-        # No tolerance is above `rounding`, which is found once and not for each pair.
+        # `rounding` bounds all tolerances, so only a few pairs need their own.
         doubtful = (np.abs(differences) <= self.rounding) & (differences != 0)
         if len(rows := np.flatnonzero(doubtful.any(axis=1))):
             differences[rows] *= self.compute_tolerances(a[rows], b[rows]) > 0
         return differences
 
 
-# Which value is best
+# Best values
 
 
 def find_direction(column: str) -> Best | None:
-    """Return which value of a column is best; None if its name is no measure."""
+    """Return which value of a column is best; None if it is no measure."""
     parsed = Measure.parsed(column)
     return None if parsed is None else parsed.definition.best
 
 
 def find_direction_of_rows(rows: pl.DataFrame) -> Best:
-    """Return which value is best for the measure of these rows."""
+    """Return which value is best for the measure of some rows."""
     if "best" in rows.columns:
         return rows["best"][0] or "none"
     return find_direction(rows["measure"][0]) or "highest"
 
 
-def list_named_columns(measures: Sequence[Named]) -> list[str]:
-    """Return the columns that are named, with or without what they measure."""
+def list_named_columns(measures: Sequence[MeasureColumns]) -> list[str]:
+    """Return the columns that `measures` names."""
     every = [[*each] if isinstance(each, Mapping) else [each] for each in measures]
     return [check_column_name("measures", name) for names in every for name in names]
 
 
-def find_directions(measures: Sequence[Named]) -> dict[str, Best]:
-    """Return which value is best for the columns that are named with their measure."""
+def find_directions(measures: Sequence[MeasureColumns]) -> dict[str, Best]:
+    """Return which value is best for columns with a specified measure."""
     values: dict[str, Best] = {best: best for best in get_args(Best)}
     mappings = [each for each in measures if isinstance(each, Mapping)]
     return {
@@ -542,8 +555,8 @@ def find_directions(measures: Sequence[Named]) -> dict[str, Best]:
     }
 
 
-def list_formulas(measures: Sequence[Named]) -> dict[str, str]:
-    """Return the measure of each column that has a name of its own, where it is specified."""
+def list_formulas(measures: Sequence[MeasureColumns]) -> dict[str, str]:
+    """Return the measures that are specified for columns with other names."""
     mappings = [each for each in measures if isinstance(each, Mapping)]
     return {
         column: meant
@@ -566,29 +579,32 @@ def check_direction(column: str, best: Best | None) -> Best:
 
 
 def check_has_best(column: str, best: Best | None, why: str) -> None:
-    """Raise where no value of a column is best, and one must be."""
+    """Raise if neither the highest nor the lowest value of a column is best."""
     if best not in ("highest", "lowest"):
         msg = f"measure {column!r} must have a best value to {why}, 'highest' or 'lowest'"
         raise ValueError(msg)
 
 
 def find_best_places(means: pl.Series, which: Best | None) -> list[int]:
-    """Return the places of the best means, of all that are the same but for rounding."""
+    """Return the places of the best means, including ties up to rounding."""
     rounded = means.round(12)
     top = {"highest": rounded.max(), "lowest": rounded.min()}.get(which or "none")
     return [] if top is None else (rounded == top).fill_null(value=False).arg_true().to_list()
 
 
-# What comes out
+# Tables
 
 TEXTS = dict.fromkeys(("best", "verdict", "note", "test", "correction"), pl.String())
-"""The columns of statistics that hold texts, also where all are null."""
+"""Types of the text columns of statistics, which may be all null."""
 
 
 def make_table(
     statistics: Mapping[str, Any] | Sequence[Mapping[str, Any]], **dtypes: pl.DataType
 ) -> pl.DataFrame:
-    """Statistics in columns or in rows as a frame: counts UInt32 or of `dtypes`, NaN as null."""
+    """Return statistics as a frame, with UInt32 counts and null for NaN.
+
+    `dtypes` has the types of other columns.
+    """
     frame = pl.DataFrame(statistics, schema_overrides={**TEXTS, **dtypes}, infer_schema_length=None)
     return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
 
@@ -602,8 +618,8 @@ def make_measure_table(
 ) -> pl.DataFrame:
     """Return the statistics of a measure in a segment, behind its keys."""
     strategy, *others = (each.name for each in names)
-    taken = ["measure", *others, *statistics]
-    check_free_names(taken, strategy=strategy, segments=segment.columns or None)
+    reserved = ["measure", *others, *statistics]
+    check_free_names(reserved, strategy=strategy, segments=segment.columns or None)
     columns = make_table(statistics, **dtypes)
     first = segment.select(pl.lit(measure).alias("measure"), *segment.columns)
     repeated = first[[0] * columns.height].get_columns()
@@ -614,7 +630,7 @@ def make_measure_table(
 
 
 def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
-    """Return the one length of all lists in some columns, 0 where there are none."""
+    """Return the length that all lists in some columns share, 0 without lists."""
     lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
     if lengths.n_unique() > 1:
         msg = (
@@ -626,19 +642,19 @@ def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str
 
 
 def compute_mean(values: Floats) -> float:
-    """Return the mean, NaN of no value."""
+    """Return the mean of values, NaN if there are none."""
     return float(values.mean()) if len(values) else np.nan
 
 
 def compute_central_interval(values: Floats, confidence: float) -> Floats:
-    """Both ends of what this share of the values that are known lie between, NaN of none."""
-    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of none
+    """Return the ends of the central share of the values, NaN if there are none."""
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # if all are NaN
         ends: Floats = np.nanquantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     return ends
 
 
 def compute_mean_and_std(values: Floats) -> tuple[Floats, Floats]:
-    """Return the mean and the standard deviation of each row, NaN where there is none."""
+    """Return the mean and the standard deviation of each row, NaN if undefined."""
     count, n = values.shape
     mean = values.mean(axis=1) if n else np.full(count, np.nan)
     if n < 2:  # noqa: PLR2004
@@ -646,7 +662,7 @@ def compute_mean_and_std(values: Floats) -> tuple[Floats, Floats]:
     deviations = values - mean[:, np.newaxis]
     highest, lowest = deviations.max(axis=1), deviations.min(axis=1)
     largest = np.maximum(highest, -lowest)
-    # Squares of what is smaller would be 0. A power of 2 changes no digit.
+    # The squares of smaller deviations would underflow to 0. A power of 2 changes no digit.
     scale = np.where(largest < 1e-100, 2.0**400, 1.0)  # noqa: PLR2004
     if (scale > 1).any():
         deviations *= scale[:, np.newaxis]
@@ -656,7 +672,7 @@ def compute_mean_and_std(values: Floats) -> tuple[Floats, Floats]:
 
 
 def divide(above: Floats, below: Floats) -> Floats:
-    """One number over another, NaN where that is 0."""
+    """Return the quotient of two arrays, NaN where the divisor is 0."""
     result: Floats = np.full(len(above), np.nan)
     np.divide(above, below, out=result, where=below != 0)
     return result
@@ -672,7 +688,10 @@ def compute_mean_margin(std: Any, n: Any, confidence: float) -> Any:
 def compute_mean_interval(
     values: Floats, confidence: float = 0.95
 ) -> tuple[float, float | None, float | None]:
-    """Return the mean of values and Student's interval, which equal values and one value lack."""
+    """Return the mean of values and its interval.
+
+    The interval is Student's. Equal values and single values have none.
+    """
     [mean], [std] = compute_mean_and_std(values[np.newaxis])
     if not std > 0:
         return float(mean), None, None
@@ -683,10 +702,11 @@ def compute_mean_interval(
 def compute_curve_means(
     curves: pl.LazyFrame, columns: Sequence[str], positions: pl.Series, keys: Sequence[str]
 ) -> pl.LazyFrame:
-    """Return the means of curves, lists of one length, over queries: one row per key and position.
+    """Return the means of curves over queries, one row per key and position.
 
-    Beside each it has how many values it is the mean of and their standard deviation, in the
-    columns "queries of …" and "std of …".
+    Curves are lists of one length.
+
+    The columns "queries of …" and "std of …" have the numbers of values and their deviations.
     """
     at = pl.lit(positions).implode().alias(positions.name)
     points = curves.select(*keys, at, *columns).explode(

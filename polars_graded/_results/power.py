@@ -24,7 +24,7 @@ from polars_graded._results.per_query import (
     ALL_QUERIES,
     ROUNDING,
     Grid,
-    Named,
+    MeasureColumns,
     check_per_query,
     make_measure_table,
     make_table,
@@ -55,7 +55,7 @@ MAX_QUERIES = 2**40
 @takes_results()
 def discriminative_power(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     test: TestName = "t",
     correction: CorrectionName | None = None,
     confidence: float = 0.95,
@@ -152,7 +152,7 @@ def discriminative_power(
 @takes_results()
 def significance_levels(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     test: TestName = "t",
     correction: CorrectionName | None = None,
     seed: int = 0,
@@ -253,7 +253,7 @@ def _list_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
 @takes_results()
 def queries_needed(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     difference: float = 0.02,
     unit: Unit = "measure",
     power: float = 0.8,
@@ -373,7 +373,7 @@ def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -
 @takes_results()
 def power_curve(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     queries: Sequence[int] | None = None,
     difference: float = 0.02,
     unit: Unit = "measure",

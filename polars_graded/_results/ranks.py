@@ -13,7 +13,7 @@ from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import Columns, Missing, takes_results
 from polars_graded._results.per_query import (
     Grid,
-    Named,
+    MeasureColumns,
     check_free_names,
     check_has_best,
     check_per_query,
@@ -39,7 +39,7 @@ LETTERS = "abcdefghijklmnoprstuvwxyz"
 @takes_results()
 def rank_strategies(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     segments: str | Sequence[str] | None = None,
     test: TestName = "t",
     correction: CorrectionName | None = None,

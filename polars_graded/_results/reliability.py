@@ -29,7 +29,7 @@ from polars_graded._results.keys import (
 )
 from polars_graded._results.pairs import split_into_parts
 from polars_graded._results.per_query import (
-    Named,
+    MeasureColumns,
     Results,
     check_per_query,
     check_same_strategies,
@@ -51,7 +51,7 @@ DEFAULT_SIZE_COUNT = 10
 @takes_results()
 def swap_rate(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     sizes: int | Sequence[int] | None = None,
     width: float = 0.01,
     samples: int = 1000,
@@ -155,7 +155,7 @@ def swap_rate(
 @takes_results()
 def order_stability(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     sizes: int | Sequence[int] | None = None,
     method: Literal["kendall", "ap"] = "kendall",
     samples: int = 1000,
@@ -311,7 +311,7 @@ def _compute_taus_ap(signs: Floats, full: Floats) -> Floats:
 @takes_results(run_all_graders)
 def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     reference: str | None = None,
     method: Literal["kendall", "ap"] = "kendall",
     query: Columns = "query",
@@ -413,7 +413,7 @@ def rank_correlation(
 
 def _correlate_graders(
     parts: Parts,
-    measures: Sequence[Named],
+    measures: Sequence[MeasureColumns],
     reference: str | None,
     method: str,
     keys: Mapping[str, Any],

@@ -15,7 +15,7 @@ from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.per_query import (
     ALL_QUERIES,
     Grid,
-    Named,
+    MeasureColumns,
     check_per_query,
     make_measure_table,
 )
@@ -27,7 +27,7 @@ __all__ = ["compare_segments"]
 @takes_results()
 def compare_segments(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     segments: str | Sequence[str],
     baseline: Any = None,
     correction: CorrectionName = "holm",

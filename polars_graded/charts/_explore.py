@@ -12,8 +12,8 @@ from polars_graded._drawing import axis_ends, bins, chart_rows, curve_rows, quer
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._results.keys import Columns, run_one_grader, takes_results
 from polars_graded._results.per_query import (
+    MeasureColumns,
     Missing,
-    Named,
     check_list_length,
     find_measures_and_curves,
     list_named_columns,
@@ -33,7 +33,7 @@ def explore(
     per_query: Frame,
     a: Any,
     b: Any,
-    measure: Named | None = None,
+    measure: MeasureColumns | None = None,
     *,
     curve: str | None = None,
     colour: str | None = None,

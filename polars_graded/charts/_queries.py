@@ -24,8 +24,8 @@ from polars_graded._drawing.style import Chart
 from polars_graded._results.comparing import differences
 from polars_graded._results.keys import Columns, run_one_grader, takes_results
 from polars_graded._results.per_query import (
+    MeasureColumns,
     Missing,
-    Named,
     check_per_query,
     compute_mean_interval,
     list_named_columns,
@@ -54,7 +54,7 @@ MAX_LANES = 6
 @takes_results(run_one_grader)
 def precision_histogram(
     per_query: Frame,
-    measure: Named,
+    measure: MeasureColumns,
     a: Any,
     b: Any,
     *,
@@ -159,7 +159,7 @@ def describe_wins(both: list[str], table: pl.DataFrame) -> str:
 
 
 def build_compared_queries(
-    per_query: pl.DataFrame, measure: Named, a: Any, b: Any, query: str, **options: Any
+    per_query: pl.DataFrame, measure: MeasureColumns, a: Any, b: Any, query: str, **options: Any
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Return the queries with both values, both names of strategies, and the measure's name.
 
@@ -206,7 +206,7 @@ def choose_pair_look(
 @takes_results(run_one_grader)
 def query_heatmap(
     per_query: Frame,
-    measure: Named,
+    measure: MeasureColumns,
     *,
     query: Columns = "query",
     strategy: str = "strategy",
