@@ -1,4 +1,4 @@
-"""Power of a measure: pairs that it tells apart, and the number of queries needed."""
+"""Power of measures: significant pairs, and numbers of queries needed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from polars_graded._results.significance import (
 __all__ = ["discriminative_power", "power_curve", "queries_needed", "significance_levels"]
 
 MIN_STRATEGIES = 3
-"""Minimum number of strategies; fewer form one pair, which has no share."""
+"""Minimum number of strategies; two form one pair, of which there is no share."""
 
 Unit: TypeAlias = Literal["measure", "range"]
 
@@ -67,7 +67,7 @@ def discriminative_power(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """Say which share of all pairs of strategies each measure tells apart.
+    """Return the share of pairs that each measure distinguishes.
 
     The larger it is, the more a measure makes of the same queries. It does not say that a measure
     is right: it may tell strategies apart by something that no user cares for.
@@ -163,7 +163,7 @@ def significance_levels(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """List the achieved significance level of each pair of strategies, the largest first.
+    """Return the p values of all pairs of strategies, in descending order.
 
     Drawn against `place`, one line per measure, the lowest line is the measure that tells most
     pairs apart, at any level.
@@ -234,16 +234,16 @@ def significance_levels(
 
 
 def _compute_achieved_p(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
-    """All pairs by each measure, and their p values, 1 where there is none."""
+    """Yield all pairs by each measure, and their p values, 1 if there is none."""
     for pairs in _list_pairs(grid, MIN_STRATEGIES):
         outcome = run_test(pairs, options)
         p = np.nan_to_num(correct_p_values(options.correction, outcome.p), nan=1.0)
         yield pairs, np.where(find_agreeing_pairs(pairs, outcome), p, 1.0)
 
 
-def _list_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
-    """All pairs by each measure, of at least `fewest` strategies and two queries."""
-    for results in grid.list_results(fewest):
+def _list_pairs(grid: Grid, min_strategies: int) -> Iterator[Pairs]:
+    """Yield all pairs by each measure, of at least `min_strategies`."""
+    for results in grid.list_results(min_strategies):
         yield Pairs(results, *find_pairs(grid.strategies))
 
 
@@ -263,7 +263,9 @@ def queries_needed(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Say how many queries show a difference, and which difference the queries at hand show.
+    r"""Return how many queries show a difference.
+
+    It also returns the smallest difference that the queries at hand show.
 
     Both are of the paired t test, with the variance that the strategies at hand have: that of the
     differences between two of them, averaged over all pairs. With the noncentral t distribution of
@@ -345,18 +347,20 @@ def queries_needed(
     │ 0.125 ┆ 34             ┆ 0.1113 ┆ 0.266               │
     └───────┴────────────────┴────────┴─────────────────────┘
     """
-    wanted = check_number("power", power, above=0, below=1)
+    target_power = check_number("power", power, above=0, below=1)
     level = check_level(confidence)
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     rows = [
-        compute_needs(pairs, _find_target_difference(pairs, difference, unit)[0], wanted, level)
+        compute_needs(
+            pairs, _find_target_difference(pairs, difference, unit)[0], target_power, level
+        )
         for pairs in _list_pairs(grid, 2)
     ]
     return make_table(rows, queries_needed=pl.UInt64())
 
 
 def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
-    """Return the queries that a difference needs, and the difference that the data can show."""
+    """Return the queries for a difference, and the difference the data show."""
     std, n = _compute_pooled_std(pairs), pairs.n
     effect = difference / std
     return {
@@ -438,16 +442,16 @@ def power_curve(
     tables = []
     for pairs in _list_pairs(grid, 2):
         std, n = _compute_pooled_std(pairs), pairs.n
-        looked, share = _find_target_difference(pairs, difference, unit)
-        asked = np.geomspace(5, max(20, 4 * n), 30).astype(int) if numbers is None else numbers
-        at = np.unique([*asked, n])
+        target, share = _find_target_difference(pairs, difference, unit)
+        counts = np.geomspace(5, max(20, 4 * n), 30).astype(int) if numbers is None else numbers
+        all_counts = np.unique([*counts, n])
         columns = {
-            "measure": [pairs.results.measure] * len(at),
-            "queries": at,
-            "power": compute_power(at, looked / std, level),
-            "at_hand": at == n,
-            "difference": [looked] * len(at),
-            "share_of_range": [share] * len(at),
+            "measure": [pairs.results.measure] * len(all_counts),
+            "queries": all_counts,
+            "power": compute_power(all_counts, target / std, level),
+            "at_hand": all_counts == n,
+            "difference": [target] * len(all_counts),
+            "share_of_range": [share] * len(all_counts),
         }
         tables.append(make_table(columns, queries=pl.UInt64(), share_of_range=pl.Float64()))
     return pl.concat(tables)
@@ -456,7 +460,7 @@ def power_curve(
 def _find_target_difference(
     pairs: Pairs, difference: float, unit: Unit
 ) -> tuple[float, float | None]:
-    """Return the difference to detect by a measure, in its unit and as a share of the range."""
+    """Return the difference to detect, in units and as a share of the range."""
     amount = check_number("difference", difference, above=0)
     check_choice("unit", unit, ("measure", "range"))
     span = float(np.ptp(pairs.results.values.mean(axis=1)))
@@ -473,19 +477,22 @@ def _find_target_difference(
 
 
 def compute_power(n: Any, effect: Any, alpha: float) -> Any:
-    """Return the power of the two-sided paired t test of n queries for an effect, in deviations."""
-    from scipy.special import nctdtr, stdtrit  # which, unlike scipy.stats, is soon imported
+    """Return the power of the two-sided paired t test of n queries.
+
+    The effect is in standard deviations.
+    """
+    from scipy.special import nctdtr, stdtrit  # faster to import than scipy.stats
 
     n = np.asarray(n, dtype=np.float64)
     limit = stdtrit(n - 1, alpha / 2)
     shift = effect * np.sqrt(n)
-    # The upper tail is the lower one of the opposite effect. Where the other is next to nothing,
-    # scipy may call it NaN.
+    # The upper tail is the lower tail of the opposite effect. scipy may return NaN for the other
+    # tail where it is close to 0.
     return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
 
 
 def _compute_pooled_std(pairs: Pairs) -> float:
-    """Return the standard deviation of the differences of a pair, averaged over all pairs."""
+    """Return the standard deviation of differences, averaged over all pairs."""
     std = float(np.sqrt((pairs.statistics.std**2).mean()))
     if not std:
         msg = (
@@ -497,22 +504,22 @@ def _compute_pooled_std(pairs: Pairs) -> float:
 
 
 def find_min_queries(effect: float, power: float, alpha: float) -> int | None:
-    """Return the minimum number of queries with this power; None beyond `MAX_QUERIES`."""
+    """Return the fewest queries with this power, None beyond `MAX_QUERIES`."""
     numbers = range(2, MAX_QUERIES + 1)
     place = bisect_left(numbers, power, key=lambda n: compute_power(n, effect, alpha))
     return numbers[place] if place < len(numbers) else None
 
 
 def _find_smallest_effect(n: int, power: float, alpha: float) -> float:
-    """Return the smallest effect that n queries show with this power, in deviations."""
+    """Return the smallest effect, in deviations, that n queries show."""
     from scipy.optimize import brentq
 
-    if power <= alpha:  # which no effect at all has
+    if power <= alpha:  # the power without any effect
         return 0.0
     most = 1.0
-    while (reached := compute_power(n, most, alpha)) < power:
+    while (achieved := compute_power(n, most, alpha)) < power:
         most *= 2
-    if np.isnan(reached):  # of so small a chance of error and so few queries scipy knows no power
+    if np.isnan(achieved):  # scipy has no value for so small an alpha with so few queries
         return float("nan")
     return float(
         brentq(lambda effect: compute_power(n, effect, alpha) - power, 0, most, xtol=1e-13)
