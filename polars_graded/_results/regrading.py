@@ -1,4 +1,4 @@
-"""Results under other judgments: other graders, merged levels, unjudged documents."""
+"""Results under other judgments: other graders, merged or missing grades."""
 
 from __future__ import annotations
 
@@ -40,21 +40,24 @@ __all__ = ["robustness_to_grading", "unjudged_bounds"]
 Grading: TypeAlias = "str | pl.Expr | Mapping[float, float]"
 
 AS_GIVEN = "as given"
-"""The grading that all others are compared with."""
+"""Name of the grading that all others are compared with."""
+
 DEPTH_COLUMN = "polars_graded: depth"
-"""The column of how many documents were retrieved: under a name that no frame has."""
+"""Column of the number of retrieved documents, under a name that no frame has."""
 
 JUDGED = "judged"
-"""The measure that tells an unjudged document from an irrelevant one."""
+"""Measure that distinguishes an unjudged document from an irrelevant one."""
 
 MAX_LEVELS = 5
-"""Maximum number of levels; more have too many ways to merge them."""
+"""Maximum number of levels to merge in every way."""
 
 
 def unjudged_bounds(
     frame: pl.DataFrame | pl.LazyFrame, *measures: Measures, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame:
-    r"""Give what is measured if all unjudged documents are irrelevant, and if all are best.
+    r"""Return bounds of measures over the grades of unjudged documents.
+
+    The bounds are the values with all unjudged documents irrelevant, and with all of them best.
 
     Retrieved documents without a grade count as irrelevant in every measure. Here they are given
     the highest grade as well. Rank-biased precision with patience p also has what Moffat and Zobel
@@ -143,45 +146,46 @@ def unjudged_bounds(
     └─────────────┴───────┴─────┴──────┴───────┴──────────┘
     """
     if options.get("condensed"):
-        msg = "`condensed` must be False, since it leaves no unjudged document, got True"
+        msg = "`condensed` must be False, because no unjudged document would remain, got True"
         raise ValueError(msg)
-    rows, settled, keys = _resolve_rows(frame, options)
-    grade = settled["grade"]
+    rows, resolved, keys = _resolve_rows(frame, options)
+    grade = resolved["grade"]
     chosen = parse_scalar_measures(measures)
-    asked = {name: each.name for name, each in chosen.items()}
+    requested = {name: each.name for name, each in chosen.items()}
     check_free_names(BOUND_COLUMNS, strategy=keys[0], query=keys[1:])
-    highest = settled.get("highest")
+    highest = resolved.get("highest")
     best: Any = rows.get_column(grade).max() if highest is None else highest
-    unknown = [] if highest is not None else _find_unbounded(chosen, best, settled)
+    unknown = [] if highest is not None else _find_unbounded(chosen, best, resolved)
     if unknown:
         warn_the_caller(
             DataWarning.unjudged,
             f"no grade is relevant to {', '.join(map(repr, unknown))}, so that unjudged documents "
-            "are not either\n\nHint: highest= says how relevant a document can be",
+            "are not either\n\nHint: highest= sets the highest grade of the scale",
         )
-    now, filled = evaluate(rows, asked | {DEPTH_COLUMN: "n_retrieved"}, **settled), []
-    for name, columns in settled["by"].items():
-        flags = {each: flags for each, flags in settled["descending"].items() if each == name}
-        of_one: dict[str, Any] = {**settled, "by": {name: columns}, "descending": flags}
+    original, filled = evaluate(rows, requested | {DEPTH_COLUMN: "n_retrieved"}, **resolved), []
+    for name, columns in resolved["by"].items():
+        flags = {each: flags for each, flags in resolved["descending"].items() if each == name}
+        strategy_options: dict[str, Any] = {**resolved, "by": {name: columns}, "descending": flags}
         unjudged = pl.col(grade).is_null() & pl.col(columns[0]).is_not_null()
         every = rows.with_columns(
             pl.when(unjudged).then(best).otherwise(pl.col(grade)).alias(grade)
         )
-        filled.append(_evaluate_quietly(every, asked, of_one))
-    then = pl.concat(filled)
+        filled.append(_evaluate_quietly(every, requested, strategy_options))
+    regraded = pl.concat(filled)
     tables = []
     for name, measure in chosen.items():
-        value = now.get_column(name).cast(pl.Float64)
-        other = then.get_column(name).cast(pl.Float64)
+        value = original.get_column(name).cast(pl.Float64)
+        other = regraded.get_column(name).cast(pl.Float64)
         is_known = value.is_not_null() & other.is_not_null()
         ends = pl.min_horizontal(value, other), pl.max_horizontal(value, other)
         low, high = (pl.when(is_known).then(end) for end in ends)
         residual = pl.lit(None, pl.Float64)
         if measure.function == "rbp":
-            depth = now.get_column(DEPTH_COLUMN).clip(upper_bound=measure.n).cast(pl.Float64)
+            depth = original.get_column(DEPTH_COLUMN).clip(upper_bound=measure.n).cast(pl.Float64)
+            # Moffat, Zobel 2008: the unjudged documents, and all ranks beyond depth d, p^d.
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
-        exact = is_known & (name not in unknown and _has_bounds(measure, settled))
-        of_it = now.select(
+        exact = is_known & (name not in unknown and _has_bounds(measure, resolved))
+        rows_of_measure = original.select(
             pl.lit(name).alias("measure"),
             *keys,
             value=value,
@@ -191,14 +195,14 @@ def unjudged_bounds(
             exact=exact,
             residual=residual,
         )
-        tables.append(of_it)
+        tables.append(rows_of_measure)
     return pl.concat(tables)
 
 
 def _find_unbounded(
     chosen: Mapping[str, Measure], best: float | None, options: Mapping[str, Any]
 ) -> list[str]:
-    """Return the measures to which no grade is relevant, so that no bound is known."""
+    """Return the measures to which no grade is relevant."""
     irrelevant, least = options.get("irrelevant", 0.0), options.get("relevant_from")
 
     def is_known(threshold: float | None) -> bool:
@@ -209,7 +213,7 @@ def _find_unbounded(
 
 
 def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
-    """Return whether the values with all unjudged irrelevant and all best are true bounds."""
+    """Return whether the values with worst and best grades are true bounds."""
     definition = measure.definition
     of_a_scale = definition.is_of_a_scale or measure.options.get("graded", False)
     undefined = options.get("undefined_as", "default")
@@ -229,7 +233,9 @@ def robustness_to_grading(
     seed: int = 0,
     **options: Unpack[FrameOptions],
 ) -> pl.DataFrame:
-    """Say whether conclusions survive another grading: the order of strategies, and what differs.
+    """Return orders and significant differences under other gradings.
+
+    They show whether conclusions depend on the grading.
 
     Parameters
     ----------
@@ -302,8 +308,8 @@ def robustness_to_grading(
     │ 1 is 0   ┆ y        ┆ 0.0  ┆ 2     ┆ -1.0 │
     └──────────┴──────────┴──────┴───────┴──────┘
     """
-    rows, settled, (strategy, *query) = _resolve_rows(frame, options)
-    grade = settled["grade"]
+    rows, resolved, (strategy, *query) = _resolve_rows(frame, options)
+    grade = resolved["grade"]
     chosen = parse_scalar_measures(measures)
     check_free_names(["grading"], strategy=strategy)
     check_level(confidence)
@@ -313,8 +319,10 @@ def robustness_to_grading(
         levels = rows.get_column(grade).drop_nulls().unique().sort().to_list()
         others = _merge_levels(rows.get_column(grade), levels)
         if share:
-            column = settled["doc"] or "doc"
-            unit = [*dict.fromkeys([*query, column])] if settled.get("strategy") is not None else []
+            column = resolved["doc"] or "doc"
+            unit = (
+                [*dict.fromkeys([*query, column])] if resolved.get("strategy") is not None else []
+            )
             check_columns("frame", unit, rows.columns)
             check_comparable(unit, rows.schema)
             others[f"{100 * share:g} % moved"] = _move_grades(
@@ -325,23 +333,24 @@ def robustness_to_grading(
             name: _apply_grading(rows, grade, name, each)
             for name, each in _check_gradings(gradings).items()
         }
-    asked = {name: measure.name for name, measure in chosen.items()}
-    each = {AS_GIVEN: evaluate(rows, asked, **settled)}
+    requested = {name: measure.name for name, measure in chosen.items()}
+    evaluated = {AS_GIVEN: evaluate(rows, requested, **resolved)}
     for name, grades in others.items():
-        each[name] = _evaluate_quietly(rows.with_columns(grades.alias(grade)), asked, settled)
-    passed = {
+        regraded = rows.with_columns(grades.alias(grade))
+        evaluated[name] = _evaluate_quietly(regraded, requested, resolved)
+    conclusions = {
         name: _Conclusions(values, chosen, strategy, query, confidence)
-        for name, values in each.items()
+        for name, values in evaluated.items()
     }
     return pl.concat(
-        of_one.compare_with(passed[AS_GIVEN], name, measure)
-        for name, of_one in passed.items()
+        each.compare_with(conclusions[AS_GIVEN], name, measure)
+        for name, each in conclusions.items()
         for measure in chosen
     )
 
 
 BOUND_COLUMNS = ("measure", "value", "value_if_best", "low", "high", "exact", "residual")
-"""What `unjudged_bounds` gives beside the strategy and the query."""
+"""Columns of `unjudged_bounds` beside the strategy and the query."""
 
 
 class _Conclusions:
@@ -393,17 +402,19 @@ class _Conclusions:
 def _resolve_rows(
     frame: Any, options: FrameOptions
 ) -> tuple[pl.DataFrame, dict[str, Any], list[str]]:
-    """Return the rows, the keywords for them, and the key columns."""
+    """Return the rows, the keywords of `evaluate`, and the key columns."""
     rows = check_collected("frame", frame)
     grade = options.get("grade", "grade")
     if not isinstance(grade, str | pl.Expr):
         check_column_name("grade", grade)
     schema = evaluate(rows.lazy(), "n_relevant", **options).collect_schema()
-    kept: dict[str, Any] = {**options}
+    request_options: dict[str, Any] = {**options}
     for name in ("parts", "progress"):
-        kept.pop(name, None)
-    request = Request.of(["n_relevant"], **kept).with_document_column(rows.collect_schema())
-    if request.all_ascending:  # which the flags of each strategy do not show
+        request_options.pop(name, None)
+    request = Request.of(["n_relevant"], **request_options).with_document_column(
+        rows.collect_schema()
+    )
+    if request.all_ascending:  # a property of all strategies, lost in the flags of each
         check_directions(request, rows)
     renamed = {
         "by": {name: [*columns] for name, columns in request.by.items()},
@@ -415,21 +426,29 @@ def _resolve_rows(
     return request.add_computed_columns(rows), {**options, **renamed}, keys
 
 
-def _evaluate_quietly(rows: pl.DataFrame, asked: Mapping[str, str], options: Any) -> pl.DataFrame:
-    """Return the values of rows under other grades, without repeating warnings."""
+def _evaluate_quietly(
+    rows: pl.DataFrame, requested: Mapping[str, str], options: Any
+) -> pl.DataFrame:
+    """Return the measures of rows under other grades, without warnings.
+
+    The warnings of the original grades are not repeated.
+    """
     with warnings.catch_warnings(action="ignore"):
-        return evaluate(rows, asked, **options)
+        return evaluate(rows, requested, **options)
 
 
 # Gradings
 
 
 def _merge_levels(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Series]:
-    """Return the grades with neighbouring levels merged, in every way that leaves at least two."""
+    """Return the grades with neighbouring levels merged, in every way.
+
+    At least two levels remain.
+    """
     if len(levels) > MAX_LEVELS:
         msg = (
             f"there must be at most {MAX_LEVELS} levels to merge them in every way, got "
-            f"{len(levels)}\n\nHint: `gradings` says which other gradings to try"
+            f"{len(levels)}\n\nHint: pass the gradings to try as `gradings`"
         )
         raise ValueError(msg)
     if not levels:
@@ -440,10 +459,10 @@ def _merge_levels(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Seri
         if all(apart) or not any(apart):
             continue
         groups = [[levels[0]]]
-        for each, is_apart in zip(levels[1:], apart, strict=True):
-            groups = [*groups, [each]] if is_apart else [*groups[:-1], [*groups[-1], each]]
-        name = ", ".join("+".join(f"{each:g}" for each in group) for group in groups)
-        lowest = {each: group[0] for group in groups for each in group}
+        for level, is_apart in zip(levels[1:], apart, strict=True):
+            groups = [*groups, [level]] if is_apart else [*groups[:-1], [*groups[-1], level]]
+        name = ", ".join("+".join(f"{level:g}" for level in group) for group in groups)
+        lowest = {level: group[0] for group in groups for level in group}
         result[name] = grades.replace(lowest)
     return dict(sorted(result.items(), key=lambda item: -item[0].count(",")))
 
@@ -456,15 +475,20 @@ def _move_grades(
     unit: Sequence[str],
     seed: int,
 ) -> pl.Series:
-    """Return the grades with a share of documents moved by one level, equal in all rows."""
+    """Return the grades with a share of documents moved by one level.
+
+    A document has the same grade in all its rows.
+    """
     document = pl.struct(unit).rank("dense") - 1 if unit else pl.int_range(pl.len())
     place = pl.col(grade).rank("dense").cast(pl.Int64) - 1
     documents = rows.select(document.cast(pl.Int64).alias("document"), place.alias("place"))
     rng = np.random.default_rng(seed)
     count = documents.select(pl.col("document").max().fill_null(-1) + 1).item()
+    # Drawn per document and not per row, so that a document moves alike for all strategies.
     steps = np.where(rng.random(count) < share, rng.choice([-1, 1], count), 0)
     step = pl.lit(pl.Series(steps, dtype=pl.Int64)).gather("document")
     top = max(len(levels) - 1, 0)
+    # A step that would leave the scale goes the other way.
     is_inside = (pl.col("place") + step).is_between(0, top)
     moved = pl.col("place") + pl.when(is_inside).then(step).otherwise(-step)
     places = documents.select(moved.clip(0, top)).to_series()
@@ -472,7 +496,7 @@ def _move_grades(
 
 
 def _check_gradings(gradings: Any) -> Mapping[str, Grading]:
-    """Return the other gradings, each under a name of its own."""
+    """Return the gradings; raise if they are not named, or named wrongly."""
     if not isinstance(gradings, Mapping):
         msg = f"`gradings` must be a mapping from names to gradings, got {gradings!r}"
         raise TypeError(msg)
@@ -487,10 +511,10 @@ def _check_gradings(gradings: Any) -> Mapping[str, Grading]:
 
 
 def _apply_grading(rows: pl.DataFrame, grade: str, name: str, grading: Grading) -> pl.Series:
-    """Return the grades that a grading gives."""
+    """Return the grades of the rows under another grading."""
     if isinstance(grading, Mapping):
-        for each in (*grading, *grading.values()):
-            check_number(f"gradings[{name!r}]", each)
+        for number in (*grading, *grading.values()):
+            check_number(f"gradings[{name!r}]", number)
         return rows.get_column(grade).cast(pl.Float64).replace(dict(grading))
     if isinstance(grading, pl.Expr):
         grades = rows.select(grading).to_series()
@@ -506,10 +530,10 @@ def _apply_grading(rows: pl.DataFrame, grade: str, name: str, grading: Grading) 
 
 
 def compute_mean_bounds(bounds: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return the means over queries of the values of `unjudged_bounds`, and their ends.
+    """Return the means over queries of the columns of `unjudged_bounds`.
 
-    `low` and `high` are the smaller and the larger of both means; `beyond` is the mean of what
-    could lie beyond the end of the rankings, null without a residual.
+    `low` and `high` are the smaller and the larger of both means. `beyond` is the mean of the upper
+    ends with the residual, null without one.
     """
     means = bounds.group_by(keys, maintain_order=True).agg(
         pl.col("value").mean().alias("mean"),
