@@ -137,8 +137,8 @@ MUTANTS = [
     Mutant("_results/reliability.py", "first * second < 0", "first * second <= 0", "reliability"),
     Mutant(
         "_results/reliability.py",
-        "second = _compute_differences(results, drawn[:, size:])",
-        "second = _compute_differences(results, drawn[:, : size // 2 + 1])",
+        "second = _compute_differences(results, samples_of_block[:, size:])",
+        "second = _compute_differences(results, samples_of_block[:, : size // 2 + 1])",
         "reliability",
     ),
     Mutant(

@@ -564,7 +564,7 @@ def test_what_cannot_be_held_against_each_other_is_refused(options, sentence):
 
 def test_a_baseline_alone_is_refused():
     alone = per_query(np.random.default_rng(1)).filter(strategy="main")
-    with pytest.raises(ValueError, match="another strategy than the baseline 'main'"):
+    with pytest.raises(ValueError, match="a strategy to compare with the baseline 'main'"):
         gate(alone, baseline="main")
 
 

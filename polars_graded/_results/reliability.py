@@ -1,4 +1,4 @@
-"""Stability of the order of strategies with fewer queries or another measure."""
+"""Stability of orders of strategies, with fewer queries or other measures."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from polars_graded._results.per_query import (
 __all__ = ["order_stability", "rank_correlation", "swap_rate"]
 
 MAX_BLOCK_NUMBERS = 2**20
-"""How many numbers are worked on at a time, 8 MB."""
+"""Maximum number of values in memory at a time, 8 MB."""
 
 DEFAULT_SIZE_COUNT = 10
-"""How many numbers of queries are tried where none are asked for."""
+"""Default number of sizes of samples."""
 
 
 @takes_results()
@@ -61,7 +61,7 @@ def swap_rate(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """Say how often other queries put two strategies the other way round.
+    """Return how often two samples of queries reverse a pair of strategies.
 
     Two samples of queries that share none are drawn; a pair of strategies is swapped where its
     difference of means is above 0 in one and below 0 in the other; a tie is no swap. The larger the
@@ -132,9 +132,10 @@ def swap_rate(
     for results in grid.list_results():
         for size in _choose_sizes(sizes, results.n // 2):
             counts = []
-            for drawn in _draw_samples(results, 2 * size, draws, seed):
-                first = _compute_differences(results, drawn[:, :size]).ravel()
-                second = _compute_differences(results, drawn[:, size:]).ravel()
+            for samples_of_block in _draw_samples(results, 2 * size, draws, seed):
+                first = _compute_differences(results, samples_of_block[:, :size]).ravel()
+                second = _compute_differences(results, samples_of_block[:, size:]).ravel()
+                # A difference on the edge of two classes must not fall below it by rounding.
                 classes = np.floor(np.abs(first) / step + 1e-9).astype(np.int64)
                 pairs = pl.DataFrame({"place": classes, "swaps": first * second < 0})
                 counts.append(pairs.group_by("place").agg(swaps.sum(), comparisons=pl.len()))
@@ -166,7 +167,7 @@ def order_stability(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Say how alike the order of strategies from fewer queries is to that from all.
+    r"""Return the correlation of orders from fewer queries and from all.
 
     Parameters
     ----------
@@ -244,10 +245,10 @@ def compute_stability(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Return the rank correlation of orders from samples of one size and from all queries."""
+    """Return the correlation of orders from samples and from all queries."""
     correlation = compute_kendalls if method == "kendall" else _compute_taus_ap
     samples = _draw_samples(results, size, draws, seed)
-    every = [correlation(_compute_signs(results, drawn), results.order) for drawn in samples]
+    every = [correlation(_compute_signs(results, places), results.order) for places in samples]
     tau = np.concatenate(every)
     low, high = compute_central_interval(tau, confidence)
     return {
@@ -260,16 +261,19 @@ def compute_stability(
     }
 
 
-def _choose_sizes(asked: int | Sequence[int] | None, most: int) -> list[int]:
-    """Return the numbers of queries to draw, none above `most`."""
-    if asked is None:
-        spread = np.geomspace(min(5, most), most, DEFAULT_SIZE_COUNT).round()
+def _choose_sizes(requested: int | Sequence[int] | None, max_size: int) -> list[int]:
+    """Return the numbers of queries to draw, none above `max_size`."""
+    if requested is None:
+        spread = np.geomspace(min(5, max_size), max_size, DEFAULT_SIZE_COUNT).round()
         return [int(size) for size in np.unique(spread)]
-    return [check_whole_number("sizes", size, at_most=most) for size in check_list("sizes", asked)]
+    return [
+        check_whole_number("sizes", size, at_most=max_size)
+        for size in check_list("sizes", requested)
+    ]
 
 
 def _draw_samples(results: Results, size: int, samples: int, seed: int) -> Iterator[Integers]:
-    """Return queries drawn without putting them back, a row of places per sample, in blocks."""
+    """Yield blocks of samples of queries without replacement, as places."""
     rng = np.random.default_rng(seed)
     n, count = results.n, len(results.values)
     for block in split_into_parts(samples, max(n, count * count), MAX_BLOCK_NUMBERS):
@@ -277,11 +281,11 @@ def _draw_samples(results: Results, size: int, samples: int, seed: int) -> Itera
         yield rng.permuted(places, axis=1)[:, :size]
 
 
-def _compute_differences(results: Results, drawn: Integers) -> Floats:
-    """Return the distances between the means of all pairs of strategies, a row per sample."""
-    rows, size = drawn.shape
+def _compute_differences(results: Results, places: Integers) -> Floats:
+    """Return the differences of the means of all pairs, a row per sample."""
+    rows, size = places.shape
     weights = np.zeros((rows, results.n))
-    np.put_along_axis(weights, drawn, 1 / size, axis=1)
+    np.put_along_axis(weights, places, 1 / size, axis=1)
     means = weights @ results.values.T
     rounding = (weights @ results.rounding)[:, np.newaxis]
     a, b = np.triu_indices(len(results.values), 1)
@@ -290,13 +294,16 @@ def _compute_differences(results: Results, drawn: Integers) -> Floats:
     return differences
 
 
-def _compute_signs(results: Results, drawn: Integers) -> Floats:
+def _compute_signs(results: Results, places: Integers) -> Floats:
     """Return the better strategy of each pair as a sign, a row per sample."""
-    return np.sign(_compute_differences(results, drawn)) * (1 if results.higher_is_better else -1)
+    return np.sign(_compute_differences(results, places)) * (1 if results.higher_is_better else -1)
 
 
 def _compute_taus_ap(signs: Floats, full: Floats) -> Floats:
-    """AP correlation of each sample's order with that of all queries, NaN where one has none."""
+    """Return τ_AP of each sample's order with that of all queries.
+
+    It is NaN where an order has only ties.
+    """
     count = len(full)
     square = np.zeros((len(signs), count, count))
     a, b = np.triu_indices(count, 1)
@@ -319,7 +326,9 @@ def rank_correlation(
     missing: Missing = "error",
     grader: str | None = None,
 ) -> pl.DataFrame:
-    r"""Say how alike two measures order the strategies by their means: 1 the same, -1 reversed.
+    r"""Return the correlation of the orders of strategies by two measures.
+
+    It is 1 for equal orders and -1 for reversed ones.
 
     Kendall's :math:`\tau` counts every pair of strategies alike. AP correlation counts those near
     the top more: it goes down one order, from the second of its N strategies, and takes the share
@@ -418,7 +427,10 @@ def _correlate_graders(
     method: str,
     keys: Mapping[str, Any],
 ) -> pl.DataFrame:
-    """Return how alike two graders order the strategies, by the queries that both judged."""
+    """Return the correlation of the orders by two graders.
+
+    Only queries that both judged count.
+    """
     query = check_column_names("query", keys["query"])
     rows = []
     for x, y in _list_pairs([str(name) for name in parts], reference):
@@ -445,7 +457,7 @@ def _correlate_graders(
 
 
 def _list_pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
-    """Return the pairs to compare: everything with the reference, or each pair once."""
+    """Return the pairs to compare: all with the reference, or each pair once."""
     if reference is None:
         return list(combinations(names, 2))
     if reference in names:
@@ -455,7 +467,10 @@ def _list_pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, 
 
 
 def _correlate(x: Floats, y: Floats, reference: str | None, method: str) -> float:
-    """Return the correlation of two orders, averaged over directions if neither is true."""
+    """Return the correlation of two orders.
+
+    Without a reference, τ_AP is the mean of both directions.
+    """
     if method == "kendall":
         return compute_kendall(x, y)
     return (
@@ -474,7 +489,7 @@ def compute_kendall(x: Floats, reference: Floats) -> float:
         return float("nan")
     from scipy.stats import kendalltau
 
-    # What scipy works out of a square root is rounded: tau of equal orders is 1.
+    # scipy divides by a square root, so tau of equal orders may miss 1 by a rounding error.
     return round(float(kendalltau(x, reference).statistic), 15)
 
 
@@ -489,7 +504,8 @@ def compute_kendalls(signs: Floats, reference: Floats) -> Floats:
 
 
 def compute_tau_ap(x: Floats, reference: Floats) -> float:
-    """Return τ_AP: down x, twice the share of pairs in the order of the reference, less 1."""
+    """Return τ_AP of an order, read from its top, with a reference."""
+    # Yilmaz, Aslam, Robertson 2008: the mean of C(i) / (i - 1) for each place below the top.
     above = x > x[:, np.newaxis]
     agree = above & (reference > reference[:, np.newaxis])
     n_above, n_agree = above.sum(axis=1), agree.sum(axis=1)

@@ -94,7 +94,7 @@ def choose_correction(test: TestName, correction: CorrectionName | None) -> Corr
 
 
 @dataclass(frozen=True)
-class Test:
+class PairedTest:
     """Test of the differences of all pairs."""
 
     run: Callable[[Pairs, Options], Outcome]
@@ -374,23 +374,23 @@ def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float
     return max(same, 1 / (resamples + 1))
 
 
-TESTS: Mapping[TestName, Test] = {
-    "t": Test(_run_t, "the paired t test", "paired t test", lambda *_: 0.0),
-    "wilcoxon": Test(
+TESTS: Mapping[TestName, PairedTest] = {
+    "t": PairedTest(_run_t, "the paired t test", "paired t test", lambda *_: 0.0),
+    "wilcoxon": PairedTest(
         _run_wilcoxon,
         "Wilcoxon's signed rank test, which is of ranks and not of means",
         "Wilcoxon's test of ranks",
         lambda n, *_: 2.0 ** (1 - n) if n <= MAX_TIED_EXACT_QUERIES else 0.0,
         of_ranks=True,
     ),
-    "permutation": Test(
+    "permutation": PairedTest(
         _run_permutation,
         "Fisher's randomisation test",
         "randomisation test",
         _compute_min_p_of_signs,
     ),
-    "bootstrap": Test(_run_bootstrap, "the bootstrap", "bootstrap", _compute_min_p_of_draws),
-    "randomised_tukey": Test(
+    "bootstrap": PairedTest(_run_bootstrap, "the bootstrap", "bootstrap", _compute_min_p_of_draws),
+    "randomised_tukey": PairedTest(
         _run_randomised_tukey,
         "the randomised Tukey test, which holds for all pairs together",
         "randomised Tukey test",
