@@ -173,7 +173,7 @@ def test_a_model_that_adds_nothing_leaves_what_people_say(says):
         shared = [value, "ci_low", "ci_high", *(["p_corrected"] if call is compare else [])]
         for name in shared:
             assert found[name].to_list() == close(alone[name].to_list())
-        said = "adds nothing" if says == "nothing else" else "no gain is to be had"
+        said = "adds nothing" if says == "nothing else" else "no gain is possible"
         assert all(said in note for note in found["note"])
 
 
@@ -258,7 +258,7 @@ def test_what_is_to_be_known_is_said():
     found = summarise(graded(people, other), trusted="people")
     for row in found.rows(named=True):
         no_gain = row["correlation"] <= 18**-0.5
-        assert ("no gain is to be had" in (row["note"] or "")) == no_gain
+        assert ("no gain is possible" in (row["note"] or "")) == no_gain
         low = np.tanh(np.arctanh(row["correlation"]) - 1.96 / 17**0.5)
         assert ("gains from 0.24 on" in (row["note"] or "")) == (low <= 18**-0.5)
 
@@ -383,7 +383,7 @@ def test_a_gain_that_is_not_certain_is_told():
         found = summarise(graded(people, model), trusted="people")
         assert all(note is not None for note in found["note"])
         for row in found.rows(named=True):
-            no_gain = "no gain is to be had" in row["note"] or "not certain" in row["note"]
+            no_gain = "no gain is possible" in row["note"] or "not certain" in row["note"]
             certain += not no_gain
             assert ("less sure" in row["note"]) == (row["worth"] is not None and row["worth"] < 0)
     assert certain <= 9
