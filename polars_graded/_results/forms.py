@@ -1,4 +1,4 @@
-"""Results in other forms: one row per measure and cutoff, and a paper's table."""
+"""Results in other forms: long tables, and a paper's table."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = ["long_form", "paper_table"]
 Format = Literal["markdown", "latex", "html"]
 
 LONG_COLUMNS = ("measure", "cutoff", "value")
-"""What `long_form` gives beside columns that are no measures."""
+"""Columns that `long_form` adds to those that are no measures."""
 
 
 @takes_results()
@@ -57,7 +57,9 @@ def long_form(
     strategy: str = "strategy",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """Put the measures of a result below one another, cutoffs in a column of their own, for charts.
+    """Return one row per measure and cutoff, for charts.
+
+    Cutoffs are in a column of their own.
 
     Parameters
     ----------
@@ -142,7 +144,7 @@ def paper_table(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> str:
-    """Write the table of a paper: strategies by measures, and whom each beats significantly.
+    """Return the table of a paper: strategies, measures, significant pairs.
 
     Means are rounded, the best of a measure is bold, and letters stand for the strategies that one
     beats: its mean is better and the corrected p value at most 1 - `confidence`. With a baseline,
@@ -206,7 +208,7 @@ def paper_table(
         msg = "`letters` must be 'worse' with a `baseline`, got 'groups', which are of all pairs"
         raise ValueError(msg)
     options = Options(test, choose_correction(test, correction), confidence)
-    found_of = None
+    trusted_arguments = None
     if trusted is None:
         grid = check_per_query(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
@@ -217,8 +219,8 @@ def paper_table(
         graders = check_graders(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
-        grid, found_of = _select_model(graders, trusted), (graders, trusted, confidence)
-        means = make_trusted_table(*found_of)
+        grid, trusted_arguments = _select_model(graders, trusted), (graders, trusted, confidence)
+        means = make_trusted_table(*trusted_arguments)
     parts = ["measure", *grid.apart]
     strategy, names = grid.strategies.name, grid.strategies.to_list()
     if not names:
@@ -241,8 +243,8 @@ def paper_table(
     elif len(names) > 1 or baseline is not None:
         pairs = (
             compare_grid(grid, options, baseline)
-            if found_of is None
-            else make_trusted_table(*found_of, (baseline, options.correction))
+            if trusted_arguments is None
+            else make_trusted_table(*trusted_arguments, (baseline, options.correction))
         )
         is_tested = pairs["p_corrected"].count() > 0
         significant = pairs.filter(is_significant(pairs.columns, options.level))
@@ -251,15 +253,19 @@ def paper_table(
         marked, on=[*parts, strategy], how="left", nulls_equal=True, maintain_order="left"
     )
     writer, head, columns = WRITERS[format], [strategy], []
-    for part, of_it in beside.group_by(parts, maintain_order=True):
-        best = find_best_places(of_it["mean"], check_direction(str(part[0]), of_it["best"][0]))
+    for part, rows_of_part in beside.group_by(parts, maintain_order=True):
+        best = find_best_places(
+            rows_of_part["mean"], check_direction(str(part[0]), rows_of_part["best"][0])
+        )
         head.append(", ".join(map(str, part)))
         columns.append(
             [
                 writer.write_cell(
                     "–" if mean is None else f"{mean:.{digits}f}", place in best, mark
                 )
-                for place, (mean, mark) in enumerate(of_it.select("mean", "mark").iter_rows())
+                for place, (mean, mark) in enumerate(
+                    rows_of_part.select("mean", "mark").iter_rows()
+                )
             ]
         )
     rows = [
@@ -272,7 +278,7 @@ def paper_table(
 
 
 def _write_meaning(letters: str, baseline: Any) -> str:
-    """Return what the raised signs of a table stand for."""
+    """Return the meaning of the raised signs of a table."""
     if letters == "groups":
         return "strategies that share a letter do not differ significantly"
     if baseline is not None:
@@ -281,15 +287,15 @@ def _write_meaning(letters: str, baseline: Any) -> str:
 
 
 def _check_trusted(test: TestName, letters: str) -> None:
-    """Raise where trusted grades come with what knows of one grader alone."""
-    for name, given, only in (("test", test, "t"), ("letters", letters, "worse")):
-        if given != only:
-            msg = f"`{name}` must be {only!r} where `trusted` is given, got {given!r}"
+    """Raise if trusted grades come with a test or letters of one grader."""
+    for name, value, required in (("test", test, "t"), ("letters", letters, "worse")):
+        if value != required:
+            msg = f"`{name}` must be {required!r} where `trusted` is given, got {value!r}"
             raise ValueError(msg)
 
 
 def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
-    """Return the results of the only grader beside the trusted one."""
+    """Return the grid of the only grader beside the trusted one."""
     models = [name for name in graders if name != trusted]
     if len(models) > 1:
         msg = (
@@ -303,7 +309,10 @@ def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
 def _find_beaten(
     told_apart: pl.DataFrame, parts: Sequence[str], strategy: str, signs: Mapping[Any, str]
 ) -> pl.DataFrame:
-    """Return the signs of those that each strategy beats, by each part; without any, + and -."""
+    """Return the signs of the strategies that each strategy beats, by part.
+
+    Without signs they are + and -.
+    """
     up = pl.col("best").replace_strict({"highest": 1, "lowest": -1}, default=0)
     better = pl.col("difference") * up
     winner, mark = pl.col(strategy), pl.when(better > 0).then(pl.lit("+")).otherwise(pl.lit("-"))
@@ -343,17 +352,17 @@ def _write_caption(means: pl.DataFrame, options: Options, signs: str, trusted: s
 
 
 class Writer(NamedTuple):
-    """Writer of tables in one format."""
+    """Functions and texts that write a table in one format."""
 
     plain: Callable[[str], str]
-    """A text as it is."""
+    """Function that escapes a text."""
     bold: str
     raised: Callable[[str], str]
     write: Callable[[list[str], list[list[str]], str], list[str]]
-    """The lines of a table: of the cells of its head, behind that of letters, and of its rows."""
+    """Function of the cells of the head, of the rows and of a caption that returns lines."""
 
     def write_cell(self, mean: str, best: bool, signs: str | None) -> str:  # noqa: FBT001
-        """Return a mean with its signs."""
+        """Return a mean with its raised signs."""
         return (self.bold.format(mean) if best else mean) + (self.raised(signs) if signs else "")
 
 

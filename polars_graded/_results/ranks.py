@@ -1,4 +1,4 @@
-"""Intervals of the ranks of strategies, and groups that cannot be told apart."""
+"""Ranks of strategies: their intervals, and groups of similar strategies."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from polars_graded._results.significance import (
 __all__ = ["rank_strategies"]
 
 RANK_COLUMNS = ("rank", "rank_low", "rank_high", "group")
-"""What `rank_strategies` adds to what `summarise` has."""
+"""Columns of `rank_strategies` beside those of `summarise`."""
 
 LETTERS = "abcdefghijklmnoprstuvwxyz"
-"""What sets, and strategies in a table, are called: all letters that there is a raised form of."""
+"""Names of groups, and of strategies in a table: all letters with a raised form."""
 
 
 @takes_results()
@@ -52,7 +52,7 @@ def rank_strategies(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Rank strategies by their means, with how sure each rank is and who shares it.
+    r"""Rank strategies by mean, with intervals of ranks and groups.
 
     A strategy is told apart from another where `compare` finds a difference. Of N strategies,
     :math:`B_i` that are found better than the i-th, and :math:`W_i` found worse,
@@ -151,9 +151,9 @@ def rank_grid(grid: Grid, options: Options) -> pl.DataFrame:
     """Return the result of `rank_strategies` for a grid."""
     if TESTS[options.test].of_ranks:
         msg = (
-            "`test` must be one of means where strategies are ranked by theirs, got "
-            f"{options.test!r}, which is of ranks of differences\n\n"
-            "Hint: test='permutation' supposes no normal distribution either, and is of means"
+            "`test` must be a test of means, because strategies are ranked by their means, got "
+            f"{options.test!r}, a test of ranks of differences\n\n"
+            "Hint: test='permutation' tests means without assuming a normal distribution"
         )
         raise ValueError(msg)
     means, pairs = summarise_grid(grid, options.confidence), compare_grid(grid, options)
@@ -177,7 +177,7 @@ def _rank_segment(
     a, b = np.triu_indices(means.height, 1)
     is_apart = pairs.select(is_significant(pairs.columns, alpha)).to_series().to_numpy()
     ahead = np.zeros((means.height, means.height), dtype=bool)
-    """Whether the strategy of a row is found better than that of a column."""
+    """Mask of pairs: the strategy of a row is significantly better than that of a column."""
     places = rank.fill_null(0).to_numpy()
     ahead[a, b] = is_apart & (places[a] < places[b])
     ahead[b, a] = is_apart & (places[b] < places[a])
@@ -198,10 +198,13 @@ def _rank_segment(
 
 
 def find_cliques(apart: Mask) -> list[Integers]:
-    """Return sets of strategies of which no two are apart, so that each pair that is not is in one.
+    """Return sets of similar strategies that cover each similar pair.
 
-    Strategies stand in the order of their means. The first two that are in no set yet and furthest
-    from each other make a new one, with all that fit in between and then beyond.
+    No two strategies of a set are apart, and each pair that is not apart is in at least one set.
+
+    Strategies are in the order of their means. A new set begins with the first strategy of an open
+    pair and the furthest other one. Then it takes each strategy that is apart from none of its
+    members, those in between first.
     """
     n = len(apart)
     open_pairs = np.triu(~apart, 1)
@@ -220,10 +223,10 @@ def find_cliques(apart: Mask) -> list[Integers]:
 
 
 def name_sets(sets: Sequence[Integers], n: int) -> list[str]:
-    """Return the names of the sets that each of n strategies is in."""
-    few = len(sets) <= len(LETTERS)
+    """Return the names of the sets of each of n strategies."""
+    are_letters = len(sets) <= len(LETTERS)
     names: list[list[str]] = [[] for _ in range(n)]
     for place, members in enumerate(sets):
         for member in members:
-            names[member].append(LETTERS[place] if few else str(place + 1))
-    return [("" if few else ",").join(each) for each in names]
+            names[member].append(LETTERS[place] if are_letters else str(place + 1))
+    return [("" if are_letters else ",").join(each) for each in names]
