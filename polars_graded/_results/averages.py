@@ -1,4 +1,4 @@
-"""Means and sums over queries that start from rankings: curves, and counts of all queries."""
+"""Averages of curves over queries, and counts of all queries together."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def average_curves(
     segments: str | Sequence[str] | None = None,
     **options: Unpack[FrameOptions],
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Curves averaged over queries: one row per strategy and rank.
+    """Average curves over queries: one row per strategy and rank.
 
     At each rank it is the mean over all queries. That of a normalised curve is thus the mean of
     ratios; the ratio of means is a division of two columns, as in the example.
@@ -102,7 +102,7 @@ def average_curves(
 
 
 def _check_no_fingerprint(options: Mapping[str, Any]) -> None:
-    """Raise where results of single queries are asked for, which carry the fingerprint."""
+    """Raise if a fingerprint is requested, which only single queries have."""
     if options.get("fingerprint") is not None:
         msg = (
             f"`fingerprint` must be None for results of all queries together, got "
@@ -113,7 +113,7 @@ def _check_no_fingerprint(options: Mapping[str, Any]) -> None:
 
 
 def _find_strategy_columns(columns: Sequence[str]) -> list[str]:
-    """Return the column of strategies, behind that of graders where there is one."""
+    """Return the column of strategies, after that of graders if it exists."""
     return [*columns[: 2 if columns[0] == GRADER else 1]]
 
 
@@ -187,8 +187,8 @@ def count_retrieved(
     _check_no_fingerprint(options)
     counts = ("retrieved", "relevant", "relevant_retrieved")
     level = "" if threshold is None else f"(threshold={check_number('threshold', threshold)!r})"
-    asked = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
-    names = [Measure.parse(name).name for name in asked]
+    requested = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
+    names = [Measure.parse(name).name for name in requested]
     per_query = check_frame("per_query", evaluate(frame, *names, **options))
     keys = _find_strategy_columns(per_query.collect_schema().names())
     check_free_names(["queries", *counts], strategy=keys[-1])

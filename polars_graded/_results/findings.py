@@ -1,4 +1,4 @@
-"""Rule for which differences count as found, shared by tables, charts and pages."""
+"""Rule for which differences count as findings in tables and charts."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from polars_graded._sentences.verdicts import Directions, Tested
 
 
 def is_significant(columns: Collection[str], level: float) -> pl.Expr:
-    """Return whether p is at most the level and its direction is that of the mean difference.
+    """Return the mask of significant differences with the sign of the mean.
 
-    A test of ranks may find a difference whose mean lies on the other side: no statement about
-    which mean is higher follows from it.
+    A test of ranks may reject although the mean difference has the opposite sign. Then nothing
+    follows about which mean is higher.
     """
     significant = pl.col("p_corrected") <= level
     if RANK_COLUMN in columns:
@@ -36,7 +36,7 @@ def is_significant(columns: Collection[str], level: float) -> pl.Expr:
 
 
 def find_agreeing_pairs(pairs: Pairs, outcome: Outcome) -> Mask:
-    """Return whether what a test finds of each pair has the direction of the mean difference."""
+    """Return the mask of pairs whose test has the sign of the mean."""
     if outcome.rank_biserial is None:
         return np.ones(len(pairs), dtype=bool)
     same: Mask = np.sign(outcome.rank_biserial) == np.sign(pairs.statistics.mean)
@@ -44,15 +44,18 @@ def find_agreeing_pairs(pairs: Pairs, outcome: Outcome) -> Mask:
 
 
 def name_test(test: TestName, correction: CorrectionName) -> str:
-    """Name a test and its correction, as a title does: "paired t test, Holm"."""
+    """Return the name of a test and its correction for a title.
+
+    For example "paired t test, Holm".
+    """
     name = TESTS[test].name
     return name if TESTS[test].simultaneous else f"{name}, {CORRECTIONS[correction].name}"
 
 
 def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
-    """Return the names of the tests and corrections in rows of comparisons; "" if unknown.
+    """Return the names of the tests of comparisons; "" if unknown.
 
-    Where each pair is tested `alone`, there is nothing to correct for.
+    The corrections are left out if each pair is tested `alone`.
     """
     if not {"test", "correction"} <= {*table.columns}:
         return ""
@@ -65,7 +68,7 @@ def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
 def describe_test(
     test: TestName, correction: CorrectionName, baseline: int | None, pairs: int
 ) -> Tested:
-    """Return how the pairs of each measure are tested, in words."""
+    """Return a description of the test of each measure, in words."""
     return Tested(
         name=TESTS[test].name if pairs == 1 else name_test(test, correction),
         test=TESTS[test].words,
@@ -79,7 +82,7 @@ def describe_test(
 
 
 def count_directions(pairs: pl.DataFrame, level: float) -> Directions:
-    """Count the differences that are found, by direction, and those that are not."""
+    """Count the significant differences by direction, and the others."""
     bests = [
         find_direction_of_rows(rows) for rows in pairs.partition_by("measure", maintain_order=True)
     ]
@@ -96,7 +99,7 @@ def count_directions(pairs: pl.DataFrame, level: float) -> Directions:
 
 
 def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
-    """Return the places of those of n strategies that no other is found better than."""
+    """Return the places of strategies that no other is significantly above."""
     defeated = {
         pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]
         for pair in pairs

@@ -1,4 +1,4 @@
-"""Interaction tests: differences of strategies that vary between segments of queries."""
+"""Interaction tests: differences of strategies that vary by segment."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def compare_segments(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Test whether the difference of two strategies is another in each segment of queries.
+    r"""Test whether a difference of two strategies varies between segments.
 
     A difference that is significant in one country and not in another need not differ between them
     (Gelman, Stern 2006). Whether it does is tested by Welch's analysis of variance of the
@@ -121,23 +121,23 @@ def compare_segments(
 def compute_interactions(
     grid: Grid, baseline: Any = None, correction: CorrectionName = "holm"
 ) -> pl.DataFrame:
-    """Return what `compare_segments` returns, for a grid whose segments are apart."""
+    """Return the table of `compare_segments` for a grid with segments."""
     a, b = find_pairs(grid.strategies, baseline)
     tables = []
     for measure in grid.measures:
-        each = [
+        segments = [
             Pairs(results, a, b) for _, results in grid.split_segments(measure) if results.n > 1
         ]
-        n = np.array([pairs.n for pairs in each], dtype=np.float64)[:, np.newaxis]
-        shape = len(each), len(a)
+        n = np.array([pairs.n for pairs in segments], dtype=np.float64)[:, np.newaxis]
+        shape = len(segments), len(a)
         mean, std = (
-            np.reshape([getattr(pairs.statistics, name) for pairs in each], shape)
+            np.reshape([getattr(pairs.statistics, name) for pairs in segments], shape)
             for name in ("mean", "std")
         )
         f, df, p = _compute_welch(n, mean, std)
-        means = mean if each else np.full((1, len(a)), np.nan)
+        means = mean if segments else np.full((1, len(a)), np.nan)
         statistics = {
-            "segments": np.full(len(a), len(each)),
+            "segments": np.full(len(a), len(segments)),
             "queries": int(n.sum()),
             "smallest": means.min(axis=0),
             "largest": means.max(axis=0),
@@ -152,7 +152,10 @@ def compute_interactions(
 
 
 def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats, Floats]:
-    """F, its second degrees of freedom and p of each column of means, NaN where there is none."""
+    """Return F, its second degrees of freedom and p of columns of means.
+
+    They are NaN where a deviation is 0, or with one segment.
+    """
     from scipy.special import fdtrc
 
     k, pairs = mean.shape
@@ -160,8 +163,9 @@ def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats
     vary = (std > 0).all(axis=0) & (k > 1)
     if vary.any():
         mean, std = mean[:, vary], std[:, vary]
-        # In units of the smallest deviation, whose square may be no number.
+        # In units of the smallest deviation, because its square may underflow.
         unit = std.min(axis=0)
+        # Welch 1951, with the weights w_j = n_j / s_j².
         w = n / (std / unit) ** 2
         share = w / w.sum(axis=0)
         between = (w * ((mean - (share * mean).sum(axis=0)) / unit) ** 2).sum(axis=0) / (k - 1)
