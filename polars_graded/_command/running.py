@@ -1,4 +1,4 @@
-"""The command: read rankings, evaluate them, print tables, write files, return a status."""
+"""The command: reads rankings, prints tables, writes files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from polars_graded._command.files import read_rows
-from polars_graded._command.parser import REPORT_MEASURES, Given, Parser, parse_measures
+from polars_graded._command.parser import REPORT_MEASURES, Arguments, Parser, parse_measures
 from polars_graded._command.rules import check_options
 from polars_graded._command.sentences import write_for_the_shell
 from polars_graded._command.tables import (
@@ -50,7 +50,7 @@ INTERRUPTED_STATUS, UNREAD_STATUS = 130, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command; exit with status 2 and one sentence where it cannot."""
+    """Run the command; exit with status 2 and one sentence on an error."""
     parser = Parser()
     _let_interrupts_end_reads()
     try:
@@ -74,9 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _let_interrupts_end_reads() -> None:
-    """Have Ctrl-C end a read of a pipe that nobody writes to.
+    """Let Ctrl-C end a read of a pipe without a writer.
 
-    Polars handles the signal before Python does, and has the system begin such a read again.
+    Polars handles the signal before Python does, and lets the system restart such a read.
     """
     if hasattr(signal, "siginterrupt") and threading.current_thread() is threading.main_thread():
         signal.siginterrupt(signal.SIGINT, True)  # noqa: FBT003 (its only form)
@@ -98,17 +98,17 @@ def _write_refusal_on_error(markdown: Path | None) -> Iterator[None]:
         raise
 
 
-def _run(parser: Parser, given: Given) -> int:
-    """Do what the options ask for, and return the exit status."""
+def _run(parser: Parser, arguments: Arguments) -> int:
+    """Run the command and return the exit status."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        if given.qrels:  # the command joins runs and judgments itself, and loses no document
+        if arguments.qrels:  # the command joins runs and judgments itself, and loses no document
             warnings.simplefilter("ignore", DataWarning.join)
-        if given.unjudged_below is not None:
+        if arguments.unjudged_below is not None:
             warnings.filterwarnings("ignore", ".* below 0 counts? as judged", DataWarning.scale)
-        check_options(given)
-        with _write_refusal_on_error(given.markdown):
-            printed, status = _evaluate(given, caught)
+        check_options(arguments)
+        with _write_refusal_on_error(arguments.markdown):
+            printed, status = _evaluate(arguments, caught)
     for warning in caught:
         print(
             f"warning: {escape_control_characters(write_for_the_shell(warning.message))}",
@@ -118,44 +118,44 @@ def _run(parser: Parser, given: Given) -> int:
     return status
 
 
-def _evaluate(given: Given, caught: Sequence[warnings.WarningMessage]) -> tuple[str, int]:
-    """Return what is printed and the exit status, and write the files."""
-    frame, columns = read_rows(given)
-    scale = {name: vars(given)[name] for name in ("highest", "undefined_as", "condensed")}
-    names = {name: measure.name for name, measure in given.measures.items()}
-    added = [name for name in REPORT_MEASURES if given.report and name not in names]
-    names |= dict(zip(added, added, strict=True))
+def _evaluate(arguments: Arguments, caught: Sequence[warnings.WarningMessage]) -> tuple[str, int]:
+    """Write the requested files; return the printed text and exit status."""
+    frame, columns = read_rows(arguments)
+    scale = {name: vars(arguments)[name] for name in ("highest", "undefined_as", "condensed")}
+    names = {name: measure.name for name, measure in arguments.measures.items()}
+    report_measures = [name for name in REPORT_MEASURES if arguments.report and name not in names]
+    names |= dict(zip(report_measures, report_measures, strict=True))
     doc = None
-    if given.per_query or given.gate:
+    if arguments.per_query or arguments.gate:
         request, *_ = Request.of_graders(["n_retrieved"], **columns)
         doc = request.with_document_column(frame.collect_schema()).document
     evaluated = evaluate(frame, names, **columns, **scale, fingerprint=doc).lazy().collect()
-    per_query = evaluated.drop(added)
-    printed, status = write_tables(per_query, given), 0
-    if given.gate:
+    per_query = evaluated.drop(report_measures)
+    printed, status = write_tables(per_query, arguments), 0
+    if arguments.gate:
         messages = [write_for_the_shell(warning.message) for warning in caught]
-        verdicts, status = _hold_against_baseline(per_query, given, given.gate, messages)
+        verdicts, status = _compare_with_baseline(per_query, arguments, arguments.gate, messages)
         printed += f"\n\n{verdicts}"
-    if given.per_query:
-        with _name_file_in_errors(given.per_query):
-            write_results(per_query, given.per_query, query=given.query_columns)
-    if given.chart:
-        _write_chart(per_query, given, given.chart)
-    if given.report:
-        with _name_file_in_errors(given.report):
-            options = _report_options(frame, columns | scale, given)
-            page = report(evaluated, given.report, names, **options)
+    if arguments.per_query:
+        with _name_file_in_errors(arguments.per_query):
+            write_results(per_query, arguments.per_query, query=arguments.query_columns)
+    if arguments.chart:
+        _write_chart(per_query, arguments, arguments.chart)
+    if arguments.report:
+        with _name_file_in_errors(arguments.report):
+            options = _report_options(frame, columns | scale, arguments)
+            page = report(evaluated, arguments.report, names, **options)
         printed += f"\n\nReport: {escape_control_characters(str(page))}"
     return printed, status
 
 
 def _print(parser: Parser, text: str) -> None:
-    """Print to standard output in its own characters; exit quietly if nobody reads it."""
+    """Print to standard output in its encoding; exit quietly without a reader."""
     encoding = find_output_encoding()
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except OSError as error:
-        # What is left in the buffer would fail once more when Python ends.
+        # The rest of the buffer would fail once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno in (errno.EPIPE, errno.EINVAL):  # the latter on Windows
             sys.exit(UNREAD_STATUS)
@@ -164,30 +164,36 @@ def _print(parser: Parser, text: str) -> None:
 
 @contextmanager
 def _name_file_in_errors(path: Path) -> Iterator[None]:
-    """Name the file in an error of writing it: Polars says what went wrong, not where."""
+    """Add the name of the file to an error of writing it.
+
+    Polars reports the cause without the file.
+    """
     try:
         yield
     except (OSError, pl.exceptions.ComputeError) as error:
         if isinstance(error, OSError) and error.filename:
             raise
-        msg = f"{path} could not be written, and is as it was: {error}"
+        msg = f"{path} could not be written, and is unchanged: {error}"
         raise OSError(msg) from None
 
 
-def _hold_against_baseline(
-    per_query: pl.DataFrame, given: Given, gated: Sequence[str], messages: Sequence[str]
+def _compare_with_baseline(
+    per_query: pl.DataFrame,
+    arguments: Arguments,
+    gate_measures: Sequence[str],
+    messages: Sequence[str],
 ) -> tuple[str, int]:
-    """Return what a gate says of each strategy, and the exit status."""
-    best = {name: given.numbers[name] for name in parse_measures(gated)}
-    # Queries without a relevant document have no value on either side, and are left out.
+    """Return the verdicts of the gate as text, and the exit status."""
+    best = {name: arguments.numbers[name] for name in parse_measures(gate_measures)}
+    # Queries without a relevant document have no value on either side and are left out.
     keys: Keys = {
         "strategy": "strategy",
-        "query": given.query_columns,
-        "missing": given.missing_values,
+        "query": arguments.query_columns,
+        "missing": arguments.missing_values,
     }
-    changes = {name: vars(given)[name] or "same" for name in CHANGES}
-    changes["missing"] = given.missing or "error"
-    baseline = given.baseline_file or given.baseline
+    changes = {name: vars(arguments)[name] or "same" for name in CHANGES}
+    changes["missing"] = arguments.missing or "error"
+    baseline = arguments.baseline_file or arguments.baseline
     try:
         matched = pair_with_baseline(per_query, [best], baseline, None, keys, changes)
     except NotComparableError as error:
@@ -200,9 +206,11 @@ def _hold_against_baseline(
             f"--{error.argument} {error.value} allows it"
         )
         raise ValueError(msg) from None
-    verdicts = decide_verdicts(matched, given.margin, Options(given.comparison["test"], "none"))
-    if given.markdown:
-        with _name_file_in_errors(given.markdown), write_atomically(given.markdown) as part:
+    verdicts = decide_verdicts(
+        matched, arguments.margin, Options(arguments.comparison["test"], "none")
+    )
+    if arguments.markdown:
+        with _name_file_in_errors(arguments.markdown), write_atomically(arguments.markdown) as part:
             part.write_text(write_gate_summary(matched, verdicts, messages), encoding="utf-8")
     status = next(
         (EXIT_STATUS[each] for each in FAILING_VERDICTS if each in {*verdicts["verdict"]}), 0
@@ -210,43 +218,43 @@ def _hold_against_baseline(
     return "\n".join(map(escape_control_characters, verdicts["sentence"])), status
 
 
-def _write_chart(per_query: pl.DataFrame, given: Given, file: Path) -> None:
-    """Write the chart of what is compared."""
+def _write_chart(per_query: pl.DataFrame, arguments: Arguments, file: Path) -> None:
+    """Write the chart of the comparison."""
     from polars_graded import charts
 
-    options = given.comparison
-    if given.trusted is not None:
-        means = summarise(per_query, given.numbers, trusted=given.trusted)
+    options = arguments.comparison
+    if arguments.trusted is not None:
+        means = summarise(per_query, arguments.numbers, trusted=arguments.trusted)
         chart: Any = charts.trusted_forest(means)
     elif options["baseline"] is not None:
-        chart = charts.comparison_forest(compare(per_query, given.numbers, **options))
+        chart = charts.comparison_forest(compare(per_query, arguments.numbers, **options))
     else:
         keys = {name: options[name] for name in ("query", "missing")}
-        chart = charts.strategy_bars(summarise(per_query, given.numbers, **keys))
+        chart = charts.strategy_bars(summarise(per_query, arguments.numbers, **keys))
     with _name_file_in_errors(file), write_atomically(file) as part:
         kind = file.suffix.lower().removeprefix(".")
         chart.save(str(part), format=kind, **({"inline": True} if kind == "html" else {}))
 
 
 def _report_options(
-    frame: pl.DataFrame | pl.LazyFrame, columns: Mapping[str, Any], given: Given
+    frame: pl.DataFrame | pl.LazyFrame, columns: Mapping[str, Any], arguments: Arguments
 ) -> dict[str, Any]:
-    """Return the keywords of `report`: how to compare the values, and what was ranked."""
-    options = given.comparison | {"trusted": given.trusted}
+    """Return the keywords of `report`: comparisons, and the ranked rows."""
+    options = arguments.comparison | {"trusted": arguments.trusted}
     if isinstance(frame, pl.LazyFrame):
         msg = "the runs may exceed memory, so the report shows no documents"
         warnings.warn(msg, stacklevel=2)
         return options
     settings = {}
-    if given.unjudged_below is not None:
-        settings["Judgments"] = f"none below grade {given.unjudged_below:g}"
-    if given.undefined_as == "default":
-        measures = given.measures.items()
+    if arguments.unjudged_below is not None:
+        settings["Judgments"] = f"none below grade {arguments.unjudged_below:g}"
+    if arguments.undefined_as == "default":
+        measures = arguments.measures.items()
         undefined = [name for name, measure in measures if measure.definition.needs_pairs]
         others = f", and are left out of {undefined[0]}" if undefined else ""
         settings["Queries without a relevant document"] = f"count as 0{others}"
-    if given.trusted is not None:
-        columns = {**columns, "grade": given.trusted}
+    if arguments.trusted is not None:
+        columns = {**columns, "grade": arguments.trusted}
     return {
         **options,
         "strategy": "strategy",

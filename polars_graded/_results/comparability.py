@@ -29,7 +29,7 @@ MAX_NAMED_QUERIES = 3
 
 
 class NotComparableError(ValueError):
-    """Error: results have other conditions, and no argument allows it."""
+    """Error of results whose conditions differ without permission."""
 
     def __init__(self, difference: str, argument: str, value: str) -> None:
         self.difference, self.argument, self.value = difference, argument, value
@@ -99,7 +99,7 @@ def check_queries(
     *,
     is_allowed: bool,
 ) -> None:
-    """Raise if results lack queries of the other that are not allowed to lack."""
+    """Raise if one of two results lacks queries, unless that is allowed."""
     n_rows, n_older = (
         frame.select(pl.struct(queries).n_unique()).item() for frame in (rows, older)
     )
@@ -153,6 +153,8 @@ def _check_judgments(
     queries: Sequence[str],
     changes: Mapping[str, str],
 ) -> None:
+    """Raise if results have other judgments, unless that is allowed."""
+    # Without fingerprints, measures that depend on judgments alone show a difference.
     columns = [JUDGMENTS] if JUDGMENTS in rows.columns and JUDGMENTS in older.columns else []
     if not columns:
         comparability.unchecked.append("judgments")
@@ -191,6 +193,7 @@ def _check_formulas(
     formulas: Mapping[str, str | None],
     changes: Mapping[str, str],
 ) -> None:
+    """Raise if results have other formulas, unless that is allowed."""
     is_allowed = changes.get("formulas") == "changed"
     if not all(settings):
         comparability.unchecked.append("formulas")
@@ -211,6 +214,7 @@ def _check_formulas(
 
 
 def _parse_formula(text: str) -> str | None:
+    """Return the full formula of a measure, None if the text is none."""
     measure = Measure.parsed(text)
     return None if measure is None else measure.formula
 
@@ -218,6 +222,7 @@ def _parse_formula(text: str) -> str | None:
 def _check_scale(
     comparability: Comparability, settings: Settings, changes: Mapping[str, str]
 ) -> None:
+    """Raise if results have another scale or order of ties, unless allowed."""
     if not all(settings):
         comparability.unchecked.append("scale and tie order")
         return

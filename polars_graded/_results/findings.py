@@ -24,7 +24,7 @@ from polars_graded._sentences.verdicts import Directions, Tested
 
 
 def is_significant(columns: Collection[str], level: float) -> pl.Expr:
-    """Return the mask of significant differences with the sign of the mean.
+    """Return whether a difference is significant and has the mean's sign.
 
     A test of ranks may reject although the mean difference has the opposite sign. Then nothing
     follows about which mean is higher.
