@@ -1,4 +1,4 @@
-"""The command: reads rankings, prints tables, writes files."""
+"""Run of the command: read rankings, print tables, write files."""
 
 from __future__ import annotations
 

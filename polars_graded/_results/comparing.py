@@ -397,8 +397,8 @@ def summarise(
           estimate, of which `note` says where a gain is not certain; `confidence`;
         - `mean`, as the trusted grader would have it of all queries, `ci_low` and `ci_high`;
         - `note` (String): fewer than ten trusted queries, or fewer than two, of which there is no
-          interval; a correlation of which no gain is to be had, or none for certain, or by which
-          the answer is less sure; queries that are hardly a random sample; queries left out, which
+          interval; a correlation that gives no gain, or no certain one, or that makes the mean less
+          sure; queries that are hardly a random sample; queries left out, which
           the model did not judge. Else null.
 
     Notes

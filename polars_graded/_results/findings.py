@@ -100,6 +100,7 @@ def count_directions(pairs: pl.DataFrame, level: float) -> Directions:
 
 def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
     """Return the places of strategies that no other is significantly above."""
+    # A strategy is defeated if a significant difference favours the other one of the pair.
     defeated = {
         pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]
         for pair in pairs

@@ -119,14 +119,14 @@ def gate(
       :math:`-\delta`;
     - **worse** where it is below :math:`-\delta`, or all queries have the same
       loss beyond it;
-    - **undecided** else: there are too few queries to say.
+    - **undecided** otherwise: there are too few queries.
 
     The first four pass.
 
-    Where the lowest value of a measure is best, this is of baseline minus strategy. All verdicts
-    are right together at `confidence`: of m rows each interval has the chance of error
-    :math:`(1 - \mathtt{confidence}) / m` (Bonferroni). So the more measures and segments are asked
-    about, the wider are the intervals.
+    If the lowest value of a measure is best, all signs are reversed. All verdicts hold together at
+    `confidence`: with m rows, each interval has the chance of error
+    :math:`(1 - \mathtt{confidence}) / m` (Bonferroni). So intervals are wider with more measures
+    and segments.
 
     Parameters
     ----------
@@ -138,12 +138,12 @@ def gate(
         results the only strategy is the baseline, or of several the one of the same name. Where one
         of both has texts as ids, ids are compared as text.
     margin
-        By how much a mean may be worse and still count as no worse, in the unit of the measure, at
-        least 0 and less than its range; or a mapping from measures to their margins.
+        Maximum loss of a mean that counts as no worse, in the unit of the measure, at least 0 and
+        less than its range; or a mapping from measures to their margins.
     test
-        Whose intervals: `"t"` (Student's), `"permutation"` or `"bootstrap"`, as for `compare`.
+        Test of the intervals: `"t"` (Student's), `"permutation"` or `"bootstrap"`, as in `compare`.
     confidence
-        How sure all verdicts are together, between 0 and 1.
+        Confidence in all verdicts together, between 0 and 1.
     seed, resamples
         As for `compare`.
     judgments, formulas, scale
@@ -151,7 +151,7 @@ def gate(
         under the same name, or on another scale or with another order of ties. Results say so if
         `evaluate(..., fingerprint=)` made them; of others a plain column of what judgments alone
         decide, such as `n_relevant`, is compared, and `sentence` says what was not checked.
-        What is allowed stands in `sentence`. Queries that one of both lacks are refused, unless
+        `sentence` states what was allowed. Queries that one side lacks are refused, unless
         `missing="drop"` leaves them out.
 
     Returns
@@ -190,15 +190,15 @@ def gate(
     -----
     Student's interval, moved by the skewness of the differences (Johnson 1978), or that of another
     `test`, is used where at least 25 queries changed. Where fewer did, the interval is Stringer's:
-    a share of queries that may have been missed is taken to be as bad as can be. It needs the range
-    of the measure. Without one (gains without a norm, or a column whose measure is unknown) there
+    a share of unseen queries is assumed to be as bad as possible. It needs the range of
+    the measure. Without one (gains without a norm, or a column whose measure is unknown) there
     is no interval then. Where all queries have the same loss, that is its less careful end.
 
     With `missing="drop"` a strategy passes only if it also does when every query that has a value
     on one side alone counts as worst: 0 for the strategy, the highest value for the baseline.
 
-    How often changes pass that are worse by just the margin, and how many queries it takes until
-    most changes without effect do, has a table in the book, on the page on how it is tested.
+    A table in the book, on the page on how it is tested, shows how often changes pass that are
+    worse by just the margin, and how many queries most changes without effect need to pass.
 
     References
     ----------

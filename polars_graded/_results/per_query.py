@@ -147,7 +147,7 @@ def find_measures_and_curves(
     _check_single(keys[: 1 + len(queries)], schema)
     check_named_once([*keys, *requested])
 
-    def kind(name: str) -> str | None:
+    def find_kind(name: str) -> str | None:
         dtype = schema[name]
         if dtype.is_numeric() or (dtype == pl.Boolean and name in requested):
             return "number"
@@ -156,13 +156,13 @@ def find_measures_and_curves(
 
     kinds = ("number", "curve") if curves else ("number",)
     for name in requested:
-        if kind(name) not in kinds:
+        if find_kind(name) not in kinds:
             rule = "a number or a list of them" if curves else "one number per query"
             hint = "\n\nHint: name the measure at one rank instead of its curve"
             msg = f"measure {name!r} must be {rule}, got {schema[name]}"
             raise TypeError(msg + hint if schema[name].is_nested() and not curves else msg)
-    numbers = [name for name in schema if name not in keys and kind(name) == "number"]
-    lists = [name for name in schema if name not in keys and kind(name) == "curve"]
+    numbers = [name for name in schema if name not in keys and find_kind(name) == "number"]
+    lists = [name for name in schema if name not in keys and find_kind(name) == "curve"]
     measured = [name for name in numbers if Measure.parsed(name)]
     chosen = [name for name in requested if name in numbers] or measured
     chosen_curves = [name for name in requested if name in lists] or lists

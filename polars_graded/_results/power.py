@@ -69,8 +69,8 @@ def discriminative_power(
 ) -> pl.DataFrame:
     """Return the share of pairs that each measure distinguishes.
 
-    The larger it is, the more a measure makes of the same queries. It does not say that a measure
-    is right: it may tell strategies apart by something that no user cares for.
+    A measure with a larger share distinguishes more strategies with the same queries. The share
+    does not show that a measure is right: it may reward something that no user cares about.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def discriminative_power(
         that of the report and of `charts.comparison_matrix`. `"randomised_tukey"` is what
         Carterette (2012) proposes.
     confidence
-        A pair is told apart where its corrected p value is at most 1 - `confidence`, and where a
-        test of ranks does not contradict the means.
+        A pair is distinguished if its corrected p value is at most 1 - `confidence`, and if a test
+        of ranks does not contradict the means.
 
     Returns
     -------
@@ -165,8 +165,8 @@ def significance_levels(
 ) -> pl.DataFrame:
     """Return the p values of all pairs of strategies, in descending order.
 
-    Drawn against `place`, one line per measure, the lowest line is the measure that tells most
-    pairs apart, at any level.
+    In a chart against `place`, the measure with the lowest line distinguishes the most pairs, at
+    any level.
 
     Parameters
     ----------
@@ -180,8 +180,8 @@ def significance_levels(
     DataFrame
         One row per measure and pair, by falling p value: `measure` (String), `place` (UInt32, from
         1), the strategy (under the name of its column), `baseline`, `test` and `correction`
-        (String), and `p_corrected` (Float64). A pair without a p value counts as not told apart: it
-        has 1. So does one of which ranks say the opposite of means, with `test="wilcoxon"`.
+        (String), and `p_corrected` (Float64). A pair without a p value is not distinguished
+        and has 1. So does a pair whose ranks contradict its means, with `test="wilcoxon"`.
 
     See Also
     --------
@@ -283,7 +283,7 @@ def queries_needed(
     difference
         The difference of means to look for, above 0.
     unit
-        What that is a multiple of: the unit of the `"measure"`, or the `"range"` of each measure,
+        Unit of `difference`: the unit of the `"measure"`, or the `"range"` of each measure,
         from the lowest mean of a strategy to the highest. Measures are compared by the second: 0.02
         is a lot on one scale and little on another.
     power
@@ -313,9 +313,9 @@ def queries_needed(
     Notes
     -----
     A variance that was measured on few queries is itself uncertain: with 25 queries s is off by
-    some 15 %, and so the number of queries by some 30 %. A power that is worked out for the
-    difference that was found says no more than its p value (Hoenig, Heisey 2001): let `difference`
-    be one that would matter.
+    some 15 %, and so the number of queries by some 30 %. The power for the observed
+    difference adds nothing to its p value (Hoenig, Heisey 2001), so choose a `difference` that
+    would matter.
 
     References
     ----------

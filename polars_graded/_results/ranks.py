@@ -54,8 +54,8 @@ def rank_strategies(
 ) -> pl.DataFrame:
     r"""Rank strategies by mean, with intervals of ranks and groups.
 
-    A strategy is told apart from another where `compare` finds a difference. Of N strategies,
-    :math:`B_i` that are found better than the i-th, and :math:`W_i` found worse,
+    Two strategies are distinguished if `compare` finds a difference between them. Of N strategies,
+    :math:`B_i` are found better than the i-th, and :math:`W_i` are found worse:
 
     .. math:: \mathrm{rank\_low}_i = 1 + |B_i| \qquad \mathrm{rank\_high}_i = N - |W_i|
 
@@ -81,10 +81,10 @@ def rank_strategies(
         - `rank_low`, `rank_high` (UInt32): all true ranks of a measure lie within theirs together
           at `confidence`, where `correction` bounds the chance of any false finding, as
           `"holm"` does. Strategies of the same true mean have each of the ranks that they share;
-        - `group` (String): a letter for each set of strategies of which no two are told apart, by
-          falling means. Two strategies share a letter where, and only where, they are not told
-          apart, as in a compact letter display. With more than 25 sets they are numbers, with
-          commas.
+        - `group` (String): a letter for each set of strategies of which no two are distinguished,
+          by descending means. Two strategies share a letter if, and only if, they are not
+          distinguished, as in a compact letter display. More than 25 sets have numbers, separated
+          by commas.
 
     See Also
     --------
@@ -101,8 +101,8 @@ def rank_strategies(
     With Wilcoxon's test, which is of ranks, true ranks would be missed far more often, in more than
     half of all worlds with 200 queries of skewed differences (same page).
 
-    A group is a clique of strategies that are not told apart; as few cliques as a greedy search
-    finds hold each such pair. Where no interval of ranks but the whole is left, no place is known.
+    A group is a clique of strategies that are not distinguished. A greedy search finds few
+    cliques that contain each such pair. If all intervals contain all ranks, no rank is known.
 
     References
     ----------
@@ -172,6 +172,7 @@ def _rank_segment(
     """Return the strategies of one measure and segment, the best first."""
     best = means["best"][0]
     check_has_best(means["measure"][0], best, "rank strategies by")
+    # Means that differ by rounding errors share a rank.
     rounded = means["mean"].round(12)
     rank = rounded.rank("min", descending=best == "highest")
     a, b = np.triu_indices(means.height, 1)
@@ -189,6 +190,7 @@ def _rank_segment(
         *(pl.lit(pairs[name][0]).alias(name) for name in ("test", "correction") if pairs.height),
         *("confidence", "mean", "ci_low", "ci_high"),
         rank=rank.cast(pl.UInt32),
+        # rank_low = 1 + |B|, rank_high = N - |W| (Al Mohamad, Goeman, van Zwet 2021).
         rank_low=pl.Series(1 + ahead.sum(axis=0), dtype=pl.UInt32),
         rank_high=pl.Series(len(ahead) - ahead.sum(axis=1), dtype=pl.UInt32),
     )

@@ -205,11 +205,15 @@ def _find_unbounded(
     """Return the measures to which no grade is relevant."""
     irrelevant, least = options.get("irrelevant", 0.0), options.get("relevant_from")
 
-    def is_known(threshold: float | None) -> bool:
+    def has_relevant_grade(threshold: float | None) -> bool:
         levels = [level for level in (least, threshold) if level is not None]
         return best is not None and (best >= max(levels) if levels else best > irrelevant)
 
-    return [name for name, each in chosen.items() if not is_known(each.options.get("threshold"))]
+    return [
+        name
+        for name, each in chosen.items()
+        if not has_relevant_grade(each.options.get("threshold"))
+    ]
 
 
 def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:

@@ -105,9 +105,9 @@ class PairedTest:
     compute_min_p: Callable[[int, int, int], float]
     """Function of queries, strategies and resamples that returns the smallest possible p value."""
     simultaneous: bool = False
-    """Whether p values hold for all pairs together, so that none is corrected."""
+    """Flag of tests whose p values hold for all pairs together, so that none is corrected."""
     of_ranks: bool = False
-    """Whether ranks of differences are tested, whose direction may not be that of the mean."""
+    """Flag of tests of ranks of differences, whose sign may not be that of the mean."""
 
 
 class Outcome(NamedTuple):
@@ -119,7 +119,7 @@ class Outcome(NamedTuple):
     agreeing: Interval
     """Intervals that are clear of 0 where, and only where, p is at most the chance of error."""
     rank_biserial: Floats | None = None
-    """The rank sum above 0 less that below, over both: the direction of a test of ranks."""
+    """Rank sum above 0 less that below, over both: the direction of a test of ranks."""
 
 
 def run_test(pairs: Pairs, options: Options) -> Outcome:
@@ -282,12 +282,12 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
             lowest[part] = _take_largest(-low, n_extreme)
             highest[part] = _take_largest(high, n_extreme)
 
-    def agreeing(levels: Floats) -> Ends:
+    def compute_agreeing(levels: Floats) -> Ends:
         return _replace_infinite(-tosses.find_distances(lowest, levels)), _replace_infinite(
             tosses.find_distances(highest, levels)
         )
 
-    return Outcome(p, estimate_differences(pairs).compute_ends, agreeing)
+    return Outcome(p, estimate_differences(pairs).compute_ends, compute_agreeing)
 
 
 def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
@@ -316,11 +316,11 @@ def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
         p[part] = np.where(varies[part], draws.compute_p(larger.sum(axis=1)), p[part])
         largest[part] = _take_largest(t, n_extreme)
 
-    def interval(levels: Floats) -> Ends:
+    def compute_interval(levels: Floats) -> Ends:
         margin = _replace_infinite(draws.find_distances(largest, levels)) * error
         return _center_intervals(mean, margin, ROUNDING * np.abs(mean))
 
-    return Outcome(p, interval, interval)
+    return Outcome(p, compute_interval, compute_interval)
 
 
 def _run_randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
@@ -337,11 +337,11 @@ def _run_randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
     p = shuffles.compute_p(len(ranges) - smaller)
     largest = np.broadcast_to(ranges[::-1], (len(pairs), len(ranges)))
 
-    def interval(levels: Floats) -> Ends:
+    def compute_interval(levels: Floats) -> Ends:
         margin = _replace_infinite(shuffles.find_distances(largest, levels))
         return _center_intervals(mean, margin, rounding)
 
-    return Outcome(p, interval, interval)
+    return Outcome(p, compute_interval, compute_interval)
 
 
 def _replace_infinite(ends: Floats) -> Floats:
@@ -495,14 +495,14 @@ def _split_draws(
     steps = list(split_into_parts(count, pairs.n, MAX_BLOCK_NUMBERS))
     progress = iter(options.show_progress(range(len(parts) * len(steps))))
 
-    def blocks() -> Iterator[tuple[slice, Floats]]:
+    def draw_blocks() -> Iterator[tuple[slice, Floats]]:
         rng = np.random.default_rng(options.seed)
         for block in steps:
             next(progress)
             yield block, draw(block, pairs.n, rng).astype(np.float64)
 
     for part in parts:
-        yield part, blocks()
+        yield part, draw_blocks()
     for _ in progress:
         pass
 
@@ -560,7 +560,7 @@ class Correction:
     name: str
     """Name in a title."""
     is_joint: bool = False
-    """Whether all intervals hold together."""
+    """Flag of corrections whose intervals hold together."""
 
 
 def _correct_bonferroni(p: Floats) -> Floats:
