@@ -12,8 +12,13 @@ import numpy as np
 import polars as pl
 from scipy.optimize import brentq
 
-from polars_graded._results.careful_intervals import queries_to_decide, skewness_of
-from polars_graded._results.gating import BAD, PASSING, Judgement, decide_pairs
+from polars_graded._results.careful_intervals import compute_skewness, count_deciding_queries
+from polars_graded._results.gating import (
+    FAILING_VERDICTS,
+    PASSING_VERDICTS,
+    VerdictInputs,
+    decide_pairs,
+)
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.per_query import Results
 from polars_graded._results.significance import Options
@@ -100,7 +105,9 @@ def verdicts(differences, measures):
         np.arange(1, count + 1),
         np.zeros(count, np.int64),
     )
-    *_, found = decide_pairs(pairs, Judgement(MARGIN, Options("t", "none"), LEVEL / measures, 1.0))
+    *_, found = decide_pairs(
+        pairs, VerdictInputs(MARGIN, Options("t", "none"), LEVEL / measures, 1.0)
+    )
     return found
 
 
@@ -115,10 +122,10 @@ def shares(kind, effect, queries, measures, changes):
     for number in range(measures):
         drawn = KINDS[kind](rng, effect if number == 0 else 0, (changes, queries))
         found = verdicts(drawn, measures)
-        stopped |= np.isin(found, BAD[:2])
+        stopped |= np.isin(found, FAILING_VERDICTS[:2])
         if number == 0:
             touched = drawn.any(axis=1)
-            passes = np.isin(found, PASSING) & touched
+            passes = np.isin(found, PASSING_VERDICTS) & touched
     unchanged = 1 - touched.mean()
     return Shares(unchanged, passes.sum() / max(touched.sum(), 1), stopped.mean())
 
@@ -127,8 +134,10 @@ def decided_of_needed(kind, effect, margin, changes):
     """Return the queries that are needed at the true difference, and the share that they decide."""
     rng = np.random.default_rng(zlib.crc32(kind.encode()))
     sample = KINDS[kind](rng, effect, (1, 1_000_000))
-    skewness = max(-skewness_of(sample).item(), 0)
-    n = queries_to_decide((effect + margin) / sample.std(), LEVEL, skewness, (sample != 0).mean())
+    skewness = max(-compute_skewness(sample).item(), 0)
+    n = count_deciding_queries(
+        (effect + margin) / sample.std(), LEVEL, skewness, (sample != 0).mean()
+    )
     drawn = KINDS[kind](rng, effect, (changes, n))
     values = np.concatenate([np.zeros((1, n)), drawn])
     pairs = Pairs(
@@ -136,8 +145,8 @@ def decided_of_needed(kind, effect, margin, changes):
         np.arange(1, changes + 1),
         np.zeros(changes, np.int64),
     )
-    *_, found = decide_pairs(pairs, Judgement(margin, Options("t", "none"), LEVEL, 1.0))
-    return n, float(np.mean((found != "undecided") & (found != BAD[1])))
+    *_, found = decide_pairs(pairs, VerdictInputs(margin, Options("t", "none"), LEVEL, 1.0))
+    return n, float(np.mean((found != "undecided") & (found != FAILING_VERDICTS[1])))
 
 
 def percent(share):

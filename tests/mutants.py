@@ -133,12 +133,12 @@ MUTANTS = [
         "limit = stdtrit(n - 1, alpha)",
         "power",
     ),
-    Mutant("_results/power.py", "range(2, MAX_QUERIES", "range(3, MOST_QUERIES", "power"),
+    Mutant("_results/power.py", "range(2, MAX_QUERIES", "range(3, MAX_QUERIES", "power"),
     Mutant("_results/reliability.py", "first * second < 0", "first * second <= 0", "reliability"),
     Mutant(
         "_results/reliability.py",
-        "second = _differences(results, drawn[:, size:])",
-        "second = _differences(results, drawn[:, : size // 2 + 1])",
+        "second = _compute_differences(results, samples_of_block[:, size:])",
+        "second = _compute_differences(results, samples_of_block[:, : size // 2 + 1])",
         "reliability",
     ),
     Mutant(

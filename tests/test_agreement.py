@@ -237,7 +237,7 @@ def test_one_query_has_no_interval():
     frame = pl.DataFrame({"query": [1] * 3, "a": [0, 1, 2], "b": [0, 1, 1]})
     result = agreement(frame, "a", "b")
     assert result["ci_low"].null_count() == result.height
-    assert set(result["note"]) == {"one query says nothing of others, so there is no interval"}
+    assert set(result["note"]) == {"a single query has no variation, so there is no interval"}
 
 
 def test_frames_in_any_form_say_the_same():

@@ -275,7 +275,7 @@ def test_several_baselines_are_each_compared_with_all_others_once():
     assert result["p_value"].to_list()[:3] == one["p_value"].to_list()
     # The family is all five.
     assert result["p_corrected"].to_list() == close(
-        CORRECTIONS["holm"].of(result["p_value"].to_numpy()).tolist()
+        CORRECTIONS["holm"].correct(result["p_value"].to_numpy()).tolist()
     )
     assert compare(frame, baseline=["s2"]).equals(one)
     for wrong in ([], ["s1", "s1"]):

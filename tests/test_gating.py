@@ -30,7 +30,7 @@ from polars_graded import (
     write_results,
 )
 from polars_graded.__main__ import main
-from polars_graded._results.gating import PASSING, find_maximum
+from polars_graded._results.gating import PASSING_VERDICTS, find_maximum
 from polars_graded._sentences.gates import BEYOND, WITHIN
 
 
@@ -110,7 +110,7 @@ def test_a_verdict_is_what_the_interval_says(measure, seed):
         assert row["difference"] == pytest.approx(d.mean())
         expected = reference_verdict(d, low, high, row["margin"], down)
         assert row["verdict"] == expected
-        assert row["passes"] == (expected in PASSING)
+        assert row["passes"] == (expected in PASSING_VERDICTS)
         assert row["changed"] == np.count_nonzero(np.abs(d) > 1e-9)
         sentence = row["sentence"]
         start = "undecided whether {} is worse" if expected == "undecided" else "{} is {}"
@@ -553,7 +553,7 @@ def test_small_losses_of_many_nights_do_not_add_up():
     [
         ({"baseline": "other"}, "there is no strategy 'other'"),
         ({"baseline": "main", "margin": -1}, "`margin` must be at least 0, got -1"),
-        ({"baseline": "main", "margin": {"rr": 1}}, "`margin` must say how much worse 'ap' may be"),
+        ({"baseline": "main", "margin": {"rr": 1}}, "`margin` must have a margin for 'ap'"),
         ({"baseline": "main", "test": "wilcoxon"}, "`test` must be one of 't', 'permutation'"),
     ],
 )
@@ -564,7 +564,7 @@ def test_what_cannot_be_held_against_each_other_is_refused(options, sentence):
 
 def test_a_baseline_alone_is_refused():
     alone = per_query(np.random.default_rng(1)).filter(strategy="main")
-    with pytest.raises(ValueError, match="another strategy than the baseline 'main'"):
+    with pytest.raises(ValueError, match="a strategy to compare with the baseline 'main'"):
         gate(alone, baseline="main")
 
 

@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 from results import close, drawn, frame_of, of_few, rng
 
 from polars_graded import compare
-from polars_graded._results.power import fewest_queries, power_of
+from polars_graded._results.power import compute_power, find_min_queries
 from polars_graded.trust import (
     discriminative_power,
     power_curve,
@@ -109,7 +109,7 @@ def of_statsmodels(n, effect, alpha):
 @pytest.mark.parametrize("alpha", [0.001, 0.05, 0.2])
 def test_power_is_that_of_statsmodels(n, effect, alpha):
     expected = of_statsmodels(n, effect, alpha)
-    assert power_of(n, effect, alpha) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert compute_power(n, effect, alpha) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [5, 25, 106])
@@ -124,7 +124,7 @@ def test_power_is_the_integral_over_the_standard_deviation(n, effect):
         return tails * scipy.stats.chi2.pdf(variance, n - 1)
 
     integral, _ = scipy.integrate.quad(at, 0, 8 * n + 100, epsabs=1e-12, epsrel=1e-12, limit=500)
-    assert power_of(n, effect, 0.05) == pytest.approx(integral, abs=1e-9)
+    assert compute_power(n, effect, 0.05) == pytest.approx(integral, abs=1e-9)
 
 
 def test_cohen_1988_section_2_4():
@@ -232,8 +232,8 @@ def test_a_share_of_the_range_is_the_same_on_any_scale():
 
 
 def test_two_queries_are_enough_for_what_is_large_beside_its_spread():
-    assert power_of(2, 1e3, 0.05) > 0.8
-    assert fewest_queries(1e3, 0.8, 0.05) == 2
+    assert compute_power(2, 1e3, 0.05) > 0.8
+    assert find_min_queries(1e3, 0.8, 0.05) == 2
 
 
 def test_a_difference_too_small_for_anyone_has_no_number_of_queries():

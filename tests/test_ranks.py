@@ -13,7 +13,7 @@ from results import frame_of
 
 from polars_graded import charts, compare, paper_table, rank_strategies, summarise
 from polars_graded._results.forms import SUPERSCRIPTS
-from polars_graded._results.ranks import cliques
+from polars_graded._results.ranks import find_cliques
 
 
 def per_query(values, measure="ap"):
@@ -72,7 +72,7 @@ def test_two_are_in_a_set_together_where_they_are_not_apart(drawn):
     matrix = np.zeros((n, n), dtype=bool)
     for a, b in apart:
         matrix[a, b] = matrix[b, a] = True
-    sets = [{*each.tolist()} for each in cliques(matrix)]
+    sets = [{*each.tolist()} for each in find_cliques(matrix)]
     assert set().union(*sets) == set(range(n))
     for a, b in combinations(range(n), 2):
         assert any({a, b} <= each for each in sets) == ((a, b) not in apart)
@@ -82,7 +82,7 @@ def test_two_are_in_a_set_together_where_they_are_not_apart(drawn):
 def test_what_is_apart_in_rows_is_in_as_few_sets_as_can_be():
     """Where those nearer than three are not apart, as by one critical difference."""
     places = np.arange(9)
-    sets = cliques(np.abs(places[:, np.newaxis] - places) >= 3)
+    sets = find_cliques(np.abs(places[:, np.newaxis] - places) >= 3)
     assert [each.tolist() for each in sets] == [[i, i + 1, i + 2] for i in range(7)]
 
 

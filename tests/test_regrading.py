@@ -235,7 +235,7 @@ def test_a_frame_is_warned_of_once_however_many_strategies_it_has():
 
 
 def test_what_has_no_bounds_is_refused():
-    with pytest.raises(ValueError, match=r"`condensed` must be False, since .*, got True"):
+    with pytest.raises(ValueError, match=r"`condensed` must be False, because .*, got True"):
         unjudged_bounds(FRAME, "ap", by="x", condensed=True)
     with pytest.raises(ValueError, match="`measures` must have one value per query, got the curve"):
         unjudged_bounds(FRAME, "dcg_curve@3", by="x")

@@ -42,9 +42,9 @@ def test_no_table_and_no_rank_claims_what_ranks_contradict():
     assert "ᵃ" not in table
     assert "ᵇ" not in table
     assert "of ranks and not of means" in table.replace("\n", " ")
-    with pytest.raises(ValueError, match=r"`test` must be one of means .*, got 'wilcoxon'"):
+    with pytest.raises(ValueError, match=r"`test` must be a test of means, .*, got 'wilcoxon'"):
         rank_strategies(SKEWED, test="wilcoxon")
-    with pytest.raises(ValueError, match="`test` must be one of means"):
+    with pytest.raises(ValueError, match="`test` must be a test of means"):
         paper_table(SKEWED, test="wilcoxon", letters="groups")
 
 

@@ -21,9 +21,9 @@ from results import close, compared, drawn, frame_of, of_few, rng
 
 from polars_graded import DataWarning, compare, evaluate, read_letor
 from polars_graded._results import significance
-from polars_graded._results.pairs import Pairs, pairs_of
+from polars_graded._results.pairs import Pairs, find_pairs
 from polars_graded._results.per_query import Results
-from polars_graded._results.significance import CORRECTIONS, TESTS, Options, agreeing_levels
+from polars_graded._results.significance import CORRECTIONS, TESTS, Options, compute_agreeing_levels
 from polars_graded.trust import discriminative_power
 
 pytestmark = of_few
@@ -87,8 +87,8 @@ def test_permutation_goes_through_all_signs_block_by_block(monkeypatch):
     """26 queries have 67 million signs, of which 4 million are asked for at most."""
     values = drawn(11, 3)
     whole = compared(values, test="permutation")
-    monkeypatch.setattr(significance, "BLOCK", 11 * 100)
-    monkeypatch.setattr(significance, "KEPT", 2**11)
+    monkeypatch.setattr(significance, "MAX_BLOCK_NUMBERS", 11 * 100)
+    monkeypatch.setattr(significance, "MAX_KEPT_STATISTICS", 2**11)
     for row, other in zip(compared(values, test="permutation"), whole, strict=True):
         for name, value in row.items():
             assert value == other[name] or value == close(other[name])
@@ -157,7 +157,7 @@ def test_bootstrap_is_the_studentised_one_resample_by_resample(seed, confidence)
 def test_bootstrap_blocks_draw_as_one(monkeypatch):
     values = drawn(30, 3)
     whole = compared(values, test="bootstrap", resamples=500)
-    monkeypatch.setattr(significance, "BLOCK", 1000)
+    monkeypatch.setattr(significance, "MAX_BLOCK_NUMBERS", 1000)
     assert compared(values, test="bootstrap", resamples=500) == whole
 
 
@@ -214,7 +214,7 @@ HOCHBERG = [
 
 
 def corrected(correction, p):
-    return CORRECTIONS[correction].of(np.array(p, dtype=float)).tolist()
+    return CORRECTIONS[correction].correct(np.array(p, dtype=float)).tolist()
 
 
 def test_corrections_of_worked_examples():
@@ -303,12 +303,14 @@ def test_bonferronis_intervals_are_students_at_a_part_of_the_level():
 def test_levels_of_worked_examples():
     """0.05 over four; Holm believes the third at its half, where Bonferroni does not."""
     p = np.array([0.001, 0.6, 0.02, 0.012])
-    assert CORRECTIONS["none"].levels(p, 0.05).tolist() == [0.05] * 4
-    assert CORRECTIONS["bonferroni"].levels(p, 0.05).tolist() == close([0.0125] * 4)
+    assert CORRECTIONS["none"].compute_levels(p, 0.05).tolist() == [0.05] * 4
+    assert CORRECTIONS["bonferroni"].compute_levels(p, 0.05).tolist() == close([0.0125] * 4)
     # In order: 0.001 <= 0.05/4, 0.012 <= 0.05/3, 0.02 <= 0.05/2, 0.6 > 0.05/1.
-    assert CORRECTIONS["holm"].levels(p, 0.05).tolist() == close([0.0125, 0.0125, 0.025, 0.0125])
+    assert CORRECTIONS["holm"].compute_levels(p, 0.05).tolist() == close(
+        [0.0125, 0.0125, 0.025, 0.0125]
+    )
     # Three of four are found, so each interval errs with 3/4 of 0.05.
-    assert CORRECTIONS["benjamini_hochberg"].levels(p, 0.05).tolist() == close([0.0375] * 4)
+    assert CORRECTIONS["benjamini_hochberg"].compute_levels(p, 0.05).tolist() == close([0.0375] * 4)
 
 
 @pytest.mark.parametrize("correction", ["none", "bonferroni", "holm"])
@@ -428,7 +430,7 @@ def covered(draw, n_queries, batches):
     for seed in range(batches):
         pairs = of_pairs(np.array([draw(generator, n_queries) for _ in range(50)]))
         options = Options("bootstrap", "holm", seed=seed, resamples=999)
-        low, high = significance.outcome_of(pairs, options).interval(np.full(50, LEVEL))
+        low, high = significance.run_test(pairs, options).interval(np.full(50, LEVEL))
         holds.extend((low <= 0) & (high >= 0))
     return np.mean(holds)
 
@@ -516,7 +518,7 @@ def test_the_other_way_round_is_the_mirror_image(test, pairs):
 
 
 def test_progress_is_given_the_blocks_of_resamples(monkeypatch):
-    monkeypatch.setattr(significance, "BLOCK", 100 * 20)
+    monkeypatch.setattr(significance, "MAX_BLOCK_NUMBERS", 100 * 20)
     frame = frame_of(drawn(20)).with_columns(ndcg=pl.col("ap"))
     for test in ("permutation", "bootstrap"):
         seen = []
@@ -553,7 +555,7 @@ def test_what_intervals_cover_together_is_what_is_printed(place, means, baseline
     ]
     draws, k = 2000, len(means)
     values = np.array(means)[:, np.newaxis] + rng(5).standard_normal((draws, k, n))
-    a, b = pairs_of(pl.Series("strategy", range(k)), baseline)
+    a, b = find_pairs(pl.Series("strategy", range(k)), baseline)
     differences = values[:, a] - values[:, b]
     true = np.array(means)[a] - np.array(means)[b]
     error = differences.std(axis=2, ddof=1) / math.sqrt(n)
@@ -562,10 +564,10 @@ def test_what_intervals_cover_together_is_what_is_printed(place, means, baseline
     missed = np.abs(mean - true) / error
     found = {}
     for correction in ("holm", "bonferroni", "benjamini_hochberg"):
-        levels = np.array([agreeing_levels(correction, row, 0.05) for row in p])
+        levels = np.array([compute_agreeing_levels(correction, row, 0.05) for row in p])
         covered = missed <= scipy.stats.t.isf(levels / 2, n - 1)
         found[correction] = covered.all(axis=1).mean()
-        is_significant = np.array([CORRECTIONS[correction].of(row) for row in p]) <= 0.05
+        is_significant = np.array([CORRECTIONS[correction].correct(row) for row in p]) <= 0.05
         rate = (is_significant & ~covered).sum(axis=1) / np.maximum(is_significant.sum(axis=1), 1)
     # Both were drawn, among 3,000 and 2,000: it is two to four errors of their difference.
     assert [*found.values(), rate.mean()] == pytest.approx(printed, abs=0.03)
@@ -620,11 +622,11 @@ def test_it_is_told_where_no_p_value_can_be_small_enough(test, correction, n, k)
 def test_what_limits_a_p_value_is_told():
     [sentence] = told(drawn(5), test="permutation")
     assert sentence.startswith(
-        "no difference, however large, can be found at 0.05: of 5 queries the smallest p value by "
-        "Fisher's randomisation test is 0.0625\n\nHint: more queries"
+        "no difference, however large, can be found at 0.05: with 5 queries the smallest p value "
+        "of Fisher's randomisation test is 0.0625\n\nHint: more queries"
     )
     [sentence] = told(drawn(30, 3), test="bootstrap", resamples=20)
-    assert "of 20 resamples the smallest p value by the bootstrap is 0.0476" in sentence
+    assert "with 20 resamples the smallest p value of the bootstrap is 0.0476" in sentence
     assert "corrected after Holm for 3 pairs 0.143" in sentence
     [needed] = re.findall(r"resamples=(\d+)", sentence)
     assert not told(drawn(30, 3), test="bootstrap", resamples=int(needed))

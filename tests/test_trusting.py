@@ -15,7 +15,7 @@ from results import close, rng
 
 import polars_graded as pg
 from polars_graded import DataWarning, compare, summarise
-from polars_graded._results.trusting import corrected_means
+from polars_graded._results.trusting import compute_corrected_means
 
 
 def graded(people, model, **others):
@@ -108,7 +108,7 @@ def test_the_mean_is_that_of_ppi_python_with_weights_fitted_on_other_queries():
     generator = rng(2)
     y, rest = generator.standard_normal(40), generator.standard_normal(300)
     f = y + generator.standard_normal(40)
-    found = corrected_means(y[np.newaxis], f[np.newaxis], rest[np.newaxis])
+    found = compute_corrected_means(y[np.newaxis], f[np.newaxis], rest[np.newaxis])
     variance = (1 + 40 / 300) * np.var([*f, *rest], ddof=1)
     covariances = [np.cov(np.delete(y, i), np.delete(f, i))[0, 1] for i in range(40)]
     weights = np.clip(np.divide(covariances, variance), 0, 1)
@@ -125,7 +125,7 @@ def test_with_many_queries_the_interval_is_that_of_ppi_python():
     generator = rng(3)
     y, rest = generator.standard_normal(2000), generator.standard_normal(9000)
     f = y + generator.standard_normal(2000)
-    found = corrected_means(y[np.newaxis], f[np.newaxis], rest[np.newaxis])
+    found = compute_corrected_means(y[np.newaxis], f[np.newaxis], rest[np.newaxis])
     low, high = (end.item() for end in ppi.ppi_mean_ci(y, f, rest, alpha=0.05))
     margin = scipy.stats.norm.ppf(0.975) * found.both.error[0]
     assert found.both.mean[0] == pytest.approx((low + high) / 2, abs=0.01 * margin)
@@ -136,7 +136,7 @@ def test_a_model_that_is_wrong_by_the_same_everywhere_is_as_good_as_people():
     """Its weight is 1 / (1 + n / N) of what varies alike: the mean is that of all its queries."""
     y = np.repeat([0.0, 1.0], 10)
     f, rest = y[np.newaxis] + 0.5, np.tile([0.5, 1.5], 40)[np.newaxis]
-    found = corrected_means(y[np.newaxis], f, rest)
+    found = compute_corrected_means(y[np.newaxis], f, rest)
     assert [*found.both.mean] == close([0.5])
     assert found.both.error[0] == pytest.approx(np.std([*y, *y]) / 100**0.5, rel=0.05)
 
@@ -173,7 +173,7 @@ def test_a_model_that_adds_nothing_leaves_what_people_say(says):
         shared = [value, "ci_low", "ci_high", *(["p_corrected"] if call is compare else [])]
         for name in shared:
             assert found[name].to_list() == close(alone[name].to_list())
-        said = "adds nothing" if says == "nothing else" else "no gain is to be had"
+        said = "adds nothing" if says == "nothing else" else "no gain is possible"
         assert all(said in note for note in found["note"])
 
 
@@ -258,7 +258,7 @@ def test_what_is_to_be_known_is_said():
     found = summarise(graded(people, other), trusted="people")
     for row in found.rows(named=True):
         no_gain = row["correlation"] <= 18**-0.5
-        assert ("no gain is to be had" in (row["note"] or "")) == no_gain
+        assert ("no gain is possible" in (row["note"] or "")) == no_gain
         low = np.tanh(np.arctanh(row["correlation"]) - 1.96 / 17**0.5)
         assert ("gains from 0.24 on" in (row["note"] or "")) == (low <= 18**-0.5)
 
@@ -383,7 +383,7 @@ def test_a_gain_that_is_not_certain_is_told():
         found = summarise(graded(people, model), trusted="people")
         assert all(note is not None for note in found["note"])
         for row in found.rows(named=True):
-            no_gain = "no gain is to be had" in row["note"] or "not certain" in row["note"]
+            no_gain = "no gain is possible" in row["note"] or "not certain" in row["note"]
             certain += not no_gain
             assert ("less sure" in row["note"]) == (row["worth"] is not None and row["worth"] < 0)
     assert certain <= 9
@@ -406,7 +406,7 @@ def coverage(kind, correlation, n, repeats, total=1000):
         y = values(kind, generator, (250, total))
         others = values(kind, generator, (250, total))
         f = 0.3 + correlation * y + (1 - correlation**2) ** 0.5 * others
-        found = corrected_means(y[:, :n], f[:, :n], f[:, n:])
+        found = compute_corrected_means(y[:, :n], f[:, :n], f[:, n:])
         held.append(np.abs(found.both.mean) <= scipy.stats.t.ppf(0.975, n - 1) * found.both.error)
         widths.append(found.both.error / found.trusted.error)
     return np.mean(held), np.median(widths)

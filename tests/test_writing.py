@@ -169,7 +169,7 @@ def test_a_full_disk_leaves_the_file_that_was_there(tmp_path, option):
     assert finished.returncode == 2
     assert finished.stdout == ""
     sentence = finished.stderr.splitlines()[-1]
-    assert "could not be written, and is as it was" in sentence, finished.stderr
+    assert "could not be written, and is unchanged" in sentence, finished.stderr
     assert path.name in sentence, finished.stderr
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [
         (path.name, "what was there")

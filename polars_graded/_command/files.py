@@ -1,4 +1,4 @@
-"""The rows to measure: frames, features, or runs joined with their judgments."""
+"""Rows to measure: frames, features, or runs joined with judgments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars.selectors as cs
 
 from polars_graded import datasets
 from polars_graded._checks import check_columns
-from polars_graded._command.parser import Given
+from polars_graded._command.parser import Arguments
 from polars_graded._frames.frame_files import read_frame
 from polars_graded._frames.judging import join_judgments
 from polars_graded._frames.memory import memory_at_hand
@@ -24,36 +24,39 @@ MEMORY_PER_BYTE = 8
 """Bytes of memory that a byte of a run may take, be it compressed, and what is made of it."""
 
 
-def read_rows(given: Given) -> Rows:
-    """Return the rows to measure and what their columns are; without files, an example."""
-    if given.frame:
-        frame, columns = _read_frame(given, given.frame)
-    elif given.qrels:
-        frame, columns = _read_runs(given)
+def read_rows(arguments: Arguments) -> Rows:
+    """Return the rows to measure and the keywords for their columns.
+
+    Without files they are an example.
+    """
+    if arguments.frame:
+        frame, columns = _read_frame(arguments, arguments.frame)
+    elif arguments.qrels:
+        frame, columns = _read_runs(arguments)
     else:
-        frame, columns = _read_features(given)
+        frame, columns = _read_features(arguments)
     names = ("irrelevant", "relevant_from", "ties")
-    return frame, {**{name: vars(given)[name] for name in names}, **columns}
+    return frame, {**{name: vars(arguments)[name] for name in names}, **columns}
 
 
-def _read_frame(given: Given, files: Sequence[str]) -> Rows:
-    """Read the rows of a --frame."""
-    names = {} if given.doc is None else {given.doc: "doc"}
-    columns: dict[str, Any] = {"query": given.query or ["query"], "grade": given.grade}
-    if given.strategy:
-        names[given.strategy[0]] = columns["strategy"] = "strategy"
-    if given.is_descending is not None:
-        columns["descending"] = given.is_descending
-    columns["by"] = _columns_by_name(given.by or ["score"])
+def _read_frame(arguments: Arguments, files: Sequence[str]) -> Rows:
+    """Return the rows of a --frame and the keywords for its columns."""
+    names = {} if arguments.doc is None else {arguments.doc: "doc"}
+    columns: dict[str, Any] = {"query": arguments.query or ["query"], "grade": arguments.grade}
+    if arguments.strategy:
+        names[arguments.strategy[0]] = columns["strategy"] = "strategy"
+    if arguments.is_descending is not None:
+        columns["descending"] = arguments.is_descending
+    columns["by"] = _parse_columns(arguments.by or ["score"])
     frame = read_frame(files, names)
     _check_not_empty(frame, *files)
-    needed = [*columns["query"], given.grade, *columns["by"].values()]
+    needed = [*columns["query"], arguments.grade, *columns["by"].values()]
     check_columns(", ".join(files), needed, frame.schema)
     return frame, columns
 
 
-def _columns_by_name(texts: Sequence[str]) -> dict[str, str]:
-    """Return the column to rank by of each strategy, as in `ours=new_score`."""
+def _parse_columns(texts: Sequence[str]) -> dict[str, str]:
+    """Return the column of each strategy, such as `ours=new_score`."""
     columns: dict[str, str] = {}
     for text in texts:
         name, separator, column = text.partition("=")
@@ -65,9 +68,9 @@ def _columns_by_name(texts: Sequence[str]) -> dict[str, str]:
     return columns
 
 
-def _read_features(given: Given) -> Rows:
-    """Read LETOR files, or Parquet files whose numbers are features, or make an example."""
-    files = given.letor or []
+def _read_features(arguments: Arguments) -> Rows:
+    """Return the rows of LETOR or Parquet files of features, or an example."""
+    files = arguments.letor or []
     are_parquet = [*map(_is_parquet, files)]
     if not files:
         frame = datasets.example()
@@ -81,18 +84,21 @@ def _read_features(given: Given) -> Rows:
         msg = f"--letor takes text or .parquet files, not both, got {', '.join(files)}"
         raise ValueError(msg)
     _check_not_empty(frame, *files)
-    keys = ("query", "doc", "grade", given.grade)
-    by = given.strategy or [name for name in frame.columns if name not in keys]
+    keys = ("query", "doc", "grade", arguments.grade)
+    by = arguments.strategy or [name for name in frame.columns if name not in keys]
     if not by:
         msg = f"{', '.join(files)} must have a feature to rank by, got none"
         raise ValueError(msg)
-    return frame, {"by": by, "grade": given.grade}
+    return frame, {"by": by, "grade": arguments.grade}
 
 
-def _read_runs(given: Given) -> Rows:
-    """Read runs and their judgments, lazily if they may exceed memory; a tag is a strategy."""
-    judgments = {name: _read_judgments(file) for name, file in given.qrels_by_grader.items()}
-    runs = given.runs
+def _read_runs(arguments: Arguments) -> Rows:
+    """Return the rows of runs with their judgments.
+
+    They are lazy if they may exceed memory. The tag of a run is its strategy.
+    """
+    judgments = {name: _read_judgments(file) for name, file in arguments.qrels_by_grader.items()}
+    runs = arguments.runs
     is_large = MEMORY_PER_BYTE * sum(Path(run).stat().st_size for run in runs) > memory_at_hand()
     frames = [_read_run(run, is_large=is_large) for run in runs]
     tags = []
@@ -108,15 +114,15 @@ def _read_runs(given: Given) -> Rows:
         stacked if is_large else stacked.collect(),
         judgments.get(None, judgments),
         strategy="strategy",
-        unjudged_below=given.unjudged_below,
+        unjudged_below=arguments.unjudged_below,
     )
     # The highest score of a run comes first, even where scores are the numbers of ranks.
     columns = {"by": ["score"], "strategy": "strategy", "descending": True}
-    return judged, columns | ({"grade": given.graders} if given.graders else {})
+    return judged, columns | ({"grade": arguments.graders} if arguments.graders else {})
 
 
 def _read_judgments(file: str) -> pl.DataFrame:
-    """Read the judgments in a file."""
+    """Return the judgments in a file."""
     columns = ["query", "doc", "grade"]
     if _is_parquet(file):
         judgments = _read_parquet(file, columns).select(columns).collect()
@@ -127,7 +133,10 @@ def _read_judgments(file: str) -> pl.DataFrame:
 
 
 def _read_run(file: str, *, is_large: bool) -> pl.LazyFrame:
-    """Read the documents that a run retrieved; its file may name it if it is Parquet."""
+    """Return the documents of a run.
+
+    A Parquet file without a strategy is named by its file.
+    """
     columns = ["query", "doc", "score", "strategy"]
     if not _is_parquet(file):
         return (scan_run(file) if is_large else read_run(file).lazy()).select(columns)
@@ -142,12 +151,12 @@ def _read_run(file: str, *, is_large: bool) -> pl.LazyFrame:
 
 
 def _is_parquet(file: str) -> bool:
-    """Return whether a file is named as Parquet."""
+    """Return whether a file has the suffix of Parquet."""
     return Path(file).suffix.lower() == ".parquet"
 
 
 def _read_parquet(file: str, columns: Sequence[str], *, is_large: bool = False) -> pl.LazyFrame:
-    """Read a file that has the columns; queries and documents become strings, as in text."""
+    """Return a file with these columns; queries and documents become strings."""
     try:
         with Path(file).open("rb") as opened:
             frame = (
@@ -167,7 +176,7 @@ def _read_parquet(file: str, columns: Sequence[str], *, is_large: bool = False) 
 
 
 def _check_not_empty(frame: pl.DataFrame, *files: str) -> None:
-    """Raise where files have no row."""
+    """Raise if files have no rows."""
     if frame.is_empty():
         msg = f"{', '.join(files)} must have at least one line, got none"
         raise ValueError(msg)

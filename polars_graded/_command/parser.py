@@ -1,4 +1,4 @@
-"""The options of the command: a table of what each takes and needs, and what was given."""
+"""Options of the command: their definitions, parser and values."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ from polars_graded._measuring.ranking import Undefined
 from polars_graded._measuring.tie_orders import TOOLS
 from polars_graded._results.comparability import Change
 from polars_graded._results.forms import WRITERS
-from polars_graded._results.significance import CORRECTIONS, TESTS, TestName, correction_of
+from polars_graded._results.significance import CORRECTIONS, TESTS, TestName, choose_correction
 from polars_graded._versions import __version__
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 
 REPORT_MEASURES = ["r_precision", "dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
-"""Measures that a report shows beside those that are asked for."""
+"""Measures that a report shows beside the requested ones."""
 
 FRAME, LETOR, QRELS = "--frame", "--letor", "--qrels"
 
 
 class Option(NamedTuple):
-    """An option, and the rules that hold for it alone."""
+    """Option with the rules that concern it alone."""
 
     help: str
     settings: Mapping[str, Any]
     """Arguments of `argparse.ArgumentParser.add_argument`."""
     needs: tuple[str, ...] = ()
-    """Options of which one must be given too."""
+    """Options of which at least one is required."""
     suffixes: tuple[str, ...] = ()
-    """Endings of the file that it writes."""
+    """Suffixes of the file that the option writes."""
 
 
 FILES, COLUMNS, NAMES = ({"nargs": "+", "metavar": name} for name in ("FILE", "COLUMN", "NAME"))
 ONE_FILE, GRADE = {"type": Path, "metavar": "FILE"}, {"type": float, "metavar": "GRADE"}
 
 
-def _undefined(text: str) -> Undefined:
+def _parse_undefined(text: str) -> Undefined:
+    """Return the value of --undefined-as."""
     if text == "default":
         return "default"
     return None if text.lower() == "none" else float(text)
@@ -65,7 +66,7 @@ INPUTS = {
         {"nargs": "+", "action": "append", "metavar": ("FILE", "RUN")},
     ),
 }
-"""Kinds of input, of which one is read; without any an example is."""
+"""Kinds of input, of which one is read; without any, an example is measured."""
 
 OPTIONS = {
     "--query": Option(
@@ -124,7 +125,7 @@ OPTIONS = {
     "--undefined-as": Option(
         "what a query without a relevant document gets; 0 by default, and none for roc_auc; none "
         "leaves it out of means and comparisons",
-        {"type": _undefined, "default": "default", "metavar": "VALUE"},
+        {"type": _parse_undefined, "default": "default", "metavar": "VALUE"},
     ),
     "--condensed": Option(
         "drop documents that were not judged from the rankings", {"action": "store_true"}
@@ -211,28 +212,31 @@ OPTIONS = {
 }
 
 
-class Given(argparse.Namespace):
-    """The value of each option, and what follows from them."""
+class Arguments(argparse.Namespace):
+    """Values of the options, and what follows from them."""
 
-    def value_of(self, option: str) -> Any:
-        """Return the value of an option such as `--per-query`, None for its default."""
+    def get_value(self, option: str) -> Any:
+        """Return the value of an option such as `--gate`, None for its default."""
         value = vars(self)[option.removeprefix("--").replace("-", "_")]
         return None if value == (INPUTS | OPTIONS)[option].settings.get("default") else value
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
         """Return the measures by name, curves among them."""
-        return measures_by_name(self.measure or self.gate or MEASURES)
+        return parse_measures(self.measure or self.gate or MEASURES)
 
     @cached_property
     def numbers(self) -> dict[str, Best]:
-        """Return which value is best of each measure with one value per query."""
+        """Return which value is best of each measure without curves."""
         measures = self.measures.items()
         return {name: m.definition.best for name, m in measures if not m.is_curve}
 
     @cached_property
     def qrels_by_grader(self) -> dict[str | None, str]:
-        """Return the judgment file of each grader; a single file may have no grader's name."""
+        """Return the judgment file of each grader.
+
+        A single file may have None in place of a grader.
+        """
         files: dict[str | None, str] = {}
         for file, *_ in self.qrels or []:
             name, separator, path = file.partition("=")
@@ -266,7 +270,7 @@ class Given(argparse.Namespace):
 
     @cached_property
     def is_descending(self) -> bool | dict[str, bool] | None:
-        """Return whether the highest value comes first, of all strategies or of each by name."""
+        """Return whether the highest value ranks first, by strategy if specified."""
         if self.descending is None:
             return None
         flags = {"true": True, "false": False}
@@ -281,7 +285,7 @@ class Given(argparse.Namespace):
 
     @property
     def baseline_file(self) -> Path | None:
-        """Return the file of results that is the baseline, if it is one."""
+        """Return the baseline if it is a file of results."""
         if self.baseline is None:
             return None
         path = Path(self.baseline)
@@ -290,8 +294,8 @@ class Given(argparse.Namespace):
     @property
     def is_compared(self) -> bool:
         """Return whether a table of differences is printed."""
-        asked = self.baseline is not None or self.test or self.correction
-        return bool(asked and not self.gate)
+        is_requested = self.baseline is not None or self.test or self.correction
+        return bool(is_requested and not self.gate)
 
     @property
     def query_columns(self) -> Any:
@@ -310,14 +314,14 @@ class Given(argparse.Namespace):
         return {
             "baseline": None if self.baseline_file else self.baseline,
             "test": test,
-            "correction": correction_of(test, self.correction),
+            "correction": choose_correction(test, self.correction),
             "query": self.query_columns,
             "missing": self.missing_values,
         }
 
 
-def measures_by_name(texts: Iterable[str]) -> dict[str, Measure]:
-    """Return the measures by their names, or by names of their own: `AP=ap(threshold=2)`."""
+def parse_measures(texts: Iterable[str]) -> dict[str, Measure]:
+    """Return the measures by name, such as `AP=ap(threshold=2)`."""
     measures: dict[str, Measure] = {}
     for text in texts:
         name, separator, formula = text.partition("=")
@@ -337,7 +341,7 @@ def measures_by_name(texts: Iterable[str]) -> dict[str, Measure]:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports an error in one sentence, without its whole usage before."""
+    """Parser that reports an error in one sentence, without the usage."""
 
     def __init__(self) -> None:
         measures = [name for name, definition in DEFINITIONS.items() if not definition.needs_known]
@@ -355,9 +359,9 @@ class Parser(argparse.ArgumentParser):
             group: Any = inputs if name in INPUTS else self
             group.add_argument(name, help=option.help, **option.settings)
 
-    def given(self, arguments: Sequence[str] | None) -> Given:
-        """Return what the arguments, by default those of the program, give for each option."""
-        return self.parse_args(arguments, namespace=Given())
+    def parse(self, arguments: Sequence[str] | None) -> Arguments:
+        """Return the values of the options, by default of the command line."""
+        return self.parse_args(arguments, namespace=Arguments())
 
     def fail(self, sentence: str) -> NoReturn:
         """Exit with status 2 after an error that no other option avoids."""

@@ -1,4 +1,4 @@
-"""The command: read rankings, evaluate them, print tables, write files, return a status."""
+"""Run of the command: read rankings, print tables, write files."""
 
 from __future__ import annotations
 
@@ -16,16 +16,25 @@ from typing import Any
 import polars as pl
 
 from polars_graded._command.files import read_rows
-from polars_graded._command.parser import REPORT_MEASURES, Given, Parser, measures_by_name
+from polars_graded._command.parser import REPORT_MEASURES, Arguments, Parser, parse_measures
 from polars_graded._command.rules import check_options
 from polars_graded._command.sentences import write_for_the_shell
-from polars_graded._command.tables import output_encoding, printable, tables_of
+from polars_graded._command.tables import (
+    escape_control_characters,
+    find_output_encoding,
+    write_tables,
+)
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.request import Request
 from polars_graded._report.page import report
 from polars_graded._results.comparability import CHANGES, NotComparableError
 from polars_graded._results.comparing import compare, summarise
-from polars_graded._results.gating import BAD, decide_verdicts, gate_summary, pair_with_baseline
+from polars_graded._results.gating import (
+    FAILING_VERDICTS,
+    decide_verdicts,
+    pair_with_baseline,
+    write_gate_summary,
+)
 from polars_graded._results.keys import Keys
 from polars_graded._results.result_files import write_results
 from polars_graded._results.significance import Options
@@ -33,44 +42,48 @@ from polars_graded._sentences.gates import write_refusal
 from polars_graded._warnings import DataWarning
 from polars_graded._writing import write_atomically
 
-EXIT_STATUS: dict[str, int] = {**dict.fromkeys(BAD, 1), "undecided": 3}
+EXIT_STATUS: dict[str, int] = {**dict.fromkeys(FAILING_VERDICTS, 1), "undecided": 3}
 """Exit status of the worst verdict of a gate; it is 0 if all pass."""
 
-INTERRUPTED, UNREAD = 130, 141
+INTERRUPTED_STATUS, UNREAD_STATUS = 130, 141
 """Exit status that a shell reports after Ctrl-C, and after a pipe whose reader has gone."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command; exit with status 2 and one sentence where it cannot."""
+    """Run the command; exit with status 2 and one sentence on an error."""
     parser = Parser()
-    _let_ctrl_c_end_a_read()
+    _let_interrupts_end_reads()
     try:
-        status = _run(parser, parser.given(arguments))
+        status = _run(parser, parser.parse(arguments))
     except OSError as error:
         has_file = error.strerror and error.filename
-        parser.fail(printable(f"{error.strerror}: {error.filename}" if has_file else str(error)))
+        parser.fail(
+            escape_control_characters(
+                f"{error.strerror}: {error.filename}" if has_file else str(error)
+            )
+        )
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
-        parser.error(printable(write_for_the_shell(error)))
+        parser.error(escape_control_characters(write_for_the_shell(error)))
     except ImportError as error:
         parser.fail(str(error))
     except KeyboardInterrupt:
         print("polars-graded: stopped", file=sys.stderr)
-        status = INTERRUPTED
+        status = INTERRUPTED_STATUS
     if status:
         sys.exit(status)
 
 
-def _let_ctrl_c_end_a_read() -> None:
-    """Have Ctrl-C end a read of a pipe that nobody writes to.
+def _let_interrupts_end_reads() -> None:
+    """Let Ctrl-C end a read of a pipe without a writer.
 
-    Polars handles the signal before Python does, and has the system begin such a read again.
+    Polars handles the signal before Python does, and lets the system restart such a read.
     """
     if hasattr(signal, "siginterrupt") and threading.current_thread() is threading.main_thread():
         signal.siginterrupt(signal.SIGINT, True)  # noqa: FBT003 (its only form)
 
 
 @contextmanager
-def _refusal_in(markdown: Path | None) -> Iterator[None]:
+def _write_refusal_on_error(markdown: Path | None) -> Iterator[None]:
     """Write the reason into the summary of the gate if the call is refused.
 
     A pipeline publishes that file, and an older one would state the verdict of another change.
@@ -80,100 +93,109 @@ def _refusal_in(markdown: Path | None) -> Iterator[None]:
     except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
         if markdown is not None:
             reason = write_for_the_shell(error)
-            with _named(markdown), write_atomically(markdown) as part:
+            with _name_file_in_errors(markdown), write_atomically(markdown) as part:
                 part.write_text(write_refusal(reason), encoding="utf-8")
         raise
 
 
-def _run(parser: Parser, given: Given) -> int:
-    """Do what the options ask for, and return the exit status."""
+def _run(parser: Parser, arguments: Arguments) -> int:
+    """Run the command and return the exit status."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        if given.qrels:  # the command joins runs and judgments itself, and loses no document
+        if arguments.qrels:  # the command joins runs and judgments itself, and loses no document
             warnings.simplefilter("ignore", DataWarning.join)
-        if given.unjudged_below is not None:
+        if arguments.unjudged_below is not None:
             warnings.filterwarnings("ignore", ".* below 0 counts? as judged", DataWarning.scale)
-        check_options(given)
-        with _refusal_in(given.markdown):
-            printed, status = _evaluate(given, caught)
+        check_options(arguments)
+        with _write_refusal_on_error(arguments.markdown):
+            printed, status = _evaluate(arguments, caught)
     for warning in caught:
-        print(f"warning: {printable(write_for_the_shell(warning.message))}", file=sys.stderr)
+        print(
+            f"warning: {escape_control_characters(write_for_the_shell(warning.message))}",
+            file=sys.stderr,
+        )
     _print(parser, printed)
     return status
 
 
-def _evaluate(given: Given, caught: Sequence[warnings.WarningMessage]) -> tuple[str, int]:
-    """Return what is printed and the exit status, and write the files."""
-    frame, columns = read_rows(given)
-    scale = {name: vars(given)[name] for name in ("max_grade", "undefined_as", "condensed")}
-    names = {name: measure.name for name, measure in given.measures.items()}
-    added = [name for name in REPORT_MEASURES if given.report and name not in names]
-    names |= dict(zip(added, added, strict=True))
+def _evaluate(arguments: Arguments, caught: Sequence[warnings.WarningMessage]) -> tuple[str, int]:
+    """Write the requested files; return the printed text and exit status."""
+    frame, columns = read_rows(arguments)
+    scale = {name: vars(arguments)[name] for name in ("max_grade", "undefined_as", "condensed")}
+    names = {name: measure.name for name, measure in arguments.measures.items()}
+    report_measures = [name for name in REPORT_MEASURES if arguments.report and name not in names]
+    names |= dict(zip(report_measures, report_measures, strict=True))
     doc = None
-    if given.per_query or given.gate:
+    if arguments.per_query or arguments.gate:
         request, *_ = Request.of_graders(["n_retrieved"], **columns)
         doc = request.with_document_column(frame.collect_schema()).document
     evaluated = evaluate(frame, names, **columns, **scale, fingerprint=doc).lazy().collect()
-    per_query = evaluated.drop(added)
-    printed, status = tables_of(per_query, given), 0
-    if given.gate:
+    per_query = evaluated.drop(report_measures)
+    printed, status = write_tables(per_query, arguments), 0
+    if arguments.gate:
         messages = [write_for_the_shell(warning.message) for warning in caught]
-        verdicts, status = _hold_against_baseline(per_query, given, given.gate, messages)
+        verdicts, status = _compare_with_baseline(per_query, arguments, arguments.gate, messages)
         printed += f"\n\n{verdicts}"
-    if given.per_query:
-        with _named(given.per_query):
-            write_results(per_query, given.per_query, query=given.query_columns)
-    if given.chart:
-        _write_chart(per_query, given, given.chart)
-    if given.report:
-        with _named(given.report):
-            options = _report_options(frame, columns | scale, given)
-            page = report(evaluated, given.report, names, **options)
-        printed += f"\n\nReport: {printable(str(page))}"
+    if arguments.per_query:
+        with _name_file_in_errors(arguments.per_query):
+            write_results(per_query, arguments.per_query, query=arguments.query_columns)
+    if arguments.chart:
+        _write_chart(per_query, arguments, arguments.chart)
+    if arguments.report:
+        with _name_file_in_errors(arguments.report):
+            options = _report_options(frame, columns | scale, arguments)
+            page = report(evaluated, arguments.report, names, **options)
+        printed += f"\n\nReport: {escape_control_characters(str(page))}"
     return printed, status
 
 
 def _print(parser: Parser, text: str) -> None:
-    """Print to standard output in its own characters; exit quietly if nobody reads it."""
-    encoding = output_encoding()
+    """Print to standard output in its encoding; exit quietly without a reader."""
+    encoding = find_output_encoding()
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except OSError as error:
-        # What is left in the buffer would fail once more when Python ends.
+        # The rest of the buffer would fail once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno in (errno.EPIPE, errno.EINVAL):  # the latter on Windows
-            sys.exit(UNREAD)
+            sys.exit(UNREAD_STATUS)
         parser.fail(f"{error.strerror}: standard output")
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Name the file in an error of writing it: Polars says what went wrong, not where."""
+def _name_file_in_errors(path: Path) -> Iterator[None]:
+    """Add the name of the file to an error of writing it.
+
+    Polars reports the cause without the file.
+    """
     try:
         yield
     except (OSError, pl.exceptions.ComputeError) as error:
         if isinstance(error, OSError) and error.filename:
             raise
-        msg = f"{path} could not be written, and is as it was: {error}"
+        msg = f"{path} could not be written, and is unchanged: {error}"
         raise OSError(msg) from None
 
 
-def _hold_against_baseline(
-    per_query: pl.DataFrame, given: Given, gated: Sequence[str], messages: Sequence[str]
+def _compare_with_baseline(
+    per_query: pl.DataFrame,
+    arguments: Arguments,
+    gate_measures: Sequence[str],
+    messages: Sequence[str],
 ) -> tuple[str, int]:
-    """Return what a gate says of each strategy, and the exit status."""
-    best = {name: given.numbers[name] for name in measures_by_name(gated)}
-    # Queries without a relevant document have no value on either side, and are left out.
+    """Return the verdicts of the gate as text, and the exit status."""
+    best = {name: arguments.numbers[name] for name in parse_measures(gate_measures)}
+    # Queries without a relevant document have no value on either side and are left out.
     keys: Keys = {
         "strategy": "strategy",
-        "query": given.query_columns,
-        "missing": given.missing_values,
+        "query": arguments.query_columns,
+        "missing": arguments.missing_values,
     }
-    changes = {name: vars(given)[name] or "same" for name in CHANGES}
-    changes["missing"] = given.missing or "error"
-    baseline = given.baseline_file or given.baseline
+    changes = {name: vars(arguments)[name] or "same" for name in CHANGES}
+    changes["missing"] = arguments.missing or "error"
+    baseline = arguments.baseline_file or arguments.baseline
     try:
-        held = pair_with_baseline(per_query, [best], baseline, None, keys, changes)
+        matched = pair_with_baseline(per_query, [best], baseline, None, keys, changes)
     except NotComparableError as error:
         difference = error.difference.replace("`per_query` lacks", "the runs lack").replace(
             "`per_query`", "the runs"
@@ -184,51 +206,55 @@ def _hold_against_baseline(
             f"--{error.argument} {error.value} allows it"
         )
         raise ValueError(msg) from None
-    verdicts = decide_verdicts(held, given.margin, Options(given.comparison["test"], "none"))
-    if given.markdown:
-        with _named(given.markdown), write_atomically(given.markdown) as part:
-            part.write_text(gate_summary(held, verdicts, messages), encoding="utf-8")
-    status = next((EXIT_STATUS[each] for each in BAD if each in {*verdicts["verdict"]}), 0)
-    return "\n".join(map(printable, verdicts["sentence"])), status
+    verdicts = decide_verdicts(
+        matched, arguments.margin, Options(arguments.comparison["test"], "none")
+    )
+    if arguments.markdown:
+        with _name_file_in_errors(arguments.markdown), write_atomically(arguments.markdown) as part:
+            part.write_text(write_gate_summary(matched, verdicts, messages), encoding="utf-8")
+    status = next(
+        (EXIT_STATUS[each] for each in FAILING_VERDICTS if each in {*verdicts["verdict"]}), 0
+    )
+    return "\n".join(map(escape_control_characters, verdicts["sentence"])), status
 
 
-def _write_chart(per_query: pl.DataFrame, given: Given, file: Path) -> None:
-    """Write the chart of what is compared."""
+def _write_chart(per_query: pl.DataFrame, arguments: Arguments, file: Path) -> None:
+    """Write the chart of the comparison."""
     from polars_graded import charts
 
-    options = given.comparison
-    if given.trusted is not None:
-        means = summarise(per_query, given.numbers, trusted=given.trusted)
+    options = arguments.comparison
+    if arguments.trusted is not None:
+        means = summarise(per_query, arguments.numbers, trusted=arguments.trusted)
         chart: Any = charts.trusted_forest(means)
     elif options["baseline"] is not None:
-        chart = charts.comparison_forest(compare(per_query, given.numbers, **options))
+        chart = charts.comparison_forest(compare(per_query, arguments.numbers, **options))
     else:
         keys = {name: options[name] for name in ("query", "missing")}
-        chart = charts.strategy_bars(summarise(per_query, given.numbers, **keys))
-    with _named(file), write_atomically(file) as part:
+        chart = charts.strategy_bars(summarise(per_query, arguments.numbers, **keys))
+    with _name_file_in_errors(file), write_atomically(file) as part:
         kind = file.suffix.lower().removeprefix(".")
         chart.save(str(part), format=kind, **({"inline": True} if kind == "html" else {}))
 
 
 def _report_options(
-    frame: pl.DataFrame | pl.LazyFrame, columns: Mapping[str, Any], given: Given
+    frame: pl.DataFrame | pl.LazyFrame, columns: Mapping[str, Any], arguments: Arguments
 ) -> dict[str, Any]:
-    """Return the keywords of `report`: how to compare the values, and what was ranked."""
-    options = given.comparison | {"trusted": given.trusted}
+    """Return the keywords of `report`: comparisons, and the ranked rows."""
+    options = arguments.comparison | {"trusted": arguments.trusted}
     if isinstance(frame, pl.LazyFrame):
         msg = "the runs may exceed memory, so the report shows no documents"
         warnings.warn(msg, stacklevel=2)
         return options
     settings = {}
-    if given.unjudged_below is not None:
-        settings["Judgments"] = f"none below grade {given.unjudged_below:g}"
-    if given.undefined_as == "default":
-        measures = given.measures.items()
+    if arguments.unjudged_below is not None:
+        settings["Judgments"] = f"none below grade {arguments.unjudged_below:g}"
+    if arguments.undefined_as == "default":
+        measures = arguments.measures.items()
         undefined = [name for name, measure in measures if measure.definition.needs_pairs]
         others = f", and are left out of {undefined[0]}" if undefined else ""
         settings["Queries without a relevant document"] = f"count as 0{others}"
-    if given.trusted is not None:
-        columns = {**columns, "grade": given.trusted}
+    if arguments.trusted is not None:
+        columns = {**columns, "grade": arguments.trusted}
     return {
         **options,
         "strategy": "strategy",

@@ -1,4 +1,4 @@
-"""Errors and warnings of functions, with the options of the command in place of arguments."""
+"""Errors and warnings of functions, in terms of the command's options."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from typing import Any
 from polars_graded._checks import format_on_one_line
 from polars_graded._command.parser import OPTIONS
 
-ARGUMENT = re.compile(r"\b([a-z_]+)=(\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|[\w.+-]+)")
+ARGUMENT_PATTERN = re.compile(r"\b([a-z_]+)=(\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|[\w.+-]+)")
 """An argument of a call with a literal value, such as `descending={'old_rank': False}`."""
 
 
 def write_for_the_shell(error: Exception | Warning | str) -> str:
-    """Return the sentence and its hint on one line, with options in place of arguments."""
-    return ARGUMENT.sub(_write_option, format_on_one_line(error).split("\n", maxsplit=1)[0])
+    """Return a sentence and its hint on one line, with options.
+
+    They take the place of arguments.
+    """
+    return ARGUMENT_PATTERN.sub(_write_option, format_on_one_line(error).split("\n", maxsplit=1)[0])
 
 
 def _write_option(argument: re.Match[str]) -> str:
-    """Return the option for an argument, or the argument as it is if there is none."""
+    """Return the option for an argument, or the argument without one."""
     name, text = argument.groups()
     option = f"--{name.replace('_', '-')}"
     try:

@@ -1,4 +1,4 @@
-"""The tables that the command prints: means, curves and differences."""
+"""Tables that the command prints: means, curves and differences."""
 
 from __future__ import annotations
 
@@ -9,138 +9,147 @@ from typing import Any, Literal
 
 import polars as pl
 
-from polars_graded._command.parser import Given
+from polars_graded._command.parser import Arguments
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import paper_table
 from polars_graded._results.keys import GRADER, split_by_grader
-from polars_graded._results.per_query import bests, curve_means
+from polars_graded._results.per_query import compute_curve_means, find_best_places
 from polars_graded._sentences import format_p, list_names
 
-LINES: Literal["UTF8_FULL_CONDENSED"] = "UTF8_FULL_CONDENSED"
-PLAIN: Literal["ASCII_FULL_CONDENSED"] = "ASCII_FULL_CONDENSED"
+LINE_FORMAT: Literal["UTF8_FULL_CONDENSED"] = "UTF8_FULL_CONDENSED"
+ASCII_FORMAT: Literal["ASCII_FULL_CONDENSED"] = "ASCII_FULL_CONDENSED"
 
 
-def tables_of(per_query: pl.DataFrame, given: Given) -> str:
-    """Return the means of each strategy, by each grader's grades, and differences if asked for."""
-    if given.format != "text":
-        return _paper_tables(per_query, given)
+def write_tables(per_query: pl.DataFrame, arguments: Arguments) -> str:
+    """Return the means of each grader, and differences on request."""
+    if arguments.format != "text":
+        return _write_paper_tables(per_query, arguments)
     tables = []
-    for grader, rows in split_by_grader(per_query, {"measures": [[*given.measures]]}).items():
-        first, *others = _tables_of_means(rows, given)
+    for grader, rows in split_by_grader(per_query, {"measures": [[*arguments.measures]]}).items():
+        first, *others = _write_means(rows, arguments)
         tables += [f"Grades of {grader}\n{first}" if grader else first, *others]
-    if given.numbers and given.trusted is not None:
-        tables.append(_table_of_trusted(per_query, given))
-    if given.is_compared:
-        tables.append(_table_of_differences(per_query, given))
+    if arguments.numbers and arguments.trusted is not None:
+        tables.append(_write_trusted_means(per_query, arguments))
+    if arguments.is_compared:
+        tables.append(_write_differences(per_query, arguments))
     return "\n\n".join(tables)
 
 
-def _paper_tables(per_query: pl.DataFrame, given: Given) -> str:
-    """Return a paper's table; with trusted grades, one for each other grader."""
-    options = given.comparison | {"format": given.format, "trusted": given.trusted}
+def _write_paper_tables(per_query: pl.DataFrame, arguments: Arguments) -> str:
+    """Return a paper's table; with a trusted grader, one per other grader."""
+    options = arguments.comparison | {"format": arguments.format, "trusted": arguments.trusted}
     graders: list[str | None] = [None]
-    if given.trusted is not None:
+    if arguments.trusted is not None:
         graders = per_query[GRADER].unique(maintain_order=True).to_list()
-        graders.remove(given.trusted)
-    tables = [paper_table(per_query, given.numbers, grader=each, **options) for each in graders]
+        graders.remove(arguments.trusted)
+    tables = [paper_table(per_query, arguments.numbers, grader=each, **options) for each in graders]
     return "\n\n".join(tables)
 
 
-def _tables_of_means(per_query: pl.DataFrame, given: Given) -> Iterator[str]:
-    """Yield the mean of each measure per strategy, a table for each curve, and what they are."""
+def _write_means(per_query: pl.DataFrame, arguments: Arguments) -> Iterator[str]:
+    """Yield the table of means, a table for each curve, and notes."""
     notes = ["Means over the queries, the best of each column in brackets."]
-    if given.numbers:
-        summary = summarise(per_query, given.numbers, query=given.query_columns, missing="drop")
+    if arguments.numbers:
+        summary = summarise(
+            per_query, arguments.numbers, query=arguments.query_columns, missing="drop"
+        )
         counts = per_query.group_by("strategy").agg(pl.len().alias("queries"))
         means = counts.join(summary.pivot("measure", index="strategy", values="mean"), "strategy")
-        yield printed_table(_mark_best(means, given.numbers))
+        yield format_table(_mark_best(means, arguments.numbers))
         used = dict(summary.select("measure", "queries").iter_rows())
         total = counts["queries"].max()
         absent = [f"{total - n} of {name}" for name, n in used.items() if n < total]
         notes += [f"Queries without a value are left out: {', '.join(absent)}."] if absent else []
-    for name, measure in given.measures.items():
+    for name, measure in arguments.measures.items():
         if measure.is_curve:
-            yield _table_of_curve(per_query, measure, name)
+            yield _write_curve(per_query, measure, name)
     yield "\n".join(notes)
 
 
-def _table_of_trusted(per_query: pl.DataFrame, given: Given) -> str:
+def _write_trusted_means(per_query: pl.DataFrame, arguments: Arguments) -> str:
     """Return the means that the trusted grader would find in all queries."""
-    means = summarise(per_query, given.numbers, trusted=given.trusted)
+    means = summarise(per_query, arguments.numbers, trusted=arguments.trusted)
     keys = ["grader", "measure", "strategy"]
-    values = ["mean", "ci_low", "ci_high", "trusted_mean", "model_mean"]
-    table = _written(means.select(*keys, *values, pl.col("worth").round(1)), values)
+    columns = ["mean", "ci_low", "ci_high", "trusted_mean", "model_mean"]
+    table = _format_numbers(means.select(*keys, *columns, pl.col("worth").round(1)), columns)
     notes = []
     for (note,), rows in means.drop_nulls("note").group_by("note", maintain_order=True):
         names = [" of ".join(row) for row in rows.select("measure", "strategy").iter_rows()]
         subject = f" on {list_names(names)}" if rows.height < means.height else ""
-        notes.append(printable(f"Note{subject}: {note}."))
+        notes.append(escape_control_characters(f"Note{subject}: {note}."))
     source = (
-        f"Means as {given.trusted} would have them of all queries, if theirs are a random sample."
+        f"Means as {arguments.trusted} would have them of all queries, "
+        "if theirs are a random sample."
     )
-    return "\n".join([printed_table(table), source, *notes])
+    return "\n".join([format_table(table), source, *notes])
 
 
-def _table_of_curve(per_query: pl.DataFrame, curve: Measure, column: str) -> str:
+def _write_curve(per_query: pl.DataFrame, curve: Measure, column: str) -> str:
     """Return the mean of a curve at each of its positions."""
     name, places = curve.positions or ("", ())
     positions = pl.Series("at", places)
-    means = curve_means(per_query.lazy(), [column], positions, ["strategy"]).collect()
+    means = compute_curve_means(per_query.lazy(), [column], positions, ["strategy"]).collect()
     wide = means.pivot("at", index="strategy", values=column)
     wide.columns = ["strategy", *(f"{place:g}" for place in places)]
     best = dict.fromkeys(wide.columns[1:], curve.definition.best)
-    return f"{column} by {name}\n{printed_table(_mark_best(wide, best))}"
+    return f"{column} by {name}\n{format_table(_mark_best(wide, best))}"
 
 
-def _table_of_differences(per_query: pl.DataFrame, given: Given) -> str:
-    """Return each strategy against the baseline, or all pairs."""
-    options = given.comparison
+def _write_differences(per_query: pl.DataFrame, arguments: Arguments) -> str:
+    """Return the differences from the baseline, or of all pairs."""
+    options = arguments.comparison
     counts = ["wins", "ties", "losses"]
-    if given.trusted is not None:
-        options, counts = options | {"trusted": given.trusted}, []
-    result = compare(per_query, given.numbers, **options)
-    values, p_values = ["difference", "ci_low", "ci_high"], ["p_value", "p_corrected"]
+    if arguments.trusted is not None:
+        options, counts = options | {"trusted": arguments.trusted}, []
+    result = compare(per_query, arguments.numbers, **options)
+    columns, p_values = ["difference", "ci_low", "ci_high"], ["p_value", "p_corrected"]
     keys = [name for name in ("grader", "measure", "strategy", "baseline") if name in result]
-    table = _written(result.select(*keys, *values, *p_values, *counts), values).with_columns(
-        pl.Series(name, [format_p(p) for p in result[name]]) for name in p_values
-    )
+    table = _format_numbers(
+        result.select(*keys, *columns, *p_values, *counts), columns
+    ).with_columns(pl.Series(name, [format_p(p) for p in result[name]]) for name in p_values)
     return (
-        f"{printed_table(table)}\nDifferences with their 95 % intervals, test {options['test']}, "
+        f"{format_table(table)}\nDifferences with their 95 % intervals, test {options['test']}, "
         f"correction {options['correction']}."
     )
 
 
 def _mark_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
-    """Return strategies in the order of the first measure, the best of each in brackets.
+    """Return strategies by the first measure, with the best in brackets.
 
     A star would suggest significance.
     """
     first, which = next(iter(best.items()))
     order = pl.col(first).round(12)
     means = means.sort(order, "strategy", descending=[which != "lowest", False])
-    table = _written(means, best)
+    table = _format_numbers(means, best)
     for name, side in best.items():
-        tops = bests(means[name], side)
+        tops = find_best_places(means[name], side)
         cells = [f"[{text}]" if i in tops else f"{text} " for i, text in enumerate(table[name])]
         table = table.with_columns(pl.Series(name, cells, dtype=pl.String))
     return table
 
 
-def _written(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
-    """Return the table with numbers of four decimals in the columns; an empty cell for null."""
+def _format_numbers(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
+    """Return the table with four decimals in some columns.
+
+    Null becomes an empty cell.
+    """
     return table.with_columns(
         pl.Series(name, ["" if n is None else f"{n:.4f}" for n in table[name]], dtype=pl.String)
         for name in columns
     )
 
 
-def printed_table(table: pl.DataFrame) -> str:
-    """Return a whole table, in lines or, where the output has none, in plain characters."""
+def format_table(table: pl.DataFrame) -> str:
+    """Return a table in lines, or in ASCII if the output lacks lines."""
     texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
     table = table.with_columns(
-        pl.Series(name, [None if cell is None else printable(cell) for cell in table[name]])
+        pl.Series(
+            name,
+            [None if cell is None else escape_control_characters(cell) for cell in table[name]],
+        )
         for name in texts
     )
     with pl.Config(
@@ -148,25 +157,28 @@ def printed_table(table: pl.DataFrame) -> str:
         tbl_cols=-1,
         tbl_width_chars=-1,
         fmt_str_lengths=2**31,
-        tbl_formatting=LINES,
+        tbl_formatting=LINE_FORMAT,
         tbl_hide_column_data_types=True,
         tbl_hide_dataframe_shape=True,
         tbl_cell_alignment="RIGHT",
     ) as config:
         try:
-            str(table).encode(output_encoding())
+            str(table).encode(find_output_encoding())
         except UnicodeEncodeError:
-            config.set_tbl_formatting(PLAIN)
+            config.set_tbl_formatting(ASCII_FORMAT)
         return str(table)
 
 
-def output_encoding() -> str:
+def find_output_encoding() -> str:
     """Return the encoding of standard output."""
     return getattr(sys.stdout, "encoding", None) or "utf-8"
 
 
-def printable(text: str) -> str:
-    """Return the text with control characters spelt out, which could move the cursor."""
+def escape_control_characters(text: str) -> str:
+    """Return the text with escaped control characters.
+
+    They could move the cursor.
+    """
     return "".join(
         char.encode("unicode_escape").decode()
         if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")

@@ -22,7 +22,12 @@ from polars_graded._drawing.chart_rows import (
     select_drawable,
 )
 from polars_graded._measuring.names import Measure
-from polars_graded._results.per_query import curve_means, length_of, mean_margin, place_of
+from polars_graded._results.per_query import (
+    check_list_length,
+    compute_curve_means,
+    compute_mean_margin,
+    find_place,
+)
 
 EXAMPLE_CURVES = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
 """An example of a curve of each kind, for hints."""
@@ -120,7 +125,7 @@ def _subtract_baseline(
 ) -> pl.DataFrame:
     """Subtract the baseline's curve from each other curve of the same query."""
     [name] = format_names([baseline])
-    place_of(frame["strategy"].unique().sort(), name)
+    find_place(frame["strategy"].unique().sort(), name)
     same = [key for key in keys if key != "strategy"]
     base = frame.filter(strategy=name).select(*same, pl.col(curve).alias("of the baseline"))
     both = frame.filter(pl.col("strategy") != name).join(
@@ -144,7 +149,7 @@ def _average_lists(
     frame = frame.drop_nulls(curve)
     check_not_empty("frame", frame, curve)
     frame = frame.with_columns(pl.col(*values.values()).cast(pl.List(pl.Float64)))
-    n = length_of(frame, [*values.values()], " and ".join(values.values()))
+    n = check_list_length(frame, [*values.values()], " and ".join(values.values()))
     positions = find_positions(curve, at, n)
     kept = choose_equal_steps(len(positions), compute_max_points(frame.n_unique(list(keys))))
     chosen = pl.lit(pl.Series(kept)).implode()
@@ -158,13 +163,13 @@ def _average_lists(
             for name, column in values.items()
         ),
     )
-    lines = curve_means(lists.lazy(), list(values), positions[kept].alias(at), list(keys))
+    lines = compute_curve_means(lists.lazy(), list(values), positions[kept].alias(at), list(keys))
     means = lines.collect().drop_nulls("value")
     check_not_empty("frame", means, curve)
     queries, std = means["queries of value"].to_numpy(), means["std of value"].to_numpy()
     means = means.select(*keys, at, *values)
     if confidence is not None:
-        margin = pl.Series(mean_margin(std, queries, confidence), nan_to_null=True)
+        margin = pl.Series(compute_mean_margin(std, queries, confidence), nan_to_null=True)
         means = means.with_columns(
             ci_low=pl.col("value") - margin, ci_high=pl.col("value") + margin
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_graded._results.significance import RANKS
+from polars_graded._results.significance import RANK_COLUMN
 
 AGREEING_ENDS = "simultaneous_low", "simultaneous_high"
 """The ends of the intervals that agree with corrected p values."""
@@ -32,7 +32,7 @@ def put_higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
 
 def _turn_pairs(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
     """Return the pairs with both strategies exchanged where `which` is true, in all columns."""
-    turned = {name: -pl.col(name) for name in ("difference", "d_z", RANKS)}
+    turned = {name: -pl.col(name) for name in ("difference", "d_z", RANK_COLUMN)}
     turned["relative_difference"] = -pl.col("difference") / pl.col("mean")
     for one, other in (("ci_low", "ci_high"), AGREEING_ENDS):
         turned |= {one: -pl.col(other), other: -pl.col(one)}

@@ -23,7 +23,7 @@ from polars_graded._drawing.style import (
     format_decimals,
     order_axis,
 )
-from polars_graded._results.per_query import mean_margin
+from polars_graded._results.per_query import compute_mean_margin
 
 WIDTH, HEIGHT, VIEW_SPACING = 290, 260, 80
 """Width and height of the two upper views, and the space between views, in pixels."""
@@ -292,7 +292,7 @@ def write_t_quantile(degrees: str, confidence: float) -> str:
     1e-8 (Abramowitz and Stegun, 26.7.5).
     """
     few = np.arange(2, MAX_LISTED_DEGREES + 2)
-    listed = mean_margin(np.sqrt(few), few, confidence).tolist()
+    listed = compute_mean_margin(np.sqrt(few), few, confidence).tolist()
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     terms = [
         (z**3 + z) / 4,

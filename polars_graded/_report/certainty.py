@@ -9,11 +9,11 @@ import numpy as np
 
 from polars_graded._report.packing import round_number
 from polars_graded._report.payload import Certainty, Pair
-from polars_graded._results.findings import undefeated
-from polars_graded._results.pairs import Pairs, pairs_of
+from polars_graded._results.findings import find_undefeated
+from polars_graded._results.pairs import Pairs, find_pairs
 from polars_graded._results.per_query import Grid, Results
-from polars_graded._results.power import what_is_needed
-from polars_graded._results.reliability import stability_of
+from polars_graded._results.power import compute_needs
+from polars_graded._results.reliability import compute_stability
 from polars_graded._sentences.verdicts import (
     ALPHA,
     POWER,
@@ -69,7 +69,7 @@ def collect_verdict_facts(
 
 def _find_first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> list[int]:
     """Return the strategies that no other strategy is significantly better than."""
-    return undefeated(len(measure["means"]), pairs, measure["best"])
+    return find_undefeated(len(measure["means"]), pairs, measure["best"])
 
 
 def _count_directions(
@@ -105,7 +105,9 @@ def _find_needed_queries(
     grid: Grid, measure: Mapping[str, Any], pair: Pair, tested: Tested
 ) -> Needed | None:
     """Return the number of queries that would settle a difference as large as the observed one."""
-    both = Pairs(grid.results(measure["name"]), *np.array([[pair["strategy"]], [pair["baseline"]]]))
+    both = Pairs(
+        grid.get_results(measure["name"]), *np.array([[pair["strategy"]], [pair["baseline"]]])
+    )
     needed = _compute_power(both, abs(pair["difference"] or 0), ALPHA / tested.together)
     return None if needed is None else Needed(needed["queries_needed"])
 
@@ -118,9 +120,9 @@ def build_certainty(
     for measure, of_measure in zip(measures, pairs, strict=True):
         if measure["best"] == "none" or not of_measure or not measure["queries"]:
             continue
-        results = grid.results(measure["name"])
+        results = grid.get_results(measure["name"])
         step = DEFAULT_DIFFERENCE_SHARE * abs(measure["means"][measure["bests"][0]])
-        powers = _compute_power(Pairs(results, *pairs_of(grid.strategies)), step or 1.0, ALPHA)
+        powers = _compute_power(Pairs(results, *find_pairs(grid.strategies)), step or 1.0, ALPHA)
         if powers is None:
             continue
         smallest, needed = powers["smallest_difference"], powers["queries_needed"]
@@ -149,7 +151,7 @@ def _compute_power(pairs: Pairs, difference: float, level: float) -> dict[str, A
     """Return the result of `trust.queries_needed` for pairs; None if no difference varies."""
     if not difference or pairs.n < 2 or not pairs.statistics.std.any():  # noqa: PLR2004
         return None
-    return what_is_needed(pairs, difference, POWER, level)
+    return compute_needs(pairs, difference, POWER, level)
 
 
 def _estimate_stability(results: Results) -> dict[str, float | None]:
@@ -157,5 +159,5 @@ def _estimate_stability(results: Results) -> dict[str, float | None]:
     half, draws = results.n // 2, min(MAX_DRAWS, MAX_DRAWN_QUERIES // results.n)
     if half < 2 or len(results.values) < MIN_ORDERED_STRATEGIES or draws < MAX_DRAWS // 4:  # noqa: PLR2004
         return dict.fromkeys(TAU_COLUMNS)
-    stability = stability_of(results, half, draws)
+    stability = compute_stability(results, half, draws)
     return {name: round_number(stability[name]) for name in TAU_COLUMNS}

@@ -28,11 +28,11 @@ from polars_graded._report.payload import (
     SegmentsOfMeasure,
 )
 from polars_graded._report.words import explain_measure
-from polars_graded._results.comparing import comparison_of, summary_of
+from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
-from polars_graded._results.keys import columns_of_segments
-from polars_graded._results.per_query import Grid, bests, check_per_query
-from polars_graded._results.segments import interactions_of
+from polars_graded._results.keys import check_segment_columns
+from polars_graded._results.per_query import Grid, check_per_query, find_best_places
+from polars_graded._results.segments import compute_interactions
 from polars_graded._results.significance import Options
 from polars_graded._sentences import format_all, format_count, format_p, format_percent, list_names
 from polars_graded._sentences.titles import write_axis_title
@@ -80,10 +80,10 @@ def choose_queries(n_queries: int, n_values: int) -> Integers:
 def build_measures(grid: Grid, seen: Integers) -> list[PageMeasure]:
     """Return each measure of the page, with its means and the packed values of queries."""
     result: list[PageMeasure] = []
-    for name, best in grid.directions(grid.measures).items():
-        rows = summary_of(grid, 1 - ALPHA, name)
+    for name, best in grid.get_directions(grid.measures).items():
+        rows = summarise_grid(grid, 1 - ALPHA, name)
         falling = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
-        values = grid.values(name)
+        values = grid.get_values(name)
         check_size(name, values)
         result.append(
             {
@@ -93,7 +93,7 @@ def build_measures(grid: Grid, seen: Integers) -> list[PageMeasure]:
                 "queries": rows["queries"][0],
                 "means": round_numbers(rows["mean"]),
                 "margins": round_numbers(rows["ci_high"] - rows["mean"]),
-                "bests": bests(rows["mean"], best),
+                "bests": find_best_places(rows["mean"], best),
                 "order": np.argsort(falling, kind="stable").tolist(),
                 "values": pack_values(values[:, seen]),
                 "bin": _choose_bin_width(values[:, seen]),
@@ -129,8 +129,8 @@ def build_curves(grid: Grid, seen: Integers) -> list[Curve]:
     for name, kind in kinds.items():
         ideal = curve_rows.find_ideal(name, names) if kind == "rank" else None
         both = [name] if ideal is None else [name, ideal]
-        length = grid.curve_length(*both)
-        everything, *ideals = (grid.curve(each, length) for each in both)
+        length = grid.check_curve_length(*both)
+        everything, *ideals = (grid.get_curve(each, length) for each in both)
         for each, its in zip(both, (everything, *ideals), strict=True):
             check_size(each, its)
         if np.isnan(everything).all():
@@ -218,7 +218,7 @@ def _average_points(points: Floats, complete: Mask) -> list[list[float | None]]:
 
 def build_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pair]]:
     """Return the pairs of each measure, with rounded numbers and p values as text."""
-    result = comparison_of(grid, options, baseline)
+    result = compare_grid(grid, options, baseline)
     result = result.with_columns(is_significant(result.columns, ALPHA).alias("significant"))
     place = {name: i for i, name in enumerate(grid.strategies.to_list())}
 
@@ -271,20 +271,20 @@ def build_segments(
     per_query: pl.DataFrame, grid: Grid, segments: Any, keys: Mapping[str, Any]
 ) -> Segments | None:
     """Return the means in each segment, and the differences that vary between segments."""
-    own = columns_of_segments(segments)
+    own = check_segment_columns(segments)
     if not own or not grid.measures:
         return None
     strategies = grid.strategies.to_list()
-    parts = check_per_query(per_query, [grid.directions(grid.measures)], segments, **keys)
-    means = summary_of(parts, 1 - ALPHA)
-    interactions = None if len(strategies) < 2 else interactions_of(parts)  # noqa: PLR2004
+    parts = check_per_query(per_query, [grid.get_directions(grid.measures)], segments, **keys)
+    means = summarise_grid(parts, 1 - ALPHA)
+    interactions = None if len(strategies) < 2 else compute_interactions(parts)  # noqa: PLR2004
     measures: list[SegmentsOfMeasure] = []
     for name in grid.measures:
         rows = []
         for part, of_it in means.filter(measure=name).group_by(own, maintain_order=True):
             at = dict(of_it.select(keys["strategy"], "mean").iter_rows())
             values = pl.Series([at[strategy] for strategy in strategies], dtype=pl.Float64)
-            best = bests(values, grid.best[name])
+            best = find_best_places(values, grid.best[name])
             rows.append(
                 Segment(
                     name=", ".join(map(str, part)),

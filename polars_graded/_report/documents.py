@@ -176,7 +176,7 @@ class RankedFrame:
             rows = keys.join(
                 ends, on=keys.columns, how="left", nulls_equal=True, maintain_order="left"
             )
-            values = grid.values(name)
+            values = grid.get_values(name)
             complete = np.isfinite(values).all(axis=0)
             columns = rows.select("value", "value_if_best").to_numpy().reshape(*grid.shape, 2)
             columns = columns[:, complete]

@@ -11,7 +11,7 @@ from polars_graded._report.payload import Payload
 from polars_graded._report.specs import CONFIG
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import GRADER
-from polars_graded._results.per_query import bests
+from polars_graded._results.per_query import find_best_places
 from polars_graded._sentences import conjugate, list_names
 from polars_graded.charts import grader_orders, trusted_forest
 
@@ -38,7 +38,7 @@ def add_graders(
         rows = means.filter(pl.col("measure") == measure["name"], pl.col(GRADER) != grader)
         for (other,), its in rows.group_by(GRADER, maintain_order=True):
             strategies = its[keys["strategy"]].cast(pl.String).to_list()
-            names = [strategies[place] for place in bests(its["mean"], measure["best"])]
+            names = [strategies[place] for place in find_best_places(its["mean"], measure["best"])]
             leads = f"{list_names(names)} {conjugate(len(names), 'have')} the best mean"
             all_best = len(names) in (0, len(strategies))
             measure["verdict"] += [] if all_best else [f" By those of {other}, {leads}."]

@@ -37,18 +37,23 @@ from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import MAX_STEPS
 from polars_graded._report.payload import Pair, Payload
 from polars_graded._report.words import MISSING, UNDEFINED
-from polars_graded._results.findings import tested_by
-from polars_graded._results.keys import all_graders, one_part, split_by_grader, takes_results
+from polars_graded._results.findings import describe_test
+from polars_graded._results.keys import (
+    run_all_graders,
+    select_grader,
+    split_by_grader,
+    takes_results,
+)
 from polars_graded._results.per_query import (
     Grid,
+    MeasureColumns,
     Missing,
-    Named,
-    collected_keys,
-    measures_and_curves,
+    collect_rows,
+    find_measures_and_curves,
+    find_place,
     natural_order,
-    place_of,
 )
-from polars_graded._results.significance import CorrectionName, Options, TestName, correction_of
+from polars_graded._results.significance import CorrectionName, Options, TestName, choose_correction
 from polars_graded._sentences import format_percent
 from polars_graded._sentences.verdicts import ALPHA, write_verdict
 from polars_graded._versions import __version__
@@ -73,12 +78,12 @@ SCRIPTS = (
 """The parts of the script, each after the parts that it needs."""
 
 
-@takes_results(all_graders)
+@takes_results(run_all_graders)
 @takes_options_of(Request.of)
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,
-    *measures: Named,
+    *measures: MeasureColumns,
     query: Columns = "query",
     strategy: str = "strategy",
     baseline: Any = None,
@@ -222,16 +227,16 @@ def report(
     _check_texts(title, file, date, settings)
     check_writable(path := Path(file))
     check_choice("missing", missing, MISSING)
-    tests = Options(test, correction_of(test, correction))
+    tests = Options(test, choose_correction(test, correction))
     scripts = load_drawing_scripts()
     every = per_query = per_query.lazy().collect()
     asked = {"query": query, "strategy": strategy, "measures": measures, "segments": segments}
-    grader, per_query = one_part(split_by_grader(every, asked), grader or trusted)
+    grader, per_query = select_grader(split_by_grader(every, asked), grader or trusted)
     per_query, one = chart_rows.join_query_columns("per_query", per_query, query, strategy)
-    numbers, curves = measures_and_curves(
+    numbers, curves = find_measures_and_curves(
         per_query, measures, query=one, strategy=strategy, curves=True
     )
-    results = collected_keys(per_query, [*numbers, *curves], query=one, strategy=strategy)
+    results = collect_rows(per_query, [*numbers, *curves], query=one, strategy=strategy)
     if results.is_empty():
         msg = "`per_query` must have a row per strategy and query to show, got none"
         raise ValueError(msg)
@@ -362,8 +367,8 @@ def _build_payload(
         absent["comparison"] = "There is one strategy alone: comparing needs two."
     else:
         pairs = build_pairs(grid, tests, baseline)
-    place = None if baseline is None else place_of(grid.strategies, baseline)
-    tested = tested_by(tests.test, tests.correction, place, max(map(len, pairs), default=0))
+    place = None if baseline is None else find_place(grid.strategies, baseline)
+    tested = describe_test(tests.test, tests.correction, place, max(map(len, pairs), default=0))
     for measure, facts in zip(
         measured, collect_verdict_facts(grid, measured, pairs, tested), strict=True
     ):

@@ -1,4 +1,4 @@
-"""Agreement of graders, people or models, document by document."""
+"""Agreement of graders, people or models, on the grades of documents."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from polars_graded._frames.unnamed_documents import check_unnamed_documents
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.keys import Columns
-from polars_graded._results.pairs import in_parts
-from polars_graded._results.per_query import ROUNDING, check_named_once, table
+from polars_graded._results.pairs import split_into_parts
+from polars_graded._results.per_query import ROUNDING, check_named_once, make_table
 from polars_graded._sentences import format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["agreement"]
 
 MAX_GRADES = 101
-"""Maximum number of different grades; of more, hardly any are equal."""
+"""Maximum number of different grades; with more, hardly any are equal."""
 
 MAX_STRAY_SHARE = 0.01
 """Largest share of a grader's grades that are stray one step outside those of all others."""
@@ -41,17 +41,17 @@ MAX_STRAY_SHARE = 0.01
 MAX_SHARED_STRAY_SHARE = 0.05
 """Largest share of all grades that are stray more than one step above the common ones."""
 
-BLOCK = 2**22
-"""How many numbers are worked on at a time, 32 MB."""
+MAX_BLOCK_NUMBERS = 2**22
+"""Maximum number of values in memory at a time, 32 MB."""
 
 MIN_TELLING_QUERIES = 15
-"""With fewer queries in which not all grades are the most common one, intervals fall short."""
+"""Minimum number of queries with a grade other than the most common one, for intervals."""
 
-SHARES = ("equal",)
-"""The coefficients that are shares, at least 0."""
+SHARE_COEFFICIENTS = ("equal",)
+"""Coefficients that are shares, at least 0."""
 
-UNBOUNDED = ("difference",)
-"""The coefficients that have no highest value."""
+UNBOUNDED_COEFFICIENTS = ("difference",)
+"""Coefficients without a maximum."""
 
 
 def agreement(
@@ -64,7 +64,7 @@ def agreement(
     grade: str = "grade",
     confidence: float = 0.95,
 ) -> pl.DataFrame:
-    r"""Say how far graders agree on the grades of documents, and how sure that is.
+    r"""Return coefficients of agreement of graders, with their intervals.
 
     Of two graders the documents are looked at that both judged, of all together those that at least
     two did. With :math:`p_{ij}` the share of documents to which the one gives grade i and the other
@@ -199,7 +199,7 @@ def agreement(
     """
     level = check_level(confidence)
     grader_columns = [name for each in graders for name in check_column_names("graders", each)]
-    grades = Grades.of(*grades_of(frame, grader_columns, query, doc, grader, grade))
+    grades = Grades.of(*collect_grades(frame, grader_columns, query, doc, grader, grade))
     if trusted is not None:
         check_choice("trusted", trusted, grades.names)
     grades.warn_of_scales(trusted)
@@ -207,16 +207,18 @@ def agreement(
     for i, name in enumerate(grades.names):
         if trusted in (None, name):
             others = [j for j in range(len(grades.names)) if (j > i if trusted is None else j != i)]
-            # As many at a time as fit what is worked on.
+            # The joint table of a pair has the most cells: two, with the jackknife, per query.
             rows = 2 * grades.n_queries * len(grades.values) ** 2
-            for part in in_parts(len(others), max(rows, len(grades.codes)), BLOCK):
-                statistics += grades.pairs(i, others[part], level)
+            for part in split_into_parts(
+                len(others), max(rows, len(grades.codes)), MAX_BLOCK_NUMBERS
+            ):
+                statistics += grades.compare_pairs(i, others[part], level)
     if len(grades.names) > 2:  # noqa: PLR2004
-        statistics += grades.together(level)
-    return table(statistics)
+        statistics += grades.compare_all(level)
+    return make_table(statistics)
 
 
-def grades_of(
+def collect_grades(
     frame: Any,
     graders: Sequence[str],
     query: Columns,
@@ -224,7 +226,7 @@ def grades_of(
     grader: str | None,
     grade: str,
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return the number of the query of each document, and a column of grades per grader."""
+    """Return the query and the grades of each document, a column per grader."""
     rows = check_collected("frame", frame)
     queries = check_column_names("query", query)
     check_columns("frame", queries, rows.columns, argument="query")
@@ -264,7 +266,7 @@ def grades_of(
 
 
 def _hint_at_strays(low: float, high: float, *graders: str) -> str:
-    """Return how to make stray grades null, or the nearest grade."""
+    """Return a hint at how to make stray grades null, or the nearest grade."""
     column = f"pl.col({', '.join(map(repr, graders))})"
     return (
         f"Hint: pl.when({column}.is_between({low:g}, {high:g})).then({column}) leaves them out, as "
@@ -275,15 +277,15 @@ def _hint_at_strays(low: float, high: float, *graders: str) -> str:
 
 @dataclass(frozen=True)
 class Grades:
-    """The grades of all documents, those of a query below one another."""
+    """Grades of all documents, sorted by query."""
 
     names: Sequence[str]
     values: Floats
-    """All grades that anybody gave, rising."""
+    """Different grades of all graders, in ascending order."""
     codes: Integers
-    """Which of them it is, a row per document and a column per grader; -1 for none."""
+    """Places in `values`, a row per document and a column per grader; -1 for no grade."""
     query: Integers
-    """The number of the query of each document, from 0 and rising."""
+    """Number of the query of each document, ascending from 0."""
 
     @classmethod
     def of(cls, rows: pl.DataFrame, names: Sequence[str]) -> Grades:
@@ -308,11 +310,12 @@ class Grades:
         return int(self.query[-1]) + 1 if len(self.query) else 0
 
     def warn_of_scales(self, trusted: str | None) -> None:
-        """Warn of grades outside those of the trusted grader, or else of stray ones.
+        """Warn of grades outside those of the trusted grader, or of stray ones.
 
-        Where nobody is trusted, a grade outside all others' is stray if it lies more than one step
-        beyond them, or if it is rare. One step beyond may be a grade that the others never gave.
-        So is a rare grade of several graders that lies more than one step beyond all that are not.
+        Without a trusted grader, a grade outside those of all others is stray if it lies more than
+        one step beyond them, or if it is rare: one step beyond may be a grade that the others never
+        gave. A rare grade of several graders is stray if it lies more than one step beyond all
+        common grades.
         """
         self._warn_of_shared_strays(trusted)
         warned = set()
@@ -332,17 +335,18 @@ class Grades:
             is_rare = len(outside) <= MAX_STRAY_SHARE * len(own)
             if trusted is not None or is_far or is_rare:
                 warned.add(name)
-                of = "the others" if trusted is None else repr(trusted)
+                reference = "the others" if trusted is None else repr(trusted)
                 warn_the_caller(
                     DataWarning.scale,
                     f"{name!r} gives {len(outside)} of {len(own)} documents grades outside those "
-                    f"of {of}, {low:g} to {high:g}: {first_few(np.unique(outside).tolist())}\n\n"
+                    f"of {reference}, {low:g} to {high:g}: "
+                    f"{first_few(np.unique(outside).tolist())}\n\n"
                     f"{_hint_at_strays(low, high, name)}",
                 )
         self._warn_below_zero(warned)
 
     def _warn_below_zero(self, warned: Collection[str]) -> None:
-        """Warn of grades below 0 beside others, which files of judgments use for unjudged ones."""
+        """Warn of grades below 0, which judgment files use for unjudged documents."""
         n_below = [
             0 if name in warned else int((self.values[codes[codes >= 0]] < 0).sum())
             for name, codes in zip(self.names, self.codes.T, strict=True)
@@ -358,7 +362,10 @@ class Grades:
         )
 
     def _warn_of_shared_strays(self, trusted: str | None) -> None:
-        """Warn of rare grades apart from all common ones that several gave, or the trusted one."""
+        """Warn of rare grades above all common ones.
+
+        Several graders gave them, or the trusted one.
+        """
         given = self.codes[self.codes >= 0]
         counts = np.bincount(given, minlength=len(self.values))
         common = np.flatnonzero(counts > MAX_SHARED_STRAY_SHARE * len(given))
@@ -381,7 +388,9 @@ class Grades:
                 f"{_hint_at_strays(low, high, *graders)}",
             )
 
-    def pairs(self, i: int, others: Sequence[int], level: float) -> Iterator[dict[str, Any]]:
+    def compare_pairs(
+        self, i: int, others: Sequence[int], level: float
+    ) -> Iterator[dict[str, Any]]:
         """Yield the agreement of one grader with some others."""
         k, count = len(self.values), len(others)
         a, b = self.codes[:, [i]], self.codes[:, others]
@@ -389,55 +398,59 @@ class Grades:
         cells = ((self.query[:, np.newaxis] * count + np.arange(count)) * k + a) * k + b
         joint = np.bincount(cells[both], minlength=self.n_queries * count * k * k)
         by_query = joint.reshape(self.n_queries, count, k, k).astype(np.float64)
-        every = _of_pairs(_jackknifed(by_query), self.values)
+        every = _compute_pair_coefficients(_jackknife(by_query), self.values)
         for place, j in enumerate(others):
             own = by_query[:, place]
-            counts, of_pair = (
+            counts, coefficients = (
                 own.sum(axis=1) + own.sum(axis=2),
                 {name: each[:, place] for name, each in every.items()},
             )
-            estimates = _with_intervals(of_pair, _any(counts), level)
+            estimates = _compute_intervals(coefficients, _find_counted(counts), level)
             graders = self.names[i], self.names[j]
-            yield from self._rows(graders, both[:, place], estimates, _telling(counts))
+            yield from self._make_rows(
+                graders, both[:, place], estimates, _count_telling_queries(counts)
+            )
 
-    def together(self, level: float) -> Iterator[dict[str, Any]]:
-        """Yield the agreement of all graders, for documents with any number of grades."""
-        k, near = len(self.values), _nearness(self.values)
+    def compare_all(self, level: float) -> Iterator[dict[str, Any]]:
+        """Yield the agreement of all graders, whatever a document's grades."""
+        k, near = len(self.values), _compute_nearness(self.values)
         given = np.stack([(self.codes == code).sum(axis=1) for code in range(k)], axis=1) * 1.0
         count = given.sum(axis=1, keepdims=True)
         several = count > 1
         starts = np.flatnonzero(np.diff(self.query, prepend=-1))
 
-        def of_query(of_document: Floats) -> Floats:
+        def sum_by_query(of_document: Floats) -> Floats:
             return np.add.reduceat(of_document, starts, axis=0) if len(starts) else of_document
 
         pairs = np.where(several, count * (count - 1), np.inf)
         agreeing = [(given * (given @ kind - 1)).sum(axis=1) for kind in (np.eye(k), near)]
         shares = np.stack(agreeing, axis=1) / pairs
         one = given / np.maximum(count, 1)
-        sums = of_query(np.concatenate([several, shares, count > 0, one], axis=1))
+        sums = sum_by_query(np.concatenate([several, shares, count > 0, one], axis=1))
         shared = given / np.where(several, count - 1, np.inf)
-        coincidences = np.stack([of_query(given[:, [i]] * shared) for i in range(k)], axis=1)
-        coincidences[:, np.arange(k), np.arange(k)] -= of_query(shared)
-        n, equal, nearly, n_judged, *pi = _jackknifed(sums).T
-        tables = _jackknifed(coincidences)
+        coincidences = np.stack([sum_by_query(given[:, [i]] * shared) for i in range(k)], axis=1)
+        coincidences[:, np.arange(k), np.arange(k)] -= sum_by_query(shared)
+        n, equal, nearly, n_judged, *pi = _jackknife(sums).T
+        tables = _jackknife(coincidences)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.array(pi).T / n_judged[:, np.newaxis]
             estimates = {
                 "equal": equal / n,
-                "fleiss_kappa": _beyond(equal / n, (shares**2).sum(axis=1)),
-                **_alphas(tables, self.values),
-                "ac2": _ac2(nearly / n, shares, near),
+                "fleiss_kappa": _correct_for_chance(equal / n, (shares**2).sum(axis=1)),
+                **_compute_alphas(tables, self.values),
+                "ac2": _compute_ac2(nearly / n, shares, near),
             }
-        ends = _with_intervals(estimates, _any(sums), level)
-        return self._rows((None, None), several[:, 0], ends, _telling(of_query(given)))
+        ends = _compute_intervals(estimates, _find_counted(sums), level)
+        return self._make_rows(
+            (None, None), several[:, 0], ends, _count_telling_queries(sum_by_query(given))
+        )
 
-    def _rows(
+    def _make_rows(
         self,
         graders: tuple[str | None, str | None],
         judged: Mask,
         estimates: Mapping[str, tuple[float, float, float]],
-        telling: int,
+        n_telling: int,
     ) -> Iterator[dict[str, Any]]:
         """Return a row per coefficient."""
         queries = int(np.count_nonzero(np.bincount(self.query[judged])))
@@ -447,18 +460,18 @@ class Grades:
             if not counts["documents"]:
                 note = "no document has grades of two"
             elif np.isnan(value):
-                note = "only one grade was given, as chance would have it too"
+                note = "only one grade was given, so chance agrees as well"
             elif queries < 2:  # noqa: PLR2004
-                note = "one query says nothing of others, so there is no interval"
+                note = "a single query has no variation, so there is no interval"
             elif np.isnan(low):
                 note = (
-                    "it is the same without each query, or rests on one alone, so there is no "
-                    "interval"
+                    "the value is the same without each query, or rests on a single one, so there "
+                    "is no interval"
                 )
-            elif telling < MIN_TELLING_QUERIES:
-                have = "has" if telling == 1 else "have"
+            elif n_telling < MIN_TELLING_QUERIES:
+                have = "has" if n_telling == 1 else "have"
                 note = (
-                    f"only {format_count(telling, 'queries')} {have} another grade than the most "
+                    f"only {format_count(n_telling, 'queries')} {have} another grade than the most "
                     "common one, which is few for an interval"
                 )
             yield {
@@ -472,29 +485,30 @@ class Grades:
             }
 
 
-def _jackknifed(of_query: Floats) -> Floats:
+def _jackknife(of_query: Floats) -> Floats:
     """Return the sums over all queries, then those without each query in turn."""
     total = of_query.sum(axis=0, keepdims=True)
     return np.concatenate([total, total - of_query])
 
 
-def _any(counts: Floats) -> Mask:
-    """Return whether each query has any counts."""
+def _find_counted(counts: Floats) -> Mask:
+    """Return the mask of queries with any counts."""
     return np.asarray(counts.any(axis=1))
 
 
-def _telling(counts: Floats) -> int:
-    """Count the queries that have another grade than the most common one, of counts of grades."""
+def _count_telling_queries(counts: Floats) -> int:
+    """Count the queries with a grade other than the most common one."""
     most = int(counts.sum(axis=0).argmax()) if len(counts) else 0
     return int(np.count_nonzero(np.delete(counts, most, axis=1).any(axis=1)))
 
 
-def _with_intervals(
+def _compute_intervals(
     estimates: Mapping[str, Floats], counts: Mask, level: float
 ) -> dict[str, tuple[float, float, float]]:
-    """Return each coefficient of all queries and the ends of its interval, NaN where unknown.
+    """Return each coefficient with its jackknife interval, NaN if unknown.
 
-    After its value come those without each query, of which some do not count: they have no grades.
+    `estimates` has the value of all queries, then the values without each query in turn. `counts`
+    is the mask of the queries that have grades.
     """
     from scipy.special import stdtrit
 
@@ -503,27 +517,30 @@ def _with_intervals(
     ends = {}
     for name, (value, *others) in estimates.items():
         without = np.array(others)[counts] if n else np.full(1, np.nan)
-        bounded = name not in UNBOUNDED and value < 1
-        z, each = (value, without)
-        if bounded:
-            z, each = (-np.log(np.maximum(1 - x, (1 - value) / n)) for x in (value, without))
-        error = np.sqrt((n - 1) / max(n, 1) * ((each - each.mean()) ** 2).sum())
+        is_bounded = name not in UNBOUNDED_COEFFICIENTS and value < 1
+        z, jackknife = (value, without)
+        if is_bounded:
+            # z = -ln(1 - value) is infinite for 1. If all queries but one agree in everything, the
+            # value without that one counts as 1 - (1 - value) / n.
+            z, jackknife = (-np.log(np.maximum(1 - x, (1 - value) / n)) for x in (value, without))
+        error = np.sqrt((n - 1) / max(n, 1) * ((jackknife - jackknife.mean()) ** 2).sum())
         if not error > ROUNDING:
             ends[name] = (float(value), np.nan, np.nan)
             continue
         low, high = z - t * error, z + t * error
-        if bounded:
+        if is_bounded:
             low, high = 1 - np.exp(-low), 1 - np.exp(-high)
-            least = 0.0 if name in SHARES else min(-1.0, value)
-            low = max(low, least)
+            minimum = 0.0 if name in SHARE_COEFFICIENTS else min(-1.0, value)
+            low = max(low, minimum)
         ends[name] = (float(value), float(low), float(high))
     return ends
 
 
-# Coefficients of tables, whose last two axes are the grades of the one and of the other
+# Coefficients
 
 
-def _of_pairs(tables: Floats, values: Floats) -> dict[str, Floats]:
+def _compute_pair_coefficients(tables: Floats, values: Floats) -> dict[str, Floats]:
+    """Return the coefficients of tables of counts of the grades of two graders."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
         one, other = shares.sum(axis=-1), shares.sum(axis=-2)
@@ -531,29 +548,30 @@ def _of_pairs(tables: Floats, values: Floats) -> dict[str, Floats]:
         kinds = {"": distance > 0, "_linear": distance, "_quadratic": distance**2}
         flat = shares.reshape(*shares.shape[:-2], -1)
         apart = {name: flat @ kind.ravel().astype(np.float64) for name, kind in kinds.items()}
-        near = _nearness(values)
+        near = _compute_nearness(values)
         return {
             "equal": 1 - apart[""],
             **{
                 f"kappa{name}": 1 - apart[name] / ((one @ kind) * other).sum(axis=-1)
                 for name, kind in kinds.items()
             },
-            **_alphas(tables + tables.swapaxes(-2, -1), values),
-            "ac2": _ac2(flat @ near.ravel(), (one + other) / 2, near),
+            **_compute_alphas(tables + tables.swapaxes(-2, -1), values),
+            "ac2": _compute_ac2(flat @ near.ravel(), (one + other) / 2, near),
             "difference": one @ values - other @ values,
         }
 
 
-def _alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
-    """Krippendorff's coefficients of how often each two grades are given to one document.
+def _compute_alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
+    """Return Krippendorff's alphas of coincidences of grades.
 
-    The ordinal distance of two grades is that of their ranks among all that are given.
+    The ordinal distance of two grades is the distance of their ranks among all given grades.
     """
     n_of = coincidences.sum(axis=-1)
     n = n_of.sum(axis=-1)
     ranks = n_of.cumsum(axis=-1) - n_of / 2
     alphas = {}
     for name, places in (("alpha_ordinal", ranks), ("alpha_interval", values + 0 * ranks)):
+        # alpha = 1 - (n - 1) / n * (observed / expected disagreement), of centred values x.
         x = places - ((n_of * places).sum(axis=-1) / n)[..., np.newaxis]
         spread = (n_of * x**2).sum(axis=-1)
         product = ((coincidences @ x[..., np.newaxis])[..., 0] * x).sum(axis=-1)
@@ -562,20 +580,26 @@ def _alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
     return alphas
 
 
-def _nearness(values: Floats) -> Floats:
-    """1 less the squared distance of two grades over the largest there is."""
+def _compute_nearness(values: Floats) -> Floats:
+    """Return quadratic weights: 1 less the squared distance of two grades.
+
+    The distance is relative to the largest.
+    """
     distance: Floats = (values[:, np.newaxis] - values) ** 2
     near: Floats = 1 - distance / max(distance.max(initial=0), np.finfo(float).tiny)
     return near
 
 
-def _ac2(observed: Floats, shares: Floats, near: Floats) -> Floats:
-    """Gwet's coefficient: chance is the likelier, the more evenly grades are given."""
+def _compute_ac2(observed: Floats, shares: Floats, near: Floats) -> Floats:
+    """Return Gwet's AC2, whose chance rises with the evenness of grades."""
     k = max(len(near), 2)
+    # The chance e of Gwet's equation, of the weights w and the shares π.
     chance = near.sum() / (k * (k - 1)) * (shares * (1 - shares)).sum(axis=-1)
-    return _beyond(observed, chance) if len(near) > 1 else np.full(observed.shape, np.nan)
+    return (
+        _correct_for_chance(observed, chance) if len(near) > 1 else np.full(observed.shape, np.nan)
+    )
 
 
-def _beyond(observed: Floats, chance: Floats) -> Floats:
-    """Return the share of what chance leaves that agrees."""
+def _correct_for_chance(observed: Floats, chance: Floats) -> Floats:
+    """Return the agreement above chance as a share of its maximum."""
     return (observed - chance) / (1 - chance)

@@ -1,4 +1,4 @@
-"""Means and sums over queries that start from rankings: curves, and counts of all queries."""
+"""Averages of curves over queries, and counts of all queries together."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from polars_graded._checks import check_frame, check_number
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import columns_of_segments
-from polars_graded._results.per_query import check_free_names, curve_means
+from polars_graded._results.keys import check_segment_columns
+from polars_graded._results.per_query import check_free_names, compute_curve_means
 
 __all__ = ["average_curves", "count_retrieved"]
 
@@ -37,7 +37,7 @@ def average_curves(
     segments: str | Sequence[str] | None = None,
     **options: Unpack[FrameOptions],
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Curves averaged over queries: one row per strategy and rank.
+    """Average curves over queries: one row per strategy and rank.
 
     At each rank it is the mean over all queries. That of a normalised curve is thus the mean of
     ratios; the ratio of means is a division of two columns, as in the example.
@@ -84,23 +84,25 @@ def average_curves(
     └──────────┴──────┴──────┘
     """
     _check_no_fingerprint(options)
-    name, positions = _positions([Measure.parse(curve) for curve in curves])
-    parts = columns_of_segments(segments)
+    name, positions = _find_positions([Measure.parse(curve) for curve in curves])
+    parts = check_segment_columns(segments)
     check_free_names([name], segments=segments, strategy=options.get("strategy") or "strategy")
     if parts:
         query = options.get("query", "query")
         options["query"] = [*parts, *([query] if isinstance(query, str) else query)]
     per_query = check_frame("per_query", evaluate(frame, *curves, **options))
     names = per_query.collect_schema().names()
-    keys, columns = [*_rankers(names), *parts], names[-len(curves) :]
+    keys, columns = [*_find_strategy_columns(names), *parts], names[-len(curves) :]
     if keys[0] == GRADER:
         per_query = per_query.drop_nulls(columns)
-    means = curve_means(per_query.lazy(), columns, positions, keys).select(*keys, name, *columns)
+    means = compute_curve_means(per_query.lazy(), columns, positions, keys).select(
+        *keys, name, *columns
+    )
     return means if isinstance(per_query, pl.LazyFrame) else means.collect()
 
 
 def _check_no_fingerprint(options: Mapping[str, Any]) -> None:
-    """Raise where results of single queries are asked for, which carry the fingerprint."""
+    """Raise if a fingerprint is requested, which only single queries have."""
     if options.get("fingerprint") is not None:
         msg = (
             f"`fingerprint` must be None for results of all queries together, got "
@@ -110,12 +112,12 @@ def _check_no_fingerprint(options: Mapping[str, Any]) -> None:
         raise ValueError(msg)
 
 
-def _rankers(columns: Sequence[str]) -> list[str]:
-    """Return the column of strategies, behind that of graders where there is one."""
+def _find_strategy_columns(columns: Sequence[str]) -> list[str]:
+    """Return the column of strategies, after that of graders if it exists."""
     return [*columns[: 2 if columns[0] == GRADER else 1]]
 
 
-def _positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
+def _find_positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
     """Return the name and the positions of the values of curves."""
     if not curves:
         msg = "name at least one curve, such as 'dcg_curve@20'"
@@ -185,10 +187,10 @@ def count_retrieved(
     _check_no_fingerprint(options)
     counts = ("retrieved", "relevant", "relevant_retrieved")
     level = "" if threshold is None else f"(threshold={check_number('threshold', threshold)!r})"
-    asked = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
-    names = [Measure.parse(name).name for name in asked]
+    requested = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
+    names = [Measure.parse(name).name for name in requested]
     per_query = check_frame("per_query", evaluate(frame, *names, **options))
-    keys = _rankers(per_query.collect_schema().names())
+    keys = _find_strategy_columns(per_query.collect_schema().names())
     check_free_names(["queries", *counts], strategy=keys[-1])
     sums = [pl.col(old).sum().alias(new) for old, new in zip(names, counts, strict=True)]
     groups = per_query.lazy().group_by(keys, maintain_order=True)

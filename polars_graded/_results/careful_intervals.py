@@ -1,4 +1,4 @@
-"""Intervals of a mean difference for a gate: wide enough where few queries changed.
+"""Intervals of a mean difference that a gate can rely on.
 
 Student's interval is too short where few values differ from 0, or where they are skewed. A gate
 that passes on such an interval passes what it has hardly seen.
@@ -12,23 +12,23 @@ import numpy as np
 
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._results.pairs import Pairs
-from polars_graded._results.power import fewest_queries
-from polars_graded._results.significance import Options, outcome_of
+from polars_graded._results.power import find_min_queries
+from polars_graded._results.significance import Options, run_test
 
 MIN_CHANGED_QUERIES = 25
-"""Fewer queries with a difference than this get Stringer's interval."""
+"""Minimum number of queries with a difference for an interval other than Stringer's."""
 
 
-MIN_EXPECTED_CHANGED = 34
-"""So many are expected where 25 are there in 19 of 20 cases."""
+MIN_EXPECTED_CHANGED_QUERIES = 34
+"""Expected number of changed queries for which at least 25 occur in 19 of 20 cases."""
 
-POWER = 0.8
-"""Chance with which the queries that are said to be needed decide."""
+DECIDING_POWER = 0.8
+"""Probability that the recommended number of queries decides."""
 
 
 @dataclass(frozen=True)
 class CarefulIntervals:
-    """The interval of the mean difference of each pair, and how it was found."""
+    """Intervals of the mean difference of each pair, and what they rest on."""
 
     low: Floats
     high: Floats
@@ -38,7 +38,7 @@ class CarefulIntervals:
     """Pairs whose differences are all the same, and not 0."""
 
 
-def careful_intervals(
+def compute_careful_intervals(
     pairs: Pairs, options: Options, level: float, width: float | None
 ) -> CarefulIntervals:
     """Return intervals of the mean difference with the error rate `level`.
@@ -47,21 +47,22 @@ def careful_intervals(
     queries changed have no interval (NaN). Where no query changed the interval is 0 to 0.
     """
     mean, std, *_ = pairs.statistics
-    low, high = outcome_of(pairs, options).agreeing(np.full(len(pairs), level))
+    low, high = run_test(pairs, options).agreeing(np.full(len(pairs), level))
     changed = np.zeros(len(pairs), np.int64)
-    for part in pairs.parts(pairs.n) if pairs.n else ():
-        differences = pairs.differences(part)
+    for part in pairs.split(pairs.n) if pairs.n else ():
+        differences = pairs.compute_differences(part)
         changed[part] = np.count_nonzero(differences, axis=1)
         if options.test == "t" and pairs.n > 1:
-            below, above = johnson_interval(differences, level)
+            below, above = compute_johnson_interval(differences, level)
             low[part], high[part] = np.fmin(low[part], below), np.fmax(high[part], above)
     constant = (std == 0) & (mean != 0) & (pairs.n > 1)
+    # Student's interval of few changes is too short, so Stringer's takes its place.
     few = (changed < MIN_CHANGED_QUERIES) | (std == 0)
     low[few] = high[few] = np.nan
     if width is not None and pairs.n and few.any():
         alone = replace(pairs, a=pairs.a[few], b=pairs.b[few])
-        parts = map(alone.differences, alone.parts(pairs.n))
-        ends = [stringer_interval(part, level, width) for part in parts]
+        parts = map(alone.compute_differences, alone.split(pairs.n))
+        ends = [compute_stringer_interval(part, level, width) for part in parts]
         low[few], high[few] = np.concatenate(ends, axis=1)
     if width is not None:
         low, high = np.fmax(low, -width), np.fmin(high, width)
@@ -70,8 +71,10 @@ def careful_intervals(
     return CarefulIntervals(low, high, changed, constant)
 
 
-def stringer_interval(differences: Floats, level: float, width: float) -> Floats:
-    r"""Return both ends of Stringer's interval of the mean of rows of values within `width` of 0.
+def compute_stringer_interval(differences: Floats, level: float, width: float) -> Floats:
+    r"""Return both ends of Stringer's interval of the mean of each row.
+
+    All values lie within `width` of 0.
 
     With :math:`p_j` the Clopper-Pearson bound of a share of which j in n were seen, and differences
     in rising order, the lower end is
@@ -83,15 +86,20 @@ def stringer_interval(differences: Floats, level: float, width: float) -> Floats
     from scipy.special import betaincinv
 
     n = differences.shape[1]
-    seen = np.arange(n)
-    bounds = np.append(betaincinv(seen + 1, n - seen, 1 - level / 2), 1.0)
+    counts = np.arange(n)
+    # Clopper-Pearson bounds p_j; the last one, p_n, is 1.
+    bounds = np.append(betaincinv(counts + 1, n - counts, 1 - level / 2), 1.0)
     steps, rising = np.diff(bounds), np.sort(differences, axis=1)
     unseen = bounds[0] * width
     return np.array([rising @ steps - unseen, rising[:, ::-1] @ steps + unseen])
 
 
-def queries_to_decide(effect: float, level: float, skewness: float, changed: float) -> int | None:
-    """Return how many queries decide in 80 % of cases, None where that is more than anyone has.
+def count_deciding_queries(
+    effect: float, level: float, skewness: float, changed: float
+) -> int | None:
+    """Return how many queries decide in 80 % of cases.
+
+    None if that is more than anyone has.
 
     `effect` is how far the difference is from what would be undecided, in standard deviations;
     `skewness` that of the differences if it widens the interval on this side, or 0; `changed` the
@@ -99,16 +107,16 @@ def queries_to_decide(effect: float, level: float, skewness: float, changed: flo
     """
     from scipy.special import stdtrit
 
-    n = fewest_queries(effect, POWER, level) if effect > 0 and changed > 0 else None
+    n = find_min_queries(effect, DECIDING_POWER, level) if effect > 0 and changed > 0 else None
     if n is None:
         return None
     # Johnson's interval is wider by c / sqrt(n) errors: x = sqrt(n) solves x effect = a + c / x.
     c = skewness * (1 + 2 * stdtrit(max(n - 1, 1), 1 - level / 2) ** 2) / 6
     root = (np.sqrt(n) + np.sqrt(n + 4 * c / effect)) / 2
-    return max(int(np.ceil(root**2)), int(np.ceil(MIN_EXPECTED_CHANGED / changed)))
+    return max(int(np.ceil(root**2)), int(np.ceil(MIN_EXPECTED_CHANGED_QUERIES / changed)))
 
 
-def skewness_of(differences: Floats) -> Floats:
+def compute_skewness(differences: Floats) -> Floats:
     """Return the skewness of each row, 0 where all values are the same."""
     deviations = differences - differences.mean(axis=1, keepdims=True)
     cubes = (deviations**2).mean(axis=1) ** 1.5
@@ -117,8 +125,8 @@ def skewness_of(differences: Floats) -> Floats:
     return skewness
 
 
-def johnson_interval(differences: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return Student's interval of the mean of each row, moved by its skewness.
+def compute_johnson_interval(differences: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return Student's interval of each row's mean, moved by its skewness.
 
     Johnson: Modified t tests and confidence intervals for asymmetrical populations, 1978.
     """
@@ -131,5 +139,6 @@ def johnson_interval(differences: Floats, level: float) -> tuple[Floats, Floats]
     with np.errstate(divide="ignore", invalid="ignore"):
         skewness = (deviations**3).mean(axis=1) / std**3
     t, error = stdtrit(n - 1, 1 - level / 2), std / np.sqrt(n)
+    # Johnson's correction: the mean moves by mu3 (1 + 2 t²) / (6 s² n).
     moved = mean + error * skewness * (1 + 2 * t**2) / (6 * np.sqrt(n))
     return moved - t * error, moved + t * error

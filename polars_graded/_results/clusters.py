@@ -22,30 +22,33 @@ from polars_graded._results.significance import (
     Estimate,
     Options,
     Outcome,
-    corrected,
-    nothing_known,
-    permuted,
+    correct_p_values,
+    make_unknown_outcome,
+    permute_signs,
 )
 
 MIN_CLUSTERS = 20
-"""Number of clusters below which a t test is warned of: it finds differences too often."""
+"""Minimum number of clusters for a t test; with fewer it finds differences too often."""
 
 CLUSTER, QUERY = "cluster", "query"
-"""The columns of `Clusters.of_query`."""
+"""Columns of `Clusters.of_query`."""
 
 
 @dataclass(frozen=True)
 class Clusters:
-    """The cluster of each query."""
+    """Clusters of queries."""
 
     of_query: pl.DataFrame
-    """The queries, each once, with the number of their cluster."""
+    """One row per query, with the number of its cluster."""
 
     @classmethod
     def of(
         cls, per_query: pl.DataFrame | pl.LazyFrame, cluster: str, query: Columns, options: Options
     ) -> Clusters:
-        """Return the clusters that a column of results names; raise where a query has no one."""
+        """Return the clusters in a column of results.
+
+        Each query must have exactly one.
+        """
         if options.test not in ("t", "permutation"):
             msg = (
                 "`test` must be 't' or 'permutation' where `cluster` is given, got "
@@ -71,7 +74,7 @@ class Clusters:
         number = pl.col(CLUSTER).rank("dense").cast(pl.Int64) - 1
         return cls(distinct.with_columns(number))
 
-    def numbers(self, queries: pl.Series) -> Integers:
+    def find_numbers(self, queries: pl.Series) -> Integers:
         """Return the numbers of the clusters of some queries, from 0 without gaps."""
         positions = (
             queries.alias(QUERY)
@@ -80,15 +83,15 @@ class Clusters:
         )
         return np.unique(positions.get_column(CLUSTER).to_numpy(), return_inverse=True)[1]
 
-    def sizes(self, pairs: Pairs) -> Integers:
+    def count_queries(self, pairs: Pairs) -> Integers:
         """Return the number of queries of each cluster."""
-        return np.bincount(self.numbers(pairs.results.queries))
+        return np.bincount(self.find_numbers(pairs.results.queries))
 
-    def counts(self, pairs: Pairs) -> Integers:
+    def count_clusters(self, pairs: Pairs) -> Integers:
         """Return the number of clusters, for each pair."""
-        return np.full(len(pairs), len(self.sizes(pairs)))
+        return np.full(len(pairs), len(self.count_queries(pairs)))
 
-    def estimated(self, pairs: Pairs) -> Estimate:
+    def estimate_differences(self, pairs: Pairs) -> Estimate:
         r"""Return mean differences with their cluster-robust standard errors.
 
         With G clusters and the sums :math:`S_g` of what is left of differences without their mean,
@@ -96,58 +99,60 @@ class Clusters:
         freedom.
         """
         mean, std, *_ = pairs.statistics
-        count = len(self.sizes(pairs))
+        count = len(self.count_queries(pairs))
         error = np.full(len(pairs), np.nan)
-        for part in pairs.parts(pairs.n) if count > 1 else ():
-            left = pairs.differences(part) - mean[part, np.newaxis]
-            sums = self._summed(left, pairs)
+        for part in pairs.split(pairs.n) if count > 1 else ():
+            left = pairs.compute_differences(part) - mean[part, np.newaxis]
+            sums = self._sum_clusters(left, pairs)
             errors = np.sqrt(count / (count - 1) * (sums**2).sum(axis=1)) / pairs.n
             varies = (std[part] > 0) & (errors > ROUNDING * std[part])
             error[part] = np.where(varies, errors, np.nan)
         return Estimate(mean, error, count)
 
-    def outcome_of(self, pairs: Pairs, options: Options) -> Outcome:
-        """Return what a test says of all pairs; fewer than two clusters say nothing."""
-        sizes = self.sizes(pairs)
+    def run_test(self, pairs: Pairs, options: Options) -> Outcome:
+        """Return the outcome of a test; NaN with fewer than two clusters."""
+        sizes = self.count_queries(pairs)
         if len(sizes) < 2:  # noqa: PLR2004
-            return nothing_known(pairs)
-        estimate = self.estimated(pairs)
+            return make_unknown_outcome(pairs)
+        estimate = self.estimate_differences(pairs)
         if options.test == "t":
             return estimate.outcome
-        return permuted(self._collapsed(pairs), options, sizes)._replace(interval=estimate.ends)
+        return permute_signs(self._collapse(pairs), options, sizes)._replace(
+            interval=estimate.compute_ends
+        )
 
-    def _collapsed(self, pairs: Pairs) -> Pairs:
-        """Return the pairs with the sums of clusters in the place of values of queries."""
-        values = self._summed(pairs.results.values, pairs)
+    def _collapse(self, pairs: Pairs) -> Pairs:
+        """Return the pairs with sums over clusters in place of queries."""
+        values = self._sum_clusters(pairs.results.values, pairs)
         numbers = pl.Series(QUERY, np.arange(values.shape[1]))
         results = replace(pairs.results, queries=numbers, values=values)
         return replace(pairs, results=results)
 
-    def _summed(self, values: Floats, pairs: Pairs) -> Floats:
-        """Return the sum over the queries of each cluster, of each row of values."""
-        numbers = self.numbers(pairs.results.queries)
+    def _sum_clusters(self, values: Floats, pairs: Pairs) -> Floats:
+        """Return the sums of each row of values over the queries of a cluster."""
+        numbers = self.find_numbers(pairs.results.queries)
         order = np.argsort(numbers, kind="stable")
         starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
         summed: Floats = np.add.reduceat(values[:, order], starts, axis=1)
         return summed
 
-    def find_too_few(self, segments: Sequence[Pairs], options: Options) -> Iterator[str]:
-        """Say where so few clusters are tested that no difference can be found."""
-        counts = [count for each in segments if (count := len(self.sizes(each))) > 1]
+    def find_weak_tests(self, segments: Sequence[Pairs], options: Options) -> Iterator[str]:
+        """Yield a warning if too few clusters are tested."""
+        counts = [count for each in segments if (count := len(self.count_queries(each))) > 1]
         if not counts:
             return
-        least = [TESTS[options.test].least(count, 2, options.resamples) for count in counts]
+        least = [TESTS[options.test].compute_min_p(count, 2, options.resamples) for count in counts]
         every = np.repeat(least, len(segments[0]))
-        at_best = corrected(options.correction, every).min()
-        if at_best > options.level:
+        smallest_p = correct_p_values(options.correction, every).min()
+        if smallest_p > options.level:
             yield (
-                f"no difference, however large, can be found at {options.level:.3g}: of "
-                f"{max(counts)} clusters the smallest p value by {TESTS[options.test].words} is "
+                f"no difference, however large, can be found at {options.level:.3g}: with "
+                f"{max(counts)} clusters the smallest p value of {TESTS[options.test].words} is "
                 f"{min(least):.3g}\n\nHint: more clusters can show one, or test='t'"
             )
         elif options.test == "t" and min(counts) < MIN_CLUSTERS:
             yield (
                 f"with {min(counts)} clusters the t test finds differences too often\n\n"
-                "Hint: cluster= names the column of what is independent, such as the search term "
+                "Hint: cluster= names the column of independent units, such as the search term "
                 "and not the device; test='permutation' keeps its level"
             )

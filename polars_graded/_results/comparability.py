@@ -1,4 +1,4 @@
-"""Refusals of a gate: results that were not measured alike are not held against each other."""
+"""Checks that the results of a gate were measured under equal conditions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from polars_graded._checks import check_choice
 from polars_graded._frames.fingerprints import JUDGMENTS
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
-from polars_graded._results.per_query import Named
-from polars_graded._results.result_files import settings_in
+from polars_graded._results.per_query import MeasureColumns
+from polars_graded._results.result_files import read_settings
 from polars_graded._sentences import format_count
 
 Change: TypeAlias = Literal["same", "changed"]
@@ -22,13 +22,14 @@ CHANGES = ("judgments", "formulas", "scale")
 """Arguments that allow a difference in how results were measured."""
 
 SCALE = ("irrelevant", "max_grade", "relevant_from", "undefined_as", "condensed")
-"""The settings of a scale, beside what breaks ties."""
+"""Settings of a scale, without the order of ties."""
 
 MAX_NAMED_QUERIES = 3
+"""Maximum number of queries in an error."""
 
 
 class NotComparableError(ValueError):
-    """Results differ in what they were measured with, and no argument allows it."""
+    """Error of results whose conditions differ without permission."""
 
     def __init__(self, difference: str, argument: str, value: str) -> None:
         self.difference, self.argument, self.value = difference, argument, value
@@ -40,21 +41,21 @@ class NotComparableError(ValueError):
 
 @dataclass
 class Comparability:
-    """Differences between two results that were allowed, and those not checked."""
+    """Differences of conditions that were allowed, and conditions not checked."""
 
     allowed: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
 
     @property
     def notes(self) -> str:
-        """Return both in words, empty where there is nothing to say."""
+        """Return the differences and unchecked conditions, empty without any."""
         parts = [f"allowed: {', '.join(self.allowed)}"] if self.allowed else []
         if self.unchecked:
             parts.append(f"not checked, since results do not say: {', '.join(self.unchecked)}")
         return "; ".join(parts)
 
     def refuse_or_allow(self, argument: str, is_allowed: object, difference: str) -> None:
-        """Raise where results differ, unless an argument allows it."""
+        """Raise if results differ, unless an argument allows it."""
         value = "drop" if argument == "missing" else "changed"
         if not is_allowed:
             raise NotComparableError(difference, argument, value)
@@ -70,16 +71,18 @@ def check_same_conditions(
     *,
     beside: bool,
 ) -> Comparability:
-    """Raise where two results had other judgments, formulas or scales, unless that is allowed.
+    """Raise if two results have other conditions that are not allowed.
 
-    `formulas` are the columns to compare and what the caller says that they measure. What neither
-    says is noted for results of another day, `beside`; strategies of one frame are taken to be
-    measured together.
+    Conditions are judgments, formulas and scales.
+
+    `formulas` are the columns to compare with the measures that the caller passed. Conditions that
+    neither results have are noted for results of another day, `beside`; strategies of one frame are
+    assumed to be measured together.
     """
     for name in CHANGES:
         check_choice(name, changes.get(name, "same"), get_args(Change))
     comparability = Comparability()
-    settings = settings_in(rows), settings_in(older)
+    settings = read_settings(rows), read_settings(older)
     _check_judgments(comparability, rows, older, queries, changes)
     _check_formulas(comparability, settings, formulas, changes)
     _check_scale(comparability, settings, changes)
@@ -96,7 +99,7 @@ def check_queries(
     *,
     is_allowed: bool,
 ) -> None:
-    """Raise where one of two results lacks queries of the other, unless that is allowed."""
+    """Raise if one of two results lacks queries, unless that is allowed."""
     n_rows, n_older = (
         frame.select(pl.struct(queries).n_unique()).item() for frame in (rows, older)
     )
@@ -117,10 +120,10 @@ def check_queries(
             comparability.refuse_or_allow("missing", is_allowed, f"{lacks} ({names}{more})")
 
 
-def with_same_keys(
+def unify_keys(
     rows: pl.DataFrame, older: pl.DataFrame, keys: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return both results with keys of one type: whole numbers, or texts as they are written."""
+    """Return both results with keys of one type: integers or texts."""
     casts: list[pl.Expr] = []
     for key in keys:
         now, then = rows.schema[key], older.schema[key]
@@ -150,10 +153,14 @@ def _check_judgments(
     queries: Sequence[str],
     changes: Mapping[str, str],
 ) -> None:
+    """Raise if results have other judgments, unless that is allowed."""
+    # Without fingerprints, measures that depend on judgments alone show a difference.
     columns = [JUDGMENTS] if JUDGMENTS in rows.columns and JUDGMENTS in older.columns else []
     if not columns:
         comparability.unchecked.append("judgments")
-        columns = [each for each in rows.columns if each in older.columns and _of_judgments(each)]
+        columns = [
+            each for each in rows.columns if each in older.columns and _is_of_judgments(each)
+        ]
     for column in columns:
         # Sums of the same gains in another order differ by rounding.
         value = pl.col(column).round(9) if rows.schema[column].is_float() else pl.col(column)
@@ -165,13 +172,13 @@ def _check_judgments(
         n = beside.select(pl.struct(queries).n_unique()).item() if beside.height else 0
         changed = beside.filter(differs).select(queries).n_unique() if n else 0
         if changed:
-            seen = "" if column == JUDGMENTS else f", as {column!r} shows"
-            difference = f"other judgments in {changed:,} of {format_count(n, 'queries')}{seen}"
+            evidence = "" if column == JUDGMENTS else f", as {column!r} shows"
+            difference = f"other judgments in {changed:,} of {format_count(n, 'queries')}{evidence}"
             is_allowed = changes.get("judgments") == "changed"
             comparability.refuse_or_allow("judgments", is_allowed, difference)
 
 
-def _of_judgments(column: str) -> bool:
+def _is_of_judgments(column: str) -> bool:
     """Return whether a column is a measure that no ranking changes."""
     parsed = Measure.parsed(column)
     return parsed is not None and parsed.definition.ranked == NOTHING
@@ -186,26 +193,28 @@ def _check_formulas(
     formulas: Mapping[str, str | None],
     changes: Mapping[str, str],
 ) -> None:
+    """Raise if results have other formulas, unless that is allowed."""
     is_allowed = changes.get("formulas") == "changed"
     if not all(settings):
         comparability.unchecked.append("formulas")
     for column, declared in formulas.items():
         now, then = (
-            {each["measures"].get(column) for each in side if "measures" in each} - {None}
+            {texts["measures"].get(column) for texts in side if "measures" in texts} - {None}
             for side in settings
         )
-        # What the caller says, or else the name, stands in for results that do not say.
-        formula = _formula(declared or column) or _formula(column)
-        if declared is not None and _formula(declared):
+        # The caller's formula, or else the name, stands in for results without settings.
+        formula = _parse_formula(declared or column) or _parse_formula(column)
+        if declared is not None and _parse_formula(declared):
             now |= {formula}
         now, then = now or {formula}, then or {formula}
         if len((now | then) - {None}) > 1:
-            each = [" and ".join(sorted(filter(None, side))) for side in (now, then)]
-            difference = f"{column!r} is {each[0]} in `per_query` and {each[1]} in `baseline`"
+            texts = [" and ".join(sorted(filter(None, side))) for side in (now, then)]
+            difference = f"{column!r} is {texts[0]} in `per_query` and {texts[1]} in `baseline`"
             comparability.refuse_or_allow("formulas", is_allowed, difference)
 
 
-def _formula(text: str) -> str | None:
+def _parse_formula(text: str) -> str | None:
+    """Return the full formula of a measure, None if the text is none."""
     measure = Measure.parsed(text)
     return None if measure is None else measure.formula
 
@@ -213,6 +222,7 @@ def _formula(text: str) -> str | None:
 def _check_scale(
     comparability: Comparability, settings: Settings, changes: Mapping[str, str]
 ) -> None:
+    """Raise if results have another scale or order of ties, unless allowed."""
     if not all(settings):
         comparability.unchecked.append("scale and tie order")
         return
@@ -225,8 +235,10 @@ def _check_scale(
             comparability.refuse_or_allow("scale", is_allowed, difference)
 
 
-def find_formulas(measures: Sequence[Named], columns: Sequence[str]) -> dict[str, str | None]:
-    """Return what the caller says that each column measures, None where nothing is said."""
+def find_formulas(
+    measures: Sequence[MeasureColumns], columns: Sequence[str]
+) -> dict[str, str | None]:
+    """Return the measure of each column, None if the caller passed none."""
     declared = {
         name: text for each in measures if isinstance(each, Mapping) for name, text in each.items()
     }

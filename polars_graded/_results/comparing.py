@@ -1,7 +1,7 @@
-"""Strategies against each other: what goes into a paper.
+"""Comparisons of strategies, and summaries of each.
 
-A measure of the frame that `evaluate` returns becomes one array, a row per strategy and a column
-per query, and every statistic is read off that.
+Each measure in the frame that `evaluate` returns becomes an array with a row per strategy and a
+column per query. All statistics are computed from these arrays.
 """
 
 from __future__ import annotations
@@ -15,46 +15,46 @@ import polars as pl
 from polars_graded._checks import check_choice, check_level, check_list, check_number
 from polars_graded._results.clusters import Clusters
 from polars_graded._results.keys import Columns, Missing, takes_results
-from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
+from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.per_query import (
     Grid,
-    Named,
+    MeasureColumns,
     Results,
     check_free_names,
     check_graders,
     check_per_query,
-    collected_keys,
-    mean_and_std,
-    mean_margin,
-    measures_and_curves,
-    of_measure,
-    place_of,
-    ratio,
+    collect_rows,
+    compute_mean_and_std,
+    compute_mean_margin,
+    divide,
+    find_measures_and_curves,
+    find_place,
+    make_measure_table,
 )
 from polars_graded._results.significance import (
     CorrectionName,
     Options,
     Progress,
     TestName,
-    correction_of,
-    estimated,
+    choose_correction,
+    compute_tests,
+    estimate_differences,
     find_weak_tests,
-    outcome_of,
-    tests_of,
+    run_test,
     warn_of_tests,
 )
-from polars_graded._results.trusting import trusted_table
+from polars_graded._results.trusting import make_trusted_table
 
 __all__ = ["compare", "differences", "summarise"]
 
 GEOMETRIC_FLOOR = 1e-5
-"""What a value below it counts as in a geometric mean, as in trec_eval."""
+"""Minimum of a value in a geometric mean, as in trec_eval."""
 
 
 @takes_results()
 def compare(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     segments: str | Sequence[str] | None = None,
     trusted: str | None = None,
     baseline: Any = None,
@@ -71,7 +71,7 @@ def compare(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Compare strategies pair by pair: how much better one is, and whether that may be chance.
+    r"""Compare strategies in pairs: differences, intervals and p values.
 
     Each row of the result is one pair by one measure: every strategy against the baseline, or
     without one each pair once. Differences are strategy minus baseline, paired by query.
@@ -316,27 +316,29 @@ def compare(
     │ 0.6875 ┆ 0.5           ┆ 0.1875     ┆ 3    ┆ 1    ┆ 1.5 ┆ 0.25    │
     └────────┴───────────────┴────────────┴──────┴──────┴─────┴─────────┘
     """
-    options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
+    options = Options(
+        test, choose_correction(test, correction), confidence, seed, resamples, progress
+    )
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     if trusted is not None:
         _check_none(rope=rope, cluster=cluster, test=None if test == "t" else test)
         graders = check_graders(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
-        return trusted_table(graders, trusted, confidence, (baseline, options.correction))
+        return make_trusted_table(graders, trusted, confidence, (baseline, options.correction))
     grid = check_per_query(
         per_query, measures, segments, query=query, strategy=strategy, missing=missing
     )
     clusters = None
     if cluster is not None:
         clusters = Clusters.of(per_query, cluster, query, options)
-    return comparison_of(grid, options, baseline, margin, clusters)
+    return compare_grid(grid, options, baseline, margin, clusters)
 
 
 @takes_results()
 def summarise(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     segments: str | Sequence[str] | None = None,
     trusted: str | None = None,
     confidence: float = 0.95,
@@ -395,8 +397,8 @@ def summarise(
           estimate, of which `note` says where a gain is not certain; `confidence`;
         - `mean`, as the trusted grader would have it of all queries, `ci_low` and `ci_high`;
         - `note` (String): fewer than ten trusted queries, or fewer than two, of which there is no
-          interval; a correlation of which no gain is to be had, or none for certain, or by which
-          the answer is less sure; queries that are hardly a random sample; queries left out, which
+          interval; a correlation that gives no gain, or no certain one, or that makes the mean less
+          sure; queries that are hardly a random sample; queries left out, which
           the model did not judge. Else null.
 
     Notes
@@ -474,8 +476,8 @@ def summarise(
         graders = check_graders(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
-        return trusted_table(graders, trusted, confidence)
-    return summary_of(
+        return make_trusted_table(graders, trusted, confidence)
+    return summarise_grid(
         check_per_query(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         ),
@@ -486,7 +488,7 @@ def summarise(
 @takes_results()
 def differences(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Named | Sequence[Named],
+    measures: MeasureColumns | Sequence[MeasureColumns],
     a: Any,
     b: Any,
     *,
@@ -496,7 +498,9 @@ def differences(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """Set two strategies side by side query by query, as a precision histogram draws them.
+    """Return the values of two strategies and their difference, by query.
+
+    A precision histogram draws these differences.
 
     .. math:: RP_{A/B}(q) = RP_A(q) - RP_B(q)
 
@@ -550,19 +554,19 @@ def differences(
     """
     check_choice("order", order, ("difference", "query"))
     alone = isinstance(measures, str | Mapping)
-    measure_list: list[Named] = check_list("measures", [measures] if alone else measures)
+    measure_list: list[MeasureColumns] = check_list("measures", [measures] if alone else measures)
     check_free_names(["measure", "value_a", "value_b", "difference", "winner"], query=query)
-    names, _ = measures_and_curves(per_query, measure_list, query=query, strategy=strategy)
-    rows = collected_keys(per_query, names, query=query, strategy=strategy)
+    names, _ = find_measures_and_curves(per_query, measure_list, query=query, strategy=strategy)
+    rows = collect_rows(per_query, names, query=query, strategy=strategy)
     available = rows[strategy].unique().sort()
-    both = available[[place_of(available, a), place_of(available, b)]]
+    both = available[[find_place(available, a), find_place(available, b)]]
     if both.n_unique() == 1:
         msg = f"`a` and `b` must be two strategies, got {a!r} twice"
         raise ValueError(msg)
     rows = rows.filter(pl.col(strategy).is_in(both.implode()))
     grid = Grid(rows, missing, measures=measure_list)
-    i, j = place_of(grid.strategies, a), place_of(grid.strategies, b)
-    tables = [values_of_both(grid.results(name), grid.strategies, i, j) for name in names]
+    i, j = find_place(grid.strategies, a), find_place(grid.strategies, b)
+    tables = [pair_values(grid.get_results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
         falling = pl.col("difference").round(12)
         tables = [each.sort(falling, descending=True, maintain_order=True) for each in tables]
@@ -572,11 +576,11 @@ def differences(
     return pl.concat(each.select(name, "*") for name, each in zip(first, tables, strict=True))
 
 
-def values_of_both(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
-    """Return the values of two strategies query by query, and which of them is better."""
-    [difference] = results.differences(np.array([i]), np.array([j]))
+def pair_values(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
+    """Return the values of two strategies for each query, and the better one."""
+    [difference] = results.compute_differences(np.array([i]), np.array([j]))
     better = np.sign(difference) * (1 if results.higher_is_better else -1)
-    # 0, 1 and -1 pick the place of no strategy, a and b.
+    # The signs 0, 1 and -1 index the places of no strategy, of a and of b.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
     several = results.queries.dtype == pl.Struct
     return pl.DataFrame(
@@ -593,7 +597,7 @@ def values_of_both(results: Results, strategies: pl.Series, i: int, j: int) -> p
 # From arrays to a frame
 
 
-def comparison_of(
+def compare_grid(
     grid: Grid,
     options: Options,
     baseline: Any = None,
@@ -601,65 +605,69 @@ def comparison_of(
     clusters: Clusters | None = None,
 ) -> pl.DataFrame:
     """Return the result of `compare` for a grid."""
-    a, b = pairs_of(grid.strategies, baseline)
-    names = names_of_pairs(grid.strategies, a, b)
+    a, b = find_pairs(grid.strategies, baseline)
+    names = name_pairs(grid.strategies, a, b)
     tables, messages = [], dict[str, None]()
     for measure in grid.measures:
-        segments, each = zip(*grid.in_segments(measure), strict=True)
-        pairs = [Pairs(results, a, b) for results in each]
-        statistics = zip(segments, _statistics(pairs, options, rope, clusters), strict=True)
-        tables += [of_measure(measure, segment, names, columns) for segment, columns in statistics]
-        tell = find_weak_tests if clusters is None else clusters.find_too_few
-        messages |= dict.fromkeys(tell(pairs, options))
+        segments, results_of_segments = zip(*grid.split_segments(measure), strict=True)
+        pairs = [Pairs(results, a, b) for results in results_of_segments]
+        statistics = zip(segments, _compute_statistics(pairs, options, rope, clusters), strict=True)
+        tables += [
+            make_measure_table(measure, segment, names, columns) for segment, columns in statistics
+        ]
+        find_warnings = find_weak_tests if clusters is None else clusters.find_weak_tests
+        messages |= dict.fromkeys(find_warnings(pairs, options))
     warn_of_tests(messages)
     return pl.concat(tables)
 
 
-def summary_of(grid: Grid, confidence: float, *measures: str) -> pl.DataFrame:
-    """Return what `summarise` returns for some measures of a grid, by default for all."""
+def summarise_grid(grid: Grid, confidence: float, *measures: str) -> pl.DataFrame:
+    """Return the table of `summarise` for measures of a grid, or for all."""
     return pl.concat(
-        of_measure(measure, segment, [grid.strategies], _summary(results, confidence))
+        make_measure_table(
+            measure, segment, [grid.strategies], _compute_summary(results, confidence)
+        )
         for measure in measures or grid.measures
-        for segment, results in grid.in_segments(measure)
+        for segment, results in grid.split_segments(measure)
     )
 
 
-def _check_none(**given: Any) -> None:
-    """Raise where an argument is given that does not go with a trusted grader."""
-    for name, value in given.items():
+def _check_none(**arguments: Any) -> None:
+    """Raise if an argument does not go with a trusted grader."""
+    for name, value in arguments.items():
         if value is not None:
             instead = "the t test" if name == "test" else "None"
             msg = f"`{name}` must be {instead} where `trusted` is given, got {value!r}"
             raise ValueError(msg)
 
 
-def _statistics(
+def _compute_statistics(
     pairs: Sequence[Pairs], options: Options, rope: float | None, clusters: Clusters | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the statistics of each pair by segment, with the decisive ones last."""
-    test = outcome_of if clusters is None else clusters.outcome_of
-    outcomes = [test(each, options) for each in pairs]
-    tests = tests_of(outcomes, options.correction, options.level)
-    for each, outcome, tested in zip(pairs, outcomes, tests, strict=True):
-        difference, std, higher, lower = each.statistics
-        mean, baseline_mean = each.means
-        low, high = outcome.interval(np.full(len(each), options.level))
-        better = each.results.higher_is_better
+    """Yield the statistics of the pairs of each segment, main results last."""
+    test = run_test if clusters is None else clusters.run_test
+    outcomes = [test(segment, options) for segment in pairs]
+    tests = compute_tests(outcomes, options.correction, options.level)
+    for segment, outcome, test_columns in zip(pairs, outcomes, tests, strict=True):
+        difference, std, higher, lower = segment.statistics
+        mean, baseline_mean = segment.means
+        low, high = outcome.interval(np.full(len(segment), options.level))
+        better = segment.results.higher_is_better
         statistics = {
-            "queries": np.full(len(each), each.n),
-            **({} if clusters is None else {"clusters": clusters.counts(each)}),
-            "best": each.results.best,
+            "queries": np.full(len(segment), segment.n),
+            **({} if clusters is None else {"clusters": clusters.count_clusters(segment)}),
+            "best": segment.results.best,
             "mean": mean,
             "baseline_mean": baseline_mean,
-            "relative_difference": ratio(difference, baseline_mean),
-            "d_z": ratio(difference, std),
+            "relative_difference": divide(difference, baseline_mean),
+            "d_z": divide(difference, std),
             "wins": higher if better else lower,
-            "ties": each.n - higher - lower,
+            "ties": segment.n - higher - lower,
             "losses": lower if better else higher,
-            **({} if rope is None else _equivalence(each, rope, clusters)),
+            **({} if rope is None else _compute_equivalence(segment, rope, clusters)),
             "test": options.test,
             "correction": options.correction,
-            **tested,
+            **test_columns,
             "confidence": options.confidence,
             "difference": difference,
             "ci_low": low,
@@ -668,16 +676,20 @@ def _statistics(
         yield statistics | {"p_corrected": statistics.pop("p_corrected")}
 
 
-def _equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -> dict[str, Any]:
-    """Return the probabilities that a strategy is better, equivalent in practice, or worse."""
+def _compute_equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -> dict[str, Any]:
+    """Return the probabilities of better, practically equal and worse."""
     from scipy.special import stdtr
 
     mean, std, *_ = pairs.statistics
-    estimate = estimated(pairs) if clusters is None else clusters.estimated(pairs)
+    estimate = (
+        estimate_differences(pairs) if clusters is None else clusters.estimate_differences(pairs)
+    )
+    # Where all queries tie, the difference is equal to 0 for certain.
     error, ties = estimate.error, (std == 0) & (mean == 0)
     up = mean if pairs.results.higher_is_better else -mean
     better, worse = (
-        np.where(ties, 0, stdtr(estimate.n - 1, (way - rope) / error)) for way in (up, -up)
+        np.where(ties, 0, stdtr(estimate.n - 1, (direction - rope) / error))
+        for direction in (up, -up)
     )
     return {
         "rope": rope,
@@ -687,11 +699,12 @@ def _equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -> dict[s
     }
 
 
-def _summary(results: Results, confidence: float) -> dict[str, Any]:
+def _compute_summary(results: Results, confidence: float) -> dict[str, Any]:
     """Return the statistics of each strategy."""
     values, n = results.values, results.n
-    mean, std = mean_and_std(values)
-    margin = mean_margin(np.where(std > 0, std, np.nan), n, confidence)
+    mean, std = compute_mean_and_std(values)
+    margin = compute_mean_margin(np.where(std > 0, std, np.nan), n, confidence)
+    # Without queries, a column of NaN gives NaN for the median instead of a warning.
     samples = values if n else np.full((len(values), 1), np.nan)
     return {
         "queries": np.full(len(values), n),

@@ -1,4 +1,4 @@
-"""Rule for which differences count as found, shared by tables, charts and pages."""
+"""Rule for which differences count as findings in tables and charts."""
 
 from __future__ import annotations
 
@@ -10,68 +10,71 @@ import polars as pl
 
 from polars_graded._measuring.kernels.ragged import Mask
 from polars_graded._results.pairs import Pairs
-from polars_graded._results.per_query import best_in
+from polars_graded._results.per_query import find_direction_of_rows
 from polars_graded._results.significance import (
     CORRECTIONS,
-    RANKS,
+    RANK_COLUMN,
     TESTS,
     CorrectionName,
     Outcome,
     TestName,
-    hold_together,
+    has_joint_intervals,
 )
 from polars_graded._sentences.verdicts import FindingCounts, Tested
 
 
 def is_significant(columns: Collection[str], level: float) -> pl.Expr:
-    """Return whether p is at most the level and its direction is that of the mean difference.
+    """Return whether a difference is significant and has the mean's sign.
 
-    A test of ranks may find a difference whose mean lies on the other side: no statement about
-    which mean is higher follows from it.
+    A test of ranks may reject although the mean difference has the opposite sign. Then nothing
+    follows about which mean is higher.
     """
     significant = pl.col("p_corrected") <= level
-    if RANKS in columns:
-        significant &= pl.col(RANKS).sign() == pl.col("difference").sign()
+    if RANK_COLUMN in columns:
+        significant &= pl.col(RANK_COLUMN).sign() == pl.col("difference").sign()
     return significant.fill_null(value=False)
 
 
-def agrees_with_means(pairs: Pairs, outcome: Outcome) -> Mask:
-    """Return whether what a test finds of each pair has the direction of the mean difference."""
+def find_agreeing_pairs(pairs: Pairs, outcome: Outcome) -> Mask:
+    """Return the mask of pairs whose test has the sign of the mean."""
     if outcome.rank_biserial is None:
         return np.ones(len(pairs), dtype=bool)
     same: Mask = np.sign(outcome.rank_biserial) == np.sign(pairs.statistics.mean)
     return same
 
 
-def name_of_test(test: TestName, correction: CorrectionName) -> str:
-    """Name a test and its correction, as a title does: "paired t test, Holm"."""
+def name_test(test: TestName, correction: CorrectionName) -> str:
+    """Return the name of a test and its correction for a title.
+
+    For example "paired t test, Holm".
+    """
     name = TESTS[test].name
     return name if TESTS[test].simultaneous else f"{name}, {CORRECTIONS[correction].name}"
 
 
-def names_of_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
-    """Return the names of the tests and corrections in rows of comparisons; "" if unknown.
+def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
+    """Return the names of the tests of comparisons; "" if unknown.
 
-    Where each pair is tested `alone`, there is nothing to correct for.
+    The corrections are left out if each pair is tested `alone`.
     """
     if not {"test", "correction"} <= {*table.columns}:
         return ""
     every = table.select("test", "correction").drop_nulls().unique(maintain_order=True)
     pairs = [row for row in every.rows() if row[0] in TESTS and row[1] in CORRECTIONS]
-    names = [TESTS[test].name if alone else name_of_test(test, by) for test, by in pairs]
+    names = [TESTS[test].name if alone else name_test(test, by) for test, by in pairs]
     return "; ".join(dict.fromkeys(names))
 
 
-def tested_by(
+def describe_test(
     test: TestName, correction: CorrectionName, baseline: int | None, pairs: int
 ) -> Tested:
-    """Return how the pairs of each measure are tested, in words."""
+    """Return a description of the test of each measure, in words."""
     return Tested(
-        name=TESTS[test].name if pairs == 1 else name_of_test(test, correction),
+        name=TESTS[test].name if pairs == 1 else name_test(test, correction),
         test=TESTS[test].words,
         correction="none" if TESTS[test].simultaneous else CORRECTIONS[correction].words,
         is_corrected=correction != "none",
-        is_joint=hold_together(test, correction),
+        is_joint=has_joint_intervals(test, correction),
         of_ranks=TESTS[test].of_ranks,
         baseline=baseline,
         pairs=pairs,
@@ -79,8 +82,10 @@ def tested_by(
 
 
 def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
-    """Count the differences that are found, by direction, and those that are not."""
-    bests = [best_in(rows) for rows in pairs.partition_by("measure", maintain_order=True)]
+    """Count the significant differences by direction, and the others."""
+    bests = [
+        find_direction_of_rows(rows) for rows in pairs.partition_by("measure", maintain_order=True)
+    ]
     sign = pl.col("difference").sign()
     better = worse = 0
     for best, rows in zip(bests, pairs.partition_by("measure", maintain_order=True), strict=True):
@@ -93,8 +98,9 @@ def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
     return FindingCounts(better, worse, pairs.height - better - worse, sides)
 
 
-def undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
-    """Return the places of those of n strategies that no other is found better than."""
+def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
+    """Return the places of strategies that no other is significantly above."""
+    # A strategy is defeated if a significant difference favours the other one of the pair.
     defeated = {
         pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]
         for pair in pairs

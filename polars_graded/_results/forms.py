@@ -1,4 +1,4 @@
-"""Results in other forms: one row per measure and cutoff, and a paper's table."""
+"""Results in other forms: long tables, and a paper's table."""
 
 from __future__ import annotations
 
@@ -17,47 +17,49 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._measuring.names import Measure
-from polars_graded._results.comparing import comparison_of, summary_of
+from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
-from polars_graded._results.keys import GRADER, Columns, Missing, one_grader, takes_results
+from polars_graded._results.keys import GRADER, Columns, Missing, run_one_grader, takes_results
 from polars_graded._results.per_query import (
     Grid,
-    Named,
-    bests,
+    MeasureColumns,
+    check_direction,
     check_graders,
-    check_known,
     check_per_query,
-    measures_and_curves,
+    find_best_places,
+    find_measures_and_curves,
 )
-from polars_graded._results.ranks import LETTERS, ranks_of
+from polars_graded._results.ranks import LETTERS, rank_grid
 from polars_graded._results.significance import (
     CORRECTIONS,
     TESTS,
     CorrectionName,
     Options,
     TestName,
-    correction_of,
+    choose_correction,
 )
-from polars_graded._results.trusting import trusted_table
+from polars_graded._results.trusting import make_trusted_table
 from polars_graded._sentences import escape_markdown, format_count
 
 __all__ = ["long_form", "paper_table"]
 
 Format = Literal["markdown", "latex", "html"]
 
-LONG = ("measure", "cutoff", "value")
-"""What `long_form` gives beside columns that are no measures."""
+LONG_COLUMNS = ("measure", "cutoff", "value")
+"""Columns that `long_form` adds to those that are no measures."""
 
 
 @takes_results()
 def long_form(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     query: Columns = "query",
     strategy: str = "strategy",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """Put the measures of a result below one another, cutoffs in a column of their own, for charts.
+    """Return one row per measure and cutoff, for charts.
+
+    Cutoffs are in a column of their own.
 
     Parameters
     ----------
@@ -92,7 +94,7 @@ def long_form(
     │ ours     ┆ 1     ┆ ndcg    ┆ 10     ┆ 0.75  │
     └──────────┴───────┴─────────┴────────┴───────┘
     """
-    numbers, _ = measures_and_curves(per_query, measures, query=query, strategy=strategy)
+    numbers, _ = find_measures_and_curves(per_query, measures, query=query, strategy=strategy)
     frame = per_query.lazy()
     keys = [strategy, *check_column_names("query", query)]
     others = [
@@ -102,7 +104,7 @@ def long_form(
     ]
     check_columns("per_query", others, others)
     for name in others:
-        if name in LONG:
+        if name in LONG_COLUMNS:
             msg = (
                 f"`per_query` must not have a column {name!r}, which is one of the result\n\n"
                 "Hint: rename the column"
@@ -123,10 +125,10 @@ def long_form(
     )
 
 
-@takes_results(one_grader)
+@takes_results(run_one_grader)
 def paper_table(
     per_query: Any,
-    *measures: Named,
+    *measures: MeasureColumns,
     segments: Columns | None = None,
     trusted: str | None = None,
     format: Format = "markdown",  # noqa: A002
@@ -142,7 +144,7 @@ def paper_table(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> str:
-    """Write the table of a paper: strategies by measures, and whom each beats significantly.
+    """Return the table of a paper: strategies, measures, significant pairs.
 
     Means are rounded, the best of a measure is bold, and letters stand for the strategies that one
     beats: its mean is better and the corrected p value at most 1 - `confidence`. With a baseline,
@@ -205,20 +207,20 @@ def paper_table(
     if letters == "groups" and baseline is not None:
         msg = "`letters` must be 'worse' with a `baseline`, got 'groups', which are of all pairs"
         raise ValueError(msg)
-    options = Options(test, correction_of(test, correction), confidence)
-    found_of = None
+    options = Options(test, choose_correction(test, correction), confidence)
+    trusted_arguments = None
     if trusted is None:
         grid = check_per_query(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
-        means = summary_of(grid, confidence)
+        means = summarise_grid(grid, confidence)
     else:
         _check_trusted(test, letters)
         graders = check_graders(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
-        grid, found_of = _of_one_model(graders, trusted), (graders, trusted, confidence)
-        means = trusted_table(*found_of)
+        grid, trusted_arguments = _select_model(graders, trusted), (graders, trusted, confidence)
+        means = make_trusted_table(*trusted_arguments)
     parts = ["measure", *grid.apart]
     strategy, names = grid.strategies.name, grid.strategies.to_list()
     if not names:
@@ -234,43 +236,49 @@ def paper_table(
     marked, is_tested = means.select(*parts, strategy, mark=pl.lit("")), letters == "groups"
     if letters == "groups" and len(names) > 1:
         signs = {}
-        marked = ranks_of(grid, options).select(*parts, strategy, mark="group")
+        marked = rank_grid(grid, options).select(*parts, strategy, mark="group")
         if not {*"".join(marked["mark"])} <= {*LETTERS}:
             msg = f"there must be at most {len(LETTERS)} groups, a letter for each"
             raise ValueError(msg)
     elif len(names) > 1 or baseline is not None:
         pairs = (
-            comparison_of(grid, options, baseline)
-            if found_of is None
-            else trusted_table(*found_of, (baseline, options.correction))
+            compare_grid(grid, options, baseline)
+            if trusted_arguments is None
+            else make_trusted_table(*trusted_arguments, (baseline, options.correction))
         )
         is_tested = pairs["p_corrected"].count() > 0
         significant = pairs.filter(is_significant(pairs.columns, options.level))
-        marked = _beaten(significant, parts, strategy, signs)
+        marked = _find_beaten(significant, parts, strategy, signs)
     beside = means.join(
         marked, on=[*parts, strategy], how="left", nulls_equal=True, maintain_order="left"
     )
     writer, head, columns = WRITERS[format], [strategy], []
-    for part, of_it in beside.group_by(parts, maintain_order=True):
-        best = bests(of_it["mean"], check_known(str(part[0]), of_it["best"][0]))
+    for part, rows_of_part in beside.group_by(parts, maintain_order=True):
+        best = find_best_places(
+            rows_of_part["mean"], check_direction(str(part[0]), rows_of_part["best"][0])
+        )
         head.append(", ".join(map(str, part)))
         columns.append(
             [
-                writer.cell("–" if mean is None else f"{mean:.{digits}f}", place in best, mark)
-                for place, (mean, mark) in enumerate(of_it.select("mean", "mark").iter_rows())
+                writer.write_cell(
+                    "–" if mean is None else f"{mean:.{digits}f}", place in best, mark
+                )
+                for place, (mean, mark) in enumerate(
+                    rows_of_part.select("mean", "mark").iter_rows()
+                )
             ]
         )
     rows = [
         [signs.get(name, ""), writer.plain(str(name)), *cells]
         for name, *cells in zip(names, *columns, strict=True)
     ]
-    stands = _meaning_of(letters, baseline) if is_tested else ""
-    caption_text = _caption(means, options, stands, trusted) if caption else ""
+    stands = _write_meaning(letters, baseline) if is_tested else ""
+    caption_text = _write_caption(means, options, stands, trusted) if caption else ""
     return "\n".join(writer.write([*map(writer.plain, head)], rows, caption_text))
 
 
-def _meaning_of(letters: str, baseline: Any) -> str:
-    """Return what the raised signs of a table stand for."""
+def _write_meaning(letters: str, baseline: Any) -> str:
+    """Return the meaning of the raised signs of a table."""
     if letters == "groups":
         return "strategies that share a letter do not differ significantly"
     if baseline is not None:
@@ -279,15 +287,15 @@ def _meaning_of(letters: str, baseline: Any) -> str:
 
 
 def _check_trusted(test: TestName, letters: str) -> None:
-    """Raise where trusted grades come with what knows of one grader alone."""
-    for name, given, only in (("test", test, "t"), ("letters", letters, "worse")):
-        if given != only:
-            msg = f"`{name}` must be {only!r} where `trusted` is given, got {given!r}"
+    """Raise if trusted grades come with a test or letters of one grader."""
+    for name, value, required in (("test", test, "t"), ("letters", letters, "worse")):
+        if value != required:
+            msg = f"`{name}` must be {required!r} where `trusted` is given, got {value!r}"
             raise ValueError(msg)
 
 
-def _of_one_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
-    """Return the results of the only grader beside the trusted one."""
+def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
+    """Return the grid of the only grader beside the trusted one."""
     models = [name for name in graders if name != trusted]
     if len(models) > 1:
         msg = (
@@ -298,10 +306,13 @@ def _of_one_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
     return graders[models[0] if models else trusted]
 
 
-def _beaten(
+def _find_beaten(
     told_apart: pl.DataFrame, parts: Sequence[str], strategy: str, signs: Mapping[Any, str]
 ) -> pl.DataFrame:
-    """Return the signs of those that each strategy beats, by each part; without any, + and -."""
+    """Return the signs of the strategies that each strategy beats, by part.
+
+    Without signs they are + and -.
+    """
     up = pl.col("best").replace_strict({"highest": 1, "lowest": -1}, default=0)
     better = pl.col("difference") * up
     winner, mark = pl.col(strategy), pl.when(better > 0).then(pl.lit("+")).otherwise(pl.lit("-"))
@@ -315,7 +326,7 @@ def _beaten(
     return losers.group_by(*parts, strategy).agg(pl.col("mark").sort().str.join())
 
 
-def _caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | None) -> str:
+def _write_caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | None) -> str:
     """Return the caption: the meaning of bold numbers and raised signs."""
     counts = means.get_column("queries").unique().sort().to_list()
     few = "" if len(counts) == 1 else f"{counts[0]:,} to "
@@ -341,49 +352,49 @@ def _caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | N
 
 
 class Writer(NamedTuple):
-    """Writer of tables in one format."""
+    """Functions and texts that write a table in one format."""
 
     plain: Callable[[str], str]
-    """A text as it is."""
+    """Function that escapes a text."""
     bold: str
     raised: Callable[[str], str]
     write: Callable[[list[str], list[list[str]], str], list[str]]
-    """The lines of a table: of the cells of its head, behind that of letters, and of its rows."""
+    """Function of the cells of the head, of the rows and of a caption that returns lines."""
 
-    def cell(self, mean: str, best: bool, signs: str | None) -> str:  # noqa: FBT001
-        """Return a mean with its signs."""
+    def write_cell(self, mean: str, best: bool, signs: str | None) -> str:  # noqa: FBT001
+        """Return a mean with its raised signs."""
         return (self.bold.format(mean) if best else mean) + (self.raised(signs) if signs else "")
 
 
 SUPERSCRIPTS = dict(zip(f"{LETTERS}+-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁺⁻", strict=True))
 
 
-def _markdown(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+def _write_markdown(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
     first, *lines = (f"| {' | '.join(cells)} |" for cells in ([" ", *head], *rows))
     caption_lines = ["", fill(escape_markdown(caption), 92)] if caption else []
     return [first, "|---" * (len(head) + 1) + "|", *lines, *caption_lines]
 
 
-def _latex(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+def _write_latex(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
     first, *lines = (" & ".join(cells) + r" \\" for cells in (["", *head], *rows))
     lines = ["\\toprule", first, "\\midrule", *lines, "\\bottomrule"]
     lines = [f"\\begin{{tabular}}{{ll{'r' * (len(head) - 1)}}}", *lines, "\\end{tabular}"]
-    table_lines = ["\\begin{table}", "\\centering", f"\\caption{{{_in_latex(caption)}}}"]
+    table_lines = ["\\begin{table}", "\\centering", f"\\caption{{{_escape_latex(caption)}}}"]
     return [*table_lines, *lines, "\\end{table}"] if caption else lines
 
 
-def _in_latex(text: str) -> str:
-    return "".join(IN_LATEX.get(character, character) for character in text)
+def _escape_latex(text: str) -> str:
+    return "".join(LATEX_ESCAPES.get(character, character) for character in text)
 
 
-IN_LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
+LATEX_ESCAPES = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
 }
 
 
-def _html(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+def _write_html(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
     caption_lines = [f"<caption>{escape(caption, quote=False)}</caption>"] if caption else []
     first = "".join(f"<th>{cell}</th>" for cell in ["", *head])
     lines = (f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>" for cells in rows)
@@ -396,8 +407,8 @@ WRITERS = {
         escape_markdown,
         "**{}**",
         lambda signs: "".join(map(SUPERSCRIPTS.__getitem__, signs)),
-        _markdown,
+        _write_markdown,
     ),
-    "latex": Writer(_in_latex, "\\textbf{{{}}}", "$^{{{}}}$".format, _latex),
-    "html": Writer(escape, "<b>{}</b>", "<sup>{}</sup>".format, _html),
+    "latex": Writer(_escape_latex, "\\textbf{{{}}}", "$^{{{}}}$".format, _write_latex),
+    "html": Writer(escape, "<b>{}</b>", "<sup>{}</sup>".format, _write_html),
 }

@@ -1,4 +1,4 @@
-"""No worse than before: a verdict on each strategy that a change may be held back by."""
+"""Gate: verdicts on whether a strategy is worse than a baseline."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.names import Measure
 from polars_graded._results.careful_intervals import (
     MIN_CHANGED_QUERIES,
-    careful_intervals,
-    queries_to_decide,
-    skewness_of,
+    compute_careful_intervals,
+    compute_skewness,
+    count_deciding_queries,
 )
 from polars_graded._results.comparability import (
     Change,
     check_queries,
     check_same_conditions,
     find_formulas,
-    with_same_keys,
+    unify_keys,
 )
-from polars_graded._results.comparing import values_of_both
+from polars_graded._results.comparing import pair_values
 from polars_graded._results.keys import (
     Columns,
     Keys,
     Missing,
     check_one_grader,
-    columns_of_segments,
-    one_grader,
+    check_segment_columns,
+    run_one_grader,
     split_by_grader,
     takes_results,
 )
-from polars_graded._results.pairs import Pairs, names_of_pairs
+from polars_graded._results.pairs import Pairs, name_pairs
 from polars_graded._results.per_query import (
     Grid,
-    Named,
+    MeasureColumns,
     Results,
-    as_they_come,
     check_has_best,
     check_per_query,
-    measures_and_curves,
-    of_measure,
-    place_of,
-    ratio,
+    divide,
+    find_measures_and_curves,
+    find_place,
+    make_measure_table,
+    order_strategies,
 )
-from polars_graded._results.result_files import as_numbers, read_results, settings_in
+from polars_graded._results.result_files import cast_measures, read_results, read_settings
 from polars_graded._results.significance import Options, TestName
 from polars_graded._sentences.gates import (
     BEYOND,
@@ -72,23 +72,23 @@ from polars_graded._sentences.gates import (
 __all__ = ["assert_no_worse", "gate"]
 
 GATE_TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
-"""Tests with an interval of the mean that agrees with them."""
+"""Tests whose interval of the mean agrees with their p value."""
 
-BAD = ("worse", BEYOND, "undecided")
-"""Verdicts that hold a change back, the worst first."""
+FAILING_VERDICTS = ("worse", BEYOND, "undecided")
+"""Verdicts that do not pass, the worst first."""
 
-PASSING = ("better", UNCHANGED, "no worse", WITHIN)
-OPEN = (BEYOND, "undecided")
+PASSING_VERDICTS = ("better", UNCHANGED, "no worse", WITHIN)
+OPEN_VERDICTS = (BEYOND, "undecided")
 """Verdicts that more queries would change."""
 
 MAX_LOST_QUERIES = 5
-"""Number of queries that a summary names."""
+"""Maximum number of queries that a summary lists per strategy."""
 
 
-@takes_results(one_grader)
+@takes_results(run_one_grader)
 def gate(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     baseline: Any,
     margin: float | Mapping[str, float] = 0.01,
     segments: str | Sequence[str] | None = None,
@@ -104,7 +104,9 @@ def gate(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Return whether each strategy is better, no worse, or worse than the baseline.
+    r"""Return a verdict on each strategy: better, no worse or worse.
+
+    Each strategy is compared with the baseline.
 
     With the interval of the mean difference, strategy minus baseline, and the margin
     :math:`\delta` by which a strategy may be worse, the verdict is
@@ -117,31 +119,31 @@ def gate(
       :math:`-\delta`;
     - **worse** where it is below :math:`-\delta`, or all queries have the same
       loss beyond it;
-    - **undecided** else: there are too few queries to say.
+    - **undecided** otherwise: there are too few queries.
 
     The first four pass.
 
-    Where the lowest value of a measure is best, this is of baseline minus strategy. All verdicts
-    are right together at `confidence`: of m rows each interval has the chance of error
-    :math:`(1 - \mathtt{confidence}) / m` (Bonferroni). So the more measures and segments are asked
-    about, the wider are the intervals.
+    If the lowest value of a measure is best, all signs are reversed. All verdicts hold together at
+    `confidence`: with m rows, each interval has the chance of error
+    :math:`(1 - \mathtt{confidence}) / m` (Bonferroni). So intervals are wider with more measures
+    and segments.
 
     Parameters
     ----------
     per_query, *measures, query, strategy, missing, grader, segments
         As for `compare`.
     baseline
-        The strategy that all others are held against; or results of another day, as a frame or the
+        The strategy that all others are compared with; or results of another day, a frame or the
         `Path` of a Parquet or CSV file that `write_results` or `--per-query` wrote. Of other
         results the only strategy is the baseline, or of several the one of the same name. Where one
         of both has texts as ids, ids are compared as text.
     margin
-        By how much a mean may be worse and still count as no worse, in the unit of the measure, at
-        least 0 and less than its range; or a mapping from measures to their margins.
+        Maximum loss of a mean that counts as no worse, in the unit of the measure, at least 0 and
+        less than its range; or a mapping from measures to their margins.
     test
-        Whose intervals: `"t"` (Student's), `"permutation"` or `"bootstrap"`, as for `compare`.
+        Test of the intervals: `"t"` (Student's), `"permutation"` or `"bootstrap"`, as in `compare`.
     confidence
-        How sure all verdicts are together, between 0 and 1.
+        Confidence in all verdicts together, between 0 and 1.
     seed, resamples
         As for `compare`.
     judgments, formulas, scale
@@ -149,7 +151,7 @@ def gate(
         under the same name, or on another scale or with another order of ties. Results say so if
         `evaluate(..., fingerprint=)` made them; of others a plain column of what judgments alone
         decide, such as `n_relevant`, is compared, and `sentence` says what was not checked.
-        What is allowed stands in `sentence`. Queries that one of both lacks are refused, unless
+        `sentence` states what was allowed. Queries that one side lacks are refused, unless
         `missing="drop"` leaves them out.
 
     Returns
@@ -188,15 +190,15 @@ def gate(
     -----
     Student's interval, moved by the skewness of the differences (Johnson 1978), or that of another
     `test`, is used where at least 25 queries changed. Where fewer did, the interval is Stringer's:
-    a share of queries that may have been missed is taken to be as bad as can be. It needs the range
-    of the measure. Without one (gains without a norm, or a column whose measure is unknown) there
+    a share of unseen queries is assumed to be as bad as possible. It needs the range of
+    the measure. Without one (gains without a norm, or a column whose measure is unknown) there
     is no interval then. Where all queries have the same loss, that is its less careful end.
 
     With `missing="drop"` a strategy passes only if it also does when every query that has a value
     on one side alone counts as worst: 0 for the strategy, the highest value for the baseline.
 
-    How often changes pass that are worse by just the margin, and how many queries it takes until
-    most changes without effect do, has a table in the book, on the page on how it is tested.
+    A table in the book, on the page on how it is tested, shows how often changes pass that are
+    worse by just the margin, and how many queries most changes without effect need to pass.
 
     References
     ----------
@@ -234,35 +236,37 @@ def gate(
     changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
     changes["missing"] = missing
     keys: Keys = {"query": query, "strategy": strategy, "missing": missing}
-    held = pair_with_baseline(per_query, measures, baseline, segments, keys, changes)
-    return decide_verdicts(held, margin, options)
+    matched = pair_with_baseline(per_query, measures, baseline, segments, keys, changes)
+    return decide_verdicts(matched, margin, options)
 
 
 def decide_verdicts(
-    held: Held, margin: float | Mapping[str, float], options: Options
+    matched: Matched, margin: float | Mapping[str, float], options: Options
 ) -> pl.DataFrame:
-    """Return what `gate` says of strategies and what they are held against."""
+    """Return the verdicts of `gate` on strategies and their baselines."""
     check_choice("test", options.test, GATE_TESTS)
-    grid = held.grid
-    level = options.level / (len(held.a) * len(grid.segments) * len(grid.measures))
+    grid = matched.grid
+    # Bonferroni: all verdicts are right together at the requested confidence.
+    level = options.level / (len(matched.a) * len(grid.segments) * len(grid.measures))
     tables = []
     for measure in grid.measures:
         check_has_best(measure, grid.best[measure], "say what is worse")
-        every = _get_values(grid, measure)
-        top = find_maximum(measure, held.formulas.get(measure), every)
+        every = _collect_values(grid, measure)
+        top = find_maximum(measure, matched.formulas.get(measure), every)
         allowed = _check_margin(measure, margin, top)
-        segments = zip(grid.in_segments(measure), grid.segments, strict=True)
+        segments = zip(grid.split_segments(measure), grid.segments, strict=True)
         for (segment, results), (_, places) in segments:
-            pairs = Pairs(results, held.a, held.b)
-            judged = Judgement(allowed, options, level, top)
+            pairs = Pairs(results, matched.a, matched.b)
+            judged = VerdictInputs(allowed, options, level, top)
             complete = Results(measure, grid.queries[places], every[:, places])
             verdicts = _compute_verdicts(pairs, complete, judged)
-            of_it = measure, segment, held.names, verdicts
-            tables.append(of_measure(*of_it, more_queries=pl.UInt64()))
+            keys = measure, segment, matched.names, verdicts
+            tables.append(make_measure_table(*keys, more_queries=pl.UInt64()))
     table = pl.concat(tables).with_columns(
-        pl.col("verdict").is_in(PASSING).alias("passes"), pl.lit(held.notes).alias("notes")
+        pl.col("verdict").is_in(PASSING_VERDICTS).alias("passes"),
+        pl.lit(matched.notes).alias("notes"),
     )
-    strategy = held.names[0].name
+    strategy = matched.names[0].name
     sentences = [
         write_sentence(row, strategy, grid.apart, options.confidence, MIN_CHANGED_QUERIES)
         for row in table.rows(named=True)
@@ -272,13 +276,15 @@ def decide_verdicts(
 
 def assert_no_worse(
     per_query: Any,
-    *measures: Named,
+    *measures: MeasureColumns,
     baseline: Any,
     margin: float | Mapping[str, float] = 0.01,
     undecided: bool = False,
     **options: Any,
 ) -> None:
-    """Raise an error where a strategy is worse than the baseline, or may be: one line of a test.
+    """Raise an error if a strategy is, or may be, worse than the baseline.
+
+    It is one line of a test.
 
     Parameters
     ----------
@@ -305,44 +311,51 @@ def assert_no_worse(
     """
     __tracebackhide__ = True
     verdicts = gate(per_query, *measures, baseline=baseline, margin=margin, **options)
-    bad = verdicts.filter(pl.col("verdict").is_in(BAD[: 2 if undecided else 3]))
+    bad = verdicts.filter(pl.col("verdict").is_in(FAILING_VERDICTS[: 2 if undecided else 3]))
     if bad.height:
         raise AssertionError(write_failure(bad))
 
 
-# Which strategies are held against which
+# Strategies and their baselines
 
 
-class Held(NamedTuple):
-    """Strategies and the baseline of each, in one grid."""
+class Matched(NamedTuple):
+    """Strategies and their baselines in one grid."""
 
     grid: Grid
     a: Integers
     b: Integers
-    """Where each strategy and its baseline stand there."""
+    """Places of the baselines in the grid, as `a` has those of the strategies."""
     names: Sequence[pl.Series]
-    """What they are called in their own results."""
+    """Names of strategies and baselines in their own results."""
     formulas: Mapping[str, str]
-    """The full formula of each measure, where that is known."""
+    """Full formulas of measures, if known."""
     notes: str
-    """What was allowed to differ, and what could not be checked."""
+    """Differences that an argument allowed, and conditions that could not be checked."""
 
 
-def gate_summary(held: Held, verdicts: pl.DataFrame, warnings: Sequence[str] = ()) -> str:
-    """Return what a gate found in Markdown: verdicts, a table, and the queries that lost most."""
+def write_gate_summary(
+    matched: Matched, verdicts: pl.DataFrame, warnings: Sequence[str] = ()
+) -> str:
+    """Return a gate in Markdown: verdicts, a table and the largest losses."""
     return write_summary(
-        verdicts, held.names[0].name, held.grid.apart, held.notes, _find_losses(held), warnings
+        verdicts,
+        matched.names[0].name,
+        matched.grid.apart,
+        matched.notes,
+        _find_losses(matched),
+        warnings,
     )
 
 
-def _find_losses(held: Held) -> list[Losses]:
+def _find_losses(matched: Matched) -> list[Losses]:
     """Return the queries that each strategy lost most by the first measure."""
-    results = held.grid.results(held.grid.measures[0])
+    results = matched.grid.get_results(matched.grid.measures[0])
     gain = pl.col("difference") * (1 if results.higher_is_better else -1)
     losses = []
-    for a, b, new, old in zip(held.a, held.b, *held.names, strict=True):
-        each = values_of_both(results, held.grid.strategies, a, b)
-        lost = each.filter(gain < 0).sort(gain.round(12), maintain_order=True)
+    for a, b, new, old in zip(matched.a, matched.b, *matched.names, strict=True):
+        rows = pair_values(results, matched.grid.strategies, a, b)
+        lost = rows.filter(gain < 0).sort(gain.round(12), maintain_order=True)
         queries = [
             (", ".join(map(str, query)), before, after, difference)
             for *query, after, before, difference, _ in lost.head(MAX_LOST_QUERIES).iter_rows()
@@ -354,36 +367,39 @@ def _find_losses(held: Held) -> list[Losses]:
 
 def pair_with_baseline(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[Named],
+    measures: Sequence[MeasureColumns],
     baseline: Any,
     segments: Columns | None,
     keys: Keys,
     changes: Mapping[str, str],
-) -> Held:
-    """Return each strategy and what it is held against: one beside it, or one of other results."""
+) -> Matched:
+    """Return each strategy with its baseline.
+
+    The baseline is another strategy of the same results, or comes from other results.
+    """
     rows = per_query.lazy().collect()
     if _are_results(baseline):
         return _pair_with_results(rows, measures, baseline, segments, keys, changes)
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     grid = check_per_query(rows, measures, segments, **keys)
-    base = place_of(grid.strategies, baseline)
+    base = find_place(grid.strategies, baseline)
     a = np.array([place for place in range(len(grid.strategies)) if place != base])
     if not len(a):
-        msg = f"there must be another strategy than the baseline {baseline!r} to hold against it"
+        msg = f"there must be a strategy to compare with the baseline {baseline!r}, got none"
         raise ValueError(msg)
     formulas = find_formulas(measures, grid.measures)
     is_base = pl.col(name) == pl.lit(baseline)
     both = rows.filter(~is_base), rows.filter(is_base)
     comparable = check_same_conditions(*both, queries, formulas, changes, beside=False)
     b = np.full(len(a), base)
-    names = names_of_pairs(grid.strategies, a, b)
-    return Held(grid, a, b, names, _collect_formulas(rows, formulas), comparable.notes)
+    names = name_pairs(grid.strategies, a, b)
+    return Matched(grid, a, b, names, _collect_formulas(rows, formulas), comparable.notes)
 
 
 def _collect_formulas(rows: pl.DataFrame, declared: Mapping[str, str | None]) -> dict[str, str]:
     """Return the formula of each column, as the caller or the results say it."""
     formulas = {name: text for name, text in declared.items() if text and Measure.parsed(text)}
-    for settings in settings_in(rows):
+    for settings in read_settings(rows):
         formulas |= {
             name: text for name, text in settings["measures"].items() if name not in formulas
         }
@@ -392,34 +408,38 @@ def _collect_formulas(rows: pl.DataFrame, declared: Mapping[str, str | None]) ->
 
 def _pair_with_results(
     rows: pl.DataFrame,
-    measures: Sequence[Named],
+    measures: Sequence[MeasureColumns],
     baseline: Any,
     segments: Columns | None,
     keys: Keys,
     changes: Mapping[str, str],
-) -> Held:
-    """Return each strategy and, of older results, their only one or that of the same name."""
+) -> Matched:
+    """Return each strategy with its baseline in older results.
+
+    It is their only strategy, or the one of the same name.
+    """
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
-    measured, _ = measures_and_curves(rows, measures, query=queries, strategy=name)
-    columns = [name, *dict.fromkeys([*queries, *columns_of_segments(segments)]), *measured]
-    older = as_numbers(_read_baseline(baseline), measured)
+    measured, _ = find_measures_and_curves(rows, measures, query=queries, strategy=name)
+    columns = [name, *dict.fromkeys([*queries, *check_segment_columns(segments)]), *measured]
+    older = cast_measures(_read_baseline(baseline), measured)
     graders = [*split_by_grader(older, {**keys, "measures": measured, "segments": segments})]
     check_one_grader("baseline", graders, ".filter(grader={!r}) of the frame leaves those of one")
     check_columns("baseline", columns, older.schema)
-    strategies = as_they_come(rows[name])
-    rows, older = with_same_keys(rows, older, [each for each in columns if each not in measured])
-    now, before = strategies.cast(rows.schema[name]), as_they_come(older[name])
+    strategies = order_strategies(rows[name])
+    rows, older = unify_keys(rows, older, [each for each in columns if each not in measured])
+    now, before = strategies.cast(rows.schema[name]), order_strategies(older[name])
     _check_same_names(now, before)
-    places = [0 if len(before) == 1 else place_of(before, each) for each in now]
+    places = [0 if len(before) == 1 else find_place(before, each) for each in now]
     bases = before[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(bases.implode()))
     formulas = find_formulas(measures, measured)
     comparable = check_same_conditions(rows, older, queries, formulas, changes, beside=True)
     is_allowed = changes["missing"] != "error"
     check_queries(comparable, rows, older, queries, is_allowed=is_allowed)
-    new, ending = now.cast(pl.String), OF_BASELINE
+    new, ending = now.cast(pl.String), BASELINE_SUFFIX
+    # No name of a new strategy may equal that of a baseline with its suffix.
     while new.is_in((bases.cast(pl.String) + ending).implode()).any():
-        ending += OF_BASELINE
+        ending += BASELINE_SUFFIX
     text = pl.col(name).cast(pl.String)
     both = [
         rows.select(columns).with_columns(text),
@@ -428,11 +448,11 @@ def _pair_with_results(
     together = pl.concat(both, how="vertical_relaxed")
     grid = check_per_query(together, measures, segments, **keys)
     a, b = (
-        np.array([place_of(grid.strategies, each) for each in names])
+        np.array([find_place(grid.strategies, each) for each in names])
         for names in (new, bases.cast(pl.String) + ending)
     )
     names = [strategies, bases]
-    return Held(
+    return Matched(
         grid,
         a,
         b,
@@ -442,16 +462,16 @@ def _pair_with_results(
     )
 
 
-OF_BASELINE = " of the baseline"
-"""What the name of a strategy of other results ends with beside those that are held against it."""
+BASELINE_SUFFIX = " of the baseline"
+"""Suffix that keeps a strategy of other results apart from one of the same name."""
 
 
 def _check_same_names(strategies: pl.Series, before: pl.Series) -> None:
-    """Raise where older results have several strategies, and one of the new ones not."""
+    """Raise if one of several older strategies has no match by name."""
     new = [each for each in strategies if each not in before.to_list()]
     if len(before) > 1 and new:
         msg = (
-            f"`baseline` must have one strategy, or each of those that are held against it, got "
+            f"`baseline` must have one strategy, or each strategy that is compared with it, got "
             f"{first_few(before.to_list())} for {first_few(new)}\n\n"
             f"Hint: baseline=older.filter(pl.col({before.name!r}) == {before[0]!r}) is one of them"
         )
@@ -459,25 +479,25 @@ def _check_same_names(strategies: pl.Series, before: pl.Series) -> None:
 
 
 def _are_results(baseline: Any) -> bool:
-    """Return whether a baseline is a file or a frame rather than the name of a strategy."""
+    """Return whether a baseline is a file or a frame, and not a name."""
     return isinstance(baseline, Path) or hasattr(baseline, "columns")
 
 
 def _read_baseline(baseline: Any) -> pl.DataFrame:
-    """Return results of another day."""
+    """Return the results of the baseline, read from its file or frame."""
     if isinstance(baseline, Path):
         return read_results(baseline)
     return check_frame("baseline", baseline).lazy().collect()
 
 
-# What is said of them
+# Verdicts
 
 
 def _check_margin(measure: str, margin: float | Mapping[str, float], top: float | None) -> float:
-    """Return the margin of a measure, which must be smaller than the range of the measure."""
+    """Return the margin of a measure, less than the range of the measure."""
     if isinstance(margin, Mapping):
         if measure not in margin:
-            msg = f"`margin` must say how much worse {measure!r} may be, got {', '.join(margin)}"
+            msg = f"`margin` must have a margin for {measure!r}, got those of {', '.join(margin)}"
             raise ValueError(msg)
         margin = margin[measure]
     margin = check_number("margin", margin, at_least=0)
@@ -490,26 +510,30 @@ def _check_margin(measure: str, margin: float | Mapping[str, float], top: float 
     return margin
 
 
-HAVE_NO_TOP = {"cg", "dcg", "ideal_cg", "ideal_dcg", "relative_recall", "recall_effort"}
-"""Measures without a highest value, beside counts. The others lie between 0 and 1."""
+UNBOUNDED_MEASURES = {"cg", "dcg", "ideal_cg", "ideal_dcg", "relative_recall", "recall_effort"}
+"""Measures without a maximum, beside counts. All others lie between 0 and 1."""
 
 
 def find_maximum(measure: str, formula: str | None, values: Floats) -> float | None:
-    """Return the highest value of a measure whose lowest is 0, None if there is none."""
+    """Return the maximum of a measure with the minimum 0, None if unbounded."""
     parsed = Measure.parsed(formula or measure)
-    if parsed is None or parsed.function in HAVE_NO_TOP or parsed.definition.dtype != pl.Float64:
+    if (
+        parsed is None
+        or parsed.function in UNBOUNDED_MEASURES
+        or parsed.definition.dtype != pl.Float64
+    ):
         return None
     numbers = values[~np.isnan(values)]
     return 1.0 if ((numbers >= 0) & (numbers <= 1)).all() else None
 
 
-def _get_values(grid: Grid, measure: str) -> Floats:
-    """Return the values of each strategy for each query as they came, NaN where there is none."""
+def _collect_values(grid: Grid, measure: str) -> Floats:
+    """Return the values of strategies and queries, NaN where one is missing."""
     column = grid.frame[measure].cast(pl.Float64).fill_null(float("nan"))
     return column.to_numpy().reshape(grid.shape)
 
 
-class Judgement(NamedTuple):
+class VerdictInputs(NamedTuple):
     """Data for the verdicts on a measure."""
 
     margin: float
@@ -518,21 +542,22 @@ class Judgement(NamedTuple):
     top: float | None
 
 
-def _compute_verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, Any]:
-    """Return the statistics of strategies beside their baselines, and the verdicts."""
+def _compute_verdicts(pairs: Pairs, every: Results, by: VerdictInputs) -> dict[str, Any]:
+    """Return statistics and verdicts of strategies beside their baselines."""
     mean, std, *_ = pairs.statistics
     low, high, changed, verdict = decide_pairs(pairs, by)
     has_value = ~np.isnan(every.values)
     lost = (has_value[pairs.a] != has_value[pairs.b]).sum(axis=1)
-    turned = np.zeros(len(pairs), bool)
-    for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING)).tolist():
+    # A pair passes only if it also passes with the worst value for each query that it lost.
+    is_overturned = np.zeros(len(pairs), bool)
+    for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING_VERDICTS)).tolist():
         *_, [counted_worst] = decide_pairs(_fill_with_worst(pairs, every, place, by.top), by)
-        turned[place] = counted_worst not in PASSING
-    verdict[turned] = "undecided"
+        is_overturned[place] = counted_worst not in PASSING_VERDICTS
+    verdict[is_overturned] = "undecided"
     gap = np.abs((mean if pairs.results.higher_is_better else -mean) + by.margin)
     means, baseline_means = pairs.means
-    open_ones = np.isin(verdict, OPEN) & ~turned
-    adverse = _compute_skewness(pairs, by) if pairs.n else np.zeros(len(pairs))
+    open_ones = np.isin(verdict, OPEN_VERDICTS) & ~is_overturned
+    adverse = _compute_adverse_skewness(pairs, by) if pairs.n else np.zeros(len(pairs))
     return {
         "queries": np.full(len(pairs), pairs.n),
         "strategy_queries": has_value[pairs.a].sum(axis=1),
@@ -548,7 +573,7 @@ def _compute_verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, 
             if is_open
             else None
             for is_open, effect, skewness, n_changed in zip(
-                open_ones, ratio(gap, std), adverse, changed, strict=True
+                open_ones, divide(gap, std), adverse, changed, strict=True
             )
         ],
         "confidence": by.options.confidence,
@@ -561,14 +586,14 @@ def _compute_verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, 
     }
 
 
-def decide_pairs(pairs: Pairs, by: Judgement) -> tuple[Floats, Floats, Integers, Any]:
-    """Return the interval of each pair, the number of changed queries, and the verdict."""
-    intervals = careful_intervals(pairs, by.options, by.level, by.top)
+def decide_pairs(pairs: Pairs, by: VerdictInputs) -> tuple[Floats, Floats, Integers, Any]:
+    """Return the interval, the changed queries and the verdict of each pair."""
+    intervals = compute_careful_intervals(pairs, by.options, by.level, by.top)
     mean, low, high = pairs.statistics.mean, intervals.low, intervals.high
     up = pairs.results.higher_is_better
     gain = mean if up else -mean
-    # The same loss in all queries is certain enough to stop a change; the same gain is not, to
-    # pass one.
+    # An equal loss in all queries suffices to stop a change. An equal gain does not suffice to
+    # pass one: the interval stays as wide as Stringer's.
     is_loss = intervals.constant & (gain < 0)
     if up:
         high = np.where(is_loss, mean, high)
@@ -588,7 +613,10 @@ def decide_pairs(pairs: Pairs, by: Judgement) -> tuple[Floats, Floats, Integers,
 
 
 def _fill_with_worst(pairs: Pairs, every: Results, place: int, top: float | None) -> Pairs:
-    """Return a pair whose missing values count as the worst, of the baseline as the best."""
+    """Return a pair with the worst values in place of missing ones.
+
+    Missing values of the baseline become the best.
+    """
     values = every.values[[pairs.a[place], pairs.b[place]]]
     has_value = ~np.isnan(values)
     some = has_value.any(axis=0)
@@ -600,13 +628,16 @@ def _fill_with_worst(pairs: Pairs, every: Results, place: int, top: float | None
 
 
 MAX_QUERIES_RATIO = 100
-"""More queries than this multiple of those at hand are not recommended."""
+"""Maximum ratio of recommended queries to the queries at hand."""
 
 
-def _compute_skewness(pairs: Pairs, by: Judgement) -> Floats:
-    """Return the skewness of differences where it widens the interval on the side of the margin."""
+def _compute_adverse_skewness(pairs: Pairs, by: VerdictInputs) -> Floats:
+    """Return the skewness that widens the interval towards the margin.
+
+    It is 0 where the skewness of the differences widens the interval on the other side.
+    """
     gain = pairs.statistics.mean * (1 if pairs.results.higher_is_better else -1)
-    skewness = [skewness_of(pairs.differences(part)) for part in pairs.parts(pairs.n)]
+    skewness = [compute_skewness(pairs.compute_differences(part)) for part in pairs.split(pairs.n)]
     gained = np.concatenate(skewness) * (1 if pairs.results.higher_is_better else -1)
     return np.maximum(np.where(gain > -by.margin, -gained, gained), 0)
 
@@ -614,8 +645,11 @@ def _compute_skewness(pairs: Pairs, by: Judgement) -> Floats:
 def _compute_more_queries(
     effect: float, skewness: float, changed: int, n: int, level: float
 ) -> int | None:
-    """Return how many more queries decide, None where that is not known or far too many."""
-    needed = queries_to_decide(effect, level, skewness, changed / n) if n else None
+    """Return how many more queries decide.
+
+    None if that is unknown, or more than `MAX_QUERIES_RATIO` times the queries at hand.
+    """
+    needed = count_deciding_queries(effect, level, skewness, changed / n) if n else None
     if needed is None or needed > MAX_QUERIES_RATIO * n:
         return None
     return max(1, needed - n)

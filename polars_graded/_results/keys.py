@@ -1,4 +1,4 @@
-"""Key columns of a frame of results, by one rule for all functions of results."""
+"""Key columns of frames of results, found by one rule for all functions."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from polars_graded._frames.request import Columns as Columns  # noqa: PLC0414, a
 from polars_graded._measuring.keywords import check_keywords
 from polars_graded._measuring.names import Measure
 
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 Missing: TypeAlias = Literal["error", "drop", "zero"]
 
 KEYS = ("strategy", "query")
-"""What tells rows of results apart, in the order in which `evaluate` puts it."""
+"""Keys of rows of results, in the order of `evaluate`."""
 
 
 class Keys(TypedDict):
-    """The columns that tell rows of results apart, and what a missing value is."""
+    """Columns of the keys of results, and the treatment of missing values."""
 
     query: Columns
     strategy: str
@@ -45,73 +45,75 @@ class Keys(TypedDict):
 
 
 Parts: TypeAlias = "dict[str | None, Any]"
-"""The results of each grader; under None those of a frame that names no grader."""
+"""Results of each grader; the key is None if a frame has no column of graders."""
 
 
-# How the results of several graders become one result
+# Results of several graders
 
 
-def each_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
-    """Return the frames that a function returns for each grader, one below the other."""
+def run_each_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
+    """Return the frames of a function for each grader, in one frame."""
     if len(parts) == 1:
-        return function(one_part(parts)[1])
-    return _stacked({name: function(rows) for name, rows in parts.items()})
+        return function(select_grader(parts)[1])
+    return _stack_graders({name: function(rows) for name, rows in parts.items()})
 
 
-def one_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
-    """Return the result of a function for the only grader; raise where there are several."""
-    return function(one_part(parts)[1])
+def run_one_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
+    """Return the result of a function for the only grader; raise if several."""
+    return function(select_grader(parts)[1])
 
 
-def all_graders(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
-    """Return the result of a function that itself compares graders, for all their results."""
-    return function(parts[None] if None in parts else _stacked(parts))
+def run_all_graders(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
+    """Return the result of a function that compares graders itself."""
+    return function(parts[None] if None in parts else _stack_graders(parts))
 
 
 def takes_results(
-    way: Callable[[Parts, Callable[[pl.DataFrame], Any]], Any] = each_grader,
-) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Return a decorator for functions of results, which resolves the frame and its key columns.
+    combine: Callable[[Parts, Callable[[pl.DataFrame], Any]], Any] = run_each_grader,
+) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Return a decorator that resolves a frame of results and its keys.
 
-    A grader is a key that splits results: the function sees the results of one grader, and `way`
-    says what becomes of several. With `trusted` it sees the trusted grader beside the others.
-    A function that takes `all_graders` chooses among them itself.
+    Results are split by grader: the function gets the results of one, and `combine` combines the
+    results of several.
+
+    With `trusted` the function gets the results of all graders. With `run_all_graders` it always
+    does, and selects among them itself.
     """
 
-    def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         signature = inspect.signature(function)
         first = next(iter(signature.parameters))
 
         @wraps(function)
-        def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
             check_keywords(kwargs, signature.parameters)
             try:
-                given = signature.bind(*args, **kwargs)
+                bound = signature.bind(*args, **kwargs)
             except TypeError:
-                return function(*args, **kwargs)  # Python's own error names what is missing
-            frame = check_frame(first, given.arguments[first])
-            given.arguments |= find_keys(frame, given.arguments, function.__name__)
-            grader, trusted = (given.arguments.get(name) for name in (GRADER, "trusted"))
-            parts = split_by_grader(frame, given.arguments)
+                return function(*args, **kwargs)  # Python's own error names the missing argument
+            frame = check_frame(first, bound.arguments[first])
+            bound.arguments |= find_keys(frame, bound.arguments, function.__name__)
+            grader, trusted = (bound.arguments.get(name) for name in (GRADER, "trusted"))
+            parts = split_by_grader(frame, bound.arguments)
             _check_graders(first, parts, grader=grader, trusted=trusted)
-            if grader is not None and way is not all_graders:
+            if grader is not None and combine is not run_all_graders:
                 parts = {name: parts[name] for name in parts if name in {grader, trusted}}
 
-            def of(rows: pl.DataFrame) -> Result:
-                given.arguments[first] = rows
-                return function(*given.args, **given.kwargs)
+            def run(rows: pl.DataFrame) -> Result:
+                bound.arguments[first] = rows
+                return function(*bound.args, **bound.kwargs)
 
-            result: Result = (way if trusted is None else all_graders)(parts, of)
+            result: Result = (combine if trusted is None else run_all_graders)(parts, run)
             return result
 
-        called.__signature__ = signature  # type: ignore[attr-defined]
-        return called
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        return call
 
-    return decorated
+    return decorate
 
 
 def _check_graders(argument: str, parts: Parts, **graders: str | None) -> None:
-    """Raise where an argument names a grader that has no results."""
+    """Raise if an argument names a grader without results."""
     for name, grader in graders.items():
         if grader is None:
             continue
@@ -125,12 +127,14 @@ def _check_graders(argument: str, parts: Parts, **graders: str | None) -> None:
 
 
 def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any]) -> Parts:
-    """Return the results of each grader, with only the queries for which it has any value.
+    """Return the results of each grader, without queries that they lack.
 
-    A column of graders that another key names does not split the results.
+    A query belongs to a grader if any value exists for it.
+
+    A column of graders does not split the results if it is another key.
     """
     others = (keys.get(name) for name in ("strategy", "query", "segments"))
-    if GRADER not in frame.collect_schema() or GRADER in columns_of(*others):
+    if GRADER not in frame.collect_schema() or GRADER in collect_column_names(*others):
         return {None: frame}
     frame = frame.lazy().collect()
     query = check_column_names("query", keys.get("query", "query"))
@@ -139,7 +143,7 @@ def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any])
         msg = "`per_query` must have a row per grader, strategy and query, got none"
         raise ValueError(msg)
     check_graders_named(frame, "per_query")
-    measures = columns_of(*keys.get("measures", ()))
+    measures = collect_column_names(*keys.get("measures", ()))
     values = [name for name in frame.columns if name in measures or Measure.parsed(name)]
     has_value = pl.any_horizontal(pl.col(values).is_not_null()) if values else pl.lit(value=True)
     return {
@@ -148,14 +152,14 @@ def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any])
     }
 
 
-def _stacked(parts: Mapping[Any, Any]) -> Any:
-    """Return the frames of several graders as one, behind a column of graders."""
+def _stack_graders(parts: Mapping[Any, Any]) -> Any:
+    """Return the frames of several graders in one, with a column of graders."""
     labelled = [each.select(pl.lit(name).alias(GRADER), "*") for name, each in parts.items()]
     return pl.concat(labelled, how="vertical_relaxed")
 
 
-def one_part(parts: Parts, grader: str | None = None) -> tuple[str | None, pl.DataFrame]:
-    """Return the grader that is named, or the only one, and the results of it."""
+def select_grader(parts: Parts, grader: str | None = None) -> tuple[str | None, pl.DataFrame]:
+    """Return the requested grader, or the only one, with its results."""
     if grader is None:
         check_one_grader("per_query", [*parts], "grader={!r} takes those of one")
         grader = next(iter(parts))
@@ -163,7 +167,7 @@ def one_part(parts: Parts, grader: str | None = None) -> tuple[str | None, pl.Da
 
 
 def check_one_grader(argument: str, graders: Sequence[Any], hint: str) -> None:
-    """Raise where a frame has the results of several graders."""
+    """Raise if a frame has the results of several graders."""
     if len(graders) > 1:
         msg = (
             f"`{argument}` must have the results of one grader, got {first_few(graders)}\n\n"
@@ -172,74 +176,80 @@ def check_one_grader(argument: str, graders: Sequence[Any], hint: str) -> None:
         raise ValueError(msg)
 
 
-# Which columns are keys
+# Key columns
 
 
 def find_keys(
     frame: pl.DataFrame | pl.LazyFrame, given: Mapping[str, Any], function: str = ""
 ) -> dict[str, Any]:
-    """Return the columns of strategies and queries: as passed, or else as the frame shows them.
+    """Return the columns of strategies and queries, passed or found.
 
-    A key that is not passed is the column of its name, or else the only column that may be it.
-    Several columns that may be the query are the query together where that is proven: every
-    strategy has the same combinations of their values, each once. Any other reading of such a
-    frame, one of them alone for example, pairs the same rows. Anything else is asked for.
+    A key that is not passed is the column of its name, or else the only possible column. Several
+    possible query columns are the query together if every strategy has the same combinations of
+    their values, each once: any other choice, such as one of them alone, pairs the same rows. In
+    all other cases an error asks for the key.
     """
     schema = frame.collect_schema()
     keys = {key: given[key] for key in KEYS if key in given}
     keys |= {key: key for key in KEYS if key not in keys and key in schema}
-    sought = [key for key in KEYS if key not in keys]
-    taken = {GRADER, *columns_of(*keys.values()), *columns_of(given.get("segments"))}
-    taken |= columns_of(*check_list("measures", given.get("measures") or [None]))
-    candidates = [
-        name for name in schema if name not in taken and _may_be_a_key(name, schema[name])
-    ]
+    missing_keys = [key for key in KEYS if key not in keys]
+    used = {
+        GRADER,
+        *collect_column_names(*keys.values()),
+        *collect_column_names(given.get("segments")),
+    }
+    used |= collect_column_names(*check_list("measures", given.get("measures") or [None]))
+    candidates = [name for name in schema if name not in used and _can_be_key(name, schema[name])]
     if candidates and "query" not in given and "strategy" in keys:
         several = [name for name in schema if name in {*candidates, keys.get("query")}]
-        if len(several) > 1 and _are_the_query(frame, several, {**given, **keys}):
+        if len(several) > 1 and _is_full_grid(frame, several, {**given, **keys}):
             return keys | {"query": several}
-    if len(candidates) > len(sought) > 0:
-        key = sought[-1]
-        hint = hint_at_maker("per_query", f"{HINT} {_whole_call(function, sought, candidates)};")
+    if len(candidates) > len(missing_keys) > 0:
+        key = missing_keys[-1]
+        hint = hint_at_maker(
+            "per_query", f"{HINT} {_write_call(function, missing_keys, candidates)};"
+        )
         msg = (
             f"`{key}` must be named where there is no column {key!r} and several could be meant, "
             f"got {', '.join(candidates)}{hint}"
         )
         raise ValueError(msg)
-    if len(candidates) == len(sought):
-        keys |= zip(sought, candidates, strict=True)
+    if len(candidates) == len(missing_keys):
+        keys |= zip(missing_keys, candidates, strict=True)
     return dict(zip(KEYS, KEYS, strict=True)) | keys
 
 
-def _whole_call(function: str, sought: Sequence[str], further: Sequence[str]) -> str:
-    """Return a call that names the keys, in the order in which `evaluate` writes them."""
+def _write_call(function: str, missing_keys: Sequence[str], candidates: Sequence[str]) -> str:
+    """Return a call that names the keys, in the order of `evaluate`."""
     first, queries = (
-        ("", further) if len(sought) == 1 else (f"strategy={further[0]!r}, ", further[1:])
+        ("", candidates)
+        if len(missing_keys) == 1
+        else (f"strategy={candidates[0]!r}, ", candidates[1:])
     )
-    if sought == ["strategy"]:
-        return f"{function}(..., strategy={further[0]!r}) names the column"
+    if missing_keys == ["strategy"]:
+        return f"{function}(..., strategy={candidates[0]!r}) names the column"
     several = "all that tell queries apart, or one of them"
     query_text = repr(queries[0]) if len(queries) == 1 else repr([*queries])
     return f"{function}(..., {first}query={query_text}) names {several}"
 
 
-def _are_the_query(
+def _is_full_grid(
     frame: pl.DataFrame | pl.LazyFrame, several: Sequence[str], keys: Mapping[str, Any]
 ) -> bool:
-    """Return whether each strategy has each combination of some columns once.
+    """Return whether each strategy has each combination of columns once.
 
-    Not so where a column "query" tells the rows of a strategy apart already.
+    It is false if a column "query" alone distinguishes the rows of a strategy.
     """
     schema = frame.collect_schema()
-    segments = {name for name in columns_of(keys.get("segments")) if name in schema}
-    others = (*columns_of(keys.get("strategy"), keys.get("query")), *segments)
+    segments = {name for name in collect_column_names(keys.get("segments")) if name in schema}
+    others = (*collect_column_names(keys.get("strategy"), keys.get("query")), *segments)
     strategies = [
         keys["strategy"],
         *([GRADER] if GRADER in schema and GRADER not in others else []),
     ]
     queries = [*dict.fromkeys([*several, *segments])]
     columns = [*dict.fromkeys([*strategies, *queries])]
-    no_keys = [name for name in columns if schema.get(name) is None or _holds_several(schema[name])]
+    no_keys = [name for name in columns if schema.get(name) is None or _is_nested(schema[name])]
     are_patterns = any(name == "*" or str(name).startswith("^") for name in columns)  # to Polars
     if no_keys or are_patterns or keys.get("query") in segments:
         return False
@@ -252,30 +262,30 @@ def _are_the_query(
     return rows.n_unique() == rows.height == math.prod(sides)
 
 
-def _may_be_a_key(name: str, dtype: pl.DataType) -> bool:
+def _can_be_key(name: str, dtype: pl.DataType) -> bool:
     """Return whether a column may be a key, by its name and type."""
     if name in (JUDGMENTS, SETTINGS):
         return False
-    holds_values = dtype.is_float() or dtype.is_decimal() or _holds_several(dtype)
+    holds_values = dtype.is_float() or dtype.is_decimal() or _is_nested(dtype)
     return not holds_values and dtype != pl.Boolean and Measure.parsed(name) is None
 
 
-def _holds_several(dtype: pl.DataType) -> bool:
-    """Return whether the values of a column are no single ones that can be compared."""
+def _is_nested(dtype: pl.DataType) -> bool:
+    """Return whether a column's values are nested or objects."""
     return dtype.is_nested() or dtype == pl.Object
 
 
-def columns_of(*given: Any) -> set[str]:
-    """Return the names of columns in names and lists of names."""
+def collect_column_names(*given: Any) -> set[str]:
+    """Return the names in some names and lists of names."""
     columns = set[str]()
-    for each in given:
-        if isinstance(each, str):
-            columns.add(each)
-        elif isinstance(each, Iterable):
-            columns |= {name for name in each if isinstance(name, str)}
+    for value in given:
+        if isinstance(value, str):
+            columns.add(value)
+        elif isinstance(value, Iterable):
+            columns |= {name for name in value if isinstance(name, str)}
     return columns
 
 
-def columns_of_segments(segments: Columns | None) -> list[str]:
-    """Return the columns that tell segments apart; none where there are no segments."""
+def check_segment_columns(segments: Columns | None) -> list[str]:
+    """Return the columns of segments; none without segments."""
     return [] if segments is None else check_column_names("segments", segments)

@@ -1,6 +1,6 @@
-"""Pairs of strategies, query by query: what is said of them and what tests are made of.
+"""Pairs of strategies: their differences query by query.
 
-All pairs of a measure are arrays, taken in parts that fit the cache.
+All pairs of a measure are arrays, which are processed in parts that fit the cache.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.per_query import Results, mean_and_std, place_of, quoted_names
+from polars_graded._results.per_query import Results, compute_mean_and_std, find_place, quote_names
 
-PART = 2**16
-"""How many numbers a part has, half a megabyte."""
+MAX_PART_NUMBERS = 2**16
+"""Maximum number of values in a part, half a megabyte."""
 
 
 class Statistics(NamedTuple):
-    """Statistics of the differences of each pair, NaN where they are undefined."""
+    """Statistics of the differences of each pair, NaN if undefined."""
 
     mean: Floats
     std: Floats
@@ -31,7 +31,7 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class Pairs:
-    """The places of both strategies of each pair, and the measure that they are compared by."""
+    """Places of both strategies of each pair, and the values of a measure."""
 
     results: Results
     a: Integers
@@ -46,72 +46,79 @@ class Pairs:
         """Return the number of pairs."""
         return len(self.a)
 
-    def parts(self, per_pair: int, most: int = PART) -> Iterator[slice]:
-        """Return the pairs in parts of at most `most` numbers, where each pair has `per_pair`."""
-        return in_parts(len(self), per_pair, most)
+    def split(self, per_pair: int, most: int = MAX_PART_NUMBERS) -> Iterator[slice]:
+        """Yield slices of the pairs with at most `most` numbers each.
 
-    def differences(self, part: slice) -> Floats:
-        """Return the differences of some pairs: a row per pair and a column per query."""
-        return self.results.differences(self.a[part], self.b[part])
+        A pair has `per_pair` numbers.
+        """
+        return split_into_parts(len(self), per_pair, most)
 
-    def tolerances(self, part: slice) -> Floats:
-        """Return the rounding error of the differences of some pairs, as no difference is exact."""
-        return self.results.tolerances(self.a[part], self.b[part])
+    def compute_differences(self, part: slice) -> Floats:
+        """Return the differences of some pairs, a row per pair."""
+        return self.results.compute_differences(self.a[part], self.b[part])
 
-    def snapped(self, part: slice) -> Floats:
-        """Return the differences of some pairs, rounded so that only rounding errors vanish."""
-        _, exponents = np.frexp(self.tolerances(part).max(axis=1, keepdims=True))
+    def compute_tolerances(self, part: slice) -> Floats:
+        """Return the rounding errors of the differences of some pairs."""
+        return self.results.compute_tolerances(self.a[part], self.b[part])
+
+    def round_differences(self, part: slice) -> Floats:
+        """Return the differences of some pairs, equal ones exactly equal.
+
+        They are rounded to a power of 2 above their rounding errors.
+        """
+        _, exponents = np.frexp(self.compute_tolerances(part).max(axis=1, keepdims=True))
         steps = np.ldexp(1.0, exponents)
-        snapped: Floats = np.rint(self.differences(part) / steps) * steps
+        snapped: Floats = np.rint(self.compute_differences(part) / steps) * steps
         return snapped
 
     @property
     def means(self) -> tuple[Floats, Floats]:
-        """The means of both strategies of each pair."""
-        means, _ = mean_and_std(self.results.values)
+        """Return the means of both strategies of each pair."""
+        means, _ = compute_mean_and_std(self.results.values)
         return means[self.a], means[self.b]
 
     @cached_property
     def statistics(self) -> Statistics:
-        """Mean and spread of each pair's differences, and how many are above and below 0."""
+        """Return mean, deviation, and numbers above and below 0, of each pair."""
         mean, std = np.full((2, len(self)), np.nan)
         higher, lower = np.zeros((2, len(self)), dtype=np.int64)
-        for part in self.parts(self.n) if self.n else ():
-            differences = self.differences(part)
-            mean[part], std[part] = mean_and_std(differences)
+        for part in self.split(self.n) if self.n else ():
+            differences = self.compute_differences(part)
+            mean[part], std[part] = compute_mean_and_std(differences)
             if self.n > 1:
-                # No tolerance is above `rounding`, so few pairs have to be looked at.
+                # `rounding` bounds all tolerances, so only a few pairs need their own.
                 spread = np.ptp(differences, axis=1)
                 near = np.flatnonzero(spread <= self.results.rounding.max())
                 a, b = self.a[part][near], self.b[part][near]
-                same = spread[near] <= self.results.tolerances(a, b).max(axis=1, initial=0)
+                same = spread[near] <= self.results.compute_tolerances(a, b).max(axis=1, initial=0)
                 std[part][near[same]] = 0
             higher[part] = np.count_nonzero(differences > 0, axis=1)
             lower[part] = np.count_nonzero(differences < 0, axis=1)
         return Statistics(mean, std, higher, lower)
 
 
-def in_parts(count: int, size: int, most: int) -> Iterator[slice]:
-    """Return some things of this size in parts of at most `most` numbers."""
+def split_into_parts(count: int, size: int, most: int) -> Iterator[slice]:
+    """Yield slices of `count` items of a size, of at most `most` numbers."""
     step = max(1, most // max(1, size))
     for start in range(0, count, step):
         yield slice(start, min(count, start + step))
 
 
-def pairs_of(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Integers]:
-    """Return the places of both strategies of all pairs, or of pairs with a baseline.
+def find_pairs(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Integers]:
+    """Return the places of all pairs, or of all pairs with a baseline.
 
-    No pair is there twice: a baseline is compared with those that are named before it only there.
+    Each pair occurs once: with several baselines, two of them are compared only in the order in
+    which they are named.
     """
     count = len(strategies)
     if count < 2:  # noqa: PLR2004
-        msg = f"there must be at least two strategies to compare, got {quoted_names(strategies)}"
+        msg = f"there must be at least two strategies to compare, got {quote_names(strategies)}"
         raise ValueError(msg)
     if baseline is None:
         a, b = np.triu_indices(count, 1)
         return a.astype(np.int64), b.astype(np.int64)
     several = isinstance(baseline, list | tuple | pl.Series)
-    bases = [place_of(strategies, name) for name in (baseline if several else [baseline])]
+    bases = [find_place(strategies, name) for name in (baseline if several else [baseline])]
     if not bases or len(set(bases)) < len(bases):
         msg = f"`baseline` must name each strategy once, got {baseline!r}"
         raise ValueError(msg)
@@ -125,6 +132,9 @@ def pairs_of(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Int
     return a, b
 
 
-def names_of_pairs(strategies: pl.Series, a: Integers, b: Integers) -> list[pl.Series]:
-    """Return the names of both strategies of each pair, the second as its baseline."""
+def name_pairs(strategies: pl.Series, a: Integers, b: Integers) -> list[pl.Series]:
+    """Return the names of both strategies of each pair.
+
+    The second is the baseline.
+    """
     return [strategies.gather(a), strategies.gather(b).alias("baseline")]

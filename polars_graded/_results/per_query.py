@@ -1,8 +1,7 @@
-"""The frame that `evaluate` returns: one row per strategy and query, one column per measure.
+"""Frames of results: one row per strategy and query, a column per measure.
 
-Every statistic, chart and page asks here what such a frame must be, which of its columns are
-measures, what each strategy has for each query, what becomes of missing values, which value is
-best, and how far a mean is to be trusted.
+This module checks such a frame, finds its measures, fills missing values, knows which value of a
+measure is best, and computes means with their intervals. All statistics, charts and pages use it.
 """
 
 from __future__ import annotations
@@ -32,32 +31,32 @@ from polars_graded._frames import sorting
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import Columns, columns_of_segments, split_by_grader
+from polars_graded._results.keys import Columns, check_segment_columns, split_by_grader
 from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, charts ask here
 from polars_graded._warnings import DataWarning, warn_the_caller
 
-Named: TypeAlias = "str | Mapping[str, str]"
+MeasureColumns: TypeAlias = "str | Mapping[str, str]"
 """A column by its name, or columns with what each measures: `{"E": "e_measure@10"}`."""
 
 ROUNDING = 1e-12
-"""Values that are closer than this share of the larger are the same but for rounding."""
+"""Maximum relative distance of two values that count as equal."""
 
-LARGEST = 1e150
-"""How far from 0 a value may be: beyond, its square is no number."""
+MAX_VALUE = 1e150
+"""Maximum magnitude of a value; the square of a larger one overflows."""
 
-WHOLE = pl.DataFrame(height=1)
-"""The key of all queries together, a segment without a column."""
+ALL_QUERIES = pl.DataFrame(height=1)
+"""Key of the segment of all queries, which has no column."""
 
-SHOWN = 3
-"""The most keys that an error names."""
+MAX_NAMED_KEYS = 3
+"""Maximum number of keys in an error."""
 
 
-# What a frame must be
+# Checks of a frame
 
 
 def check_per_query(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[Named],
+    measures: Sequence[MeasureColumns],
     segments: Columns | None = None,
     *,
     query: Columns = "query",
@@ -66,25 +65,25 @@ def check_per_query(
 ) -> Grid:
     """Return the named measures, or all, of each strategy and query.
 
-    One of several query columns may tell segments apart; so may any that is no key.
+    One of several query columns may define segments, and so may any column that is no key.
     """
     keys: dict[str, Any] = {"query": query, "strategy": strategy}
-    keys["segments"] = columns_of_segments(segments)
-    numbers, _ = measures_and_curves(per_query, measures, **keys)
-    rows = collected_keys(per_query, numbers, **keys)
+    keys["segments"] = check_segment_columns(segments)
+    numbers, _ = find_measures_and_curves(per_query, measures, **keys)
+    rows = collect_rows(per_query, numbers, **keys)
     return Grid(rows, missing, measures=measures, segments=keys["segments"])
 
 
 def check_graders(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[Named],
+    measures: Sequence[MeasureColumns],
     segments: Columns | None = None,
     *,
     query: Columns,
     strategy: str,
     missing: Missing,
 ) -> dict[str, Grid]:
-    """Return the results of each grader, as `check_per_query` returns those of one."""
+    """Return the grid of each grader, as `check_per_query` returns one."""
     keys: dict[str, Any] = {"query": query, "strategy": strategy}
     parts = split_by_grader(per_query, {**keys, "measures": measures, "segments": segments})
     return {
@@ -94,7 +93,7 @@ def check_graders(
 
 
 def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Series) -> list[int]:
-    """Return the places of the strategies of one grader among those of another."""
+    """Return the places of one grader's strategies among another's."""
     if not own.sort().equals(others.sort(), check_names=False):
         msg = f"{grader!r} and {other!r} must have results of the same strategies"
         raise ValueError(msg)
@@ -103,15 +102,15 @@ def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Se
 
 
 def check_named_once(columns: Sequence[str]) -> None:
-    """Raise where two arguments name one column."""
+    """Raise if two arguments name the same column."""
     if len({*columns}) < len(columns):
         msg = f"each column must be named once, got {', '.join(columns)}"
         raise ValueError(msg)
 
 
-def check_free_names(taken: Iterable[str], **keys: Columns | None) -> None:
-    """Raise where a key, which an argument names, has the name of another column of the result."""
-    columns = {*taken}
+def check_free_names(reserved: Iterable[str], **keys: Columns | None) -> None:
+    """Raise if a key column has the name of another column of the result."""
+    columns = {*reserved}
     for argument, key_columns in keys.items():
         for name in [] if key_columns is None else check_column_names(argument, key_columns):
             if name in columns:
@@ -122,9 +121,9 @@ def check_free_names(taken: Iterable[str], **keys: Columns | None) -> None:
                 raise ValueError(msg)
 
 
-def measures_and_curves(
+def find_measures_and_curves(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[Named],
+    measures: Sequence[MeasureColumns],
     *,
     query: Columns,
     strategy: str,
@@ -133,12 +132,13 @@ def measures_and_curves(
 ) -> tuple[list[str], list[str]]:
     """Return the columns of measures, and of curves on request.
 
-    Of either kind it is those that are named, or else those that are called as a measure is: other
-    numbers are what is known of a query. A Boolean column has to be named.
+    `measures` names columns of either kind. Otherwise the columns are those that are called like a
+    measure, because other numbers may describe a query. A Boolean column must be named.
+
     """
     schema = per_query.collect_schema()
-    queries, requested = check_column_names("query", query), columns_named(measures)
-    # One of several query columns may tell segments apart, but not all of them.
+    queries, requested = check_column_names("query", query), list_named_columns(measures)
+    # One of several query columns may define segments, but not all of them.
     sharing = queries if {*queries} - {*segments} else []
     apart = [name for name in segments if name not in sharing]
     keys = [check_column_name("strategy", strategy), *queries, *apart]
@@ -147,25 +147,25 @@ def measures_and_curves(
     _check_single(keys[: 1 + len(queries)], schema)
     check_named_once([*keys, *requested])
 
-    def kind(name: str) -> str | None:
+    def find_kind(name: str) -> str | None:
         dtype = schema[name]
         if dtype.is_numeric() or (dtype == pl.Boolean and name in requested):
             return "number"
         inner = getattr(dtype, "inner", None)
         return "curve" if isinstance(dtype, pl.List) and inner and inner.is_numeric() else None
 
-    wanted = ("number", "curve") if curves else ("number",)
+    kinds = ("number", "curve") if curves else ("number",)
     for name in requested:
-        if kind(name) not in wanted:
+        if find_kind(name) not in kinds:
             rule = "a number or a list of them" if curves else "one number per query"
             hint = "\n\nHint: name the measure at one rank instead of its curve"
             msg = f"measure {name!r} must be {rule}, got {schema[name]}"
             raise TypeError(msg + hint if schema[name].is_nested() and not curves else msg)
-    numbers = [name for name in schema if name not in keys and kind(name) == "number"]
-    lists = [name for name in schema if name not in keys and kind(name) == "curve"]
+    numbers = [name for name in schema if name not in keys and find_kind(name) == "number"]
+    lists = [name for name in schema if name not in keys and find_kind(name) == "curve"]
     measured = [name for name in numbers if Measure.parsed(name)]
     chosen = [name for name in requested if name in numbers] or measured
-    found_curves = [name for name in requested if name in lists] or lists
+    chosen_curves = [name for name in requested if name in lists] or lists
     left = [name for name in numbers if name not in chosen and schema[name].is_float()]
     if left and measured and not requested:
         warn_the_caller(
@@ -175,9 +175,9 @@ def measures_and_curves(
             f"Hint: name the measures that are meant, with what they are: "
             f"{{{left[0]!r}: 'ndcg@10'}}; or drop the column",
         )
-    check_columns("per_query", [*chosen, *found_curves], schema)
-    if chosen or (curves and found_curves):
-        return chosen, found_curves
+    check_columns("per_query", [*chosen, *chosen_curves], schema)
+    if chosen or (curves and chosen_curves):
+        return chosen, chosen_curves
     if not numbers:
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
@@ -191,7 +191,10 @@ def measures_and_curves(
 
 
 def _check_single(keys: Sequence[str], schema: Mapping[str, pl.DataType]) -> None:
-    """Raise where a column, the first of which is the strategy's, holds several values in a row."""
+    """Raise if a key column holds several values in a row.
+
+    The first key is the strategy, which must not be a struct either.
+    """
     for place, name in enumerate(keys):
         dtype = schema[name]
         if isinstance(dtype, pl.List | pl.Array) or (place == 0 and dtype.is_nested()):
@@ -199,7 +202,7 @@ def _check_single(keys: Sequence[str], schema: Mapping[str, pl.DataType]) -> Non
             raise TypeError(msg)
 
 
-def collected_keys(
+def collect_rows(
     per_query: pl.DataFrame | pl.LazyFrame,
     columns: Sequence[str],
     *,
@@ -207,9 +210,10 @@ def collected_keys(
     strategy: str,
     segments: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return the strategy, the query (of several columns a struct), segments and some columns.
+    """Return the columns of strategies, queries and segments, and others.
 
-    Each strategy has each query once in a segment.
+    Several query columns become one struct. Each strategy has each query once in a segment.
+
     """
     queries = check_column_names("query", query)
     one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries).alias(", ".join(queries))
@@ -222,13 +226,13 @@ def collected_keys(
         again = frame.select(keys).filter(frame.select(keys).is_duplicated()).unique().sort(keys)
         msg = (
             f"each strategy must have each query once, got {again.height} more often: "
-            f"{_first(again)}{hint_at_maker('per_query')}"
+            f"{_format_first_keys(again)}{hint_at_maker('per_query')}"
         )
         raise ValueError(msg)
     return frame
 
 
-def place_of(strategies: pl.Series, name: Any) -> int:
+def find_place(strategies: pl.Series, name: Any) -> int:
     """Return the place of a strategy among all."""
     names = strategies.to_list()
     if name in names:
@@ -239,17 +243,17 @@ def place_of(strategies: pl.Series, name: Any) -> int:
     if meant and name.endswith((".parquet", ".csv")):
         hint = f"\n\nHint: gate(..., baseline=Path({name!r})) takes a file of results"
     if isinstance(name, list | tuple):
-        hint = f"\n\nHint: a gate takes one at a time, such as baseline={first_of(name)!r}"
-    msg = f"there is no strategy {name!r}; there are {quoted_names(strategies)}{hint}"
+        hint = f"\n\nHint: a gate takes one at a time, such as baseline={get_first(name)!r}"
+    msg = f"there is no strategy {name!r}; there are {quote_names(strategies)}{hint}"
     raise ValueError(msg)
 
 
-def first_of(names: Sequence[Any]) -> Any:
-    """Return the first of some names, or what they are where there is none."""
+def get_first(names: Sequence[Any]) -> Any:
+    """Return the first of some names, or the empty sequence itself."""
     return names[0] if names else names
 
 
-def quoted_names(strategies: pl.Series) -> str:
+def quote_names(strategies: pl.Series) -> str:
     """Return the quoted names of strategies for a sentence."""
     return ", ".join(map(repr, strategies.to_list())) or "none"
 
@@ -257,26 +261,29 @@ def quoted_names(strategies: pl.Series) -> str:
 natural_order = sorting.natural_order
 
 
-def as_they_come(strategies: pl.Series) -> pl.Series:
-    """Each strategy once, in the order of rows where those of each are together, else sorted."""
+def order_strategies(strategies: pl.Series) -> pl.Series:
+    """Return each strategy once.
+
+    They keep the order of rows if the rows of each strategy are adjacent, and are sorted otherwise.
+    """
     together = strategies.rle().struct.field("value").alias(strategies.name)
     return together if together.n_unique() == len(together) else sorting.in_order(strategies)
 
 
-def _first(keys: pl.DataFrame) -> str:
-    """Return the first few strategies and queries."""
-    few = keys.head(SHOWN).iter_rows()
-    shown = [f"query {query!r} of {strategy!r}" for strategy, query, *_ in few]
-    return ", ".join(shown if keys.height <= SHOWN else [*shown, "..."])
+def _format_first_keys(keys: pl.DataFrame) -> str:
+    """Return the first few strategies and queries in words."""
+    few = keys.head(MAX_NAMED_KEYS).iter_rows()
+    texts = [f"query {query!r} of {strategy!r}" for strategy, query, *_ in few]
+    return ", ".join(texts if keys.height <= MAX_NAMED_KEYS else [*texts, "..."])
 
 
-# Each strategy beside each query
+# Grid of strategies and queries
 
 
 class Grid:
-    """A frame with a row for each strategy and query, also where it had none.
+    """Values of all strategies for all queries, with null for missing ones.
 
-    Where columns tell segments apart, a query is one of a segment, and all strategies are in each.
+    A query belongs to one segment, and each segment has all strategies.
     """
 
     def __init__(
@@ -284,85 +291,85 @@ class Grid:
         frame: pl.DataFrame,
         missing: Missing,
         strategies: pl.Series | None = None,
-        measures: Sequence[Named] = (),
+        measures: Sequence[MeasureColumns] = (),
         segments: Sequence[str] = (),
     ) -> None:
         check_choice("missing", missing, get_args(Missing))
         strategy, query, *others = frame.columns
         self.apart, self.measures = [*segments], others[len(segments) :]
-        self.best = {name: best_of(name) for name in self.measures}
-        self.best.update(directions_of(measures))
-        self.formulas = formulas_of(measures)
-        """What the columns measure that have names of their own."""
-        self.strategies = as_they_come(frame[strategy]) if strategies is None else strategies
+        self.best = {name: find_direction(name) for name in self.measures}
+        self.best.update(find_directions(measures))
+        self.formulas = list_formulas(measures)
+        """Measures of columns that are not called like their measure."""
+        self.strategies = order_strategies(frame[strategy]) if strategies is None else strategies
         queries = frame.select(query, *segments).unique().sort(*segments, query)
         self.queries = queries[query]
         self.missing = missing
         keys = self.strategies.to_frame().join(queries, how="cross")
         on = keys.columns
-        # What `evaluate` returns mostly is such a grid already.
+        # The rows of `evaluate` are mostly in this order already, which saves a join.
         self.frame = (
             frame
             if keys.equals(frame.select(on))
             else keys.join(frame, on=on, how="left", nulls_equal=True, maintain_order="left")
         )
-        self.segments = _places(queries, segments)
-        """The key of each segment, in one row, and where its queries are."""
+        self.segments = _find_segments(queries, segments)
+        """Key of each segment, in one row, and the places of its queries."""
 
     @property
     def shape(self) -> tuple[int, int]:
         """Return the numbers of strategies and queries."""
         return len(self.strategies), len(self.queries)
 
-    def values(self, measure: str) -> Floats:
-        """Return a row per strategy and a column per query; NaN where a value is missing."""
+    def get_values(self, measure: str) -> Floats:
+        """Return a row per strategy and a column per query, NaN if missing."""
         values = self.frame[measure].cast(pl.Float64).to_numpy()
-        return self._counted(values, measure).reshape(self.shape)
+        return self._fill_missing(values, measure).reshape(self.shape)
 
-    def results(self, measure: str) -> Results:
+    def get_results(self, measure: str) -> Results:
         """Return the values of a measure for the queries that count."""
-        every, counts = self._every(measure)
-        return every.at(np.flatnonzero(counts))
+        every, counts = self._get_all_values(measure)
+        return every.select(np.flatnonzero(counts))
 
-    def in_segments(self, measure: str) -> list[tuple[pl.DataFrame, Results]]:
-        """Return the key of each segment, and the values of a measure for its queries."""
-        every, counts = self._every(measure)
-        return [(key, every.at(places[counts[places]])) for key, places in self.segments]
+    def split_segments(self, measure: str) -> list[tuple[pl.DataFrame, Results]]:
+        """Return the key of each segment and the values of its queries."""
+        every, counts = self._get_all_values(measure)
+        return [(key, every.select(places[counts[places]])) for key, places in self.segments]
 
-    def _every(self, measure: str) -> tuple[Results, Mask]:
-        """Return the values of a measure for all queries, and which of these count."""
-        values = self.values(measure)
+    def _get_all_values(self, measure: str) -> tuple[Results, Mask]:
+        """Return the values of a measure for all queries, and a mask of valid ones."""
+        values = self.get_values(measure)
         name = f"measure {measure!r}"
         self._check(np.isinf(values), name, "must be finite, got infinity")
-        rule = f"must be within {LARGEST:g} of 0, since it is squared, got a larger value"
-        self._check(np.abs(values) > LARGEST, name, rule)
+        rule = f"must be within {MAX_VALUE:g} of 0, since it is squared, got a larger value"
+        self._check(np.abs(values) > MAX_VALUE, name, rule)
         absent = np.isnan(values)
         self._check_present(absent, measure, name)
         counts = np.logical_not(absent.any(axis=0))
         return Results(measure, self.queries, values, self.best[measure]), counts
 
-    def directions(self, measures: Sequence[str]) -> dict[str, Best]:
-        """Return the end of the range that is best for each measure; raise where it is unknown."""
-        return {name: check_known(name, self.best[name]) for name in measures}
+    def get_directions(self, measures: Sequence[str]) -> dict[str, Best]:
+        """Return which value of each measure is best; raise if that is unknown."""
+        return {name: check_direction(name, self.best[name]) for name in measures}
 
-    def several(self, strategies: int = 2) -> Iterator[Results]:
-        """Return the values of each measure, of at least this many strategies and two queries."""
+    def list_results(self, strategies: int = 2) -> Iterator[Results]:
+        """Yield the values of each measure; raise if strategies or queries lack."""
         if len(self.strategies) < strategies:
             msg = f"there must be at least {strategies} strategies, got {len(self.strategies)}"
             raise ValueError(msg)
         for measure in self.measures:
-            results = self.results(measure)
+            results = self.get_results(measure)
             if results.n < 2:  # noqa: PLR2004
                 msg = f"measure {measure!r} must have at least 2 queries, got {results.n}"
                 raise ValueError(msg)
             yield results
 
-    def curve_length(self, *curves: str) -> int:
+    def check_curve_length(self, *curves: str) -> int:
         """Return the length of the lists of curves; 0 if there are none."""
-        return length_of(self.frame, curves, " and ".join(map(repr, curves)))
+        return check_list_length(self.frame, curves, " and ".join(map(repr, curves)))
 
-    def curve(self, curve: str, length: int) -> Floats:
-        """Return the values of a curve, as those of a measure with a third axis for its points."""
+    def get_curve(self, curve: str, length: int) -> Floats:
+        """Return the values of a curve, with a third axis for its points."""
         lists = self.frame[curve]
         has_list = lists.is_not_null().to_numpy()
         rows = lists.drop_nulls().cast(pl.List(pl.Float64))
@@ -372,13 +379,16 @@ class Grid:
         name = f"curve {curve!r}"
         self._check(np.isinf(points).any(axis=1), name, "must be finite, got infinity")
         self._check_present(np.isnan(points).any(axis=1), curve, name)
-        return self._counted(points, curve).reshape(*self.shape, length)
+        return self._fill_missing(points, curve).reshape(*self.shape, length)
 
-    def _counted(self, values: Floats, measure: str) -> Floats:
-        """Values as they count: a missing one may be 0, where that is not the best there is."""
+    def _fill_missing(self, values: Floats, measure: str) -> Floats:
+        """Return values with 0 for missing ones, if the caller wants that.
+
+        It is refused where 0 would be the best value.
+        """
         if self.missing != "zero" or not np.isnan(values).any():
             return values
-        if check_known(measure, self.best[measure]) == "lowest":
+        if check_direction(measure, self.best[measure]) == "lowest":
             msg = (
                 f"`missing` must be 'error' or 'drop' for {measure!r}, whose lowest value is best, "
                 "got 'zero'"
@@ -387,12 +397,12 @@ class Grid:
         return np.nan_to_num(values, posinf=np.inf, neginf=-np.inf)
 
     def _check_present(self, absent: Mask, column: str, name: str) -> None:
-        """Raise where a value is missing and must not be.
+        """Raise if a value is missing that must be present.
 
-        A value that is null for all strategies is undefined for the query, as `evaluate` writes it.
+        `evaluate` writes null for all strategies if the measure is undefined for the query.
         """
         if self.missing == "error":
-            undefined = _are_null(self.frame[column]).reshape(self.shape).all(axis=0)
+            undefined = _find_nulls(self.frame[column]).reshape(self.shape).all(axis=0)
             rule = "must have a value for each strategy and query, got none, null or NaN"
             hint = (
                 "missing='drop' leaves such a query out for all strategies, missing='zero' counts "
@@ -401,27 +411,29 @@ class Grid:
             self._check(absent.reshape(self.shape) & ~undefined, name, rule, hint)
 
     def _check(self, wrong: Mask, name: str, rule: str, hint: str = "") -> None:
-        """Raise where a value is wrong, with how many queries have one and some of them."""
+        """Raise if values are wrong, with the number of queries and some of them."""
         if wrong.any():
             rows = self.frame[:, :2].filter(pl.Series(wrong.ravel())).unique(maintain_order=True)
             count = f"{rows.to_series(1).n_unique()} of {self.queries.n_unique()} queries"
-            msg = f"{name} {rule} in {count}: {_first(rows)}"
+            msg = f"{name} {rule} in {count}: {_format_first_keys(rows)}"
             raise ValueError(f"{msg}\n\nHint: {hint}" if hint else msg)
 
 
-def _are_null(values: pl.Series) -> Mask:
-    """Return which values are null, or lists of nulls, as a curve without a value has."""
+def _find_nulls(values: pl.Series) -> Mask:
+    """Return the mask of nulls, and of lists with a null."""
     are_null = values.is_null()
     if isinstance(values.dtype, pl.List):
         are_null |= values.list.len() > values.list.drop_nulls().list.len()
     return are_null.to_numpy()
 
 
-def _places(queries: pl.DataFrame, segments: Sequence[str]) -> list[tuple[pl.DataFrame, Integers]]:
-    """Return the key of each segment and the places of its queries, segment by segment."""
+def _find_segments(
+    queries: pl.DataFrame, segments: Sequence[str]
+) -> list[tuple[pl.DataFrame, Integers]]:
+    """Return the key of each segment, and the places of its queries."""
     every = np.arange(queries.height)
     if not segments:
-        return [(WHOLE, every)]
+        return [(ALL_QUERIES, every)]
     parts = queries.select(segments).partition_by(segments) or [queries.select(segments)]
     ends = np.cumsum([part.height for part in parts])
     return [*zip((part.head(1) for part in parts), np.split(every, ends[:-1]), strict=True)]
@@ -429,67 +441,70 @@ def _places(queries: pl.DataFrame, segments: Sequence[str]) -> list[tuple[pl.Dat
 
 @dataclass(frozen=True)
 class Results:
-    """The values of one measure: a row per strategy and a column per query."""
+    """Values of one measure: a row per strategy and a column per query."""
 
     measure: str
     queries: pl.Series
     values: Floats
     best: Best | None = "highest"
-    """Which value is the best, None where that is not known."""
+    """Which value is best, None if unknown."""
 
     @property
     def n(self) -> int:
         """Return the number of queries."""
         return len(self.queries)
 
-    def at(self, places: Integers) -> Results:
+    def select(self, places: Integers) -> Results:
         """Return the values of the queries at these places."""
         return replace(self, queries=self.queries[places], values=self.values[:, places])
 
-    def among(self, queries: pl.Series, *, inside: bool = True) -> Results:
-        """Return the values of the queries that are among these, or else of all others."""
-        wanted = self.queries.is_in(queries.implode(), nulls_equal=True) == inside
-        return self.at(wanted.arg_true().to_numpy())
+    def restrict(self, queries: pl.Series, *, inside: bool = True) -> Results:
+        """Return the values of the queries in a series, or of all others."""
+        is_selected = self.queries.is_in(queries.implode(), nulls_equal=True) == inside
+        return self.select(is_selected.arg_true().to_numpy())
 
     @cached_property
     def floor(self) -> float:
-        """Return the least magnitude that the rounding of a value is measured by.
+        """Return the minimum magnitude that rounding errors are relative to.
 
-        A 0 that is the difference of 1 and 1 is rounded as a 1 is.
+        A value of 0 may be a difference of larger numbers, and has their rounding error.
         """
         return min(1.0, float(np.abs(self.values).max(initial=0)))
 
     @cached_property
     def rounding(self) -> Floats:
-        """Return the maximum distance of two values of a query that count as equal."""
+        """Return the maximum distance of two equal values of each query."""
         largest: Floats = np.abs(self.values).max(axis=0, initial=0)
         return np.multiply(ROUNDING, np.maximum(self.floor, largest))
 
     @property
     def higher_is_better(self) -> bool:
         """Return whether a higher value is better."""
-        return check_known(self.measure, self.best) != "lowest"
+        return check_direction(self.measure, self.best) != "lowest"
 
     @property
     def order(self) -> Floats:
-        """Return the order of strategies by mean, the best highest, with ties up to rounding."""
+        """Return the place of each strategy by mean, the best highest.
+
+        Means that differ by rounding share a place.
+        """
         count = len(self.values)
         if not count or not self.n:
             return np.full(count, np.nan)
-        # As far as they differ from one of them: what they share, however large, rounds nothing.
+        # Differences from the first strategy: a large common part then adds no rounding error.
         every, first = np.arange(count), np.zeros(count, dtype=np.int64)
-        means = self.differences(every, first).mean(axis=1)
-        rounding = self.tolerances(every, first).mean(axis=1)
+        means = self.compute_differences(every, first).mean(axis=1)
+        rounding = self.compute_tolerances(every, first).mean(axis=1)
         rising = np.argsort(means)
         higher = np.diff(means[rising]) > np.maximum(rounding[rising[1:]], rounding[rising[:-1]])
         places = np.empty(count)
         places[rising] = np.concatenate([[0], np.cumsum(higher)])
         return places if self.higher_is_better else -places
 
-    def tolerances(self, a: Integers, b: Integers) -> Floats:
-        """Return the rounding errors of differences between strategies, a row per pair.
+    def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
+        """Return the rounding errors of differences of strategies, a row per pair.
 
-        It is 0 where the two values are the same but for rounding.
+        The error is 0 where the two values are equal up to rounding.
         """
         x, y = self.values[a], self.values[b]
         size = np.maximum(np.maximum(np.abs(x), np.abs(y)), self.floor)
@@ -497,40 +512,40 @@ class Results:
         tolerances[np.abs(x - y) <= tolerances] = 0
         return tolerances
 
-    def differences(self, a: Integers, b: Integers) -> Floats:
-        """Return the differences between strategies, a row per pair; 0 where that is rounding."""
+    def compute_differences(self, a: Integers, b: Integers) -> Floats:
+        """Return the differences of strategies, a row per pair; 0 for ties."""
         differences: Floats = self.values[a] - self.values[b]
-        # No tolerance is above `rounding`, which is found once and not for each pair.
+        # `rounding` bounds all tolerances, so only a few pairs need their own.
         doubtful = (np.abs(differences) <= self.rounding) & (differences != 0)
         if len(rows := np.flatnonzero(doubtful.any(axis=1))):
-            differences[rows] *= self.tolerances(a[rows], b[rows]) > 0
+            differences[rows] *= self.compute_tolerances(a[rows], b[rows]) > 0
         return differences
 
 
-# Which value is best
+# Best values
 
 
-def best_of(column: str) -> Best | None:
-    """Return which value of a column is best; None if its name is no measure."""
+def find_direction(column: str) -> Best | None:
+    """Return which value of a column is best; None if it is no measure."""
     parsed = Measure.parsed(column)
     return None if parsed is None else parsed.definition.best
 
 
-def best_in(rows: pl.DataFrame) -> Best:
-    """Return which value is best for the measure of these rows."""
+def find_direction_of_rows(rows: pl.DataFrame) -> Best:
+    """Return which value is best for the measure of some rows."""
     if "best" in rows.columns:
         return rows["best"][0] or "none"
-    return best_of(rows["measure"][0]) or "highest"
+    return find_direction(rows["measure"][0]) or "highest"
 
 
-def columns_named(measures: Sequence[Named]) -> list[str]:
-    """Return the columns that are named, with or without what they measure."""
+def list_named_columns(measures: Sequence[MeasureColumns]) -> list[str]:
+    """Return the columns that `measures` names."""
     every = [[*each] if isinstance(each, Mapping) else [each] for each in measures]
     return [check_column_name("measures", name) for names in every for name in names]
 
 
-def directions_of(measures: Sequence[Named]) -> dict[str, Best]:
-    """Return which value is best for the columns that are named with their measure."""
+def find_directions(measures: Sequence[MeasureColumns]) -> dict[str, Best]:
+    """Return which value is best for columns with a specified measure."""
     values: dict[str, Best] = {best: best for best in get_args(Best)}
     mappings = [each for each in measures if isinstance(each, Mapping)]
     return {
@@ -540,8 +555,8 @@ def directions_of(measures: Sequence[Named]) -> dict[str, Best]:
     }
 
 
-def formulas_of(measures: Sequence[Named]) -> dict[str, str]:
-    """Return the measure of each column that has a name of its own, where it is specified."""
+def list_formulas(measures: Sequence[MeasureColumns]) -> dict[str, str]:
+    """Return the measures that are specified for columns with other names."""
     mappings = [each for each in measures if isinstance(each, Mapping)]
     return {
         column: meant
@@ -551,7 +566,7 @@ def formulas_of(measures: Sequence[Named]) -> dict[str, str]:
     }
 
 
-def check_known(column: str, best: Best | None) -> Best:
+def check_direction(column: str, best: Best | None) -> Best:
     """Return which value of a column is best; raise if that is unknown."""
     if best is None:
         msg = (
@@ -564,34 +579,37 @@ def check_known(column: str, best: Best | None) -> Best:
 
 
 def check_has_best(column: str, best: Best | None, why: str) -> None:
-    """Raise where no value of a column is best, and one must be."""
+    """Raise if neither the highest nor the lowest value of a column is best."""
     if best not in ("highest", "lowest"):
         msg = f"measure {column!r} must have a best value to {why}, 'highest' or 'lowest'"
         raise ValueError(msg)
 
 
-def bests(means: pl.Series, which: Best | None) -> list[int]:
-    """Return the places of the best means, of all that are the same but for rounding."""
+def find_best_places(means: pl.Series, which: Best | None) -> list[int]:
+    """Return the places of the best means, including ties up to rounding."""
     rounded = means.round(12)
     top = {"highest": rounded.max(), "lowest": rounded.min()}.get(which or "none")
     return [] if top is None else (rounded == top).fill_null(value=False).arg_true().to_list()
 
 
-# What comes out
+# Tables
 
 TEXTS = dict.fromkeys(("best", "verdict", "note", "test", "correction"), pl.String())
-"""The columns of statistics that hold texts, also where all are null."""
+"""Types of the text columns of statistics, which may be all null."""
 
 
-def table(
+def make_table(
     statistics: Mapping[str, Any] | Sequence[Mapping[str, Any]], **dtypes: pl.DataType
 ) -> pl.DataFrame:
-    """Statistics in columns or in rows as a frame: counts UInt32 or of `dtypes`, NaN as null."""
+    """Return statistics as a frame, with UInt32 counts and null for NaN.
+
+    `dtypes` has the types of other columns.
+    """
     frame = pl.DataFrame(statistics, schema_overrides={**TEXTS, **dtypes}, infer_schema_length=None)
     return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
 
 
-def of_measure(
+def make_measure_table(
     measure: str,
     segment: pl.DataFrame,
     names: Sequence[pl.Series],
@@ -600,9 +618,9 @@ def of_measure(
 ) -> pl.DataFrame:
     """Return the statistics of a measure in a segment, behind its keys."""
     strategy, *others = (each.name for each in names)
-    taken = ["measure", *others, *statistics]
-    check_free_names(taken, strategy=strategy, segments=segment.columns or None)
-    columns = table(statistics, **dtypes)
+    reserved = ["measure", *others, *statistics]
+    check_free_names(reserved, strategy=strategy, segments=segment.columns or None)
+    columns = make_table(statistics, **dtypes)
     first = segment.select(pl.lit(measure).alias("measure"), *segment.columns)
     repeated = first[[0] * columns.height].get_columns()
     return pl.DataFrame([*repeated, *names, *columns])
@@ -611,8 +629,8 @@ def of_measure(
 # Means
 
 
-def length_of(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
-    """Return the one length of all lists in some columns, 0 where there are none."""
+def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
+    """Return the length that all lists in some columns share, 0 without lists."""
     lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
     if lengths.n_unique() > 1:
         msg = (
@@ -623,20 +641,20 @@ def length_of(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int
     return lengths.max() or 0
 
 
-def mean_of(values: Floats) -> float:
-    """Return the mean, NaN of no value."""
+def compute_mean(values: Floats) -> float:
+    """Return the mean of values, NaN if there are none."""
     return float(values.mean()) if len(values) else np.nan
 
 
-def middle(values: Floats, confidence: float) -> Floats:
-    """Both ends of what this share of the values that are known lie between, NaN of none."""
-    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of none
+def compute_central_interval(values: Floats, confidence: float) -> Floats:
+    """Return the ends of the central share of the values, NaN if there are none."""
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # if all are NaN
         ends: Floats = np.nanquantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     return ends
 
 
-def mean_and_std(values: Floats) -> tuple[Floats, Floats]:
-    """Return the mean and the standard deviation of each row, NaN where there is none."""
+def compute_mean_and_std(values: Floats) -> tuple[Floats, Floats]:
+    """Return the mean and the standard deviation of each row, NaN if undefined."""
     count, n = values.shape
     mean = values.mean(axis=1) if n else np.full(count, np.nan)
     if n < 2:  # noqa: PLR2004
@@ -644,7 +662,7 @@ def mean_and_std(values: Floats) -> tuple[Floats, Floats]:
     deviations = values - mean[:, np.newaxis]
     highest, lowest = deviations.max(axis=1), deviations.min(axis=1)
     largest = np.maximum(highest, -lowest)
-    # Squares of what is smaller would be 0. A power of 2 changes no digit.
+    # The squares of smaller deviations would underflow to 0. A power of 2 changes no digit.
     scale = np.where(largest < 1e-100, 2.0**400, 1.0)  # noqa: PLR2004
     if (scale > 1).any():
         deviations *= scale[:, np.newaxis]
@@ -653,38 +671,42 @@ def mean_and_std(values: Floats) -> tuple[Floats, Floats]:
     return mean, std
 
 
-def ratio(above: Floats, below: Floats) -> Floats:
-    """One number over another, NaN where that is 0."""
+def divide(above: Floats, below: Floats) -> Floats:
+    """Return the quotient of two arrays, NaN where the divisor is 0."""
     result: Floats = np.full(len(above), np.nan)
     np.divide(above, below, out=result, where=below != 0)
     return result
 
 
-def mean_margin(std: Any, n: Any, confidence: float) -> Any:
+def compute_mean_margin(std: Any, n: Any, confidence: float) -> Any:
     """Return the margin of Student's interval of the mean of n values."""
     from scipy.special import stdtrit
 
     return stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n)
 
 
-def interval_of_mean(
+def compute_mean_interval(
     values: Floats, confidence: float = 0.95
 ) -> tuple[float, float | None, float | None]:
-    """Return the mean of values and Student's interval, which equal values and one value lack."""
-    [mean], [std] = mean_and_std(values[np.newaxis])
+    """Return the mean of values and its interval.
+
+    The interval is Student's. Equal values and single values have none.
+    """
+    [mean], [std] = compute_mean_and_std(values[np.newaxis])
     if not std > 0:
         return float(mean), None, None
-    margin = mean_margin(std, len(values), confidence)
+    margin = compute_mean_margin(std, len(values), confidence)
     return float(mean), float(mean - margin), float(mean + margin)
 
 
-def curve_means(
+def compute_curve_means(
     curves: pl.LazyFrame, columns: Sequence[str], positions: pl.Series, keys: Sequence[str]
 ) -> pl.LazyFrame:
-    """Return the means of curves, lists of one length, over queries: one row per key and position.
+    """Return the means of curves over queries, one row per key and position.
 
-    Beside each it has how many values it is the mean of and their standard deviation, in the
-    columns "queries of …" and "std of …".
+    Curves are lists of one length.
+
+    The columns "queries of …" and "std of …" have the numbers of values and their deviations.
     """
     at = pl.lit(positions).implode().alias(positions.name)
     points = curves.select(*keys, at, *columns).explode(

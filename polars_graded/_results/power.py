@@ -1,4 +1,4 @@
-"""Power of a measure: pairs that it tells apart, and the number of queries needed."""
+"""Power of measures: significant pairs, and numbers of queries needed."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._measuring.kernels.ragged import Floats
-from polars_graded._results.findings import agrees_with_means
+from polars_graded._results.findings import find_agreeing_pairs
 from polars_graded._results.keys import Columns, Missing, takes_results
-from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
+from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.per_query import (
+    ALL_QUERIES,
     ROUNDING,
-    WHOLE,
     Grid,
-    Named,
+    MeasureColumns,
     check_per_query,
-    of_measure,
-    table,
+    make_measure_table,
+    make_table,
 )
 from polars_graded._results.significance import (
     CorrectionName,
     Options,
     Progress,
     TestName,
-    corrected,
-    correction_of,
+    choose_correction,
+    correct_p_values,
     find_weak_tests,
-    outcome_of,
+    run_test,
     warn_of_tests,
 )
 
 __all__ = ["discriminative_power", "power_curve", "queries_needed", "significance_levels"]
 
 MIN_STRATEGIES = 3
-"""Minimum number of strategies; fewer form one pair, which has no share."""
+"""Minimum number of strategies; two form one pair, of which there is no share."""
 
 Unit: TypeAlias = Literal["measure", "range"]
 
@@ -55,7 +55,7 @@ MAX_QUERIES = 2**40
 @takes_results()
 def discriminative_power(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     test: TestName = "t",
     correction: CorrectionName | None = None,
     confidence: float = 0.95,
@@ -67,10 +67,10 @@ def discriminative_power(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """Say which share of all pairs of strategies each measure tells apart.
+    """Return the share of pairs that each measure distinguishes.
 
-    The larger it is, the more a measure makes of the same queries. It does not say that a measure
-    is right: it may tell strategies apart by something that no user cares for.
+    A measure with a larger share distinguishes more strategies with the same queries. The share
+    does not show that a measure is right: it may reward something that no user cares about.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def discriminative_power(
         that of the report and of `charts.comparison_matrix`. `"randomised_tukey"` is what
         Carterette (2012) proposes.
     confidence
-        A pair is told apart where its corrected p value is at most 1 - `confidence`, and where a
-        test of ranks does not contradict the means.
+        A pair is distinguished if its corrected p value is at most 1 - `confidence`, and if a test
+        of ranks does not contradict the means.
 
     Returns
     -------
@@ -127,9 +127,11 @@ def discriminative_power(
     └─────────────┴────────────┴───────┴────────────┴──────────────────────┘
     """
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
-    options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
+    options = Options(
+        test, choose_correction(test, correction), confidence, seed, resamples, progress
+    )
     rows, messages = [], dict[str, None]()
-    for pairs, p in _achieved(grid, options):
+    for pairs, p in _compute_achieved_p(grid, options):
         messages |= dict.fromkeys(find_weak_tests([pairs], options))
         told_apart = int(np.count_nonzero(p <= options.level))
         rows.append(
@@ -144,13 +146,13 @@ def discriminative_power(
             }
         )
     warn_of_tests(messages)
-    return table(rows)
+    return make_table(rows)
 
 
 @takes_results()
 def significance_levels(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     test: TestName = "t",
     correction: CorrectionName | None = None,
     seed: int = 0,
@@ -161,10 +163,10 @@ def significance_levels(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """List the achieved significance level of each pair of strategies, the largest first.
+    """Return the p values of all pairs of strategies, in descending order.
 
-    Drawn against `place`, one line per measure, the lowest line is the measure that tells most
-    pairs apart, at any level.
+    In a chart against `place`, the measure with the lowest line distinguishes the most pairs, at
+    any level.
 
     Parameters
     ----------
@@ -178,8 +180,8 @@ def significance_levels(
     DataFrame
         One row per measure and pair, by falling p value: `measure` (String), `place` (UInt32, from
         1), the strategy (under the name of its column), `baseline`, `test` and `correction`
-        (String), and `p_corrected` (Float64). A pair without a p value counts as not told apart: it
-        has 1. So does one of which ranks say the opposite of means, with `test="wilcoxon"`.
+        (String), and `p_corrected` (Float64). A pair without a p value is not distinguished
+        and has 1. So does a pair whose ranks contradict its means, with `test="wilcoxon"`.
 
     See Also
     --------
@@ -214,35 +216,35 @@ def significance_levels(
     └─────────┴───────┴──────────┴──────────┴─────────────┘
     """
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
-    correction_name = correction_of(test, correction)
+    correction_name = choose_correction(test, correction)
     options = Options(test, correction_name, seed=seed, resamples=resamples, progress=progress)
     tables = []
-    for pairs, p in _achieved(grid, options):
+    for pairs, p in _compute_achieved_p(grid, options):
         falling = np.argsort(-p, kind="stable")
-        names = names_of_pairs(grid.strategies, pairs.a[falling], pairs.b[falling])
+        names = name_pairs(grid.strategies, pairs.a[falling], pairs.b[falling])
         levels = {
             "place": np.arange(1, len(p) + 1),
             "test": options.test,
             "correction": options.correction,
             "p_corrected": p[falling],
         }
-        rows = of_measure(pairs.results.measure, WHOLE, names, levels)
+        rows = make_measure_table(pairs.results.measure, ALL_QUERIES, names, levels)
         tables.append(rows.select("measure", "place", pl.exclude("measure", "place")))
     return pl.concat(tables)
 
 
-def _achieved(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
-    """All pairs by each measure, and their p values, 1 where there is none."""
-    for pairs in _all_pairs(grid, MIN_STRATEGIES):
-        outcome = outcome_of(pairs, options)
-        p = np.nan_to_num(corrected(options.correction, outcome.p), nan=1.0)
-        yield pairs, np.where(agrees_with_means(pairs, outcome), p, 1.0)
+def _compute_achieved_p(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
+    """Yield all pairs by each measure, and their p values, 1 if there is none."""
+    for pairs in _list_pairs(grid, MIN_STRATEGIES):
+        outcome = run_test(pairs, options)
+        p = np.nan_to_num(correct_p_values(options.correction, outcome.p), nan=1.0)
+        yield pairs, np.where(find_agreeing_pairs(pairs, outcome), p, 1.0)
 
 
-def _all_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
-    """All pairs by each measure, of at least `fewest` strategies and two queries."""
-    for results in grid.several(fewest):
-        yield Pairs(results, *pairs_of(grid.strategies))
+def _list_pairs(grid: Grid, min_strategies: int) -> Iterator[Pairs]:
+    """Yield all pairs by each measure, of at least `min_strategies`."""
+    for results in grid.list_results(min_strategies):
+        yield Pairs(results, *find_pairs(grid.strategies))
 
 
 # How many queries
@@ -251,7 +253,7 @@ def _all_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
 @takes_results()
 def queries_needed(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     difference: float = 0.02,
     unit: Unit = "measure",
     power: float = 0.8,
@@ -261,7 +263,9 @@ def queries_needed(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Say how many queries show a difference, and which difference the queries at hand show.
+    r"""Return how many queries show a difference.
+
+    It also returns the smallest difference that the queries at hand show.
 
     Both are of the paired t test, with the variance that the strategies at hand have: that of the
     differences between two of them, averaged over all pairs. With the noncentral t distribution of
@@ -279,7 +283,7 @@ def queries_needed(
     difference
         The difference of means to look for, above 0.
     unit
-        What that is a multiple of: the unit of the `"measure"`, or the `"range"` of each measure,
+        Unit of `difference`: the unit of the `"measure"`, or the `"range"` of each measure,
         from the lowest mean of a strategy to the highest. Measures are compared by the second: 0.02
         is a lot on one scale and little on another.
     power
@@ -309,9 +313,9 @@ def queries_needed(
     Notes
     -----
     A variance that was measured on few queries is itself uncertain: with 25 queries s is off by
-    some 15 %, and so the number of queries by some 30 %. A power that is worked out for the
-    difference that was found says no more than its p value (Hoenig, Heisey 2001): let `difference`
-    be one that would matter.
+    some 15 %, and so the number of queries by some 30 %. The power for the observed
+    difference adds nothing to its p value (Hoenig, Heisey 2001), so choose a `difference` that
+    would matter.
 
     References
     ----------
@@ -343,35 +347,37 @@ def queries_needed(
     │ 0.125 ┆ 34             ┆ 0.1113 ┆ 0.266               │
     └───────┴────────────────┴────────┴─────────────────────┘
     """
-    wanted = check_number("power", power, above=0, below=1)
+    target_power = check_number("power", power, above=0, below=1)
     level = check_level(confidence)
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     rows = [
-        what_is_needed(pairs, _looked_for(pairs, difference, unit)[0], wanted, level)
-        for pairs in _all_pairs(grid, 2)
+        compute_needs(
+            pairs, _find_target_difference(pairs, difference, unit)[0], target_power, level
+        )
+        for pairs in _list_pairs(grid, 2)
     ]
-    return table(rows, queries_needed=pl.UInt64())
+    return make_table(rows, queries_needed=pl.UInt64())
 
 
-def what_is_needed(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
-    """Return the queries that a difference needs, and the difference that the data can show."""
-    std, n = _pooled_std(pairs), pairs.n
+def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
+    """Return the queries for a difference, and the difference the data show."""
+    std, n = _compute_pooled_std(pairs), pairs.n
     effect = difference / std
     return {
         "measure": pairs.results.measure,
         "queries": n,
         "std": std,
         "difference": difference,
-        "queries_needed": fewest_queries(effect, power, level),
-        "power": float(power_of(n, effect, level)),
-        "smallest_difference": _smallest_effect(n, power, level) * std,
+        "queries_needed": find_min_queries(effect, power, level),
+        "power": float(compute_power(n, effect, level)),
+        "smallest_difference": _find_smallest_effect(n, power, level) * std,
     }
 
 
 @takes_results()
 def power_curve(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     queries: Sequence[int] | None = None,
     difference: float = 0.02,
     unit: Unit = "measure",
@@ -434,25 +440,27 @@ def power_curve(
         ]
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     tables = []
-    for pairs in _all_pairs(grid, 2):
-        std, n = _pooled_std(pairs), pairs.n
-        looked, share = _looked_for(pairs, difference, unit)
-        asked = np.geomspace(5, max(20, 4 * n), 30).astype(int) if numbers is None else numbers
-        at = np.unique([*asked, n])
+    for pairs in _list_pairs(grid, 2):
+        std, n = _compute_pooled_std(pairs), pairs.n
+        target, share = _find_target_difference(pairs, difference, unit)
+        counts = np.geomspace(5, max(20, 4 * n), 30).astype(int) if numbers is None else numbers
+        all_counts = np.unique([*counts, n])
         columns = {
-            "measure": [pairs.results.measure] * len(at),
-            "queries": at,
-            "power": power_of(at, looked / std, level),
-            "at_hand": at == n,
-            "difference": [looked] * len(at),
-            "share_of_range": [share] * len(at),
+            "measure": [pairs.results.measure] * len(all_counts),
+            "queries": all_counts,
+            "power": compute_power(all_counts, target / std, level),
+            "at_hand": all_counts == n,
+            "difference": [target] * len(all_counts),
+            "share_of_range": [share] * len(all_counts),
         }
-        tables.append(table(columns, queries=pl.UInt64(), share_of_range=pl.Float64()))
+        tables.append(make_table(columns, queries=pl.UInt64(), share_of_range=pl.Float64()))
     return pl.concat(tables)
 
 
-def _looked_for(pairs: Pairs, difference: float, unit: Unit) -> tuple[float, float | None]:
-    """Return the difference to detect by a measure, in its unit and as a share of the range."""
+def _find_target_difference(
+    pairs: Pairs, difference: float, unit: Unit
+) -> tuple[float, float | None]:
+    """Return the difference to detect, in units and as a share of the range."""
     amount = check_number("difference", difference, above=0)
     check_choice("unit", unit, ("measure", "range"))
     span = float(np.ptp(pairs.results.values.mean(axis=1)))
@@ -468,20 +476,23 @@ def _looked_for(pairs: Pairs, difference: float, unit: Unit) -> tuple[float, flo
     return amount * span, amount
 
 
-def power_of(n: Any, effect: Any, alpha: float) -> Any:
-    """Return the power of the two-sided paired t test of n queries for an effect, in deviations."""
-    from scipy.special import nctdtr, stdtrit  # which, unlike scipy.stats, is soon imported
+def compute_power(n: Any, effect: Any, alpha: float) -> Any:
+    """Return the power of the two-sided paired t test of n queries.
+
+    The effect is in standard deviations.
+    """
+    from scipy.special import nctdtr, stdtrit  # faster to import than scipy.stats
 
     n = np.asarray(n, dtype=np.float64)
     limit = stdtrit(n - 1, alpha / 2)
     shift = effect * np.sqrt(n)
-    # The upper tail is the lower one of the opposite effect. Where the other is next to nothing,
-    # scipy may call it NaN.
+    # The upper tail is the lower tail of the opposite effect. scipy may return NaN for the other
+    # tail where it is close to 0.
     return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
 
 
-def _pooled_std(pairs: Pairs) -> float:
-    """Return the standard deviation of the differences of a pair, averaged over all pairs."""
+def _compute_pooled_std(pairs: Pairs) -> float:
+    """Return the standard deviation of differences, averaged over all pairs."""
     std = float(np.sqrt((pairs.statistics.std**2).mean()))
     if not std:
         msg = (
@@ -492,22 +503,24 @@ def _pooled_std(pairs: Pairs) -> float:
     return std
 
 
-def fewest_queries(effect: float, power: float, alpha: float) -> int | None:
-    """Return the minimum number of queries with this power; None beyond `MAX_QUERIES`."""
+def find_min_queries(effect: float, power: float, alpha: float) -> int | None:
+    """Return the fewest queries with this power, None beyond `MAX_QUERIES`."""
     numbers = range(2, MAX_QUERIES + 1)
-    place = bisect_left(numbers, power, key=lambda n: power_of(n, effect, alpha))
+    place = bisect_left(numbers, power, key=lambda n: compute_power(n, effect, alpha))
     return numbers[place] if place < len(numbers) else None
 
 
-def _smallest_effect(n: int, power: float, alpha: float) -> float:
-    """Return the smallest effect that n queries show with this power, in deviations."""
+def _find_smallest_effect(n: int, power: float, alpha: float) -> float:
+    """Return the smallest effect, in deviations, that n queries show."""
     from scipy.optimize import brentq
 
-    if power <= alpha:  # which no effect at all has
+    if power <= alpha:  # the power without any effect
         return 0.0
     most = 1.0
-    while (reached := power_of(n, most, alpha)) < power:
+    while (achieved := compute_power(n, most, alpha)) < power:
         most *= 2
-    if np.isnan(reached):  # of so small a chance of error and so few queries scipy knows no power
+    if np.isnan(achieved):  # scipy has no value for so small an alpha with so few queries
         return float("nan")
-    return float(brentq(lambda effect: power_of(n, effect, alpha) - power, 0, most, xtol=1e-13))
+    return float(
+        brentq(lambda effect: compute_power(n, effect, alpha) - power, 0, most, xtol=1e-13)
+    )

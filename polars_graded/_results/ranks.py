@@ -1,4 +1,4 @@
-"""Intervals of the ranks of strategies, and groups that cannot be told apart."""
+"""Ranks of strategies: their intervals, and groups of similar strategies."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.ragged import Integers, Mask
-from polars_graded._results.comparing import comparison_of, summary_of
+from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import Columns, Missing, takes_results
 from polars_graded._results.per_query import (
     Grid,
-    Named,
+    MeasureColumns,
     check_free_names,
     check_has_best,
     check_per_query,
@@ -24,22 +24,22 @@ from polars_graded._results.significance import (
     Options,
     Progress,
     TestName,
-    correction_of,
+    choose_correction,
 )
 
 __all__ = ["rank_strategies"]
 
-OF_RANKS = ("rank", "rank_low", "rank_high", "group")
-"""What `rank_strategies` adds to what `summarise` has."""
+RANK_COLUMNS = ("rank", "rank_low", "rank_high", "group")
+"""Columns of `rank_strategies` beside those of `summarise`."""
 
 LETTERS = "abcdefghijklmnoprstuvwxyz"
-"""What sets, and strategies in a table, are called: all letters that there is a raised form of."""
+"""Names of groups, and of strategies in a table: all letters with a raised form."""
 
 
 @takes_results()
 def rank_strategies(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     segments: str | Sequence[str] | None = None,
     test: TestName = "t",
     correction: CorrectionName | None = None,
@@ -52,10 +52,10 @@ def rank_strategies(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Rank strategies by their means, with how sure each rank is and who shares it.
+    r"""Rank strategies by mean, with intervals of ranks and groups.
 
-    A strategy is told apart from another where `compare` finds a difference. Of N strategies,
-    :math:`B_i` that are found better than the i-th, and :math:`W_i` found worse,
+    Two strategies are distinguished if `compare` finds a difference between them. Of N strategies,
+    :math:`B_i` are found better than the i-th, and :math:`W_i` are found worse:
 
     .. math:: \mathrm{rank\_low}_i = 1 + |B_i| \qquad \mathrm{rank\_high}_i = N - |W_i|
 
@@ -81,10 +81,10 @@ def rank_strategies(
         - `rank_low`, `rank_high` (UInt32): all true ranks of a measure lie within theirs together
           at `confidence`, where `correction` bounds the chance of any false finding, as
           `"holm"` does. Strategies of the same true mean have each of the ranks that they share;
-        - `group` (String): a letter for each set of strategies of which no two are told apart, by
-          falling means. Two strategies share a letter where, and only where, they are not told
-          apart, as in a compact letter display. With more than 25 sets they are numbers, with
-          commas.
+        - `group` (String): a letter for each set of strategies of which no two are distinguished,
+          by descending means. Two strategies share a letter if, and only if, they are not
+          distinguished, as in a compact letter display. More than 25 sets have numbers, separated
+          by commas.
 
     See Also
     --------
@@ -101,8 +101,8 @@ def rank_strategies(
     With Wilcoxon's test, which is of ranks, true ranks would be missed far more often, in more than
     half of all worlds with 200 queries of skewed differences (same page).
 
-    A group is a clique of strategies that are not told apart; as few cliques as a greedy search
-    finds hold each such pair. Where no interval of ranks but the whole is left, no place is known.
+    A group is a clique of strategies that are not distinguished. A greedy search finds few
+    cliques that contain each such pair. If all intervals contain all ranks, no rank is known.
 
     References
     ----------
@@ -136,8 +136,10 @@ def rank_strategies(
     │ c        ┆ 0.375 ┆ 3    ┆ 2        ┆ 3         ┆ b     │
     └──────────┴───────┴──────┴──────────┴───────────┴───────┘
     """
-    options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
-    return ranks_of(
+    options = Options(
+        test, choose_correction(test, correction), confidence, seed, resamples, progress
+    )
+    return rank_grid(
         check_per_query(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         ),
@@ -145,37 +147,38 @@ def rank_strategies(
     )
 
 
-def ranks_of(grid: Grid, options: Options) -> pl.DataFrame:
+def rank_grid(grid: Grid, options: Options) -> pl.DataFrame:
     """Return the result of `rank_strategies` for a grid."""
     if TESTS[options.test].of_ranks:
         msg = (
-            "`test` must be one of means where strategies are ranked by theirs, got "
-            f"{options.test!r}, which is of ranks of differences\n\n"
-            "Hint: test='permutation' supposes no normal distribution either, and is of means"
+            "`test` must be a test of means, because strategies are ranked by their means, got "
+            f"{options.test!r}, a test of ranks of differences\n\n"
+            "Hint: test='permutation' tests means without assuming a normal distribution"
         )
         raise ValueError(msg)
-    means, pairs = summary_of(grid, options.confidence), comparison_of(grid, options)
+    means, pairs = summarise_grid(grid, options.confidence), compare_grid(grid, options)
     both = zip(*(each.partition_by("measure", *grid.apart) for each in (means, pairs)), strict=True)
     strategy = grid.strategies.name
-    check_free_names(OF_RANKS, strategy=strategy, segments=grid.apart or None)
+    check_free_names(RANK_COLUMNS, strategy=strategy, segments=grid.apart or None)
     return pl.concat(
-        _ranked(of_strategies, of_pairs, grid.apart, strategy, options.level)
+        _rank_segment(of_strategies, of_pairs, grid.apart, strategy, options.level)
         for of_strategies, of_pairs in both
     )
 
 
-def _ranked(
+def _rank_segment(
     means: pl.DataFrame, pairs: pl.DataFrame, segments: Sequence[str], strategy: str, alpha: float
 ) -> pl.DataFrame:
     """Return the strategies of one measure and segment, the best first."""
     best = means["best"][0]
     check_has_best(means["measure"][0], best, "rank strategies by")
+    # Means that differ by rounding errors share a rank.
     rounded = means["mean"].round(12)
     rank = rounded.rank("min", descending=best == "highest")
     a, b = np.triu_indices(means.height, 1)
     is_apart = pairs.select(is_significant(pairs.columns, alpha)).to_series().to_numpy()
     ahead = np.zeros((means.height, means.height), dtype=bool)
-    """Whether the strategy of a row is found better than that of a column."""
+    """Mask of pairs: the strategy of a row is significantly better than that of a column."""
     places = rank.fill_null(0).to_numpy()
     ahead[a, b] = is_apart & (places[a] < places[b])
     ahead[b, a] = is_apart & (places[b] < places[a])
@@ -187,19 +190,23 @@ def _ranked(
         *(pl.lit(pairs[name][0]).alias(name) for name in ("test", "correction") if pairs.height),
         *("confidence", "mean", "ci_low", "ci_high"),
         rank=rank.cast(pl.UInt32),
+        # rank_low = 1 + |B|, rank_high = N - |W| (Al Mohamad, Goeman, van Zwet 2021).
         rank_low=pl.Series(1 + ahead.sum(axis=0), dtype=pl.UInt32),
         rank_high=pl.Series(len(ahead) - ahead.sum(axis=1), dtype=pl.UInt32),
     )
     return ranked[order].with_columns(
-        group=pl.Series(letters(cliques(falling | falling.T), len(falling)))
+        group=pl.Series(name_sets(find_cliques(falling | falling.T), len(falling)))
     )
 
 
-def cliques(apart: Mask) -> list[Integers]:
-    """Return sets of strategies of which no two are apart, so that each pair that is not is in one.
+def find_cliques(apart: Mask) -> list[Integers]:
+    """Return sets of similar strategies that cover each similar pair.
 
-    Strategies stand in the order of their means. The first two that are in no set yet and furthest
-    from each other make a new one, with all that fit in between and then beyond.
+    No two strategies of a set are apart, and each pair that is not apart is in at least one set.
+
+    Strategies are in the order of their means. A new set begins with the first strategy of an open
+    pair and the furthest other one. Then it takes each strategy that is apart from none of its
+    members, those in between first.
     """
     n = len(apart)
     open_pairs = np.triu(~apart, 1)
@@ -217,11 +224,11 @@ def cliques(apart: Mask) -> list[Integers]:
     return sorted([*groups, *(np.array([each]) for each in alone)], key=lambda each: each.tolist())
 
 
-def letters(sets: Sequence[Integers], n: int) -> list[str]:
-    """Return the names of the sets that each of n strategies is in."""
-    few = len(sets) <= len(LETTERS)
+def name_sets(sets: Sequence[Integers], n: int) -> list[str]:
+    """Return the names of the sets of each of n strategies."""
+    are_letters = len(sets) <= len(LETTERS)
     names: list[list[str]] = [[] for _ in range(n)]
     for place, members in enumerate(sets):
         for member in members:
-            names[member].append(LETTERS[place] if few else str(place + 1))
-    return [("" if few else ",").join(each) for each in names]
+            names[member].append(LETTERS[place] if are_letters else str(place + 1))
+    return [("" if are_letters else ",").join(each) for each in names]

@@ -1,4 +1,4 @@
-"""Results under other judgments: other graders, merged levels, unjudged documents."""
+"""Results under other judgments: other graders, merged or missing grades."""
 
 from __future__ import annotations
 
@@ -23,10 +23,15 @@ from polars_graded._frames.directions import check_directions
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.request import Measures, Request, parse_scalar_measures
 from polars_graded._measuring.names import Measure
-from polars_graded._results.comparing import comparison_of
-from polars_graded._results.pairs import pairs_of
-from polars_graded._results.per_query import WHOLE, check_free_names, check_per_query, of_measure
-from polars_graded._results.reliability import kendall, tau_ap
+from polars_graded._results.comparing import compare_grid
+from polars_graded._results.pairs import find_pairs
+from polars_graded._results.per_query import (
+    ALL_QUERIES,
+    check_free_names,
+    check_per_query,
+    make_measure_table,
+)
+from polars_graded._results.reliability import compute_kendall, compute_tau_ap
 from polars_graded._results.significance import Options
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -35,21 +40,24 @@ __all__ = ["robustness_to_grading", "unjudged_bounds"]
 Grading: TypeAlias = "str | pl.Expr | Mapping[float, float]"
 
 AS_GIVEN = "as given"
-"""The grading that all others are compared with."""
-DEPTH = "polars_graded: depth"
-"""The column of how many documents were retrieved: under a name that no frame has."""
+"""Name of the grading that all others are compared with."""
 
-OF_JUDGING = "judged"
-"""The measure that tells an unjudged document from an irrelevant one."""
+DEPTH_COLUMN = "polars_graded: depth"
+"""Column of the number of retrieved documents, under a name that no frame has."""
+
+JUDGED = "judged"
+"""Measure that distinguishes an unjudged document from an irrelevant one."""
 
 MAX_LEVELS = 5
-"""Maximum number of levels; more have too many ways to merge them."""
+"""Maximum number of levels to merge in every way."""
 
 
 def unjudged_bounds(
     frame: pl.DataFrame | pl.LazyFrame, *measures: Measures, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame:
-    r"""Give what is measured if all unjudged documents are irrelevant, and if all are best.
+    r"""Return bounds of measures over the grades of unjudged documents.
+
+    The bounds are the values with all unjudged documents irrelevant, and with all of them best.
 
     Retrieved documents without a grade count as irrelevant in every measure. Here they are given
     the highest grade as well. Rank-biased precision with patience p also has what Moffat and Zobel
@@ -138,45 +146,46 @@ def unjudged_bounds(
     └─────────────┴───────┴─────┴──────┴───────┴──────────┘
     """
     if options.get("condensed"):
-        msg = "`condensed` must be False, since it leaves no unjudged document, got True"
+        msg = "`condensed` must be False, because no unjudged document would remain, got True"
         raise ValueError(msg)
-    rows, settled, keys = _found(frame, options)
-    grade = settled["grade"]
+    rows, resolved, keys = _resolve_rows(frame, options)
+    grade = resolved["grade"]
     chosen = parse_scalar_measures(measures)
-    asked = {name: each.name for name, each in chosen.items()}
-    check_free_names(BOUNDS, strategy=keys[0], query=keys[1:])
-    highest = settled.get("max_grade")
+    requested = {name: each.name for name, each in chosen.items()}
+    check_free_names(BOUND_COLUMNS, strategy=keys[0], query=keys[1:])
+    highest = resolved.get("max_grade")
     best: Any = rows.get_column(grade).max() if highest is None else highest
-    unknown = [] if highest is not None else _unknown(chosen, best, settled)
+    unknown = [] if highest is not None else _find_unbounded(chosen, best, resolved)
     if unknown:
         warn_the_caller(
             DataWarning.unjudged,
             f"no grade is relevant to {', '.join(map(repr, unknown))}, so that unjudged documents "
-            "are not either\n\nHint: max_grade= says how relevant a document can be",
+            "are not either\n\nHint: max_grade= sets the highest grade of the scale",
         )
-    now, filled = evaluate(rows, asked | {DEPTH: "n_retrieved"}, **settled), []
-    for name, columns in settled["by"].items():
-        flags = {each: flags for each, flags in settled["descending"].items() if each == name}
-        of_one: dict[str, Any] = {**settled, "by": {name: columns}, "descending": flags}
+    original, filled = evaluate(rows, requested | {DEPTH_COLUMN: "n_retrieved"}, **resolved), []
+    for name, columns in resolved["by"].items():
+        flags = {each: flags for each, flags in resolved["descending"].items() if each == name}
+        strategy_options: dict[str, Any] = {**resolved, "by": {name: columns}, "descending": flags}
         unjudged = pl.col(grade).is_null() & pl.col(columns[0]).is_not_null()
         every = rows.with_columns(
             pl.when(unjudged).then(best).otherwise(pl.col(grade)).alias(grade)
         )
-        filled.append(_quietly(every, asked, of_one))
-    then = pl.concat(filled)
+        filled.append(_evaluate_quietly(every, requested, strategy_options))
+    regraded = pl.concat(filled)
     tables = []
     for name, measure in chosen.items():
-        value = now.get_column(name).cast(pl.Float64)
-        other = then.get_column(name).cast(pl.Float64)
+        value = original.get_column(name).cast(pl.Float64)
+        other = regraded.get_column(name).cast(pl.Float64)
         is_known = value.is_not_null() & other.is_not_null()
         ends = pl.min_horizontal(value, other), pl.max_horizontal(value, other)
         low, high = (pl.when(is_known).then(end) for end in ends)
         residual = pl.lit(None, pl.Float64)
         if measure.function == "rbp":
-            depth = now.get_column(DEPTH).clip(upper_bound=measure.n).cast(pl.Float64)
+            depth = original.get_column(DEPTH_COLUMN).clip(upper_bound=measure.n).cast(pl.Float64)
+            # Moffat, Zobel 2008: the unjudged documents, and all ranks beyond depth d, p^d.
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
-        exact = is_known & (name not in unknown and _has_bounds(measure, settled))
-        of_it = now.select(
+        exact = is_known & (name not in unknown and _has_bounds(measure, resolved))
+        rows_of_measure = original.select(
             pl.lit(name).alias("measure"),
             *keys,
             value=value,
@@ -186,30 +195,34 @@ def unjudged_bounds(
             exact=exact,
             residual=residual,
         )
-        tables.append(of_it)
+        tables.append(rows_of_measure)
     return pl.concat(tables)
 
 
-def _unknown(
+def _find_unbounded(
     chosen: Mapping[str, Measure], best: float | None, options: Mapping[str, Any]
 ) -> list[str]:
-    """Return the measures to which no grade is relevant, so that no bound is known."""
+    """Return the measures to which no grade is relevant."""
     irrelevant, least = options.get("irrelevant", 0.0), options.get("relevant_from")
 
-    def is_known(threshold: float | None) -> bool:
+    def has_relevant_grade(threshold: float | None) -> bool:
         levels = [level for level in (least, threshold) if level is not None]
         return best is not None and (best >= max(levels) if levels else best > irrelevant)
 
-    return [name for name, each in chosen.items() if not is_known(each.options.get("threshold"))]
+    return [
+        name
+        for name, each in chosen.items()
+        if not has_relevant_grade(each.options.get("threshold"))
+    ]
 
 
 def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
-    """Return whether the values with all unjudged irrelevant and all best are true bounds."""
+    """Return whether the values with worst and best grades are true bounds."""
     definition = measure.definition
     of_a_scale = definition.is_of_a_scale or measure.options.get("graded", False)
     undefined = options.get("undefined_as", "default")
     return (
-        not (definition.judged or measure.function == OF_JUDGING)
+        not (definition.judged or measure.function == JUDGED)
         and not (of_a_scale and options.get("max_grade") is None)
         and undefined in ("default", None, 0)
     )
@@ -224,7 +237,9 @@ def robustness_to_grading(
     seed: int = 0,
     **options: Unpack[FrameOptions],
 ) -> pl.DataFrame:
-    """Say whether conclusions survive another grading: the order of strategies, and what differs.
+    """Return orders and significant differences under other gradings.
+
+    They show whether conclusions depend on the grading.
 
     Parameters
     ----------
@@ -297,8 +312,8 @@ def robustness_to_grading(
     │ 1 is 0   ┆ y        ┆ 0.0  ┆ 2     ┆ -1.0 │
     └──────────┴──────────┴──────┴───────┴──────┘
     """
-    rows, settled, (strategy, *query) = _found(frame, options)
-    grade = settled["grade"]
+    rows, resolved, (strategy, *query) = _resolve_rows(frame, options)
+    grade = resolved["grade"]
     chosen = parse_scalar_measures(measures)
     check_free_names(["grading"], strategy=strategy)
     check_level(confidence)
@@ -306,35 +321,40 @@ def robustness_to_grading(
     check_whole_number("seed", seed, at_least=0)
     if gradings is None:
         levels = rows.get_column(grade).drop_nulls().unique().sort().to_list()
-        others = _merged(rows.get_column(grade), levels)
+        others = _merge_levels(rows.get_column(grade), levels)
         if share:
-            column = settled["doc"] or "doc"
-            unit = [*dict.fromkeys([*query, column])] if settled.get("strategy") is not None else []
+            column = resolved["doc"] or "doc"
+            unit = (
+                [*dict.fromkeys([*query, column])] if resolved.get("strategy") is not None else []
+            )
             check_columns("frame", unit, rows.columns)
             check_comparable(unit, rows.schema)
-            others[f"{100 * share:g} % moved"] = _moved(rows, grade, levels, share, unit, seed)
+            others[f"{100 * share:g} % moved"] = _move_grades(
+                rows, grade, levels, share, unit, seed
+            )
     else:
         others = {
-            name: _graded_by(rows, grade, name, each)
+            name: _apply_grading(rows, grade, name, each)
             for name, each in _check_gradings(gradings).items()
         }
-    asked = {name: measure.name for name, measure in chosen.items()}
-    each = {AS_GIVEN: evaluate(rows, asked, **settled)}
+    requested = {name: measure.name for name, measure in chosen.items()}
+    evaluated = {AS_GIVEN: evaluate(rows, requested, **resolved)}
     for name, grades in others.items():
-        each[name] = _quietly(rows.with_columns(grades.alias(grade)), asked, settled)
-    passed = {
+        regraded = rows.with_columns(grades.alias(grade))
+        evaluated[name] = _evaluate_quietly(regraded, requested, resolved)
+    conclusions = {
         name: _Conclusions(values, chosen, strategy, query, confidence)
-        for name, values in each.items()
+        for name, values in evaluated.items()
     }
     return pl.concat(
-        of_one.against(passed[AS_GIVEN], name, measure)
-        for name, of_one in passed.items()
+        each.compare_with(conclusions[AS_GIVEN], name, measure)
+        for name, each in conclusions.items()
         for measure in chosen
     )
 
 
-BOUNDS = ("measure", "value", "value_if_best", "low", "high", "exact", "residual")
-"""What `unjudged_bounds` gives beside the strategy and the query."""
+BOUND_COLUMNS = ("measure", "value", "value_if_best", "low", "high", "exact", "residual")
+"""Columns of `unjudged_bounds` beside the strategy and the query."""
 
 
 class _Conclusions:
@@ -353,48 +373,52 @@ class _Conclusions:
             values, [directions], query=query, strategy=strategy, missing="drop"
         )
         options = Options("t", "holm", confidence)
-        compared = comparison_of(self.grid, options)
+        compared = compare_grid(self.grid, options)
         is_significant = (pl.col("p_corrected") <= options.level).fill_null(value=False)
         signs = compared.select(
             is_significant * pl.col("difference").sign().fill_null(0)
         ).to_numpy()
         self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
 
-    def against(self, first: _Conclusions, name: str, measure: str) -> pl.DataFrame:
+    def compare_with(self, first: _Conclusions, name: str, measure: str) -> pl.DataFrame:
         """Return the rows of a measure, against what was concluded first."""
-        results, before = self.grid.results(measure), first.grid.results(measure)
+        results, before = self.grid.get_results(measure), first.grid.get_results(measure)
         order, signs, earlier = results.order, self.signs[measure], first.signs[measure]
         strategies = self.grid.strategies
-        a, b = pairs_of(strategies)
+        a, b = find_pairs(strategies)
         is_flipped = np.zeros((len(order), len(order)), dtype=bool)
         is_flipped[a, b] = is_flipped[b, a] = earlier != signs
         statistics = {
             "mean": results.values.mean(axis=1) if results.n else np.full(len(order), np.nan),
             "place": (order > order[:, np.newaxis]).sum(axis=1) + 1,
-            "tau": kendall(order, before.order),
-            "tau_ap": tau_ap(order, before.order),
+            "tau": compute_kendall(order, before.order),
+            "tau_ap": compute_tau_ap(order, before.order),
             "lost": np.count_nonzero((earlier != 0) & (signs == 0)),
             "gained": np.count_nonzero((earlier == 0) & (signs != 0)),
             "reversed": np.count_nonzero(earlier * signs < 0),
             "flipped": [strategies.filter(pl.Series(row)) for row in is_flipped],
         }
         flipped = pl.List(strategies.dtype)
-        rows = of_measure(measure, WHOLE, [strategies], statistics, flipped=flipped)
+        rows = make_measure_table(measure, ALL_QUERIES, [strategies], statistics, flipped=flipped)
         return rows.select(pl.lit(name).alias("grading"), "*")
 
 
-def _found(frame: Any, options: FrameOptions) -> tuple[pl.DataFrame, dict[str, Any], list[str]]:
-    """Return the rows, the keywords for them, and the key columns."""
+def _resolve_rows(
+    frame: Any, options: FrameOptions
+) -> tuple[pl.DataFrame, dict[str, Any], list[str]]:
+    """Return the rows, the keywords of `evaluate`, and the key columns."""
     rows = check_collected("frame", frame)
     grade = options.get("grade", "grade")
     if not isinstance(grade, str | pl.Expr):
         check_column_name("grade", grade)
     schema = evaluate(rows.lazy(), "n_relevant", **options).collect_schema()
-    kept: dict[str, Any] = {**options}
+    request_options: dict[str, Any] = {**options}
     for name in ("parts", "progress"):
-        kept.pop(name, None)
-    request = Request.of(["n_relevant"], **kept).with_document_column(rows.collect_schema())
-    if request.all_ascending:  # which the flags of each strategy do not show
+        request_options.pop(name, None)
+    request = Request.of(["n_relevant"], **request_options).with_document_column(
+        rows.collect_schema()
+    )
+    if request.all_ascending:  # a property of all strategies, lost in the flags of each
         check_directions(request, rows)
     renamed = {
         "by": {name: [*columns] for name, columns in request.by.items()},
@@ -406,21 +430,29 @@ def _found(frame: Any, options: FrameOptions) -> tuple[pl.DataFrame, dict[str, A
     return request.add_computed_columns(rows), {**options, **renamed}, keys
 
 
-def _quietly(rows: pl.DataFrame, asked: Mapping[str, str], options: Any) -> pl.DataFrame:
-    """Return the values of rows under other grades, without repeating warnings."""
+def _evaluate_quietly(
+    rows: pl.DataFrame, requested: Mapping[str, str], options: Any
+) -> pl.DataFrame:
+    """Return the measures of rows under other grades, without warnings.
+
+    The warnings of the original grades are not repeated.
+    """
     with warnings.catch_warnings(action="ignore"):
-        return evaluate(rows, asked, **options)
+        return evaluate(rows, requested, **options)
 
 
 # Gradings
 
 
-def _merged(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Series]:
-    """Return the grades with neighbouring levels merged, in every way that leaves at least two."""
+def _merge_levels(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Series]:
+    """Return the grades with neighbouring levels merged, in every way.
+
+    At least two levels remain.
+    """
     if len(levels) > MAX_LEVELS:
         msg = (
             f"there must be at most {MAX_LEVELS} levels to merge them in every way, got "
-            f"{len(levels)}\n\nHint: `gradings` says which other gradings to try"
+            f"{len(levels)}\n\nHint: pass the gradings to try as `gradings`"
         )
         raise ValueError(msg)
     if not levels:
@@ -431,15 +463,15 @@ def _merged(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Series]:
         if all(apart) or not any(apart):
             continue
         groups = [[levels[0]]]
-        for each, is_apart in zip(levels[1:], apart, strict=True):
-            groups = [*groups, [each]] if is_apart else [*groups[:-1], [*groups[-1], each]]
-        name = ", ".join("+".join(f"{each:g}" for each in group) for group in groups)
-        lowest = {each: group[0] for group in groups for each in group}
+        for level, is_apart in zip(levels[1:], apart, strict=True):
+            groups = [*groups, [level]] if is_apart else [*groups[:-1], [*groups[-1], level]]
+        name = ", ".join("+".join(f"{level:g}" for level in group) for group in groups)
+        lowest = {level: group[0] for group in groups for level in group}
         result[name] = grades.replace(lowest)
     return dict(sorted(result.items(), key=lambda item: -item[0].count(",")))
 
 
-def _moved(
+def _move_grades(
     rows: pl.DataFrame,
     grade: str,
     levels: Sequence[Any],
@@ -447,15 +479,20 @@ def _moved(
     unit: Sequence[str],
     seed: int,
 ) -> pl.Series:
-    """Return the grades with a share of documents moved by one level, equal in all rows."""
+    """Return the grades with a share of documents moved by one level.
+
+    A document has the same grade in all its rows.
+    """
     document = pl.struct(unit).rank("dense") - 1 if unit else pl.int_range(pl.len())
     place = pl.col(grade).rank("dense").cast(pl.Int64) - 1
     documents = rows.select(document.cast(pl.Int64).alias("document"), place.alias("place"))
     rng = np.random.default_rng(seed)
     count = documents.select(pl.col("document").max().fill_null(-1) + 1).item()
+    # Drawn per document and not per row, so that a document moves alike for all strategies.
     steps = np.where(rng.random(count) < share, rng.choice([-1, 1], count), 0)
     step = pl.lit(pl.Series(steps, dtype=pl.Int64)).gather("document")
     top = max(len(levels) - 1, 0)
+    # A step that would leave the scale goes the other way.
     is_inside = (pl.col("place") + step).is_between(0, top)
     moved = pl.col("place") + pl.when(is_inside).then(step).otherwise(-step)
     places = documents.select(moved.clip(0, top)).to_series()
@@ -463,7 +500,7 @@ def _moved(
 
 
 def _check_gradings(gradings: Any) -> Mapping[str, Grading]:
-    """Return the other gradings, each under a name of its own."""
+    """Return the gradings; raise if they are not named, or named wrongly."""
     if not isinstance(gradings, Mapping):
         msg = f"`gradings` must be a mapping from names to gradings, got {gradings!r}"
         raise TypeError(msg)
@@ -477,11 +514,11 @@ def _check_gradings(gradings: Any) -> Mapping[str, Grading]:
     return gradings
 
 
-def _graded_by(rows: pl.DataFrame, grade: str, name: str, grading: Grading) -> pl.Series:
-    """Return the grades that a grading gives."""
+def _apply_grading(rows: pl.DataFrame, grade: str, name: str, grading: Grading) -> pl.Series:
+    """Return the grades of the rows under another grading."""
     if isinstance(grading, Mapping):
-        for each in (*grading, *grading.values()):
-            check_number(f"gradings[{name!r}]", each)
+        for number in (*grading, *grading.values()):
+            check_number(f"gradings[{name!r}]", number)
         return rows.get_column(grade).cast(pl.Float64).replace(dict(grading))
     if isinstance(grading, pl.Expr):
         grades = rows.select(grading).to_series()
@@ -496,11 +533,11 @@ def _graded_by(rows: pl.DataFrame, grade: str, name: str, grading: Grading) -> p
     raise TypeError(msg)
 
 
-def mean_bounds(bounds: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return the means over queries of the values of `unjudged_bounds`, and their ends.
+def compute_mean_bounds(bounds: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Return the means over queries of the columns of `unjudged_bounds`.
 
-    `low` and `high` are the smaller and the larger of both means; `beyond` is the mean of what
-    could lie beyond the end of the rankings, null without a residual.
+    `low` and `high` are the smaller and the larger of both means. `beyond` is the mean of the upper
+    ends with the residual, null without one.
     """
     means = bounds.group_by(keys, maintain_order=True).agg(
         pl.col("value").mean().alias("mean"),

@@ -1,4 +1,4 @@
-"""Stability of the order of strategies with fewer queries or another measure."""
+"""Stability of orders of strategies, with fewer queries or other measures."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from polars_graded._results.keys import (
     Columns,
     Missing,
     Parts,
-    all_graders,
-    one_part,
+    run_all_graders,
+    select_grader,
     split_by_grader,
     takes_results,
 )
-from polars_graded._results.pairs import in_parts
+from polars_graded._results.pairs import split_into_parts
 from polars_graded._results.per_query import (
-    Named,
+    MeasureColumns,
     Results,
     check_per_query,
     check_same_strategies,
-    columns_named,
-    mean_of,
-    middle,
-    table,
+    compute_central_interval,
+    compute_mean,
+    list_named_columns,
+    make_table,
 )
 
 __all__ = ["order_stability", "rank_correlation", "swap_rate"]
 
-BLOCK = 2**20
-"""How many numbers are worked on at a time, 8 MB."""
+MAX_BLOCK_NUMBERS = 2**20
+"""Maximum number of values in memory at a time, 8 MB."""
 
-SIZES = 10
-"""How many numbers of queries are tried where none are asked for."""
+DEFAULT_SIZE_COUNT = 10
+"""Default number of sizes of samples."""
 
 
 @takes_results()
 def swap_rate(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     sizes: int | Sequence[int] | None = None,
     width: float = 0.01,
     samples: int = 1000,
@@ -61,7 +61,7 @@ def swap_rate(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """Say how often other queries put two strategies the other way round.
+    """Return how often two samples of queries reverse a pair of strategies.
 
     Two samples of queries that share none are drawn; a pair of strategies is swapped where its
     difference of means is above 0 in one and below 0 in the other; a tie is no swap. The larger the
@@ -129,12 +129,13 @@ def swap_rate(
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     place, comparisons, swaps = pl.col("place"), pl.col("comparisons"), pl.col("swaps")
     tables = []
-    for results in grid.several():
-        for size in _sizes(sizes, results.n // 2):
+    for results in grid.list_results():
+        for size in _choose_sizes(sizes, results.n // 2):
             counts = []
-            for drawn in _samples(results, 2 * size, draws, seed):
-                first = _differences(results, drawn[:, :size]).ravel()
-                second = _differences(results, drawn[:, size:]).ravel()
+            for samples_of_block in _draw_samples(results, 2 * size, draws, seed):
+                first = _compute_differences(results, samples_of_block[:, :size]).ravel()
+                second = _compute_differences(results, samples_of_block[:, size:]).ravel()
+                # A difference on the edge of two classes must not fall below it by rounding.
                 classes = np.floor(np.abs(first) / step + 1e-9).astype(np.int64)
                 pairs = pl.DataFrame({"place": classes, "swaps": first * second < 0})
                 counts.append(pairs.group_by("place").agg(swaps.sum(), comparisons=pl.len()))
@@ -155,7 +156,7 @@ def swap_rate(
 @takes_results()
 def order_stability(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     sizes: int | Sequence[int] | None = None,
     method: Literal["kendall", "ap"] = "kendall",
     samples: int = 1000,
@@ -166,7 +167,7 @@ def order_stability(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Say how alike the order of strategies from fewer queries is to that from all.
+    r"""Return the correlation of orders from fewer queries and from all.
 
     Parameters
     ----------
@@ -229,14 +230,14 @@ def order_stability(
     check_whole_number("seed", seed, at_least=0)
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     rows = [
-        stability_of(results, size, draws, method, confidence, seed)
-        for results in grid.several()
-        for size in _sizes(sizes, results.n)
+        compute_stability(results, size, draws, method, confidence, seed)
+        for results in grid.list_results()
+        for size in _choose_sizes(sizes, results.n)
     ]
-    return table(rows)
+    return make_table(rows)
 
 
-def stability_of(
+def compute_stability(
     results: Results,
     size: int,
     draws: int,
@@ -244,44 +245,47 @@ def stability_of(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Return the rank correlation of orders from samples of one size and from all queries."""
-    correlation = kendalls if method == "kendall" else _taus_ap
-    samples = _samples(results, size, draws, seed)
-    every = [correlation(_signs(results, drawn), results.order) for drawn in samples]
+    """Return the correlation of orders from samples and from all queries."""
+    correlation = compute_kendalls if method == "kendall" else _compute_taus_ap
+    samples = _draw_samples(results, size, draws, seed)
+    every = [correlation(_compute_signs(results, places), results.order) for places in samples]
     tau = np.concatenate(every)
-    low, high = middle(tau, confidence)
+    low, high = compute_central_interval(tau, confidence)
     return {
         "measure": results.measure,
         "strategies": len(results.values),
         "queries": size,
-        "tau": mean_of(tau[~np.isnan(tau)]),
+        "tau": compute_mean(tau[~np.isnan(tau)]),
         "tau_low": low,
         "tau_high": high,
     }
 
 
-def _sizes(asked: int | Sequence[int] | None, most: int) -> list[int]:
-    """Return the numbers of queries to draw, none above `most`."""
-    if asked is None:
-        spread = np.geomspace(min(5, most), most, SIZES).round()
+def _choose_sizes(requested: int | Sequence[int] | None, max_size: int) -> list[int]:
+    """Return the numbers of queries to draw, none above `max_size`."""
+    if requested is None:
+        spread = np.geomspace(min(5, max_size), max_size, DEFAULT_SIZE_COUNT).round()
         return [int(size) for size in np.unique(spread)]
-    return [check_whole_number("sizes", size, at_most=most) for size in check_list("sizes", asked)]
+    return [
+        check_whole_number("sizes", size, at_most=max_size)
+        for size in check_list("sizes", requested)
+    ]
 
 
-def _samples(results: Results, size: int, samples: int, seed: int) -> Iterator[Integers]:
-    """Return queries drawn without putting them back, a row of places per sample, in blocks."""
+def _draw_samples(results: Results, size: int, samples: int, seed: int) -> Iterator[Integers]:
+    """Yield blocks of samples of queries without replacement, as places."""
     rng = np.random.default_rng(seed)
     n, count = results.n, len(results.values)
-    for block in in_parts(samples, max(n, count * count), BLOCK):
+    for block in split_into_parts(samples, max(n, count * count), MAX_BLOCK_NUMBERS):
         places = np.broadcast_to(np.arange(n), (block.stop - block.start, n))
         yield rng.permuted(places, axis=1)[:, :size]
 
 
-def _differences(results: Results, drawn: Integers) -> Floats:
-    """Return the distances between the means of all pairs of strategies, a row per sample."""
-    rows, size = drawn.shape
+def _compute_differences(results: Results, places: Integers) -> Floats:
+    """Return the differences of the means of all pairs, a row per sample."""
+    rows, size = places.shape
     weights = np.zeros((rows, results.n))
-    np.put_along_axis(weights, drawn, 1 / size, axis=1)
+    np.put_along_axis(weights, places, 1 / size, axis=1)
     means = weights @ results.values.T
     rounding = (weights @ results.rounding)[:, np.newaxis]
     a, b = np.triu_indices(len(results.values), 1)
@@ -290,28 +294,31 @@ def _differences(results: Results, drawn: Integers) -> Floats:
     return differences
 
 
-def _signs(results: Results, drawn: Integers) -> Floats:
+def _compute_signs(results: Results, places: Integers) -> Floats:
     """Return the better strategy of each pair as a sign, a row per sample."""
-    return np.sign(_differences(results, drawn)) * (1 if results.higher_is_better else -1)
+    return np.sign(_compute_differences(results, places)) * (1 if results.higher_is_better else -1)
 
 
-def _taus_ap(signs: Floats, full: Floats) -> Floats:
-    """AP correlation of each sample's order with that of all queries, NaN where one has none."""
+def _compute_taus_ap(signs: Floats, full: Floats) -> Floats:
+    """Return τ_AP of each sample's order with that of all queries.
+
+    It is NaN where an order has only ties.
+    """
     count = len(full)
     square = np.zeros((len(signs), count, count))
     a, b = np.triu_indices(count, 1)
     square[:, a, b], square[:, b, a] = signs, -signs
     places = (square > 0).sum(axis=2).astype(np.float64)
-    return np.array([tau_ap(sample, full) for sample in places])
+    return np.array([compute_tau_ap(sample, full) for sample in places])
 
 
 # Correlations of orders
 
 
-@takes_results(all_graders)
+@takes_results(run_all_graders)
 def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     reference: str | None = None,
     method: Literal["kendall", "ap"] = "kendall",
     query: Columns = "query",
@@ -319,7 +326,9 @@ def rank_correlation(
     missing: Missing = "error",
     grader: str | None = None,
 ) -> pl.DataFrame:
-    r"""Say how alike two measures order the strategies by their means: 1 the same, -1 reversed.
+    r"""Return the correlation of the orders of strategies by two measures.
+
+    It is 1 for equal orders and -1 for reversed ones.
 
     Kendall's :math:`\tau` counts every pair of strategies alike. AP correlation counts those near
     the top more: it goes down one order, from the second of its N strategies, and takes the share
@@ -391,37 +400,40 @@ def rank_correlation(
     parts = split_by_grader(per_query, {**keys, "measures": measures})
     keys["missing"] = missing
     if len(parts) > 1 and grader is None:
-        return _between_graders(parts, measures, reference, method, keys)
-    _, per_query = one_part(parts, grader)
-    if reference is not None and measures and reference not in columns_named(measures):
+        return _correlate_graders(parts, measures, reference, method, keys)
+    _, per_query = select_grader(parts, grader)
+    if reference is not None and measures and reference not in list_named_columns(measures):
         measures = (*measures, reference)
     grid = check_per_query(per_query, measures, **keys)
-    order = {measure: grid.results(measure).order for measure in grid.measures}
+    order = {measure: grid.get_results(measure).order for measure in grid.measures}
     if len(order) < 2:  # noqa: PLR2004
         msg = f"name at least two measures to correlate, got {', '.join(order)}"
         raise ValueError(msg)
-    pairs = _pairs([*order], reference)
-    return table(
+    pairs = _list_pairs([*order], reference)
+    return make_table(
         {
             "measure": [name for name, _ in pairs],
             "reference": [name for _, name in pairs],
             "strategies": [len(grid.strategies)] * len(pairs),
-            "tau": [_tau(order[x], order[y], reference, method) for x, y in pairs],
+            "tau": [_correlate(order[x], order[y], reference, method) for x, y in pairs],
         }
     )
 
 
-def _between_graders(
+def _correlate_graders(
     parts: Parts,
-    measures: Sequence[Named],
+    measures: Sequence[MeasureColumns],
     reference: str | None,
     method: str,
     keys: Mapping[str, Any],
 ) -> pl.DataFrame:
-    """Return how alike two graders order the strategies, by the queries that both judged."""
+    """Return the correlation of the orders by two graders.
+
+    Only queries that both judged count.
+    """
     query = check_column_names("query", keys["query"])
     rows = []
-    for x, y in _pairs([str(name) for name in parts], reference):
+    for x, y in _list_pairs([str(name) for name in parts], reference):
         shared = (
             parts[one].join(parts[other], on=query, how="semi", nulls_equal=True)
             for one, other in ((x, y), (y, x))
@@ -429,8 +441,8 @@ def _between_graders(
         grids = [check_per_query(each, measures, **keys) for each in shared]
         strategies = check_same_strategies(x, y, *(grid.strategies for grid in grids))
         for measure in grids[0].measures:
-            own, others = (grid.results(measure) for grid in grids)
-            own, others = own.among(others.queries), others.among(own.queries)
+            own, others = (grid.get_results(measure) for grid in grids)
+            own, others = own.restrict(others.queries), others.restrict(own.queries)
             rows.append(
                 {
                     "measure": measure,
@@ -438,14 +450,14 @@ def _between_graders(
                     "reference": y,
                     "queries": own.n,
                     "strategies": len(strategies),
-                    "tau": _tau(own.order, others.order[strategies], reference, method),
+                    "tau": _correlate(own.order, others.order[strategies], reference, method),
                 }
             )
-    return table(rows).sort("measure", maintain_order=True)
+    return make_table(rows).sort("measure", maintain_order=True)
 
 
-def _pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
-    """Return the pairs to compare: everything with the reference, or each pair once."""
+def _list_pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
+    """Return the pairs to compare: all with the reference, or each pair once."""
     if reference is None:
         return list(combinations(names, 2))
     if reference in names:
@@ -454,28 +466,35 @@ def _pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]
     raise ValueError(msg)
 
 
-def _tau(x: Floats, y: Floats, reference: str | None, method: str) -> float:
-    """Return the correlation of two orders, averaged over directions if neither is true."""
+def _correlate(x: Floats, y: Floats, reference: str | None, method: str) -> float:
+    """Return the correlation of two orders.
+
+    Without a reference, τ_AP is the mean of both directions.
+    """
     if method == "kendall":
-        return kendall(x, y)
-    return tau_ap(x, y) if reference is not None else (tau_ap(x, y) + tau_ap(y, x)) / 2
+        return compute_kendall(x, y)
+    return (
+        compute_tau_ap(x, y)
+        if reference is not None
+        else (compute_tau_ap(x, y) + compute_tau_ap(y, x)) / 2
+    )
 
 
-def kendall(x: Floats, reference: Floats) -> float:
-    """Kendall's tau-b of two orders, NaN where all of one are tied.
+def compute_kendall(x: Floats, reference: Floats) -> float:
+    """Return Kendall's tau-b of two orders, NaN where all of one are tied.
 
-    It may be of many thousand points, so it does not look at each pair of them as `kendalls` does.
+    Orders may have many thousand points, so no list of all pairs is made, as in `compute_kendalls`.
     """
     if min(len(np.unique(order)) for order in (x, reference)) <= 1:
         return float("nan")
     from scipy.stats import kendalltau
 
-    # What scipy works out of a square root is rounded: tau of equal orders is 1.
+    # scipy divides by a square root, so tau of equal orders may miss 1 by a rounding error.
     return round(float(kendalltau(x, reference).statistic), 15)
 
 
-def kendalls(signs: Floats, reference: Floats) -> Floats:
-    """Kendall's tau-b of many orders with another, each a row of the signs of its pairs."""
+def compute_kendalls(signs: Floats, reference: Floats) -> Floats:
+    """Return Kendall's tau-b of many orders, a row of signs of pairs each, with another."""
     a, b = np.triu_indices(len(reference), 1)
     others = np.sign(reference[a] - reference[b])
     pairs = np.sqrt(np.count_nonzero(others) * np.count_nonzero(signs, axis=1).astype(np.float64))
@@ -484,10 +503,11 @@ def kendalls(signs: Floats, reference: Floats) -> Floats:
     return tau
 
 
-def tau_ap(x: Floats, reference: Floats) -> float:
-    """Return τ_AP: down x, twice the share of pairs in the order of the reference, less 1."""
+def compute_tau_ap(x: Floats, reference: Floats) -> float:
+    """Return τ_AP of an order, read from its top, with a reference."""
+    # Yilmaz, Aslam, Robertson 2008: the mean of C(i) / (i - 1) for each place below the top.
     above = x > x[:, np.newaxis]
     agree = above & (reference > reference[:, np.newaxis])
     n_above, n_agree = above.sum(axis=1), agree.sum(axis=1)
     below_top = n_above > 0
-    return 2 * mean_of(n_agree[below_top] / n_above[below_top]) - 1
+    return 2 * compute_mean(n_agree[below_top] / n_above[below_top]) - 1

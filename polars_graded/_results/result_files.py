@@ -1,4 +1,4 @@
-"""Files of results that say what they are: written, and read back."""
+"""Files of results with their conditions: writing and reading."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from polars_graded._results.keys import Columns, find_keys
 from polars_graded._versions import __version__
 from polars_graded._writing import write_atomically
 
-METADATA = "polars_graded"
-"""The key of the metadata of a Parquet file."""
+METADATA_KEY = "polars_graded"
+"""Key of the metadata of a Parquet file."""
 
 FORMATS = (".parquet", ".csv")
 
@@ -27,7 +27,7 @@ FORMATS = (".parquet", ".csv")
 def write_results(
     per_query: Any, path: str | PathLike[str], *, query: Columns | None = None
 ) -> None:
-    """Write what `evaluate` returns to a file that says what it is.
+    """Write the results of `evaluate` with their conditions to a file.
 
     The file holds the number of queries and the version and, if the results come from
     `evaluate(..., fingerprint=)`, each measure's full formula, the scale, what breaks ties, and the
@@ -76,33 +76,38 @@ def write_results(
     │ score    ┆ 001   ┆ 0.5 ┆ f568315a9bb70525 │
     └──────────┴───────┴─────┴──────────────────┘
     """
-    file = _checked_file(path)
+    file = _check_file(path)
     frame = check_frame("per_query", per_query).lazy().collect()
     columns = check_column_names("query", query or find_keys(frame, {}, "write_results")["query"])
     check_columns("per_query", columns, frame.schema, argument="query")
-    about: dict[str, Any] = {METADATA: __version__, "query": columns}
-    about["queries"] = frame.select(pl.struct(columns).n_unique()).item()
-    settings = settings_in(frame)
+    metadata: dict[str, Any] = {METADATA_KEY: __version__, "query": columns}
+    metadata["queries"] = frame.select(pl.struct(columns).n_unique()).item()
+    settings = read_settings(frame)
     if len(settings) == 1:
         formulas = {each: text for each, text in settings[0]["measures"].items() if each in frame}
-        about = {**settings[0], "measures": formulas, **about, METADATA: settings[0][METADATA]}
-    text = json.dumps(about, ensure_ascii=False)
+        metadata = {
+            **settings[0],
+            "measures": formulas,
+            **metadata,
+            METADATA_KEY: settings[0][METADATA_KEY],
+        }
+    text = json.dumps(metadata, ensure_ascii=False)
     with write_atomically(file) as part:
         if file.suffix.lower() == ".parquet":
-            kept = frame.drop(SETTINGS) if len(settings) == 1 else frame
-            kept.write_parquet(part, metadata={METADATA: text})
+            parquet_frame = frame.drop(SETTINGS) if len(settings) == 1 else frame
+            parquet_frame.write_parquet(part, metadata={METADATA_KEY: text})
             return
         if len(settings) == 1:
             first = pl.int_range(pl.len()) == 0
             frame = frame.with_columns(pl.when(first).then(pl.lit(text)).alias(SETTINGS))
-        # A cell of a CSV file holds no list: blanks part the values of a curve.
+        # A cell of a CSV file holds no list, so blanks separate the values of a curve.
         curves = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
         lists = pl.col(curves).cast(pl.List(pl.String)).list.join(" ")
         frame.with_columns(lists if curves else []).write_csv(part)
 
 
 def read_results(path: str | PathLike[str]) -> pl.DataFrame:
-    r"""Read a file of results, as `write_results` and the command's `--per-query` write it.
+    r"""Read a file of `write_results`, or of the command's `--per-query`.
 
     Parameters
     ----------
@@ -143,34 +148,34 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     │ 1        ┆ 08    ┆ 0.25 │
     └──────────┴───────┴──────┘
     """
-    file = _checked_file(path)
+    file = _check_file(path)
     try:
         if file.suffix.lower() == ".parquet":
-            text = pl.read_parquet_metadata(file).get(METADATA)
-            about = None if text is None else json.loads(text)
+            text = pl.read_parquet_metadata(file).get(METADATA_KEY)
+            metadata = None if text is None else json.loads(text)
             frame = pl.read_parquet(file)
         else:
-            frame, about = _read_csv(file)
+            frame, metadata = _read_csv(file)
     except (pl.exceptions.ComputeError, pl.exceptions.NoDataError, json.JSONDecodeError) as error:
         msg = f"{file} must be a whole file of results: {error}"
         raise ValueError(msg) from None
-    if about is None:
+    if metadata is None:
         return frame
-    columns = about.pop("query")
+    columns = metadata.pop("query")
     check_columns(str(file), columns, frame.schema)
-    n, written = frame.select(pl.struct(columns).n_unique()).item(), about.pop("queries")
+    n, written = frame.select(pl.struct(columns).n_unique()).item(), metadata.pop("queries")
     if n != written:
         msg = f"{file} must have the {written:,} queries that it was written with, got {n:,}"
         raise ValueError(msg)
-    if "measures" not in about:
+    if "measures" not in metadata:
         return frame
-    return frame.with_columns(pl.lit(json.dumps(about, ensure_ascii=False)).alias(SETTINGS))
+    return frame.with_columns(pl.lit(json.dumps(metadata, ensure_ascii=False)).alias(SETTINGS))
 
 
-def settings_in(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the settings that results were measured with; of several files there may be several.
+def read_settings(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the settings of results; results of several files have several.
 
-    None where the results do not say.
+    The list is empty if the results have no settings.
     """
     if SETTINGS not in frame.columns or frame.schema[SETTINGS] != pl.String:
         return []
@@ -178,21 +183,24 @@ def settings_in(frame: pl.DataFrame) -> list[dict[str, Any]]:
     try:
         return [json.loads(text) for text in texts]
     except json.JSONDecodeError as error:
-        msg = f"column {SETTINGS!r} must be what `evaluate` wrote there: {error}"
+        msg = f"column {SETTINGS!r} must have the text that `evaluate` writes: {error}"
         raise ValueError(msg) from None
 
 
 def _read_csv(file: Path) -> tuple[pl.DataFrame, dict[str, Any] | None]:
-    """Return the rows of a CSV file, whose measures are numbers, and what it says of itself."""
+    """Return the rows of a CSV file, with numbers for measures, and metadata."""
     frame = pl.read_csv(file, infer_schema=False)
-    settings = settings_in(frame)
-    about = settings[0] if len(settings) == 1 and "queries" in settings[0] else None
-    formulas = {} if about is None else about["measures"]
-    return as_numbers(frame, formulas), about
+    settings = read_settings(frame)
+    metadata = settings[0] if len(settings) == 1 and "queries" in settings[0] else None
+    formulas = {} if metadata is None else metadata["measures"]
+    return cast_measures(frame, formulas), metadata
 
 
-def as_numbers(frame: pl.DataFrame, columns: Sequence[str] | dict[str, str]) -> pl.DataFrame:
-    """Return text columns that are measures, by name or because they are named, as numbers."""
+def cast_measures(frame: pl.DataFrame, columns: Sequence[str] | dict[str, str]) -> pl.DataFrame:
+    """Return text columns of measures as numbers.
+
+    They are measures by name, or because `columns` names them.
+    """
     numbers: dict[str, Any] = {}
     for name in frame.select(cs.string()).columns:
         measure = Measure.parsed(
@@ -211,7 +219,8 @@ def as_numbers(frame: pl.DataFrame, columns: Sequence[str] | dict[str, str]) -> 
         raise ValueError(msg) from None
 
 
-def _checked_file(path: str | PathLike[str]) -> Path:
+def _check_file(path: str | PathLike[str]) -> Path:
+    """Return the path of a file of results; raise if it has another suffix."""
     file = Path(fspath(path))
     if file.suffix.lower() not in FORMATS:
         msg = f"a file of results must be a .parquet or .csv file, got {file}"

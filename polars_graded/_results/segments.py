@@ -1,4 +1,4 @@
-"""Interaction tests: differences of strategies that vary between segments of queries."""
+"""Interaction tests: differences of strategies that vary by segment."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ import polars as pl
 from polars_graded._checks import check_choice
 from polars_graded._measuring.kernels.ragged import Floats
 from polars_graded._results.keys import Columns, Missing, takes_results
-from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
-from polars_graded._results.per_query import WHOLE, Grid, Named, check_per_query, of_measure
-from polars_graded._results.significance import CORRECTIONS, CorrectionName, corrected
+from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
+from polars_graded._results.per_query import (
+    ALL_QUERIES,
+    Grid,
+    MeasureColumns,
+    check_per_query,
+    make_measure_table,
+)
+from polars_graded._results.significance import CORRECTIONS, CorrectionName, correct_p_values
 
 __all__ = ["compare_segments"]
 
@@ -21,7 +27,7 @@ __all__ = ["compare_segments"]
 @takes_results()
 def compare_segments(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: MeasureColumns,
     segments: str | Sequence[str],
     baseline: Any = None,
     correction: CorrectionName = "holm",
@@ -30,7 +36,7 @@ def compare_segments(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Test whether the difference of two strategies is another in each segment of queries.
+    r"""Test whether a difference of two strategies varies between segments.
 
     A difference that is significant in one country and not in another need not differ between them
     (Gelman, Stern 2006). Whether it does is tested by Welch's analysis of variance of the
@@ -109,42 +115,47 @@ def compare_segments(
     grid = check_per_query(
         per_query, measures, segments, query=query, strategy=strategy, missing=missing
     )
-    return interactions_of(grid, baseline, correction)
+    return compute_interactions(grid, baseline, correction)
 
 
-def interactions_of(
+def compute_interactions(
     grid: Grid, baseline: Any = None, correction: CorrectionName = "holm"
 ) -> pl.DataFrame:
-    """Return what `compare_segments` returns, for a grid whose segments are apart."""
-    a, b = pairs_of(grid.strategies, baseline)
+    """Return the table of `compare_segments` for a grid with segments."""
+    a, b = find_pairs(grid.strategies, baseline)
     tables = []
     for measure in grid.measures:
-        each = [Pairs(results, a, b) for _, results in grid.in_segments(measure) if results.n > 1]
-        n = np.array([pairs.n for pairs in each], dtype=np.float64)[:, np.newaxis]
-        shape = len(each), len(a)
+        segments = [
+            Pairs(results, a, b) for _, results in grid.split_segments(measure) if results.n > 1
+        ]
+        n = np.array([pairs.n for pairs in segments], dtype=np.float64)[:, np.newaxis]
+        shape = len(segments), len(a)
         mean, std = (
-            np.reshape([getattr(pairs.statistics, name) for pairs in each], shape)
+            np.reshape([getattr(pairs.statistics, name) for pairs in segments], shape)
             for name in ("mean", "std")
         )
-        f, df, p = _welch(n, mean, std)
-        means = mean if each else np.full((1, len(a)), np.nan)
+        f, df, p = _compute_welch(n, mean, std)
+        means = mean if segments else np.full((1, len(a)), np.nan)
         statistics = {
-            "segments": np.full(len(a), len(each)),
+            "segments": np.full(len(a), len(segments)),
             "queries": int(n.sum()),
             "smallest": means.min(axis=0),
             "largest": means.max(axis=0),
             "f": f,
             "df": df,
             "p_value": p,
-            "p_corrected": corrected(correction, p),
+            "p_corrected": correct_p_values(correction, p),
         }
-        names = names_of_pairs(grid.strategies, a, b)
-        tables.append(of_measure(measure, WHOLE, names, statistics))
+        names = name_pairs(grid.strategies, a, b)
+        tables.append(make_measure_table(measure, ALL_QUERIES, names, statistics))
     return pl.concat(tables)
 
 
-def _welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats, Floats]:
-    """F, its second degrees of freedom and p of each column of means, NaN where there is none."""
+def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return F, its second degrees of freedom and p of columns of means.
+
+    They are NaN where a deviation is 0, or with one segment.
+    """
     from scipy.special import fdtrc
 
     k, pairs = mean.shape
@@ -152,8 +163,9 @@ def _welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats, Floats
     vary = (std > 0).all(axis=0) & (k > 1)
     if vary.any():
         mean, std = mean[:, vary], std[:, vary]
-        # In units of the smallest deviation, whose square may be no number.
+        # In units of the smallest deviation, because its square may underflow.
         unit = std.min(axis=0)
+        # Welch 1951, with the weights w_j = n_j / s_j².
         w = n / (std / unit) ** 2
         share = w / w.sum(axis=0)
         between = (w * ((mean - (share * mean).sum(axis=0)) / unit) ** 2).sum(axis=0) / (k - 1)

@@ -1,7 +1,7 @@
-"""Tests of differences between strategies, and corrections for how many are tested.
+"""Tests of differences between strategies, and corrections of p values.
 
-A test takes all pairs of a measure at once and returns their p values, along with what gives an
-interval of each difference at any chance of error.
+A test takes all pairs of a measure at once. It returns their p values and a function that returns
+the intervals of the differences at any level of significance.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from numpy.random import Generator
 
 from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.pairs import Pairs, in_parts
-from polars_graded._results.per_query import ROUNDING, Results, ratio
+from polars_graded._results.pairs import Pairs, split_into_parts
+from polars_graded._results.per_query import ROUNDING, Results, divide
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 TestName: TypeAlias = Literal["t", "wilcoxon", "permutation", "bootstrap", "randomised_tukey"]
@@ -26,30 +26,30 @@ Progress: TypeAlias = Callable[[Sequence[int]], Iterable[int]]
 Ends: TypeAlias = "tuple[Floats, Floats]"
 """Both ends of an interval of each pair, NaN where there is none."""
 Interval: TypeAlias = "Callable[[Floats], Ends]"
-"""What gives each pair's interval from its chance of error."""
+"""Function that returns each pair's interval from its level of significance."""
 
-BLOCK = 2**20
-"""How many numbers are drawn at a time, 8 MB."""
+MAX_BLOCK_NUMBERS = 2**20
+"""Maximum number of random numbers in memory, 8 MB."""
 
-KEPT = 2**23
-"""How many resampled statistics are kept at a time, 64 MB."""
+MAX_KEPT_STATISTICS = 2**23
+"""Maximum number of resampled statistics in memory, 64 MB."""
 
 MAX_RESAMPLES = 2**22
 """Maximum number of resamples, so that those of one pair fit in memory."""
 
-SMALL = 13
-"""The most queries for which all signs of tied ranks are gone through, as scipy does."""
+MAX_TIED_EXACT_QUERIES = 13
+"""Maximum number of queries for the exact distribution of tied ranks, as in scipy."""
 
-RANKS = "rank_biserial"
-"""The column of the direction of a test of ranks."""
+RANK_COLUMN = "rank_biserial"
+"""Column of the direction of a test of ranks."""
 
-EXACT = 50
-"""The most queries for which the distribution of untied ranks is exact, as in scipy."""
+MAX_EXACT_QUERIES = 50
+"""Maximum number of queries for the exact distribution of untied ranks, as in scipy."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """A test, the correction of its p values, and how it is carried out."""
+    """Test, correction of its p values, and parameters of both."""
 
     test: TestName
     correction: CorrectionName
@@ -59,7 +59,7 @@ class Options:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        """Check what users may have said."""
+        """Raise if an argument of the user is invalid."""
         check_choice("test", self.test, TESTS)
         check_choice("correction", self.correction, CORRECTIONS)
         if TESTS[self.test].simultaneous and self.correction != "none":
@@ -77,16 +77,16 @@ class Options:
 
     @property
     def level(self) -> float:
-        """The level of significance."""
+        """Return the level of significance."""
         return check_level(self.confidence)
 
-    def shown(self, blocks: Sequence[int]) -> Iterable[int]:
-        """Return the same blocks, with a progress bar if the test takes long."""
+    def show_progress(self, blocks: Sequence[int]) -> Iterable[int]:
+        """Return the blocks, wrapped in the progress bar if there is one."""
         return blocks if self.progress is None else self.progress(blocks)
 
 
-def correction_of(test: TestName, correction: CorrectionName | None) -> CorrectionName:
-    """Return the correction that was named, or else the one that is usual for a test."""
+def choose_correction(test: TestName, correction: CorrectionName | None) -> CorrectionName:
+    """Return the requested correction, or else the default one of a test."""
     check_choice("test", test, TESTS)
     if correction is not None:
         return correction
@@ -94,20 +94,20 @@ def correction_of(test: TestName, correction: CorrectionName | None) -> Correcti
 
 
 @dataclass(frozen=True)
-class Test:
-    """A test of the differences of all pairs."""
+class PairedTest:
+    """Test of the differences of all pairs."""
 
     run: Callable[[Pairs, Options], Outcome]
     words: str
-    """What it is called in a sentence."""
+    """Name in a sentence."""
     name: str
-    """What it is called in a title."""
-    least: Callable[[int, int, int], float]
-    """The smallest p value that it can give, of queries, strategies and resamples."""
+    """Name in a title."""
+    compute_min_p: Callable[[int, int, int], float]
+    """Function of queries, strategies and resamples that returns the smallest possible p value."""
     simultaneous: bool = False
-    """Whether its p values hold for all pairs together, so that none is corrected."""
+    """Flag of tests whose p values hold for all pairs together, so that none is corrected."""
     of_ranks: bool = False
-    """Whether it tests ranks of differences, whose direction may not be that of the mean."""
+    """Flag of tests of ranks of differences, whose sign may not be that of the mean."""
 
 
 class Outcome(NamedTuple):
@@ -119,24 +119,26 @@ class Outcome(NamedTuple):
     agreeing: Interval
     """Intervals that are clear of 0 where, and only where, p is at most the chance of error."""
     rank_biserial: Floats | None = None
-    """The rank sum above 0 less that below, over both: the direction of a test of ranks."""
+    """Rank sum above 0 less that below, over both: the direction of a test of ranks."""
 
 
-def outcome_of(pairs: Pairs, options: Options) -> Outcome:
-    """Return the result of a test for all pairs; undefined for fewer than two queries."""
+def run_test(pairs: Pairs, options: Options) -> Outcome:
+    """Return the outcome of a test; NaN with fewer than two queries."""
     if pairs.n < 2:  # noqa: PLR2004
-        return nothing_known(pairs, of_ranks=TESTS[options.test].of_ranks)
+        return make_unknown_outcome(pairs, of_ranks=TESTS[options.test].of_ranks)
     return TESTS[options.test].run(pairs, options)
 
 
-def nothing_known(pairs: Pairs, *, of_ranks: bool = False) -> Outcome:
-    """Return what is said of pairs that nothing can be said of."""
+def make_unknown_outcome(pairs: Pairs, *, of_ranks: bool = False) -> Outcome:
+    """Return the outcome of pairs that no test applies to: NaN everywhere."""
     unknown = np.full(len(pairs), np.nan)
-    return Outcome(unknown, _nothing, _nothing, unknown if of_ranks else None)
+    return Outcome(
+        unknown, _make_unknown_intervals, _make_unknown_intervals, unknown if of_ranks else None
+    )
 
 
-def _nothing(levels: Floats) -> Ends:
-    """No interval at all."""
+def _make_unknown_intervals(levels: Floats) -> Ends:
+    """Return intervals with NaN for both ends."""
     low, high = np.full((2, len(levels)), np.nan)
     return low, high
 
@@ -144,9 +146,9 @@ def _nothing(levels: Floats) -> Ends:
 # Tests
 
 
-def _t(pairs: Pairs, _options: Options) -> Outcome:
+def _run_t(pairs: Pairs, _options: Options) -> Outcome:
     """Return the outcome of the paired t test."""
-    return estimated(pairs).outcome
+    return estimate_differences(pairs).outcome
 
 
 class Estimate(NamedTuple):
@@ -159,23 +161,26 @@ class Estimate(NamedTuple):
     @property
     def outcome(self) -> Outcome:
         """Return the outcome of the t test."""
-        return Outcome(self.p(), self.ends, self.ends)
+        return Outcome(self.compute_p(), self.compute_ends, self.compute_ends)
 
     @classmethod
     def of(cls, mean: Floats, std: Floats, n: int) -> Estimate:
         """Return estimates of means of n values from their standard deviations."""
         return cls(mean, np.where(std > 0, std, np.nan) / np.sqrt(max(n, 1)), n)
 
-    def p(self) -> Floats:
-        """Student's p; 1 where all values are 0, NaN where they are else the same, or too few."""
+    def compute_p(self) -> Floats:
+        """Return Student's p value.
+
+        It is 1 for a mean of 0, and NaN for other equal values and for fewer than two.
+        """
         from scipy.special import stdtr
 
         t = np.where(self.mean == 0, 0.0, np.nan)
         np.divide(self.mean, self.error, out=t, where=self.error > 0)
         return np.where(self.n > 1, 2 * stdtr(self.n - 1, -np.abs(t)), np.nan)
 
-    def ends(self, levels: Any) -> Ends:
-        """Student's intervals at these chances of error, NaN where there is none."""
+    def compute_ends(self, levels: Any) -> Ends:
+        """Return Student's intervals at these levels, NaN where undefined."""
         from scipy.special import stdtrit
 
         margin = -stdtrit(np.maximum(self.n - 1, 1), levels / 2) * self.error
@@ -183,58 +188,64 @@ class Estimate(NamedTuple):
         return self.mean - margin, self.mean + margin
 
 
-def estimated(pairs: Pairs) -> Estimate:
+def estimate_differences(pairs: Pairs) -> Estimate:
     """Return the estimates of the mean differences."""
     mean, std, *_ = pairs.statistics
     return Estimate.of(mean, std, pairs.n)
 
 
-def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
-    """Return the outcome of the signed rank test, with the interval of the t test."""
+def _run_wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
+    """Return the outcome of the signed rank test, with intervals of the t test."""
     from scipy.stats import rankdata
 
     p, balance = np.empty((2, len(pairs)))
-    per_pair = max(pairs.n, 2**pairs.n if pairs.n <= SMALL else 0)
-    for part in pairs.parts(per_pair):
-        differences = pairs.snapped(part)
+    per_pair = max(pairs.n, 2**pairs.n if pairs.n <= MAX_TIED_EXACT_QUERIES else 0)
+    for part in pairs.split(per_pair):
+        differences = pairs.round_differences(part)
         zeros = np.count_nonzero(differences == 0, axis=1, keepdims=True)
         ranks = np.sign(differences) * (rankdata(np.abs(differences), axis=1) - zeros)
-        p[part] = _p_of_ranks(ranks)
-        balance[part] = ratio(ranks.sum(axis=1), np.abs(ranks).sum(axis=1))
-    return Outcome(p, estimated(pairs).ends, _nothing, balance)
+        p[part] = _compute_p_of_ranks(ranks)
+        balance[part] = divide(ranks.sum(axis=1), np.abs(ranks).sum(axis=1))
+    return Outcome(p, estimate_differences(pairs).compute_ends, _make_unknown_intervals, balance)
 
 
-def _p_of_ranks(ranks: Floats) -> Floats:
-    """Return the p value of each row of signed ranks, exact or normal, as scipy does."""
+def _compute_p_of_ranks(ranks: Floats) -> Floats:
+    """Return the p value of each row of signed ranks.
+
+    It is exact or normal, as in scipy.
+    """
     from scipy.special import ndtr
     from scipy.stats import wilcoxon
 
     n = ranks.shape[1]
     count = np.count_nonzero(ranks, axis=1)
     positive = np.where(ranks > 0, ranks, 0).sum(axis=1)
-    squares = (ranks**2).sum(axis=1)  # four times the variance, ties and all
+    squares = (ranks**2).sum(axis=1)  # four times the variance, also with ties
     z = np.zeros(len(ranks))
     np.divide(positive - count * (count + 1) / 4, np.sqrt(squares) / 2, out=z, where=count > 0)
     p: Floats = 2 * ndtr(-np.abs(z))
+    # The sum of the squares 1² ... n² is reached only without ties and zeros.
     plain = squares == n * (n + 1) * (2 * n + 1) / 6
-    if n <= EXACT and plain.any():
+    if n <= MAX_EXACT_QUERIES and plain.any():
         p[plain] = wilcoxon(ranks[plain], axis=1, method="exact").pvalue
-    if n <= SMALL and not plain.all():
+    if n <= MAX_TIED_EXACT_QUERIES and not plain.all():
         sizes = np.abs(ranks[~plain])
-        of_all = sizes @ (np.arange(2**n) >> np.arange(n)[:, np.newaxis] & 1)
-        reached = positive[~plain][:, np.newaxis]
-        tails = (of_all <= reached).mean(axis=1), (of_all >= reached).mean(axis=1)
+        sums = sizes @ (np.arange(2**n) >> np.arange(n)[:, np.newaxis] & 1)
+        rank_sums = positive[~plain][:, np.newaxis]
+        tails = (sums <= rank_sums).mean(axis=1), (sums >= rank_sums).mean(axis=1)
         p[~plain] = np.minimum(1, 2 * np.minimum(*tails))
     return np.where(count == 0, 1, p)
 
 
-def _permutation(pairs: Pairs, options: Options) -> Outcome:
-    """Fisher's randomisation test, with the interval of the t test."""
-    return permuted(pairs, options, np.ones(pairs.n, np.int64))
+def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
+    """Return the outcome of Fisher's test, with the interval of the t test."""
+    return permute_signs(pairs, options, np.ones(pairs.n, np.int64))
 
 
-def permuted(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
-    """Return Fisher's randomisation test of values that are sums over so many queries each.
+def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
+    """Return Fisher's randomisation test of sums over several queries.
+
+    `sizes` are the numbers of queries of the sums.
 
     The interval that agrees holds what the test does not reject: by a toss of signs, what lies
     between the means of the differences whose sign is kept and of those turned (Hartigan 1969).
@@ -242,135 +253,148 @@ def permuted(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
     n, units = sizes.sum(), pairs.n
     exact = 2**units <= options.resamples
     tosses = Tosses(2**units if exact else options.resamples, exact=exact)
-    kept = tosses.rejecting(options.level) + 1
+    n_extreme = tosses.count_rejecting(options.level) + 1
     p = np.empty(len(pairs))
-    lowest, highest = np.empty((2, len(pairs), kept))
-    for part, blocks in _parts(pairs, tosses.count, options, _all_signs if exact else _signs):
-        differences = pairs.differences(part)
-        rounding = pairs.tolerances(part).sum(axis=1, keepdims=True)
+    lowest, highest = np.empty((2, len(pairs), n_extreme))
+    for part, blocks in _split_draws(
+        pairs, tosses.count, options, _list_signs if exact else _draw_signs
+    ):
+        differences = pairs.compute_differences(part)
+        rounding = pairs.compute_tolerances(part).sum(axis=1, keepdims=True)
         sums = np.empty((len(differences), tosses.count))
         n_kept = np.empty(tosses.count)
         for block, signs in blocks:
             sums[:, block] = differences @ signs.T
             n_kept[block] = (signs > 0) @ sizes
         total = differences.sum(axis=1, keepdims=True)
-        p[part] = tosses.p((np.abs(sums) >= np.abs(total) - rounding).sum(axis=1))
-        if kept:
+        p[part] = tosses.compute_p((np.abs(sums) >= np.abs(total) - rounding).sum(axis=1))
+        if n_extreme:
             twice_kept, twice_turned = total + sums, total - sums
             for twice in (twice_kept, twice_turned):
                 twice[np.abs(twice) <= rounding] = 0
             with np.errstate(divide="ignore", invalid="ignore"):
-                of_kept = twice_kept / (2 * n_kept)
-                of_turned = twice_turned / (2 * (n - n_kept))
-            low, high = np.fmin(of_kept, of_turned), np.fmax(of_kept, of_turned)
-            # Signs that are all the same reject no difference.
+                kept_means = twice_kept / (2 * n_kept)
+                turned_means = twice_turned / (2 * (n - n_kept))
+            low, high = np.fmin(kept_means, turned_means), np.fmax(kept_means, turned_means)
+            # Signs that are all equal reject no difference, so their interval is unbounded.
             low[:, (n_kept == 0) | (n_kept == n)] = -np.inf
             high[:, (n_kept == 0) | (n_kept == n)] = np.inf
-            lowest[part] = _largest(-low, kept)
-            highest[part] = _largest(high, kept)
+            lowest[part] = _take_largest(-low, n_extreme)
+            highest[part] = _take_largest(high, n_extreme)
 
-    def agreeing(levels: Floats) -> Ends:
-        return _finite(-tosses.reached(lowest, levels)), _finite(tosses.reached(highest, levels))
+    def compute_agreeing(levels: Floats) -> Ends:
+        return _replace_infinite(-tosses.find_distances(lowest, levels)), _replace_infinite(
+            tosses.find_distances(highest, levels)
+        )
 
-    return Outcome(p, estimated(pairs).ends, agreeing)
+    return Outcome(p, estimate_differences(pairs).compute_ends, compute_agreeing)
 
 
-def _bootstrap(pairs: Pairs, options: Options) -> Outcome:
-    """Return the outcome of the studentised bootstrap, with a symmetric margin."""
+def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
+    """Return the outcome of the studentised bootstrap, symmetric about d."""
     n = pairs.n
     draws = Tosses(options.resamples, exact=False)
-    kept = draws.rejecting(options.level) + 1
+    n_extreme = draws.count_rejecting(options.level) + 1
     mean, std, *_ = pairs.statistics
-    varies, error = std > 0, estimated(pairs).error
+    varies, error = std > 0, estimate_differences(pairs).error
     p = np.where(varies | (mean != 0), np.nan, 1)
-    largest = np.empty((len(pairs), kept))
-    for part, blocks in _parts(pairs, draws.count, options, resampled_queries):
+    largest = np.empty((len(pairs), n_extreme))
+    for part, blocks in _split_draws(pairs, draws.count, options, resample_queries):
         scale = np.where(varies[part], std[part], 1)[:, np.newaxis]
-        deviations = (pairs.differences(part) - mean[part, np.newaxis]) / scale
+        deviations = (pairs.compute_differences(part) - mean[part, np.newaxis]) / scale
         t = np.empty((len(deviations), draws.count))
         for block, weights in blocks:
             means = deviations @ weights.T / n
             squares = deviations**2 @ weights.T / n
             variance = squares - means**2
             variance[variance <= ROUNDING * squares] = 0
-            # A resample without variation is as far out as can be, unless it is where it should be.
+            # A resample without variation is infinitely extreme, unless its mean is the expected 0.
             t[:, block] = np.abs(means) / np.sqrt(np.where(variance > 0, variance, 1) / (n - 1))
             t[:, block][(variance == 0) & (np.abs(means) > ROUNDING)] = np.inf
         observed = np.abs(mean[part]) / error[part]
         larger = t >= observed[:, np.newaxis] * (1 - ROUNDING)
-        p[part] = np.where(varies[part], draws.p(larger.sum(axis=1)), p[part])
-        largest[part] = _largest(t, kept)
+        p[part] = np.where(varies[part], draws.compute_p(larger.sum(axis=1)), p[part])
+        largest[part] = _take_largest(t, n_extreme)
 
-    def interval(levels: Floats) -> Ends:
-        margin = _finite(draws.reached(largest, levels)) * error
-        return _about(mean, margin, ROUNDING * np.abs(mean))
+    def compute_interval(levels: Floats) -> Ends:
+        margin = _replace_infinite(draws.find_distances(largest, levels)) * error
+        return _center_intervals(mean, margin, ROUNDING * np.abs(mean))
 
-    return Outcome(p, interval, interval)
+    return Outcome(p, compute_interval, compute_interval)
 
 
-def _randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
-    """Return the outcome of the randomised Tukey test, which shuffles values of each query."""
+def _run_randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
+    """Return the outcome of the randomised Tukey test.
+
+    It shuffles the values of each query among the strategies.
+    """
     shuffles = Tosses(options.resamples, exact=False)
-    ranges = np.sort(_shuffled_ranges(pairs.results, options))
+    ranges = np.sort(_draw_ranges(pairs.results, options))
     mean = pairs.statistics.mean
-    tolerances = [pairs.tolerances(part).mean(axis=1) for part in pairs.parts(pairs.n)]
+    tolerances = [pairs.compute_tolerances(part).mean(axis=1) for part in pairs.split(pairs.n)]
     rounding = np.concatenate(tolerances)
     smaller = np.searchsorted(ranges, np.abs(mean) - rounding)
-    p = shuffles.p(len(ranges) - smaller)
+    p = shuffles.compute_p(len(ranges) - smaller)
     largest = np.broadcast_to(ranges[::-1], (len(pairs), len(ranges)))
 
-    def interval(levels: Floats) -> Ends:
-        margin = _finite(shuffles.reached(largest, levels))
-        return _about(mean, margin, rounding)
+    def compute_interval(levels: Floats) -> Ends:
+        margin = _replace_infinite(shuffles.find_distances(largest, levels))
+        return _center_intervals(mean, margin, rounding)
 
-    return Outcome(p, interval, interval)
+    return Outcome(p, compute_interval, compute_interval)
 
 
-def _finite(ends: Floats) -> Floats:
-    """Return ends of intervals, NaN where there is none."""
+def _replace_infinite(ends: Floats) -> Floats:
+    """Return ends of intervals, with NaN in place of infinite ones."""
     return np.where(np.isfinite(ends), ends, np.nan)
 
 
-def _about(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
-    """Return the interval about a mean, with ends of 0 where they are 0 up to rounding."""
+def _center_intervals(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
+    """Return intervals about means; ends that are rounding errors become 0."""
     low, high = mean - margin, mean + margin
     return np.where(np.abs(low) <= rounding, 0, low), np.where(np.abs(high) <= rounding, 0, high)
 
 
-def _least_of_signs(n: int, _strategies: int, resamples: int) -> float:
-    """Return the least p of random signs: the share of equal signs, or of the data."""
+def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
+    """Return the least p of random signs: all signs equal, or the data alone."""
+    # Two of 2ⁿ sign vectors are all equal, which gives p = 2 / 2ⁿ.
     return max(2.0 ** (1 - n), 0 if n < math.log2(resamples + 1) else 1 / (resamples + 1))
 
 
-def _least_of_draws(n: int, _strategies: int, resamples: int) -> float:
-    """Return the least p of resamples: the share of draws of one query, or of the data."""
+def _compute_min_p_of_draws(n: int, _strategies: int, resamples: int) -> float:
+    """Return the least p of resamples: one query alone, or the data alone."""
+    # n of nⁿ resamples draw one query n times; logarithms avoid an overflow.
     return max(math.exp((1 - n) * math.log(n)), 1 / (resamples + 1))
 
 
-def _least_of_shuffles(n: int, strategies: int, resamples: int) -> float:
-    """Return the least p of shuffles: the share that is equal for each query, or of the data."""
+def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float:
+    """Return the least p of shuffles: equal in all queries, or the data alone."""
+    # k! of (k!)ⁿ shuffles are the same in all queries; logarithms avoid an overflow.
     same = math.exp((1 - n) * math.lgamma(strategies + 1))
     return max(same, 1 / (resamples + 1))
 
 
-TESTS: Mapping[TestName, Test] = {
-    "t": Test(_t, "the paired t test", "paired t test", lambda *_: 0.0),
-    "wilcoxon": Test(
-        _wilcoxon,
+TESTS: Mapping[TestName, PairedTest] = {
+    "t": PairedTest(_run_t, "the paired t test", "paired t test", lambda *_: 0.0),
+    "wilcoxon": PairedTest(
+        _run_wilcoxon,
         "Wilcoxon's signed rank test, which is of ranks and not of means",
         "Wilcoxon's test of ranks",
-        lambda n, *_: 2.0 ** (1 - n) if n <= SMALL else 0.0,
+        lambda n, *_: 2.0 ** (1 - n) if n <= MAX_TIED_EXACT_QUERIES else 0.0,
         of_ranks=True,
     ),
-    "permutation": Test(
-        _permutation, "Fisher's randomisation test", "randomisation test", _least_of_signs
+    "permutation": PairedTest(
+        _run_permutation,
+        "Fisher's randomisation test",
+        "randomisation test",
+        _compute_min_p_of_signs,
     ),
-    "bootstrap": Test(_bootstrap, "the bootstrap", "bootstrap", _least_of_draws),
-    "randomised_tukey": Test(
-        _randomised_tukey,
+    "bootstrap": PairedTest(_run_bootstrap, "the bootstrap", "bootstrap", _compute_min_p_of_draws),
+    "randomised_tukey": PairedTest(
+        _run_randomised_tukey,
         "the randomised Tukey test, which holds for all pairs together",
         "randomised Tukey test",
-        _least_of_shuffles,
+        _compute_min_p_of_shuffles,
         simultaneous=True,
     ),
 }
@@ -383,34 +407,37 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
     every = [each for each in segments if each.n > 1]
     if not every:
         return
-    ways = [(each.n, len(each.results.values)) for each in every]
-    least = [test.least(*way, resamples) for way in ways]
-    at_best = corrected(options.correction, np.repeat(least, [len(each) for each in every])).min()
-    if at_best > level:
-        n, strategies = ways[int(np.argmin(least))]
-        lacks_queries = test.least(n, strategies, MAX_RESAMPLES) == min(least)
-        most = math.ceil((resamples + 1) * at_best / level)
-        lacking = (f"{n} queries", "more queries"), (f"{resamples} resamples", f"resamples={most}")
-        of, hint = lacking[0 if lacks_queries else 1]
-        also = f", {CORRECTIONS[options.correction].words} for {size} pairs {at_best:.3g}"
+    sizes_of_segments = [(each.n, len(each.results.values)) for each in every]
+    least = [test.compute_min_p(*sizes, resamples) for sizes in sizes_of_segments]
+    smallest_p = correct_p_values(
+        options.correction, np.repeat(least, [len(each) for each in every])
+    ).min()
+    if smallest_p > level:
+        n, strategies = sizes_of_segments[int(np.argmin(least))]
+        lacks_queries = test.compute_min_p(n, strategies, MAX_RESAMPLES) == min(least)
+        most = math.ceil((resamples + 1) * smallest_p / level)
+        count, hint = f"{resamples} resamples", f"resamples={most}"
+        if lacks_queries:
+            count, hint = f"{n} queries", "more queries"
+        note = f", {CORRECTIONS[options.correction].words} for {size} pairs {smallest_p:.3g}"
         yield (
-            f"no difference, however large, can be found at {level:.3g}: of {of} the smallest p "
-            f"value by {test.words} is {min(least):.3g}{also if at_best > min(least) else ''}"
+            f"no difference, however large, can be found at {level:.3g}: with {count} the smallest "
+            f"p value of {test.words} is {min(least):.3g}{note if smallest_p > min(least) else ''}"
             f"\n\nHint: {hint}{', or fewer pairs,' if min(least) <= level else ''} can show one"
         )
     constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in every]
     same = np.count_nonzero(np.concatenate(constant))
     if same and options.test in ("t", "bootstrap") and every[0].results.best != "none":
-        of_them = "the difference is" if size == 1 else f"{same} of {size} differences are"
+        subject = "the difference is" if size == 1 else f"{same} of {size} differences are"
         yield (
-            f"{of_them} the same in every query of {every[0].results.measure!r}, which says "
-            f"nothing of how far it varies, so that {test.words} has no p value\n\n"
+            f"{subject} the same in every query of {every[0].results.measure!r}: without variation "
+            f"{test.words} has no p value\n\n"
             "Hint: test='permutation' needs no variation"
         )
 
 
 def warn_of_tests(messages: Iterable[str]) -> None:
-    """Warn of what is to be told of tests."""
+    """Warn of tests that cannot reject, or have no p value."""
     for sentence in messages:
         warn_the_caller(DataWarning.tests, sentence)
 
@@ -420,92 +447,96 @@ def warn_of_tests(messages: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Tosses:
-    """Number of resamples, and whether they are all that exist."""
+    """Resamples: their number, and whether they are all that exist."""
 
     count: int
     exact: bool
 
     @property
     def data(self) -> int:
-        """1 where the data are one more beside random resamples (Phipson, Smyth 2010), else 0."""
+        """Return how often the data count beside the resamples: 1, or 0 if exact.
+
+        Phipson, Smyth: Permutation p-values should never be zero, 2010.
+        """
         return 0 if self.exact else 1
 
-    def p(self, larger: Integers) -> Floats:
-        """Return the p value where this many resamples are as far out as the data, or further."""
+    def compute_p(self, larger: Integers) -> Floats:
+        """Return the p value for a number of resamples as extreme as the data."""
         return (larger + self.data) / (self.count + self.data)
 
-    def rejecting(self, level: Any) -> Any:
-        """Return the maximum number of resamples as extreme as the data, or -1 if none may be."""
+    def count_rejecting(self, level: Any) -> Any:
+        """Return the maximum of resamples as extreme as the data, -1 if none."""
+        # p = (count + data) / (resamples + data) <= level, solved for count.
         counts = np.floor(level * (self.count + self.data) + 1e-9).astype(np.int64) - self.data
         return np.maximum(counts, -1)
 
-    def reached(self, largest: Floats, levels: Floats) -> Floats:
-        """Return the distance at which p falls to each level; infinity with too few resamples."""
-        counts = self.rejecting(levels)
+    def find_distances(self, largest: Floats, levels: Floats) -> Floats:
+        """Return the distance at which p falls to each level, or infinity."""
+        counts = self.count_rejecting(levels)
         result = np.full(len(levels), np.inf)
         rows = np.flatnonzero(counts >= 0)
         result[rows] = largest[rows, counts[rows]]
         return result
 
 
-def _largest(values: Floats, count: int) -> Floats:
-    """Return the `count` largest of each row, the largest first."""
+def _take_largest(values: Floats, count: int) -> Floats:
+    """Return the `count` largest values of each row, in descending order."""
     if not count:
         return values[:, :0]
     values.partition(values.shape[1] - count, axis=1)
     return -np.sort(-values[:, -count:], axis=1)
 
 
-def _parts(
+def _split_draws(
     pairs: Pairs, count: int, options: Options, draw: Callable[[slice, int, Generator], Integers]
 ) -> Iterator[tuple[slice, Iterator[tuple[slice, Floats]]]]:
-    """Return the pairs in parts, each with the same resamples of its queries, in blocks."""
-    parts = list(pairs.parts(pairs.n + count, KEPT))
-    steps = list(in_parts(count, pairs.n, BLOCK))
-    shown = iter(options.shown(range(len(parts) * len(steps))))
+    """Yield parts of the pairs, each with blocks of the same resamples."""
+    parts = list(pairs.split(pairs.n + count, MAX_KEPT_STATISTICS))
+    steps = list(split_into_parts(count, pairs.n, MAX_BLOCK_NUMBERS))
+    progress = iter(options.show_progress(range(len(parts) * len(steps))))
 
-    def blocks() -> Iterator[tuple[slice, Floats]]:
+    def draw_blocks() -> Iterator[tuple[slice, Floats]]:
         rng = np.random.default_rng(options.seed)
         for block in steps:
-            next(shown)
+            next(progress)
             yield block, draw(block, pairs.n, rng).astype(np.float64)
 
     for part in parts:
-        yield part, blocks()
-    for _ in shown:
+        yield part, draw_blocks()
+    for _ in progress:
         pass
 
 
-def _all_signs(block: slice, n: int, _rng: Generator) -> Integers:
-    """Return some of the ways to sign n differences, of which there are 2ⁿ."""
+def _list_signs(block: slice, n: int, _rng: Generator) -> Integers:
+    """Return a block of all 2ⁿ ways to sign n differences."""
     return 2 * (np.arange(block.start, block.stop)[:, np.newaxis] >> np.arange(n) & 1) - 1
 
 
-def _signs(block: slice, n: int, rng: Generator) -> Integers:
-    """Random ways to sign n differences."""
+def _draw_signs(block: slice, n: int, rng: Generator) -> Integers:
+    """Return random ways to sign n differences."""
     return 2 * rng.integers(0, 2, (block.stop - block.start, n)) - 1
 
 
-def resampled_queries(block: slice, n: int, rng: Generator) -> Integers:
-    """Return the number of times that each of n queries is drawn with replacement."""
+def resample_queries(block: slice, n: int, rng: Generator) -> Integers:
+    """Return how many times each of n queries is drawn with replacement."""
     rows = block.stop - block.start
-    drawn = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, np.newaxis]
-    return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+    places = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, np.newaxis]
+    return np.bincount(places.ravel(), minlength=rows * n).reshape(rows, n)
 
 
-def _shuffled_ranges(results: Results, options: Options) -> Floats:
-    """Return the range of the means after shuffling the values of each query."""
+def _draw_ranges(results: Results, options: Options) -> Floats:
+    """Return the ranges of means after shuffling the values of each query."""
     values = np.ascontiguousarray(results.values.T)
     n, strategies = values.shape
     rows_before = strategies * np.arange(n)[:, np.newaxis]
     bits = strategies.bit_length()
     rng = np.random.default_rng(options.seed)
     ranges = np.empty(options.resamples)
-    blocks = list(in_parts(options.resamples, values.size, BLOCK))
-    for place in options.shown(range(len(blocks))):
+    blocks = list(split_into_parts(options.resamples, values.size, MAX_BLOCK_NUMBERS))
+    for place in options.show_progress(range(len(blocks))):
         rows = len(ranges[blocks[place]])
-        # Each strategy has a random number, whose last bits say which it is: in the order of the
-        # numbers they are shuffled. Sorting numbers takes half the time of permuting places.
+        # Each strategy gets a random number whose last bits are its place, so sorting the numbers
+        # shuffles the strategies. Sorting takes half the time of permuting places.
         numbers = rng.integers(0, 2**63, (rows, n, strategies)) >> bits << bits
         numbers |= np.arange(strategies)
         numbers.sort(axis=2)
@@ -519,54 +550,62 @@ def _shuffled_ranges(results: Results, options: Options) -> Floats:
 
 @dataclass(frozen=True)
 class Correction:
-    """Correction of p values for their number, and the intervals that agree with it."""
+    """Correction of p values, and the intervals that agree with it."""
 
-    of: Callable[[Floats], Floats]
-    levels: Callable[[Floats, float], Floats]
-    """The chance of error of each interval, so that it agrees with the corrected p value."""
+    correct: Callable[[Floats], Floats]
+    compute_levels: Callable[[Floats, float], Floats]
+    """Function of p values and a level that returns the level of each agreeing interval."""
     words: str
-    """What is said of p values that it corrected."""
+    """Description of corrected p values in a sentence."""
     name: str
-    """What it is called in a title."""
+    """Name in a title."""
     is_joint: bool = False
-    """Whether its intervals hold together."""
+    """Flag of corrections whose intervals hold together."""
 
 
-def _bonferroni(p: Floats) -> Floats:
+def _correct_bonferroni(p: Floats) -> Floats:
     return np.minimum(1, p * len(p))
 
 
-def _levels_of_bonferroni(p: Floats, level: float) -> Floats:
+def _compute_bonferroni_levels(p: Floats, level: float) -> Floats:
     return np.full(len(p), level / len(p))
 
 
-def _holm(p: Floats) -> Floats:
-    """Return Holm's p values: the i-th smallest times m - i + 1, and none below an earlier one."""
+def _correct_holm(p: Floats) -> Floats:
+    """Return Holm's p values.
+
+    The i-th smallest is multiplied by m - i + 1, and none falls below an earlier one.
+    """
     order = np.argsort(p)
     corrected = np.empty(len(p))
     corrected[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     return np.minimum(1, corrected)
 
 
-def _levels_of_holm(p: Floats, level: float) -> Floats:
-    """Bonferroni's; of a difference that Holm alone finds, that of the step at which he does."""
-    levels = _levels_of_bonferroni(p, level)
+def _compute_holm_levels(p: Floats, level: float) -> Floats:
+    """Return the levels of intervals that agree with Holm's p values.
+
+    They are Bonferroni's. A difference that only Holm finds has the level of its step.
+    """
+    levels = _compute_bonferroni_levels(p, level)
     order = np.argsort(p)
+    # Step k of Holm's procedure tests at level / (m - k + 1).
     steps = level / np.arange(len(p), 0, -1)
-    more = (_holm(p)[order] <= level) & (_bonferroni(p)[order] > level)
+    more = (_correct_holm(p)[order] <= level) & (_correct_bonferroni(p)[order] > level)
     levels[order[more]] = steps[more]
     return levels
 
 
-def _benjamini_hochberg(p: Floats) -> Floats:
+def _correct_benjamini_hochberg(p: Floats) -> Floats:
     from scipy.stats import false_discovery_control
 
     return np.asarray(false_discovery_control(p, method="bh"))
 
 
-def _levels_of_benjamini_hochberg(p: Floats, level: float) -> Floats:
-    """Return the level of intervals that control false coverage (Benjamini, Yekutieli)."""
-    findings = int(np.count_nonzero(_benjamini_hochberg(p) <= level))
+def _compute_benjamini_hochberg_levels(p: Floats, level: float) -> Floats:
+    """Return the level of intervals that bound the false coverage rate."""
+    # Level α R / m for R findings, at least 1 (Benjamini, Yekutieli 2005).
+    findings = int(np.count_nonzero(_correct_benjamini_hochberg(p) <= level))
     return np.full(len(p), level * max(1, findings) / len(p))
 
 
@@ -575,56 +614,65 @@ CORRECTIONS: Mapping[CorrectionName, Correction] = {
         lambda p: p, lambda p, level: np.full(len(p), level), "not corrected", "not corrected"
     ),
     "bonferroni": Correction(
-        _bonferroni,
-        _levels_of_bonferroni,
+        _correct_bonferroni,
+        _compute_bonferroni_levels,
         "corrected after Bonferroni",
         "Bonferroni",
         is_joint=True,
     ),
-    "holm": Correction(_holm, _levels_of_holm, "corrected after Holm", "Holm"),
+    "holm": Correction(_correct_holm, _compute_holm_levels, "corrected after Holm", "Holm"),
     "benjamini_hochberg": Correction(
-        _benjamini_hochberg,
-        _levels_of_benjamini_hochberg,
+        _correct_benjamini_hochberg,
+        _compute_benjamini_hochberg_levels,
         "corrected after Benjamini and Hochberg",
         "Benjamini and Hochberg",
     ),
 }
 
 
-def hold_together(test: TestName, correction: CorrectionName) -> bool:
+def has_joint_intervals(test: TestName, correction: CorrectionName) -> bool:
     """Return whether all intervals that agree with p values hold together."""
     return TESTS[test].simultaneous or CORRECTIONS[correction].is_joint
 
 
-def corrected(correction: CorrectionName, p: Floats) -> Floats:
+def correct_p_values(correction: CorrectionName, p: Floats) -> Floats:
     """Return the corrected p values; NaN values do not count."""
-    return _of_known(p, CORRECTIONS[correction].of, np.nan)
+    return _apply_to_p_values(p, CORRECTIONS[correction].correct, np.nan)
 
 
-def agreeing_levels(correction: CorrectionName, p: Floats, level: float) -> Floats:
-    """Return the error rate of intervals that agree with corrected p; 0 without a p value."""
-    return _of_known(p, lambda values: CORRECTIONS[correction].levels(values, level), 0)
+def compute_agreeing_levels(correction: CorrectionName, p: Floats, level: float) -> Floats:
+    """Return the levels of intervals that agree with corrected p values.
+
+    The level is 0 for a difference without a p value.
+    """
+    compute_levels = CORRECTIONS[correction].compute_levels
+    return _apply_to_p_values(p, lambda values: compute_levels(values, level), 0)
 
 
-def _of_known(p: Floats, of: Callable[[Floats], Floats], otherwise: float) -> Floats:
-    """Return the result of a function for the p values that exist."""
-    result, has_value = np.full(len(p), otherwise, dtype=np.float64), ~np.isnan(p)
+def _apply_to_p_values(
+    p: Floats, function: Callable[[Floats], Floats], fill_value: float
+) -> Floats:
+    """Return a function of the p values that exist; others get a fill value."""
+    result, has_value = np.full(len(p), fill_value, dtype=np.float64), ~np.isnan(p)
     if has_value.any():
-        result[has_value] = of(p[has_value])
+        result[has_value] = function(p[has_value])
     return result
 
 
-def tests_of(
+def compute_tests(
     outcomes: Sequence[Outcome], correction: CorrectionName, level: float
 ) -> list[dict[str, Floats]]:
-    """The p values of each segment, corrected for those of all, and intervals that agree."""
-    every = np.array([each.p for each in outcomes])
-    p_corrected = corrected(correction, every.ravel()).reshape(every.shape)
-    levels = agreeing_levels(correction, every.ravel(), level).reshape(every.shape)
+    """Return corrected p values and agreeing intervals of each segment.
+
+    The correction is for the p values of all segments.
+    """
+    every = np.array([outcome.p for outcome in outcomes])
+    p_corrected = correct_p_values(correction, every.ravel()).reshape(every.shape)
+    levels = compute_agreeing_levels(correction, every.ravel(), level).reshape(every.shape)
     tests = []
-    for place, each in enumerate(outcomes):
-        low, high = each.agreeing(levels[place])
+    for place, outcome in enumerate(outcomes):
+        low, high = outcome.agreeing(levels[place])
         ends = {"simultaneous_low": low, "simultaneous_high": high}
-        ranks = {} if each.rank_biserial is None else {RANKS: each.rank_biserial}
-        tests.append({"p_value": each.p, **ranks, **ends, "p_corrected": p_corrected[place]})
+        ranks = {} if outcome.rank_biserial is None else {RANK_COLUMN: outcome.rank_biserial}
+        tests.append({"p_value": outcome.p, **ranks, **ends, "p_corrected": p_corrected[place]})
     return tests

@@ -10,13 +10,13 @@ import polars as pl
 from polars_graded._checks import check_columns, check_number
 from polars_graded._drawing import axis_ends, bins, chart_rows, curve_rows, query_views, style
 from polars_graded._drawing.chart_rows import Frame
-from polars_graded._results.keys import Columns, one_grader, takes_results
+from polars_graded._results.keys import Columns, run_one_grader, takes_results
 from polars_graded._results.per_query import (
+    MeasureColumns,
     Missing,
-    Named,
-    columns_named,
-    length_of,
-    measures_and_curves,
+    check_list_length,
+    find_measures_and_curves,
+    list_named_columns,
 )
 from polars_graded._sentences import titles
 from polars_graded.charts._queries import build_compared_queries, choose_pair_look, describe_wins
@@ -28,12 +28,12 @@ MAX_CURVE_RANKS = 20
 """Maximum number of ranks of a curve, per query."""
 
 
-@takes_results(one_grader)
+@takes_results(run_one_grader)
 def explore(
     per_query: Frame,
     a: Any,
     b: Any,
-    measure: Named | None = None,
+    measure: MeasureColumns | None = None,
     *,
     curve: str | None = None,
     colour: str | None = None,
@@ -115,8 +115,8 @@ def explore(
     colour_columns = [] if colour is None else [colour]
     check_columns("per_query", colour_columns, per_query.columns, argument="colour")
     measures = [] if measure is None else [measure]
-    others = per_query.drop({*colour_columns} - {*columns_named(measures)})
-    numbers, curves = measures_and_curves(
+    others = per_query.drop({*colour_columns} - {*list_named_columns(measures)})
+    numbers, curves = find_measures_and_curves(
         others, measures, query=query, strategy=strategy, curves=True
     )
     if measure is None:
@@ -201,7 +201,7 @@ def _add_ranks(
         values = pl.col(curve).cast(pl.List(pl.Float64)).alias(name)
         lists = lists.select(pl.col(query).alias("key"), values)
         table = table.join(lists, on="key", how="left", nulls_equal=True, maintain_order="left")
-    n = length_of(table, ["list_a", "list_b"], repr(curve))
+    n = check_list_length(table, ["list_a", "list_b"], repr(curve))
     positions = curve_rows.find_positions(curve, "rank", n)
     ranks = {
         f"rank_{positions[at]}": at for at in curve_rows.choose_equal_steps(n, MAX_CURVE_RANKS)

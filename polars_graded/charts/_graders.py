@@ -13,8 +13,8 @@ from polars_graded._drawing import chart_checks, chart_rows, pair_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._frames.document_columns import DEFAULT_DOC
-from polars_graded._results.agreement import grades_of
-from polars_graded._results.trusting import median_width_change
+from polars_graded._results.agreement import collect_grades
+from polars_graded._results.trusting import compute_median_width_change
 from polars_graded._sentences import format_count, shorten_name, titles
 
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
@@ -74,7 +74,7 @@ def agreement(
     │ 1   ┆ 1     ┆ 1         ┆ 1.0   ┆ true  │
     └─────┴───────┴───────────┴───────┴───────┘
     """
-    rows, names = grades_of(frame, [one, other], query, doc, grader, grade)
+    rows, names = collect_grades(frame, [one, other], query, doc, grader, grade)
     both = rows.select(one=names[0], other=names[1]).drop_nulls()
     chart_checks.check_not_empty("frame", both, "one")
     every = pl.concat([both["one"], both["other"]]).unique().sort()
@@ -290,7 +290,7 @@ def trusted_forest(
     facts = chart_rows.collect_title_facts(wide)
     what = "Difference of mean" if pairs else "Mean" if len(facts.measures) == 1 else "Means"
     headline = titles.title_strategies(what, facts, intervals=True)
-    change = titles.write_width_change(median_width_change(wide))
+    change = titles.write_width_change(compute_median_width_change(wide))
     words = style.Words(headline, [*titles.write_subtitle(facts, what.lower()), *change, key])
     shared = style.choose_panel_axis(table, "value")
     size: dict[str, Any] = {"width": 260, "height": alt.Step(16)}

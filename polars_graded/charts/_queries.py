@@ -22,13 +22,13 @@ from polars_graded._drawing import (
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.comparing import differences
-from polars_graded._results.keys import Columns, one_grader, takes_results
+from polars_graded._results.keys import Columns, run_one_grader, takes_results
 from polars_graded._results.per_query import (
+    MeasureColumns,
     Missing,
-    Named,
     check_per_query,
-    columns_named,
-    interval_of_mean,
+    compute_mean_interval,
+    list_named_columns,
 )
 from polars_graded._sentences import format_count, shorten_name, shorten_names, titles
 
@@ -51,10 +51,10 @@ MAX_LANES = 6
 """Maximum number of histograms below each other."""
 
 
-@takes_results(one_grader)
+@takes_results(run_one_grader)
 def precision_histogram(
     per_query: Frame,
-    measure: Named,
+    measure: MeasureColumns,
     a: Any,
     b: Any,
     *,
@@ -127,7 +127,7 @@ def precision_histogram(
     size = -(-n // MAX_BARS)
     rows = bins.build_shared_bars(table, size)
     colour = choose_pair_look(table, per_query, both, strategy=strategy)["color"]
-    mean = interval_of_mean(table["difference"].to_numpy())
+    mean = compute_mean_interval(table["difference"].to_numpy())
     y_title = f"{measure}: {' − '.join(shorten_names(both, 24))}"
     headline = titles.title_query_by_query(measure, both)
     notes = [titles.write_mean_difference(*mean), describe_wins(both, table)]
@@ -159,7 +159,7 @@ def describe_wins(both: list[str], table: pl.DataFrame) -> str:
 
 
 def build_compared_queries(
-    per_query: pl.DataFrame, measure: Named, a: Any, b: Any, query: str, **options: Any
+    per_query: pl.DataFrame, measure: MeasureColumns, a: Any, b: Any, query: str, **options: Any
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Return the queries with both values, both names of strategies, and the measure's name.
 
@@ -167,7 +167,7 @@ def build_compared_queries(
     of another column of the result.
     """
     table = differences(per_query, measure, a, b, query=query, **options)
-    [name] = columns_named([measure])
+    [name] = list_named_columns([measure])
     if table.is_empty():
         msg = f"{a!r} and {b!r} must have a query with a value of {name}, got none"
         raise ValueError(msg)
@@ -203,10 +203,10 @@ def choose_pair_look(
     return style.choose_look(domain, strategy, field="better", drawn=better, legends=legends)
 
 
-@takes_results(one_grader)
+@takes_results(run_one_grader)
 def query_heatmap(
     per_query: Frame,
-    measure: Named,
+    measure: MeasureColumns,
     *,
     query: Columns = "query",
     strategy: str = "strategy",
@@ -264,11 +264,11 @@ def query_heatmap(
     per_query = chart_rows.collect_one_grader("per_query", per_query, query, strategy)
     per_query, query = chart_rows.join_query_columns("per_query", per_query, query, strategy)
     n_undefined = 0
-    if columns_named([measure]) != [N_RELEVANT]:
+    if list_named_columns([measure]) != [N_RELEVANT]:
         per_query, n_undefined = drop_undefined(per_query, query)
     grid = check_per_query(per_query, [measure], query=query, strategy=strategy, missing=missing)
-    [measure] = columns_named([measure])
-    results = grid.results(measure)
+    [measure] = list_named_columns([measure])
+    results = grid.get_results(measure)
     chart_checks.check_not_empty("per_query", results.queries.to_frame(), measure)
     chart_checks.check_count("strategies", len(results.values), MAX_HEATMAP_STRATEGIES)
     names = (

@@ -10,7 +10,7 @@ import polars as pl
 from polars_graded._drawing import axis_ends, chart_checks, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._results.findings import names_of_tests
+from polars_graded._results.findings import name_tests
 from polars_graded._sentences import format_part, shorten_name, titles, verdicts
 
 BAR_SPACING, LABEL_SPACING = 8, 16
@@ -81,7 +81,7 @@ def _write_finding(ranks: pl.DataFrame) -> str:
     key = "panel" if "panel" in ranks.columns else "measure"
     groups = ranks.partition_by(key, maintain_order=True)
     firsts = [rows.sort("rank").filter(rank_low=1)["strategy"].to_list() for rows in groups]
-    tests = names_of_tests(ranks, alone=ranks["strategy"].n_unique() == 2)  # noqa: PLR2004
+    tests = name_tests(ranks, alone=ranks["strategy"].n_unique() == 2)  # noqa: PLR2004
     if len(groups) == 1:
         sentence = verdicts.name_first([shorten_name(name) for name in firsts[0]], ranks.height)
         return verdicts.write_title(sentence, tests)

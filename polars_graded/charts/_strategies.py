@@ -11,8 +11,8 @@ from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._drawing import chart_checks, chart_rows, marks, pair_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._results.findings import count_directions, is_significant, names_of_tests
-from polars_graded._results.per_query import best_in
+from polars_graded._results.findings import count_directions, is_significant, name_tests
+from polars_graded._results.per_query import find_direction_of_rows
 from polars_graded._sentences import shorten_name, titles, verdicts
 
 MINUS_SIGN = "\u2212"
@@ -127,14 +127,14 @@ def _write_finding(comparison: pl.DataFrame, level: float) -> str:
             directions, shorten_name(baselines[0]), only, things
         )
     alone = comparison["measure"].n_unique() == comparison.height
-    return verdicts.write_title(sentence, names_of_tests(comparison, alone=alone))
+    return verdicts.write_title(sentence, name_tests(comparison, alone=alone))
 
 
 def _describe_sides(comparison: pl.DataFrame) -> list[str]:
     """Describe which side of a baseline is better; return nothing if measures differ in this."""
     measures = comparison.partition_by("measure", maintain_order=True)
     arrows = {"highest": "← worse · better →", "lowest": "← better · worse →"}
-    bests = {best_in(rows) for rows in measures}
+    bests = {find_direction_of_rows(rows) for rows in measures}
     return [arrows[best] for best in bests if best in arrows] if len(bests) == 1 else []
 
 

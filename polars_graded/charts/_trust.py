@@ -22,8 +22,8 @@ from polars_graded._drawing import (
 from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._results.findings import names_of_tests
-from polars_graded._results.regrading import AS_GIVEN, mean_bounds
+from polars_graded._results.findings import name_tests
+from polars_graded._results.regrading import AS_GIVEN, compute_mean_bounds
 from polars_graded._sentences import format_percent, titles
 
 SYMLOG_P = 0.001
@@ -132,7 +132,7 @@ def significance_curves(
     line, points, *names = _draw_measure_lines(table, x, y, few=few)
     points, p = style.add_p(points)
     points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
-    layers, tests = [_draw_level(level), line, points, *names], names_of_tests(table)
+    layers, tests = [_draw_level(level), line, points, *names], name_tests(table)
     headline = titles.title_measures(
         "p values of all pairs", chart_rows.collect_title_facts(table), "by"
     )
@@ -574,7 +574,7 @@ def unjudged_bounds(
     table = chart_rows.build_result_rows("bounds", bounds, *numbers, strategy=strategy, panel=panel)
     table = table.drop_nulls("value_if_best")
     chart_checks.check_not_empty("bounds", table, "value_if_best")
-    means = mean_bounds(table, [*_list_line_columns(table), "strategy"])
+    means = compute_mean_bounds(table, [*_list_line_columns(table), "strategy"])
     chart_checks.check_row_count("bounds", means)
     names = chart_rows.sort_names(means, "mean", "strategy")
     facts = chart_rows.collect_title_facts(means)
