@@ -45,7 +45,7 @@ from polars_graded import (
     summarise,
 )
 from polars_graded._drawing import axis_ends, chart_checks, line_names, style
-from polars_graded._results.per_query import natural_order
+from polars_graded._results.per_query import sort_naturally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -215,7 +215,7 @@ def overview_of(k: int, n: int) -> pl.DataFrame:
 
 
 @cache
-def rankings_of(k: int, n: int) -> pl.DataFrame:
+def measure_rankings(k: int, n: int) -> pl.DataFrame:
     """Rankings of n documents of query 1 by k strategies, of which each misses every fifth."""
     rng = np.random.default_rng(k + n)
     docs = pl.DataFrame(
@@ -367,7 +367,7 @@ ROWS = {
     ),
     "rankings": Row(
         charts.rankings,
-        rankings_of,
+        measure_rankings,
         {"strategy": "strategy", "doc": "doc", "grade": "grade"},
         {"of": 1},
     ),
@@ -1112,8 +1112,8 @@ def test_of_more_lines_than_colours_the_best_have_one_and_the_rest_are_grey(name
     colour = next(each["color"] for each in encodings(spec_of(chart)) if "color" in each)
     assert colour["value"] == style.REST
     shown = colour["condition"]
-    assert shown["test"] == {"field": "strategy", "oneOf": natural_order(best)}
-    assert shown["scale"] == {"domain": natural_order(best), "range": style.PALETTE}
+    assert shown["test"] == {"field": "strategy", "oneOf": sort_naturally(best)}
+    assert shown["scale"] == {"domain": sort_naturally(best), "range": style.PALETTE}
 
 
 @pytest.mark.parametrize("name", ["measure_agreement", "strategy_bars"])
@@ -2470,7 +2470,7 @@ def test_an_axis_names_the_first_rank_and_round_ones(last, ranks):
 
 
 def test_names_stand_in_their_natural_order():
-    assert natural_order(["f10", "f2", "", "a", "f²", "2"]) == ["", "2", "a", "f2", "f10", "f²"]
+    assert sort_naturally(["f10", "f2", "", "a", "f²", "2"]) == ["", "2", "a", "f2", "f10", "f²"]
 
 
 def test_every_chart_function_is_tested():
@@ -2862,7 +2862,7 @@ def test_what_is_no_name_is_refused(name, key, kind):
 def test_a_name_may_be_a_number_of_any_length():
     long = ["9" * 5000, "1" + "0" * 4999]
     frame = pl.DataFrame({"strategy": np.repeat(long, 3), "query": [1, 2, 3] * 2, "ap": range(6)})
-    assert natural_order(["f10", "f2", *long, "f02", "f1"]) == [
+    assert sort_naturally(["f10", "f2", *long, "f02", "f1"]) == [
         *long[::-1],
         "f1",
         "f02",

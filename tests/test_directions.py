@@ -26,7 +26,7 @@ from polars_graded import (
     read_run,
     side_by_side,
 )
-from polars_graded._frames.engines.arrow import Worker, checked_schema
+from polars_graded._frames.engines.arrow import Worker, build_result_schema
 from polars_graded._frames.request import Request
 from polars_graded._measuring import rank_columns
 from polars_graded._measuring.batches import Lists
@@ -217,10 +217,12 @@ def test_engines_refuse_the_ranks_of_a_bucket():
     table = LOG.to_arrow()
     request = Request.of(["ap"], by=["old_rank", "model"])
     with pytest.raises(ValueError, match=REFUSED.format("old_rank")):
-        Worker(request, checked_schema(request, table.schema))(table.select(request.input_columns))
+        Worker(request, build_result_schema(request, table.schema))(
+            table.select(request.input_columns)
+        )
     computed = Request.of(["ap"], by={"old": -pl.col("old_rank")})
     rows = table.select(computed.input_columns)
-    values = pl.DataFrame(Worker(computed, checked_schema(computed, table.schema))(rows))
+    values = pl.DataFrame(Worker(computed, build_result_schema(computed, table.schema))(rows))
     expected = evaluate(LOG, "ap", by={"old": "old_rank"}, descending=False)
     assert_frame_equal(values.sort("query"), expected, check_dtypes=False)
 

@@ -25,7 +25,7 @@ from polars_graded import (
 )
 from polars_graded._frames import duplicates
 from polars_graded._frames.duplicates import MAX_CHECKED_ROWS
-from polars_graded._frames.engines.arrow import Worker, checked_schema
+from polars_graded._frames.engines.arrow import Worker, build_result_schema
 from polars_graded._frames.request import Request
 
 REFUSED = "`frame` must have each document of '{}' once per ranking, got {} rows too many in {} of "
@@ -258,7 +258,9 @@ def test_engines_refuse_them_in_a_bucket():
     table = frame.to_arrow()
     request = Request.of(["ap"], doc="sku")
     with pytest.raises(ValueError, match=REFUSED.format("sku", count, 9)):
-        Worker(request, checked_schema(request, table.schema))(table.select(request.input_columns))
+        Worker(request, build_result_schema(request, table.schema))(
+            table.select(request.input_columns)
+        )
 
 
 # More than a million rows.

@@ -19,11 +19,11 @@ from polars.testing import assert_frame_equal
 from registry import ROWS
 
 from polars_graded import evaluate, join_judgments, summarise
-from polars_graded._frames.engines import engine_of
+from polars_graded._frames.engines import find_engine
 
 pa = needed("pyarrow")
 
-from polars_graded._frames.engines.arrow import Worker, checked_schema  # noqa: E402
+from polars_graded._frames.engines.arrow import Worker, build_result_schema  # noqa: E402
 from polars_graded._frames.request import Request  # noqa: E402
 
 NAMED = [row.name for row in ROWS if not row.columns]
@@ -62,7 +62,7 @@ def expected():
 
 def worker_of(frame, *measures, **options):
     request = Request.of(measures, **options)
-    return Worker(request, checked_schema(request, frame.to_arrow().schema))
+    return Worker(request, build_result_schema(request, frame.to_arrow().schema))
 
 
 def unpickled(worker):
@@ -101,7 +101,7 @@ def test_keys_keep_the_types_they_came_in_and_measures_have_plain_ones():
         }
     )
     request = Request.of(["ap", "n_relevant", "dcg_curve@1"], strategy="run")
-    schema = checked_schema(request, rows.schema)
+    schema = build_result_schema(request, rows.schema)
     assert dict(zip(schema.names, map(str, schema.types), strict=True)) == {
         "run": "dictionary<values=string, indices=int32, ordered=0>",
         "query": "string",
@@ -136,7 +136,7 @@ def test_a_worker_loads_neither_altair_nor_scipy():
 
 
 def test_frames_of_this_machine_have_no_engine():
-    assert engine_of(ROWS_OF_QUERIES) is engine_of(ROWS_OF_QUERIES.to_arrow()) is None
+    assert find_engine(ROWS_OF_QUERIES) is find_engine(ROWS_OF_QUERIES.to_arrow()) is None
 
 
 REFUSED = [

@@ -782,7 +782,7 @@ def test_a_summary_says_all_that_a_verdict_rests_on(capsys):
     assert [query for query, _ in lost] == most
 
 
-def steps_of(workflow):
+def list_plan_steps(workflow):
     """Return the shell lines of a workflow of GitHub, as its steps run them."""
     folded_or_not = r"^ +(?:- )?run: (?:>\n((?:  +[^-\s].*\n|  +--.*\n)+)|(.*)\n)"
     steps = re.findall(folded_or_not, workflow, re.MULTILINE)
@@ -821,7 +821,7 @@ def test_the_pipeline_of_the_book_runs_as_it_is_written(run, status, tmp_path, m
     assert shell(release) == 0
     assert shell(change) == status
     pathlib.Path("new.run").unlink()
-    steps = steps_of(workflow)
+    steps = list_plan_steps(workflow)
     assert [line.split()[0] for line in steps] == ["pip", "./rank.sh", "python", "test"]
     assert [shell(line) for line in steps] == [0, 0, status, 0]
     assert (tmp_path / "step.md").read_text(encoding="utf-8").startswith("## ")

@@ -127,7 +127,7 @@ def test_keys_may_be_categories():
 @fits
 @pytest.mark.parametrize("way", [None, 3, "scratch"])
 def test_it_is_measured_as_an_eager_run_is(way, monkeypatch):
-    monkeypatch.setattr(parts, "memory_at_hand", lambda: parts.ENGINE_BYTES + 200_000)
+    monkeypatch.setattr(parts, "find_free_memory", lambda: parts.ENGINE_BYTES + 200_000)
     options = {**WITH_NAMES, "ties": "doc"}
     expected = evaluate(join_judgments(STACKED, JUDGMENTS, **WITH_NAMES), MEASURES, **options)
     judged = join_judgments(STACKED.lazy(), JUDGMENTS.lazy(), **WITH_NAMES)
@@ -272,7 +272,7 @@ def test_doubles_are_found_in_files_of_hashes_and_those_of_one_hash_are_told_apa
         join_judgments(run.lazy(), JUDGMENTS).collect()
     few = RUN.head(300)
     monkeypatch.setattr(
-        "polars_graded._frames.judged_rows.hashes_of",
+        "polars_graded._frames.judged_rows.hash_keys",
         lambda frame, key: frame.get_column(key[0]).hash(),
     )
     with warnings.catch_warnings():

@@ -631,14 +631,14 @@ def test_files_may_be_parquet(command):
 def test_runs_that_may_exceed_memory_go_by(command, monkeypatch, arguments):
     read_run(["good.run", "poor.run"]).write_parquet("runs.parquet")
     expected = command(*arguments)
-    monkeypatch.setattr(command_files, "memory_at_hand", lambda: 0)
+    monkeypatch.setattr(command_files, "find_free_memory", lambda: 0)
     monkeypatch.setattr(command_files, "read_run", None)
     monkeypatch.setattr(pl, "read_parquet", None)
     assert command(*arguments) == expected
 
 
 def test_a_report_of_runs_that_may_exceed_memory_has_no_documents(command, monkeypatch):
-    monkeypatch.setattr(command_files, "memory_at_hand", lambda: 0)
+    monkeypatch.setattr(command_files, "find_free_memory", lambda: 0)
     _, complaints = command(*JUDGED, "--report", "page.html")
     assert "the runs may exceed memory, so the report shows no documents" in complaints
     assert Path("page.html").exists()

@@ -46,8 +46,8 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(parts, "BATCH_ROWS", 200)
     monkeypatch.setattr(parts, "BUCKETS", 4)
     monkeypatch.setattr(parts, "ENGINE_BYTES", 0)
-    monkeypatch.setattr(parts, "memory_at_hand", lambda: 180_000)
-    assert parts.rows_at_once(QUERIES) < QUERIES.height / 2
+    monkeypatch.setattr(parts, "find_free_memory", lambda: 180_000)
+    assert parts.estimate_part_rows(QUERIES) < QUERIES.height / 2
 
 
 def cut(frame, keys, way):
@@ -77,7 +77,7 @@ def test_an_empty_frame_has_an_empty_part(way):
 
 
 def test_rows_that_fit_are_one_part_without_a_scratch_folder(monkeypatch):
-    monkeypatch.setattr(parts, "memory_at_hand", lambda: 100_000_000)
+    monkeypatch.setattr(parts, "find_free_memory", lambda: 100_000_000)
     monkeypatch.setattr(parts.tempfile, "TemporaryDirectory", None)
     (part,) = cut(MIXED, ["query"], "scratch")
     assert_frame_equal(part, MIXED)
@@ -93,12 +93,12 @@ def test_a_query_of_many_batches_is_in_one_part():
 
 def test_a_scratch_folder_is_gone_when_done_and_when_left(tmp_path, monkeypatch):
     monkeypatch.setattr(parts.tempfile, "tempdir", str(tmp_path))
-    found = parts.through_scratch(MIXED.lazy(), ["query"])
+    found = parts.read_through_scratch(MIXED.lazy(), ["query"])
     next(found)
     assert list(tmp_path.iterdir())
     found.close()
     assert not list(tmp_path.iterdir())
-    list(parts.through_scratch(MIXED.lazy(), ["query"]))
+    list(parts.read_through_scratch(MIXED.lazy(), ["query"]))
     assert not list(tmp_path.iterdir())
 
 
@@ -106,7 +106,7 @@ def test_a_scratch_folder_is_gone_when_done_and_when_left(tmp_path, monkeypatch)
 
 
 def chosen(frame, told=None, strategy=None):
-    return parts.chosen(frame, ["query"], strategy, told).way
+    return parts.choose_cut(frame, ["query"], strategy, told).way
 
 
 def test_rows_stream_where_the_plan_has_sorted_them():
@@ -116,9 +116,9 @@ def test_rows_stream_where_the_plan_has_sorted_them():
     assert chosen(lazy.sort("query", "score").filter(pl.col("grade") > 0)) == "sorted"
     assert chosen(lazy.sort("score")) != "sorted"
     stacked = STACKED.rename({"run": "strategy"}).lazy()
-    found = parts.chosen(stacked.sort("strategy", "query"), ["query"], "strategy", None)
+    found = parts.choose_cut(stacked.sort("strategy", "query"), ["query"], "strategy", None)
     assert (found.way, found.keys) == ("sorted", ("strategy", "query"))
-    found = parts.chosen(stacked.sort("query", "strategy"), ["query"], "strategy", None)
+    found = parts.choose_cut(stacked.sort("query", "strategy"), ["query"], "strategy", None)
     assert (found.way, found.keys) == ("sorted", ("query",))
 
 
@@ -140,9 +140,9 @@ def test_what_fits_is_measured_at_once_and_what_does_not_in_passes(tmp_path, mon
     QUERIES.write_parquet(tmp_path / "rows.parquet")
     scan = pl.scan_parquet(tmp_path / "rows.parquet")
     bytes_a_row = QUERIES.head(parts.SAMPLE_ROWS).estimated_size() / parts.SAMPLE_ROWS
-    needed = QUERIES.height * (bytes_a_row + parts.WORKING_BYTES) / parts.SHARE_OF_MEMORY
+    needed = QUERIES.height * (bytes_a_row + parts.WORKING_BYTES) / parts.MAX_MEMORY_SHARE
     for available, way in ((1.1 * needed, 1), (needed / 4.5, 5), (needed / 1000, "scratch")):
-        monkeypatch.setattr(parts, "memory_at_hand", lambda available=available: available)
+        monkeypatch.setattr(parts, "find_free_memory", lambda available=available: available)
         assert chosen(scan) == way
         assert chosen(scan.filter(pl.col("query") != "a")) == way
 
@@ -382,15 +382,15 @@ def test_no_bar_without_tqdm(terminal, monkeypatch):
 
 def test_a_container_leaves_what_it_does_not_use(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "CGROUPS", tmp_path)
-    free = memory.memory_at_hand()
+    free = memory.find_free_memory()
     assert free > 1_000_000
     (tmp_path / "memory.max").write_text("1500000\n")
     (tmp_path / "memory.current").write_text("500000\n")
-    assert memory.memory_at_hand() == 1_000_000
+    assert memory.find_free_memory() == 1_000_000
     (tmp_path / "memory.current").write_text("2000000\n")
-    assert memory.memory_at_hand() == 0
+    assert memory.find_free_memory() == 0
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory.memory_at_hand() > 1_000_000
+    assert memory.find_free_memory() > 1_000_000
 
 
 CAPPED = """
@@ -459,6 +459,6 @@ def in_little_memory(file, way, megabytes=560):
 def test_memory_that_is_too_little_for_all_rows_is_enough_for_parts(two_million):
     mixed, by_query = two_million / "mixed.parquet", two_million / "sorted.parquet"
     assert in_little_memory(mixed, 1) is None
-    found = [in_little_memory(mixed, "chosen"), in_little_memory(by_query, "set_sorted")]
+    found = [in_little_memory(mixed, "choose_cut"), in_little_memory(by_query, "set_sorted")]
     whole = in_little_memory(mixed, 1, 5000)
     assert found == pytest.approx([whole, whole], rel=1e-12)

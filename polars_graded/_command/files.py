@@ -14,8 +14,14 @@ from polars_graded._checks import check_columns
 from polars_graded._command.parser import Arguments
 from polars_graded._frames.frame_files import read_frame
 from polars_graded._frames.judging import join_judgments
-from polars_graded._frames.memory import memory_at_hand
-from polars_graded._frames.reading import names_apart, read_letor, read_qrels, read_run, scan_run
+from polars_graded._frames.memory import find_free_memory
+from polars_graded._frames.reading import (
+    make_names_distinct,
+    read_letor,
+    read_qrels,
+    read_run,
+    scan_run,
+)
 
 Rows = tuple[pl.DataFrame | pl.LazyFrame, dict[str, Any]]
 """Rows to measure, and the keywords of `evaluate` that name their columns."""
@@ -99,7 +105,7 @@ def _read_runs(arguments: Arguments) -> Rows:
     """
     judgments = {name: _read_judgments(file) for name, file in arguments.qrels_by_grader.items()}
     runs = arguments.runs
-    is_large = MEMORY_PER_BYTE * sum(Path(run).stat().st_size for run in runs) > memory_at_hand()
+    is_large = MEMORY_PER_BYTE * sum(Path(run).stat().st_size for run in runs) > find_free_memory()
     frames = [_read_run(run, is_large=is_large) for run in runs]
     tags = []
     for frame, run in zip(frames, runs, strict=True):
@@ -108,7 +114,7 @@ def _read_runs(arguments: Arguments) -> Rows:
         tags.append(tag.to_series())
     names = [Path(run).name for run in runs]
     names = names if len(set(names)) == len(runs) else list(runs)
-    named_runs = zip(frames, names_apart(tags, names), strict=True)
+    named_runs = zip(frames, make_names_distinct(tags, names), strict=True)
     stacked = pl.concat([frame.with_columns(name) for frame, name in named_runs])
     judged = join_judgments(
         stacked if is_large else stacked.collect(),

@@ -24,7 +24,7 @@ from polars_graded._drawing.chart_checks import (
 )
 from polars_graded._drawing.printing import escape_texts
 from polars_graded._results.keys import GRADER, Columns, check_one_grader
-from polars_graded._results.per_query import natural_order
+from polars_graded._results.per_query import sort_naturally
 from polars_graded._sentences.titles import Drawn
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
@@ -87,7 +87,7 @@ def collect_one_grader(argument: str, frame: Frame, *separating: Any) -> pl.Data
         check_names(collected, [GRADER])
         check_one_grader(
             argument,
-            natural_order(find_names(collected, GRADER)),
+            sort_naturally(find_names(collected, GRADER)),
             ".filter(grader={!r}) leaves those of one, and panel='grader' gives each a panel, in "
             "a chart that has some",
         )

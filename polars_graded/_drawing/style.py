@@ -14,7 +14,7 @@ import polars as pl
 from altair.expr.core import Expression
 
 from polars_graded._drawing.printing import escape_text
-from polars_graded._results.per_query import natural_order
+from polars_graded._results.per_query import sort_naturally
 from polars_graded._sentences import LARGEST_P, SMALLEST_P, format_p, shorten_names
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
@@ -265,8 +265,8 @@ def choose_look(
     With more strategies than colours, the first strategies in `matter` have a colour, and the
     others are grey. If `drawn` is given, the scale contains only these strategies.
     """
-    every = natural_order(set(names))
-    few = every if len(every) <= MAX_COLOURS else natural_order([*matter][:MAX_COLOURS])
+    every = sort_naturally(set(names))
+    few = every if len(every) <= MAX_COLOURS else sort_naturally([*matter][:MAX_COLOURS])
     scale = alt.Scale(domain=few, range=PALETTE)
     if drawn is not None:
         shown = {name: colour for name, colour in zip(few, PALETTE, strict=False) if name in drawn}

@@ -42,8 +42,10 @@ def check_sum(measure: str) -> Measure:
     return parsed
 
 
-def ranked_documents(request: Request, rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Each strategy, and its rows of queries in the order of their ranks, which are in `RANK`."""
+def rank_rows_of_strategies(
+    request: Request, rows: pl.DataFrame
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield each strategy with its rows in the order of their ranks, which are in `RANK`."""
     stacked = request.strategy
     names = pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
     for name, text in zip(names, names.cast(pl.String).fill_null("null"), strict=True):
@@ -58,7 +60,7 @@ def ranked_documents(request: Request, rows: pl.DataFrame) -> Iterator[tuple[str
         yield text, ranked.sort(*request.query, RANK, nulls_last=True, maintain_order=True)
 
 
-def ranks_added(
+def compute_added_by_rank(
     frame: Any,
     of: Any,
     measure: Measure,
@@ -68,7 +70,7 @@ def ranks_added(
     others: dict[str, str],
     **options: Unpack[RequestOptions],
 ) -> tuple[pl.DataFrame, dict[str, float | None]]:
-    """Return the documents of a query for each strategy, with what each of its first n ranks adds.
+    """Return the documents of a query for each strategy, with the amount that each rank adds.
 
     The first frame has one row per strategy and document: `strategy`, `rank` (null where it was
     not retrieved), `doc`, `grade`, whether it is `tied` and `relevant`, the `others`; `adds`, by
@@ -80,9 +82,9 @@ def ranks_added(
     opened = request.open_frame(frame, doc=doc, **others)
     check_comparable([doc], opened.collect_schema())
     request = request.with_document_column(opened.collect_schema())
-    rows = rows_of_query(request, opened, of)
+    rows = select_query(request, opened, of)
     parts, values = [], {}
-    for name, its in ranked_documents(request, rows):
+    for name, its in rank_rows_of_strategies(request, rows):
         table = its.select(
             pl.lit(name).alias("strategy"),
             pl.col(RANK).alias("rank"),
@@ -97,9 +99,9 @@ def ranks_added(
             raise ValueError(msg)
         measures = [measure]
         if "gain" in measure.options:
-            measures.append(Measure.of("cg", measure.n, gain=_written(measure.options["gain"])))
+            measures.append(Measure.of("cg", measure.n, gain=_format_gain(measure.options["gain"])))
         values[name] = its.select(measure_one(measure, request.build_ranking(name))).item()
-        added = _added(table, request, measures, n)
+        added = _compute_added(table, request, measures, n)
         parts.append(table.join(added, on="rank", how="left", maintain_order="left"))
     if not sum(part.height for part in parts):
         msg = "the query must have a document with a score or a grade, got none"
@@ -110,8 +112,8 @@ def ranks_added(
     return documents, values
 
 
-def rows_of_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
-    """Return the rows of one query, of which there must be some."""
+def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
+    """Return the rows of one query; raise if there are none."""
     several, columns = len(request.query) > 1, ", ".join(map(repr, request.query))
     if several and not (isinstance(of, tuple) and len(of) == len(request.query)):
         msg = f"`of` must be a tuple of a value of each of {columns}, got {of!r}"
@@ -136,13 +138,15 @@ def rows_of_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any)
     return rows
 
 
-def _written(gain: Any) -> Any:
+def _format_gain(gain: Any) -> Any:
     """Return a gain as it is passed; pairs become a mapping."""
     return dict(gain) if isinstance(gain, tuple) else gain
 
 
-def _added(table: pl.DataFrame, request: Request, measures: list[Measure], n: int) -> pl.DataFrame:
-    """By how much each of the first n ranks raises the measures.
+def _compute_added(
+    table: pl.DataFrame, request: Request, measures: list[Measure], n: int
+) -> pl.DataFrame:
+    """Return the amounts by which each of the first n ranks raises the measures.
 
     A ranking that is cut has all that it retrieved below as documents that were not retrieved: they
     count in whatever the measure divides by.

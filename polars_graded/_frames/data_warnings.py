@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from polars_graded._checks import MAX_SHOWN_VALUES, first_few
-from polars_graded._frames.document_columns import words_of
+from polars_graded._frames.document_columns import split_words
 from polars_graded._frames.notes import (
     AT_CODE,
     AT_HIGHEST,
@@ -95,7 +95,7 @@ def warn_of_parts(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -
 
 def is_called_rank(column: str) -> bool:
     """Return whether the name of a column contains a word for ranks."""
-    return not RANK_WORDS.isdisjoint(words_of(column))
+    return not RANK_WORDS.isdisjoint(split_words(column))
 
 
 def find_measures_without_scale(request: Request) -> list[str]:

@@ -154,7 +154,7 @@ class Directions:
 
 
 def _refuse_low_codes(name: str, column: str, n: int) -> None:
-    """Raise since numbers below 1 stand among ranks, where the lowest comes first."""
+    """Raise because numbers below 1 among ranks would be ranked first."""
     msg = (
         f"score {column!r} must be null for documents that were not retrieved, got {n} numbers "
         f"below 1 among ranks, which `descending=False` would rank first\n\n"

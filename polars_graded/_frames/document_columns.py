@@ -28,8 +28,8 @@ IDENTIFIERS = {"id", "ids", "no", "nr", "number", "key", "code"}
 """Words that make no other column of a noun, unlike the price of a product."""
 
 
-def words_of(column: str) -> set[str]:
-    """Return the words that the name of a column is made of."""
+def split_words(column: str) -> set[str]:
+    """Return the words in the name of a column."""
     return set(re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", "_", column).lower()))
 
 
@@ -48,7 +48,7 @@ def find_document_column(
 
 def is_called_like_ids(column: str) -> bool:
     """Return whether the name of a column consists of words for ids of documents alone."""
-    words = words_of(column)
+    words = split_words(column)
     if not words <= NOUNS | NOUNS_BEFORE_IDENTIFIERS | IDENTIFIERS:
         return False
     return not words.isdisjoint(NOUNS) or not (

@@ -13,7 +13,7 @@ import polars as pl
 from polars_graded._checks import first_few
 from polars_graded._frames.grouping import Groups
 from polars_graded._frames.request import Request
-from polars_graded._frames.unnamed_documents import MAX_LABELS, TEXTS, check_unnamed_documents
+from polars_graded._frames.unnamed_documents import MAX_LABELS, TEXT_TYPES, check_unnamed_documents
 
 MAX_CHECKED_ROWS = 1_000_000
 """Up to so many rows all are looked at; of more, whole queries with about half as many."""
@@ -35,7 +35,7 @@ Hashes = npt.NDArray[np.uint64]
 
 @dataclass
 class Duplicates:
-    """The check that no ranking has a document twice, part by part."""
+    """Check of each part that no ranking contains a document twice."""
 
     requests: Sequence[Request]
     rows: int = 0
@@ -55,10 +55,10 @@ class Duplicates:
         if self.rows > MAX_CHECKED_ROWS:
             allowed = max(MAX_CHECKED_ROWS // 2 - before, int(CHECKED_SHARE * part.height))
         if request.strategy is None and groups.rows is None:
-            if any(_have_repeated(part.get_column(request.document), groups, allowed)):
+            if any(_find_repeats(part.get_column(request.document), groups, allowed)):
                 check_once(request, part)
             return
-        rows = part if part.height <= allowed else _some_queries(request, part, groups, allowed)
+        rows = part if part.height <= allowed else _sample_queries(request, part, groups, allowed)
         if has_repeated_documents(request, rows):
             check_once(request, part)
         if request.strategy is not None:
@@ -67,8 +67,8 @@ class Duplicates:
                     check_one_grade(each, part)
 
 
-def _have_repeated(documents: pl.Series, groups: Groups, allowed: int) -> Iterator[bool]:
-    """Yield whether stretches of groups, which stay in cache, seem to repeat a document.
+def _find_repeats(documents: pl.Series, groups: Groups, allowed: int) -> Iterator[bool]:
+    """Yield whether stretches of groups, short enough for the cache, seem to repeat a document.
 
     Of more rows than are allowed every so manieth stretch is looked at.
     """
@@ -88,7 +88,7 @@ def _have_repeated(documents: pl.Series, groups: Groups, allowed: int) -> Iterat
         yield bool((hashes[1:] == hashes[:-1]).any())
 
 
-def _some_queries(
+def _sample_queries(
     request: Request, part: pl.DataFrame, groups: Groups, allowed: int
 ) -> pl.DataFrame:
     """Return the rows of whole queries, spread over the frame by the hash of the query."""
@@ -96,9 +96,9 @@ def _some_queries(
     rows = part.select([*dict.fromkeys([*request.keys, request.document or "", *grades])])
     if groups.rows is not None:
         step = -(-part.height // allowed)
-        chosen = _hashes(part, request.query) % np.uint64(step) == 0
+        chosen = _hash_columns(part, request.query) % np.uint64(step) == 0
         return rows.filter(pl.Series(chosen))
-    order = np.argsort(_hashes(groups.keys, request.query), kind="stable")
+    order = np.argsort(_hash_columns(groups.keys, request.query), kind="stable")
     lengths = np.diff(groups.offsets)
     n = int(np.searchsorted(np.cumsum(lengths[order]), allowed, side="right"))
     places = np.sort(order[: max(1, n)])
@@ -108,7 +108,7 @@ def _some_queries(
     return rows.select(pl.all().gather(every))
 
 
-def _hashes(rows: pl.DataFrame, columns: Sequence[str]) -> Hashes:
+def _hash_columns(rows: pl.DataFrame, columns: Sequence[str]) -> Hashes:
     """Return a hash of the values of some columns for each row."""
     hashes = np.zeros(rows.height, np.uint64)
     for name in columns:
@@ -119,8 +119,8 @@ def _hashes(rows: pl.DataFrame, columns: Sequence[str]) -> Hashes:
     return hashes
 
 
-def _n_unique(hashes: Hashes) -> int:
-    """Return how many different hashes there are."""
+def _count_unique(hashes: Hashes) -> int:
+    """Return the number of distinct hashes."""
     ordered = np.sort(hashes)
     return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(1, len(ordered))
 
@@ -130,10 +130,10 @@ def has_repeated_documents(request: Request, rows: pl.DataFrame) -> bool:
     assert request.document is not None  # noqa: S101
     if rows.get_column(request.document).null_count():
         rows = rows.filter(pl.col(request.document).is_not_null())
-    return _n_unique(_hashes(rows, [*request.keys, request.document])) < rows.height
+    return _count_unique(_hash_columns(rows, [*request.keys, request.document])) < rows.height
 
 
-def repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
+def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows whose document another row of the ranking has.
 
     Rows that count for nothing, and rows without a document, are left out.
@@ -145,7 +145,7 @@ def repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
 
 def check_once(request: Request, rows: pl.DataFrame) -> None:
     """Raise where a ranking has a document twice, with the count and some examples."""
-    again = repeated_rows(request, rows)
+    again = select_repeated_rows(request, rows)
     if again.is_empty():
         return
     doc, query = request.document, list(request.query)
@@ -171,7 +171,7 @@ def _find_label(request: Request, rows: pl.DataFrame, again: pl.DataFrame) -> st
     """Return the column of a few values that tells nearly all repeated rows apart, or None."""
     keys = [*request.keys, request.document]
     for name, dtype in again.schema.items():
-        if name in request.columns or not (dtype in TEXTS or dtype.is_integer()):
+        if name in request.columns or not (dtype in TEXT_TYPES or dtype.is_integer()):
             continue
         left = again.select(pl.struct(*keys, name).is_duplicated().sum()).item()
         n = rows.get_column(name).n_unique()
@@ -184,8 +184,8 @@ def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:
     """Return whether a document of a query seems to have other grades for another strategy."""
     columns = [*request.query, request.document or ""]
     judged = rows.filter(pl.col(request.grade).is_not_null(), pl.col(columns[-1]).is_not_null())
-    graded = _hashes(judged, [*columns, request.grade])
-    return _n_unique(graded) > _n_unique(_hashes(judged, columns))
+    graded = _hash_columns(judged, [*columns, request.grade])
+    return _count_unique(graded) > _count_unique(_hash_columns(judged, columns))
 
 
 def check_one_grade(request: Request, rows: pl.DataFrame) -> None:

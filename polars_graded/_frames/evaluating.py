@@ -9,9 +9,9 @@ import polars as pl
 
 from polars_graded._checks import check_flag
 from polars_graded._frames.document_columns import DEFAULT_DOC
-from polars_graded._frames.engines import engine_of
-from polars_graded._frames.fingerprints import check_fingerprint, with_fingerprints
-from polars_graded._frames.measuring import measured, measured_later
+from polars_graded._frames.engines import find_engine
+from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
+from polars_graded._frames.measuring import measure_lazily, measured
 from polars_graded._frames.parts import Parts, check_parts
 from polars_graded._frames.request import Measures, Request, RequestOptions
 from polars_graded._measuring.keywords import takes_options_of
@@ -224,20 +224,20 @@ def evaluate(
     │ ours     ┆ b     ┆ 0.5             ┆ 0.0         │
     └──────────┴───────┴─────────────────┴─────────────┘
     """
-    requests, engine = Request.of_graders(measures, doc=doc, **options), engine_of(frame)
+    requests, engine = Request.of_graders(measures, doc=doc, **options), find_engine(frame)
     parts, shown = check_parts(parts), check_flag("progress", progress)
     if engine is not None:
         if fingerprint is not None:
             msg = "`fingerprint` must be None for frames of Spark and Ray, got a column"
             raise ValueError(msg)
-        each = [engine.evaluated(request, frame, parts) for request in requests]
+        each = [engine.evaluate_rows(request, frame, parts) for request in requests]
         return reduce(lambda one, other: one.union(other), each)
     for number, request in enumerate(requests):
         frame = request.open_frame(frame)
         requests[number] = request.with_document_column(frame.collect_schema())
-    measure = measured_later if isinstance(frame, pl.LazyFrame) else measured
+    measure = measure_lazily if isinstance(frame, pl.LazyFrame) else measured
     if fingerprint is None:
         return measure(requests, frame, parts, shown=shown)
     check_fingerprint(requests, fingerprint, frame.collect_schema())
     values = measure(requests, frame, parts, shown=shown)
-    return with_fingerprints(values, requests, frame, fingerprint)
+    return add_fingerprints(values, requests, frame, fingerprint)

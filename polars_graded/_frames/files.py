@@ -24,7 +24,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Block(NamedTuple):
-    """Some whole lines of a file."""
+    """Complete lines of a file."""
 
     file: str
     """What a message calls the file."""
@@ -50,9 +50,9 @@ class TextFile:
         return name if isinstance(name, str) else f"<{type(self.source).__name__}>"
 
     def blocks(self) -> Iterator[Block]:
-        """All lines, the last one too where it does not end."""
+        """Yield all lines, including a last one without a line end."""
         first = 1
-        with _opened(self.source) as opened:
+        with _open_binary(self.source) as opened:
             while text := self._lines(opened):
                 content = text.removeprefix(_BYTE_ORDER_MARK) if first == 1 else text
                 yield Block(self.name, content, first)
@@ -67,7 +67,7 @@ class TextFile:
 
 
 @contextmanager
-def _opened(source: Any) -> Iterator[Any]:
+def _open_binary(source: Any) -> Iterator[Any]:
     """Return a binary file, unpacked if it begins like gzip; an open file stays open."""
     with ExitStack() as stack:
         file = stack.enter_context(source.open("rb")) if isinstance(source, Path) else source
@@ -85,17 +85,17 @@ def _opened(source: Any) -> Iterator[Any]:
         yield stack.enter_context(gzip.GzipFile(fileobj=file)) if packed else file
 
 
-def files_of(paths: Any) -> list[TextFile]:
+def list_files(paths: Any) -> list[TextFile]:
     """Return the files of `paths`, with `*`, `?` and `[` as patterns in missing names."""
     alone = isinstance(paths, str | os.PathLike | bytes) or hasattr(paths, "read")
     sources = [paths] if alone or not isinstance(paths, Iterable) else list(paths)
     if not sources:
         msg = "`paths` must name at least one file, got none"
         raise ValueError(msg)
-    return [file for source in sources for file in _files_of_one(source)]
+    return [file for source in sources for file in _list_files_of_path(source)]
 
 
-def _files_of_one(source: Any) -> list[TextFile]:
+def _list_files_of_path(source: Any) -> list[TextFile]:
     if isinstance(source, bytes) or hasattr(source, "read"):
         return [TextFile(source)]
     if not isinstance(source, str | os.PathLike):

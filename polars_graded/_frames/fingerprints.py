@@ -38,7 +38,7 @@ def check_fingerprint(requests: Sequence[Request], doc: Any, schema: pl.Schema) 
             raise ValueError(msg)
 
 
-def with_fingerprints(
+def add_fingerprints(
     values: pl.DataFrame | pl.LazyFrame,
     requests: Sequence[Request],
     frame: pl.DataFrame | pl.LazyFrame,
@@ -46,10 +46,13 @@ def with_fingerprints(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Return the values of `evaluate` with a fingerprint of the judgments, and the settings."""
     first = requests[0]
-    settings = settings_of(first, frame.collect_schema())
-    parts = [fingerprints(each, each.add_computed_columns(frame.lazy()), doc) for each in requests]
+    settings = describe_settings(first, frame.collect_schema())
+    parts = [
+        compute_fingerprints(each, each.add_computed_columns(frame.lazy()), doc)
+        for each in requests
+    ]
     on = [*([] if first.grader is None else [GRADER]), *first.keys]
-    none = pl.lit(_as_text(pl.Series([0], dtype=pl.UInt64))[0])
+    none = pl.lit(_format_numbers(pl.Series([0], dtype=pl.UInt64))[0])
     described = (
         values.lazy()
         .join(pl.concat(parts), on=on, how="left", nulls_equal=True, maintain_order="left")
@@ -60,17 +63,19 @@ def with_fingerprints(
     return described
 
 
-def fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.LazyFrame:
+def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.LazyFrame:
     """Return the fingerprint of the judged documents of each query."""
     judgment = pl.struct(
         pl.col(doc).cast(pl.String).fill_null("").alias("doc"),
         pl.col(request.grade).cast(pl.Float64).alias("grade"),
     )
-    hashed = judgment.map_batches(_hashed, return_dtype=pl.UInt64(), is_elementwise=True)
+    hashed = judgment.map_batches(_hash_judgments, return_dtype=pl.UInt64(), is_elementwise=True)
     rows = frame.filter(pl.col(request.grade).is_not_null()).select(
         *request.keys, hashed.alias(JUDGMENTS)
     )
-    text = pl.col(JUDGMENTS).map_batches(_as_text, return_dtype=pl.String(), is_elementwise=True)
+    text = pl.col(JUDGMENTS).map_batches(
+        _format_numbers, return_dtype=pl.String(), is_elementwise=True
+    )
     # A sum of unsigned numbers begins anew at 2 to the 64.
     hashes = rows.group_by(request.keys).agg(pl.col(JUDGMENTS).sum()).with_columns(text)
     if request.grader is None:
@@ -78,7 +83,7 @@ def fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.LazyFram
     return hashes.select(pl.lit(request.grader).alias(GRADER), "*")
 
 
-def _hashed(judgments: pl.Series) -> pl.Series:
+def _hash_judgments(judgments: pl.Series) -> pl.Series:
     """Return a hash of each document and its grade."""
     parts = []
     for first in range(0, len(judgments), DEFAULT_CHUNK_ROWS):
@@ -91,16 +96,16 @@ def _hashed(judgments: pl.Series) -> pl.Series:
     return pl.Series(judgments.name, np.concatenate(parts) if parts else [], dtype=pl.UInt64)
 
 
-def _as_text(hashes: pl.Series) -> pl.Series:
-    """Return 64-bit numbers as text: no table averages it, and every file keeps it as it is."""
+def _format_numbers(hashes: pl.Series) -> pl.Series:
+    """Return 64-bit numbers as text, which no table averages and every file keeps."""
     return pl.Series(hashes.name, [f"{each:016x}" for each in hashes], dtype=pl.String)
 
 
-def settings_of(request: Request, schema: Mapping[str, pl.DataType]) -> str:
-    """Return how values were measured, as a text that any program reads."""
+def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> str:
+    """Return the settings of a measurement as JSON."""
     scale = request.scale
     last = [
-        name if name == request.document else _say_order(name, schema)
+        name if name == request.document else _describe_tie_order(name, schema)
         for name in request.ties or ()
     ]
     if request.tie_column is not None or request.tool is not None:
@@ -109,7 +114,7 @@ def settings_of(request: Request, schema: Mapping[str, pl.DataType]) -> str:
     further = {
         name: [
             *(
-                _say_order(column, schema) + ("" if highest_first else " ascending")
+                _describe_tie_order(column, schema) + ("" if highest_first else " ascending")
                 for column, highest_first in zip(
                     columns[1:], request.find_directions(name)[1:], strict=True
                 )
@@ -128,18 +133,18 @@ def settings_of(request: Request, schema: Mapping[str, pl.DataType]) -> str:
             "relevant_from": scale.relevant_from,
             "undefined_as": undefined,
             "condensed": scale.condensed,
-            "ties": _alike(further),
+            "ties": _collapse_equal(further),
         },
         ensure_ascii=False,
     )
 
 
-def _say_order(column: str, schema: Mapping[str, pl.DataType]) -> str:
-    """Return a column that breaks ties, and whether as numbers: 9 is above 10 among texts alone."""
+def _describe_tie_order(column: str, schema: Mapping[str, pl.DataType]) -> str:
+    """Return a column that breaks ties, and whether it is compared as numbers."""
     return f"{column} (as numbers)" if schema[column].is_numeric() else column
 
 
-def _alike(settings: Mapping[str, list[Any]]) -> list[Any] | dict[str, list[Any]]:
-    """Return the setting that all strategies share, or those of each."""
+def _collapse_equal(settings: Mapping[str, list[Any]]) -> list[Any] | dict[str, list[Any]]:
+    """Return the setting that all strategies share, or one per strategy."""
     first, *others = settings.values()
     return first if all(each == first for each in others) else dict(settings)

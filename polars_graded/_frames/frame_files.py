@@ -39,7 +39,7 @@ def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _read(file: str) -> pl.DataFrame:
-    """Read one file; types of text are those that all of its rows allow."""
+    """Read one file; text columns get the types that all rows allow."""
     path = Path(file)
     ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
     separator = SEPARATORS.get(ending.lower())

@@ -22,7 +22,7 @@ MANY_RUNS = 0.75
 
 @dataclass(frozen=True)
 class Groups:
-    """A frame whose rows stand together that have the same keys.
+    """Frame in which rows with the same keys are adjacent.
 
     Those of group `i` are the rows `offsets[i]` to `offsets[i + 1] - 1`, in their order.
     """
@@ -40,12 +40,14 @@ class Groups:
     def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
         """Return the groups of rows with the same keys, sorted if they are apart."""
         values, keyed = frame.select(columns), frame.select(keys)
-        starts = starts_of_runs(keyed)
+        starts = find_run_starts(keyed)
         runs = keyed[starts]
         few = len(starts) < MANY_RUNS * frame.height  # or else they hardly stand together
         if are_sorted(runs) or (few and runs.group_by(keys).agg().height == runs.height):
             return cls(values, runs, np.append(starts, frame.height), frame)
-        key_columns = [column.alias(KEY.format(column.name)) for column in _without_claims(keyed)]
+        key_columns = [
+            column.alias(KEY.format(column.name)) for column in _drop_sorted_flags(keyed)
+        ]
         row = pl.int_range(pl.len(), dtype=pl.get_index_type()).alias(ROW)
         groups = (
             values.with_columns(*key_columns, row)
@@ -96,19 +98,19 @@ class Groups:
         return values.group_by("group", maintain_order=True).agg(expr).to_series(1)
 
 
-def _without_claims(keys: pl.DataFrame) -> pl.DataFrame:
+def _drop_sorted_flags(keys: pl.DataFrame) -> pl.DataFrame:
     """Return the same keys without the flags of `set_sorted`."""
     claimed = any(column.flags.get(f"SORTED_{way}") for column in keys for way in ("ASC", "DESC"))
     return keys[np.arange(keys.height)] if claimed else keys
 
 
 def are_sorted(keys: pl.DataFrame) -> bool:
-    """Return whether keys are known to be sorted without looking at all of them."""
+    """Return whether keys are known to be sorted without a scan of all rows."""
     return keys.width == 1 and not keys.dtypes[0].is_nested() and keys.to_series().is_sorted()
 
 
-def starts_of_runs(frame: pl.DataFrame) -> Integers:
-    """Return the rows that differ from the one above, and the first."""
+def find_run_starts(frame: pl.DataFrame) -> Integers:
+    """Return the first row of each run of equal rows."""
     if frame.is_empty():
         return np.empty(0, np.int64)
     upper, lower = frame.head(-1), frame.slice(1)

@@ -29,45 +29,47 @@ class Runs(NamedTuple):
     """The strategies that a mapping of lazy frames names, of which each must have a row."""
 
 
-def runs_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:
-    """Return the retrieved documents in one frame, which is lazy where one that was given is."""
-    run = _plain(run)
-    if not isinstance(run, Mapping) or not run or _is_of_queries(run):
-        table = _run("run", run, query, doc)
-        return Runs(_ranked(table, query, doc, [strategy or "strategy"]), strategy)
+def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:
+    """Return the retrieved documents in one frame, lazy if any input is lazy."""
+    run = _unwrap_mapping(run)
+    if not isinstance(run, Mapping) or not run or _maps_queries(run):
+        table = _read_run("run", run, query, doc)
+        return Runs(_number_ranks(table, query, doc, [strategy or "strategy"]), strategy)
     strategy = "strategy" if strategy is None else strategy
     parts, lazy = [], False
     for name, one in run.items():
-        table = _ranked(_run(f"run[{name!r}]", _plain(one), query, doc), query, doc)
+        table = _number_ranks(
+            _read_run(f"run[{name!r}]", _unwrap_mapping(one), query, doc), query, doc
+        )
         if isinstance(table, pl.LazyFrame):
             lazy = True
         elif table.is_empty():
-            raise no_row_for(name)
+            raise make_missing_rows_error(name)
         rows = table.lazy().drop(strategy, strict=False)
         parts.append(rows.select(pl.lit(name).alias(strategy), "*"))
     stacked = pl.concat(parts, how="diagonal_relaxed")
     return Runs(stacked, strategy, [*run]) if lazy else Runs(stacked.collect(), strategy)
 
 
-def no_row_for(strategy: str) -> ValueError:
-    """Return the error of a stacked strategy without rows, which would go unnoticed."""
+def make_missing_rows_error(strategy: str) -> ValueError:
+    """Return the error of a stacked strategy without rows."""
     return ValueError(f"`run` must have a row for each strategy, got none for {strategy!r}")
 
 
-def judgments_table(judgments: Any, query: str, doc: str, grade: str) -> Frame:
-    """Return the judged documents; those of lists of ids are of grade 1."""
-    table = _table("judgments", _plain(judgments), query, doc, grade)
-    lists = _column_of_lists(table, doc, "relevant")
+def build_judgment_table(judgments: Any, query: str, doc: str, grade: str) -> Frame:
+    """Return the judged documents, with grade 1 for lists of ids."""
+    table = _build_table("judgments", _unwrap_mapping(judgments), query, doc, grade)
+    lists = _find_list_column(table, doc, "relevant")
     if lists is None:
         return table
-    table = _exploded(table.select(query, lists), lists, doc)
+    table = _explode_documents(table.select(query, lists), lists, doc)
     if grade in table.collect_schema():
         return table
     return table.with_columns(pl.lit(1, pl.Int64).alias(grade))
 
 
 def check_graders_named(rows: pl.DataFrame, name: str, column: str = GRADER) -> None:
-    """Raise where the column of graders does not hold their names."""
+    """Raise if the column of graders does not contain names."""
     dtype, nulls = rows.schema[column], rows[column].null_count()
     if not isinstance(dtype, pl.String | pl.Categorical | pl.Enum) and nulls < rows.height:
         msg = (
@@ -83,10 +85,10 @@ def check_graders_named(rows: pl.DataFrame, name: str, column: str = GRADER) -> 
         raise ValueError(msg)
 
 
-def graders_apart(
+def split_graders(
     name: str, rows: pl.DataFrame, keys: Sequence[str], grader: str, grade: str
 ) -> pl.DataFrame:
-    """One row per document and a column of grades per grader, of one row per grade."""
+    """Return one row per document and one column of grades per grader."""
     check_graders_named(rows, name, grader)
     check_key_columns(rows, name, [*keys, grader])
     rows = rows.select(*keys, pl.col(grader).cast(pl.String), grade)
@@ -97,35 +99,33 @@ def graders_apart(
     return rows.pivot(grader, index=keys, values=grade)
 
 
-def judgments_of_graders(
-    judgments: Any, query: str, doc: str, grade: str
-) -> tuple[Frame, list[str]]:
-    """Return the judged documents, and their columns of grades: one, or one per grader."""
-    judgments = _plain(judgments)
-    if not isinstance(judgments, Mapping) or not judgments or _is_of_queries(judgments):
-        table = judgments_table(judgments, query, doc, grade)
+def build_grader_table(judgments: Any, query: str, doc: str, grade: str) -> tuple[Frame, list[str]]:
+    """Return the judged documents, and their columns of grades."""
+    judgments = _unwrap_mapping(judgments)
+    if not isinstance(judgments, Mapping) or not judgments or _maps_queries(judgments):
+        table = build_judgment_table(judgments, query, doc, grade)
         if not {GRADER, grade} <= {*table.collect_schema()}:
             return table, [grade]
         rows = table.lazy().collect()
     else:
         tables = [
-            judgments_table(each, query, doc, grade)
+            build_judgment_table(each, query, doc, grade)
             .lazy()
             .select(query, doc, grade, pl.lit(str(name)).alias(GRADER))
             for name, each in judgments.items()
         ]
         rows = pl.concat(tables, how="vertical_relaxed").collect()
-    wide = graders_apart("judgments", rows, [query, doc], GRADER, grade)
+    wide = split_graders("judgments", rows, [query, doc], GRADER, grade)
     return wide, wide.columns[2:]
 
 
-def _plain(value: Any) -> Any:
-    """Return the mapping that an object of ranx holds; anything else as it is."""
+def _unwrap_mapping(value: Any) -> Any:
+    """Return the mapping inside an object of ranx, or the object itself."""
     kind = type(value)
     return value.to_dict() if kind.__module__.startswith("ranx.") else value
 
 
-def _is_of_queries(run: Mapping[Any, Any]) -> bool:
+def _maps_queries(run: Mapping[Any, Any]) -> bool:
     """Return whether a mapping has queries as keys and documents as values."""
     kinds = (Mapping, *_DOCUMENTS)
     of_one = next((one for one in run.values() if isinstance(one, kinds) and one), None)
@@ -134,17 +134,17 @@ def _is_of_queries(run: Mapping[Any, Any]) -> bool:
     return isinstance(of_one, _DOCUMENTS)
 
 
-def _run(name: str, given: Any, query: str, doc: str) -> Frame:
+def _read_run(name: str, given: Any, query: str, doc: str) -> Frame:
     """Return the rows of a run; raise if its documents have no order, as in a set."""
     for key, docs in given.items() if isinstance(given, Mapping) else ():
         if isinstance(docs, set | frozenset):
             msg = f"`{name}` must have documents in rank order, got a set of them for {key!r}"
             raise TypeError(msg)
-    return _table(name, given, query, doc, "score")
+    return _build_table(name, given, query, doc, "score")
 
 
-def _table(name: str, given: Any, query: str, doc: str, number: str) -> Frame:
-    """Return a frame as it is, or the rows of a mapping from queries."""
+def _build_table(name: str, given: Any, query: str, doc: str, number: str) -> Frame:
+    """Return a frame, or the rows of a mapping from queries."""
     if not isinstance(given, Mapping):
         return check_frame(name, given)
     mapped = [isinstance(docs, Mapping) for docs in given.values()]
@@ -156,14 +156,14 @@ def _table(name: str, given: Any, query: str, doc: str, number: str) -> Frame:
     rows = [row for docs in lists.values() for row in docs]
     if any(mapped) or not given:
         columns = {query: keys, doc: [row[0] for row in rows], number: [row[1] for row in rows]}
-        return pl.DataFrame([_column(name, column, each) for column, each in columns.items()])
-    ids = _column(name, doc, rows)
-    queries = _column(name, query, [*lists])
+        return pl.DataFrame([_build_column(name, column, each) for column, each in columns.items()])
+    ids = _build_column(name, doc, rows)
+    queries = _build_column(name, query, [*lists])
     return pl.DataFrame([queries, pl.Series(doc, [*lists.values()], pl.List(ids.dtype))])
 
 
-def _column(name: str, column: str, values: list[Any]) -> pl.Series:
-    """Return the values of a column, which must be of one kind, with whole numbers among floats."""
+def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
+    """Return the values of a column; raise if they are of several kinds."""
     kinds = {*map(type, values)} - {type(None)}
     numbers = bool not in kinds and all(issubclass(kind, Real) for kind in kinds)
     are_whole = all(issubclass(kind, Integral) for kind in kinds)
@@ -180,9 +180,9 @@ def _column(name: str, column: str, values: list[Any]) -> pl.Series:
         raise TypeError(msg) from None
 
 
-def _ranked(table: Frame, query: str, doc: str, others: Sequence[str] = ()) -> Frame:
-    """Return the rows of lists of documents in rank order; any other frame as it is."""
-    lists = _column_of_lists(table, doc, "retrieved")
+def _number_ranks(table: Frame, query: str, doc: str, others: Sequence[str] = ()) -> Frame:
+    """Return the rows of lists of documents with ranks, or the frame itself."""
+    lists = _find_list_column(table, doc, "retrieved")
     if lists is None:
         return table
     columns = table.collect_schema().names()
@@ -195,12 +195,12 @@ def _ranked(table: Frame, query: str, doc: str, others: Sequence[str] = ()) -> F
         raise ValueError(msg)
     table = table.select(*(name for name in others if name in columns), query, lists)
     rank = pl.int_ranges(1, pl.col(lists).list.len() + 1).alias("rank")
-    table = _exploded(table.with_columns(rank), lists, doc)
+    table = _explode_documents(table.with_columns(rank), lists, doc)
     has_scores = "score" in table.collect_schema()
     return table if has_scores else table.with_columns(score=-pl.col("rank"))
 
 
-def _column_of_lists(table: Frame, doc: str, otherwise: str) -> str | None:
+def _find_list_column(table: Frame, doc: str, otherwise: str) -> str | None:
     """Return the column that holds lists of documents, if one does."""
     schema = table.collect_schema()
     for name in (doc, otherwise):
@@ -209,8 +209,8 @@ def _column_of_lists(table: Frame, doc: str, otherwise: str) -> str | None:
     return None
 
 
-def _exploded(table: Frame, lists: str, doc: str) -> Frame:
-    """One row per document, fields of structs as columns."""
+def _explode_documents(table: Frame, lists: str, doc: str) -> Frame:
+    """Return one row per document, with fields of structs as columns."""
     schema = table.collect_schema()
     together = [name for name in (lists, "rank") if name in schema]
     table = table.explode(together, empty_as_null=False)

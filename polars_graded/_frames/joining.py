@@ -33,7 +33,7 @@ FILES = 64
 # Rows that come twice
 
 
-def hashes_of(frame: pl.DataFrame, key: Sequence[str]) -> pl.Series:
+def hash_keys(frame: pl.DataFrame, key: Sequence[str]) -> pl.Series:
     """Return a hash of each row's values in the columns of the key."""
     first, *others = (frame.get_column(name).hash(seed) for seed, name in enumerate(key))
     for hashes in others:
@@ -48,14 +48,14 @@ def are_distinct(frame: pl.DataFrame, key: Sequence[str]) -> bool:
     is left to frames where hashes come twice.
     """
     if all(dtype == pl.String or dtype.is_integer() for dtype in frame.select(key).dtypes):
-        hashes = hashes_of(frame, key)
+        hashes = hash_keys(frame, key)
         if hashes.n_unique() == frame.height:
             return True
     return frame.select(key).n_unique() == frame.height
 
 
 class Hashes:
-    """The hashes of all rows that went by: eight bytes of each, on disk where they are many."""
+    """Hashes of all rows so far, eight bytes each, on disk if there are many."""
 
     def __init__(self) -> None:
         self._held: list[pl.Series] = []
@@ -88,7 +88,7 @@ class Hashes:
         return pl.concat(again)
 
     def _write(self) -> None:
-        """Write what is held to the file of its range."""
+        """Write the hashes in memory to the files of their ranges."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="polars_graded-")
         if not self._held:
@@ -105,7 +105,7 @@ class Hashes:
 
 
 class Join:
-    """A run joined with its judgments a block of rows at a time, and what was seen of it.
+    """Join of a run with its judgments, one block of rows at a time.
 
     Which judgments a strategy found is known once its rows are joined, as numbers of rows: what it
     missed is told by these.
@@ -124,16 +124,16 @@ class Join:
 
     @property
     def strategies(self) -> list[Any]:
-        """The strategies that were met, in their order."""
+        """Return the strategies so far, in the order of their first rows."""
         return [*self._found]
 
     def meet(self, strategy: Any) -> None:
-        """Take note of a strategy, which has found nothing yet if it is new."""
+        """Register a strategy."""
         if strategy not in self._found:
             self._found[strategy] = np.zeros(self.judged.height, np.bool_)
 
     def add(self, block: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of a block that are of judged queries, with their judgments."""
+        """Return the rows of judged queries in a block, with their judgments."""
         if self.strategy == ALONE:
             block = block.with_columns(pl.lit(None, pl.Boolean).alias(ALONE))  # fast to group by
         pair = [self.query, self.doc]
@@ -143,15 +143,15 @@ class Join:
         )
         if not counts.join(self.queries, on=self.query, how="anti").is_empty():
             rows = rows.join(self.queries, on=self.query, how="semi", maintain_order="left")
-        self._count(counts)
-        self._mark(rows)
+        self._add_counts(counts)
+        self._mark_matches(rows)
         if not len(self.unmatched):
             others = rows.lazy().filter(pl.col(PLACE).is_null()).select(self.doc).head(SOME)
             self.unmatched = others.collect().to_series().unique(maintain_order=True)
         return rows.drop(PLACE, ALONE, strict=False)
 
     def missed(self) -> Iterator[pl.DataFrame]:
-        """Return the judgments that a strategy did not find, by strategy."""
+        """Yield the judgments that a strategy did not retrieve."""
         dtype = self._counts[0].schema[self.strategy]
         for name, answered in self._found.items():
             rows = self.judged.filter(pl.Series(~answered)).drop(PLACE)
@@ -163,7 +163,7 @@ class Join:
         counts = pl.concat(self._counts)
         return counts.group_by(self.strategy, self.query, maintain_order=True).sum()
 
-    def _count(self, counts: pl.DataFrame) -> None:
+    def _add_counts(self, counts: pl.DataFrame) -> None:
         for name in counts.get_column(self.strategy).unique(maintain_order=True):
             self.meet(name)
         self._counts.append(counts)
@@ -171,8 +171,8 @@ class Join:
         if sum(others) > max(MAX_WAITING_COUNTS, total):
             self._counts = [self.counts()]
 
-    def _mark(self, rows: pl.DataFrame) -> None:
-        """Note which judgments are found, by each strategy."""
+    def _mark_matches(self, rows: pl.DataFrame) -> None:
+        """Mark the judgments that each strategy retrieved."""
         places = rows.select(self.strategy, PLACE).drop_nulls(PLACE)
         for (name,), of_it in places.partition_by([self.strategy], as_dict=True).items():
             self._found[name][of_it.get_column(PLACE).to_numpy()] = True

@@ -46,18 +46,18 @@ def check_schemas(
     shared = [name for name in judgments if name in run and name not in pair]
     if shared:
         msg = (
-            f"only {_listed(pair)} may be in both `run` and `judgments`, got {_listed(shared)}:"
-            " drop or rename it in one of them"
+            f"only {_format_columns(pair)} may be in both `run` and `judgments`, "
+            f"got {_format_columns(shared)}: drop or rename it in one of them"
         )
         raise ValueError(msg)
     if not set(run).difference(key):
         # Its null is what tells a document that was missed from a retrieved one.
-        msg = f"`run` must have a column to rank by, such as a score, got {_listed([*run])}"
+        msg = f"`run` must have a column to rank by, such as a score, got {_format_columns([*run])}"
         raise ValueError(msg)
     return key
 
 
-def _listed(columns: Sequence[str]) -> str:
+def _format_columns(columns: Sequence[str]) -> str:
     return ", ".join(f'"{column}"' for column in columns) or "none"
 
 
@@ -99,7 +99,7 @@ def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: i
 
 
 def check_one_strategy(join: Join) -> None:
-    """Raise where a column "strategy" that was not named holds several; it may be null alone."""
+    """Raise if a column "strategy" that was not passed contains several values."""
     count = len([name for name in join.strategies if name is not None])
     if count > 1:
         msg = (
@@ -111,13 +111,13 @@ def check_one_strategy(join: Join) -> None:
         check_no_nulls(join.counts(), "run", [join.strategy])
 
 
-def usable(
+def select_judgments(
     judgments: pl.DataFrame,
     pair: Sequence[str],
     grades: Sequence[str],
     unjudged_below: float | None,
 ) -> pl.DataFrame:
-    """Return the judgments that count, after a check that no document has two."""
+    """Return the judgments that count; raise if a document has two."""
     check_key_columns(judgments, "judgments", pair)
     graded = pl.col(grades)
     if unjudged_below is not None:
@@ -139,7 +139,7 @@ def usable(
 
 
 def check_overlap(join: Join) -> None:
-    """Refuse a run and judgments with nothing in common; warn of what they have too little of."""
+    """Raise if a run and judgments share nothing; warn if they share little."""
     query, doc, judged = join.query, join.doc, join.judged
     counts = join.counts()
     judged_too = counts.join(join.queries, on=query, how="semi", maintain_order="left")
@@ -153,13 +153,13 @@ def check_overlap(join: Join) -> None:
         )
         raise ValueError(msg)
     queries = judged_too.get_column(query)
-    if unjudged := _not_in(counts.get_column(query), queries):
+    if unjudged := _find_absent(counts.get_column(query), queries):
         warn_the_caller(
             DataWarning.topics,
             f"queries without any judgment are left out of `run`, got {len(unjudged)}: "
             f"{first_few(unjudged)}",
         )
-    if unanswered := _not_in(join.queries.get_column(query), queries):
+    if unanswered := _find_absent(join.queries.get_column(query), queries):
         warn_the_caller(
             DataWarning.missing,
             f"{len(unanswered)} of {join.queries.height} judged queries have no row in `run`, and "
@@ -167,13 +167,13 @@ def check_overlap(join: Join) -> None:
         )
     if join.strategies != [None]:
         answered = judged_too.get_column(join.strategy)
-        if silent := _not_in(counts.get_column(join.strategy), answered):
+        if silent := _find_absent(counts.get_column(join.strategy), answered):
             warn_the_caller(
                 DataWarning.missing,
                 f"{first_few(silent)} answered none of the judged queries, and count as failures "
                 "though they did not run",
             )
-    if lacking := _lacking(judged_too, join):
+    if lacking := _find_incomplete_strategies(judged_too, join):
         warn_the_caller(
             DataWarning.missing,
             "some strategies have no row for judged queries that others answered, which count as "
@@ -196,26 +196,26 @@ def check_overlap(join: Join) -> None:
     )
 
 
-LITTLE = 0.05
+MIN_JUDGED_SHARE = 0.05
 """So small a share of what could be in common is told: identifiers seem to be written differently.
 """
 
 
 def _is_little(join: Join, retrieved: int, n_found: int) -> bool:
-    """Return whether hardly any retrieved document is judged, in all and in each query.
+    """Return whether few retrieved documents are judged, in total and in each query.
 
     Where a few of many are relevant, as for recommenders, what is retrieved for one user is judged
     for another: the identifiers are the same.
     """
     could = min(retrieved, join.judged.height * len(join.strategies))
-    if not could or n_found > LITTLE * could:
+    if not could or n_found > MIN_JUDGED_SHARE * could:
         return False
     judged_for_others = join.unmatched.is_in(join.judged.get_column(join.doc).implode()).sum()
-    return bool(judged_for_others <= LITTLE * min(len(join.unmatched), could))
+    return bool(judged_for_others <= MIN_JUDGED_SHARE * min(len(join.unmatched), could))
 
 
-def _lacking(answered: pl.DataFrame, join: Join) -> str:
-    """Return the first strategies that answered some queries only, and a query of others."""
+def _find_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
+    """Return the first strategies that lack queries which others answered."""
     keys, asked = [join.strategy, join.query], join.queries.height
     strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)
     if answered.height == strategies.height * queries.height:
@@ -230,8 +230,8 @@ def _lacking(answered: pl.DataFrame, join: Join) -> str:
     return "; ".join(parts if by_strategy.height <= MAX_SHOWN_VALUES else [*parts, "..."])
 
 
-def _not_in(values: pl.Series, others: pl.Series) -> list[Any]:
-    """Return the values that are not among the others, each once, in their order."""
+def _find_absent(values: pl.Series, others: pl.Series) -> list[Any]:
+    """Return the distinct values that are absent from the others."""
     each = values.unique(maintain_order=True).to_frame("value")
     return each.join(
         others.unique().to_frame("value"), on="value", how="anti", maintain_order="left"

@@ -13,18 +13,18 @@ from itertools import chain
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._frames.inputs import Frame, Runs, no_row_for
-from polars_graded._frames.joining import Hashes, Join, hashes_of
+from polars_graded._frames.inputs import Frame, Runs, make_missing_rows_error
+from polars_graded._frames.joining import Hashes, Join, hash_keys
 from polars_graded._frames.judge_checks import (
     check_distinct,
     check_no_nulls,
     check_one_strategy,
     check_overlap,
     check_schemas,
-    usable,
+    select_judgments,
 )
 from polars_graded._frames.parts import batches
-from polars_graded._frames.sources import read_later
+from polars_graded._frames.sources import scan_frames
 
 MAX_LISTED_DUPLICATES = 100_000
 """Maximum number of duplicate rows that are identified."""
@@ -38,34 +38,36 @@ def judged_rows(
     grades: Sequence[str],
     unjudged_below: float | None,
 ) -> Frame:
-    """Return the rows; what the columns of a lazy run show is refused at once."""
+    """Return the joined rows; check the columns of a lazy run at once."""
     ours, theirs = runs.table.collect_schema(), judgments.collect_schema()
     alone = runs.strategy is None and "strategy" in ours
     strategy = "strategy" if alone else runs.strategy
     pair = [query, doc]
     key = check_schemas(ours, theirs, query, doc, grades, strategy)
     if isinstance(judgments, pl.DataFrame):
-        judgments = usable(judgments, pair, grades, unjudged_below)
+        judgments = select_judgments(judgments, pair, grades, unjudged_below)
     schema = pl.Schema({**ours, **{name: theirs[name] for name in theirs if name not in ours}})
 
     def rows(wanted: Collection[str], _: object = None) -> Iterator[pl.DataFrame]:
         judged = judgments
         if isinstance(judged, pl.LazyFrame):
-            judged = usable(judged.collect(), pair, grades, unjudged_below)
+            judged = select_judgments(judged.collect(), pair, grades, unjudged_below)
         columns = [name for name in schema if name in {*key, *wanted}]
         judged = judged.select(cs.by_name([name for name in columns if name in theirs]))
         run = runs.table.select(cs.by_name([name for name in columns if name in ours]))
         join = Join(judged, query, doc, strategy)
         empty = schema.to_frame().select(cs.by_name(columns))
-        for part in _parts(run, join, key, runs):
+        for part in _iterate_parts(run, join, key, runs):
             yield pl.concat([empty, part], how="diagonal")
 
     if isinstance(runs.table, pl.DataFrame):
         return pl.concat(rows(schema))
-    return read_later(schema, rows)
+    return scan_frames(schema, rows)
 
 
-def _parts(run: Frame, join: Join, key: Sequence[str], runs: Runs) -> Iterator[pl.DataFrame]:
+def _iterate_parts(
+    run: Frame, join: Join, key: Sequence[str], runs: Runs
+) -> Iterator[pl.DataFrame]:
     """Return the rows of judged queries in their order, then missed documents by strategy."""
     if isinstance(run, pl.DataFrame):
         blocks: Iterable[pl.DataFrame] = [run]
@@ -76,26 +78,26 @@ def _parts(run: Frame, join: Join, key: Sequence[str], runs: Runs) -> Iterator[p
     with closing(Hashes()) as hashes:
         for block in blocks:
             check_no_nulls(block, "run", not_null)
-            hashes.add(hashes_of(block, key))
+            hashes.add(hash_keys(block, key))
             yield join.add(block)
             if alone:
                 check_one_strategy(join)
-        _check_no_doubles(run.lazy(), key, hashes.repeated())
+        _check_no_duplicates(run.lazy(), key, hashes.repeated())
     if alone and not join.strategies:
         join.meet(None)
     for name in runs.names:
         if name not in join.strategies:
-            raise no_row_for(name)
+            raise make_missing_rows_error(name)
     check_overlap(join)
     yield from join.missed()
 
 
-def _check_no_doubles(run: pl.LazyFrame, key: Sequence[str], repeated: pl.Series) -> None:
-    """Raise where rows whose hashes were met before are the same."""
+def _check_no_duplicates(run: pl.LazyFrame, key: Sequence[str], repeated: pl.Series) -> None:
+    """Raise if rows with equal hashes are equal."""
     if not len(repeated):
         return
     few = repeated.head(MAX_LISTED_DUPLICATES)
     again = [
-        keys.filter(hashes_of(keys, key).is_in(few.implode())) for keys in batches(run.select(key))
+        keys.filter(hash_keys(keys, key).is_in(few.implode())) for keys in batches(run.select(key))
     ]
     check_distinct(pl.concat(again), "run", key, len(repeated) - len(few))

@@ -8,8 +8,8 @@ from typing import Any, TypedDict, Unpack, overload
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_number
-from polars_graded._frames.engines import engine_of
-from polars_graded._frames.inputs import judgments_of_graders, runs_table
+from polars_graded._frames.engines import find_engine
+from polars_graded._frames.inputs import build_grader_table, build_run_table
 from polars_graded._frames.judged_rows import judged_rows
 from polars_graded._measuring.keywords import checks_keywords
 
@@ -178,9 +178,9 @@ def join_judgments(
         check_column_name("strategy", strategy)
     if unjudged_below is not None:
         unjudged_below = check_number("unjudged_below", unjudged_below)
-    engine = engine_of(run)
+    engine = find_engine(run)
     if engine is not None and hasattr(engine, "judged"):
-        return engine.judged(run, judgments, query, doc, grade, strategy, unjudged_below)
-    runs = runs_table(run, query, doc, strategy)
-    judged, grades = judgments_of_graders(judgments, query, doc, grade)
+        return engine.join_rows(run, judgments, query, doc, grade, strategy, unjudged_below)
+    runs = build_run_table(run, query, doc, strategy)
+    judged, grades = build_grader_table(judgments, query, doc, grade)
     return judged_rows(runs, judged, query, doc, grades, unjudged_below)

@@ -10,10 +10,10 @@ import polars as pl
 
 from polars_graded._frames.directions import Directions
 from polars_graded._frames.duplicates import Duplicates
-from polars_graded._frames.parts import Cut, Parts, check_together, chosen
+from polars_graded._frames.parts import Cut, Parts, check_queries_are_together, choose_cut
 from polars_graded._frames.progress import progress
 from polars_graded._frames.request import Request
-from polars_graded._frames.sources import read_later
+from polars_graded._frames.sources import scan_frames
 from polars_graded._frames.values import Gathered, finished, grouped
 
 LOGGER = logging.getLogger("polars_graded")
@@ -35,7 +35,7 @@ def measured(
         rows = frame.lazy().select(
             *dict.fromkeys(name for each in requests for name in each.input_columns)
         )
-        cut = chosen(rows, request.query, request.strategy, parts)
+        cut = choose_cut(rows, request.query, request.strategy, parts)
         at_hand = cut.of(rows)
         LOGGER.info("%s", cut)
     total = None if cut.rows is None else cut.rows * len(request.by) * len(requests)
@@ -53,7 +53,7 @@ def measured(
     directions.check()
     result = finished(gathered)
     if cut.way == "sorted":
-        check_together(result.select(request.result_keys), request.result_keys)
+        check_queries_are_together(result.select(request.result_keys), request.result_keys)
     return result
 
 
@@ -64,7 +64,7 @@ def add_computed_columns(requests: Sequence[Request], frame: pl.DataFrame) -> pl
     return frame
 
 
-def measured_later(
+def measure_lazily(
     requests: Sequence[Request], frame: pl.LazyFrame, parts: Parts = None, *, shown: bool = True
 ) -> pl.LazyFrame:
     """Return a lazy frame that measures the wanted columns and queries when collected."""
@@ -73,20 +73,20 @@ def measured_later(
         rows = frame
         if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].keys}:
             rows = frame.filter(wanted)
-        asked = [_of_columns(request, columns) for request in requests]
+        asked = [_select_columns(request, columns) for request in requests]
         yield measured(asked, rows, parts, shown=shown)
 
     given = frame.collect_schema()
-    check_without_rows(requests, given)
-    return read_later(requests[0].build_schema(given), values)
+    check_without_data(requests, given)
+    return scan_frames(requests[0].build_schema(given), values)
 
 
-def check_without_rows(requests: Sequence[Request], schema: pl.Schema) -> None:
-    """Raise what shows in a frame of this schema before it has any row."""
+def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:
+    """Raise if a frame with this schema cannot be measured."""
     measured(requests, schema.to_frame(), shown=False)
 
 
-def _of_columns(request: Request, columns: Collection[str]) -> Request:
+def _select_columns(request: Request, columns: Collection[str]) -> Request:
     """Return the request for some columns, with one measure if these are keys only."""
     names = [name for name in request.measures if name in columns] or [*request.measures][:1]
     return replace(request, measures={name: request.measures[name] for name in names})

@@ -5,29 +5,31 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-WITHOUT_A_WORD = 4 << 30
+DEFAULT_FREE_BYTES = 4 << 30
 """Bytes that are taken to be free where the system does not say."""
 
 CGROUPS = Path("/sys/fs/cgroup")
 
 
-def memory_at_hand() -> int:
+def find_free_memory() -> int:
     """Return the free bytes of this process: of the machine, its container and its limits."""
-    return max(0, min([_of_machine(), *_of_container(), *_of_limits()]))
+    return max(
+        0, min([_find_machine_memory(), *_find_container_memory(), *_find_memory_below_limits()])
+    )
 
 
-def _of_machine() -> int:
+def _find_machine_memory() -> int:
     try:
-        return of_process("/proc/meminfo", "MemAvailable")
+        return read_process_entry("/proc/meminfo", "MemAvailable")
     except (OSError, KeyError):
         pass
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, ValueError, OSError):
-        return WITHOUT_A_WORD
+        return DEFAULT_FREE_BYTES
 
 
-def _of_container() -> list[int]:
+def _find_container_memory() -> list[int]:
     """Return the memory that the limits of a container leave."""
     try:
         most, used = (
@@ -38,13 +40,13 @@ def _of_container() -> list[int]:
         return []
 
 
-def _of_limits() -> list[int]:
+def _find_memory_below_limits() -> list[int]:
     """Return the memory that `ulimit -v` and `ulimit -d` leave."""
     try:
         import resource
 
         return [
-            resource.getrlimit(limit)[0] - of_process("/proc/self/status", used)
+            resource.getrlimit(limit)[0] - read_process_entry("/proc/self/status", used)
             for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
             if resource.getrlimit(limit)[0] != resource.RLIM_INFINITY
         ]
@@ -52,7 +54,7 @@ def _of_limits() -> list[int]:
         return []
 
 
-def of_process(file: str, name: str) -> int:
+def read_process_entry(file: str, name: str) -> int:
     """Return the bytes in an entry of /proc."""
     lines = (line.split() for line in Path(file).read_text(encoding="utf-8").splitlines())
     kilobytes = {words[0].rstrip(":"): words[1] for words in lines if len(words) > 1}

@@ -58,8 +58,8 @@ GRADES: Mapping[str, str] = {
 AT_HIGHEST = "relevant_at_highest"
 
 
-def kept_notes(request: Request) -> list[str]:
-    """Return the notes that stay beside values."""
+def list_kept_notes(request: Request) -> list[str]:
+    """Return the notes that are kept beside values."""
     kept = [] if request.grader is None else ["judged"]
     if request.strategy is not None and counts_missed(request):
         kept += ["relevant", "worth"]
@@ -72,7 +72,7 @@ def counts_missed(request: Request) -> bool:
 
 
 class Notes:
-    """The notes of all parts of a frame, reduced as they arrive."""
+    """Notes of all parts of a frame, reduced part by part."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -104,12 +104,12 @@ class Notes:
                 self._unjudged.append(
                     unjudged.unique().sort(self.query).head(MAX_SHOWN_VALUES + 1).collect()
                 )
-                self._without_key.append(self._rows_without_key(notes))
+                self._without_key.append(self._count_rows_without_key(notes))
         self.n_decided += int(decided.sum())
 
     @cached_property
     def strategies(self) -> pl.DataFrame:
-        """The counts of each strategy, under the key's name, in the order in which they came."""
+        """Return the counts of each strategy, in the order of their first rows."""
         highest = pl.col("highest")
         combined = {name: getattr(pl.col(name), how)() for name, (_, how) in COUNTS.items()}
         combined |= {name: getattr(pl.col(name), how)() for name, how in GRADES.items()}
@@ -119,18 +119,18 @@ class Notes:
 
     @cached_property
     def unjudged(self) -> list[tuple[Any, ...]]:
-        """The first few queries without a judged document."""
+        """Return the first few queries without a judged document."""
         every = pl.concat(self._unjudged).unique().sort(self.query)
         return every.head(MAX_SHOWN_VALUES + 1).rows()
 
     @cached_property
     def rows_without_key(self) -> dict[tuple[str, str], int]:
-        """The number of rows whose query, or strategy, is null or NaN, for each pair of both."""
+        """Return the number of rows whose query or strategy is null or NaN."""
         counts = pl.concat(self._without_key).sum().row(0, named=True)
         return {(name, lack): n for key, n in counts.items() for name, lack in [key.split(" ")]}
 
-    def _rows_without_key(self, notes: pl.DataFrame) -> pl.DataFrame:
-        """Return the number of rows without a key; of several columns of a query all have none."""
+    def _count_rows_without_key(self, notes: pl.DataFrame) -> pl.DataFrame:
+        """Return the number of rows without a key, that is, with null in all its columns."""
         kinds = {"query": self.query}
         if self.request.strategy is not None:
             kinds["strategy"] = [self.strategy]

@@ -9,7 +9,7 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_whole_number
-from polars_graded._frames.contributions import RANK, TIED, ranked_documents, rows_of_query
+from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies, select_query
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.directions import Directions
 from polars_graded._frames.document_columns import DEFAULT_DOC
@@ -130,8 +130,8 @@ def overview(
         median=of("retrieved").median(),
         most=of("retrieved").max(),
         **{
-            "retrieved": _share(of("retrieved_and_judged").sum(), of("judged").sum()),
-            "judged": _share(of("retrieved_and_judged").sum(), of("retrieved").sum()),
+            "retrieved": _divide_sums(of("retrieved_and_judged").sum(), of("judged").sum()),
+            "judged": _divide_sums(of("retrieved_and_judged").sum(), of("retrieved").sum()),
             "judged@10": of("judged@10").filter(of("retrieved") > 0).mean(),
             "none_judged": (of("judged") == 0).sum(),
             "none_relevant": ((of("judged") > 0) & (of("n_relevant") == 0)).sum(),
@@ -139,14 +139,14 @@ def overview(
             "none_retrieved": (of("retrieved") == 0).sum(),
         },
     )
-    of_rows = pl.concat([_rows(request, rows, name) for name in request.by])
+    of_rows = pl.concat([_count_rows(request, rows, name) for name in request.by])
     table = counts.join(of_rows, on=STRATEGY, how="left", nulls_equal=True, maintain_order="left")
     whole_numbers = cs.integer() & ~cs.by_name(STRATEGY)
     table = table.with_columns(whole_numbers.cast(pl.UInt32))
     return table.select(pl.col(STRATEGY).alias(request.key), *COLUMNS)
 
 
-def _rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame:
+def _count_rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """Return the counts of the rows of an entry of `by`, for each strategy."""
     strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
     grade, tied = pl.col(request.grade), rank_rows(request.build_ranking(name)).over(request.keys)
@@ -165,13 +165,13 @@ def _rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame:
         else (pl.col(DOCUMENT).count() - pl.col(DOCUMENT).drop_nulls().n_unique()).alias(
             "duplicates"
         ),
-        _share(pl.col(TIED).sum(), pl.col(RETRIEVED).sum()).alias("tied"),
+        _divide_sums(pl.col(TIED).sum(), pl.col(RETRIEVED).sum()).alias("tied"),
         pl.col(GRADE).alias("grade").value_counts(name="rows").sort().alias("grades"),
     )
 
 
-def _share(part: pl.Expr, total: pl.Expr) -> pl.Expr:
-    """One sum over another, null where there is nothing."""
+def _divide_sums(part: pl.Expr, total: pl.Expr) -> pl.Expr:
+    """Return one sum over another, null if the divisor is 0."""
     return pl.when(total > 0).then(part / total)
 
 
@@ -230,8 +230,8 @@ def side_by_side(
     check_whole_number("n", n)
     opened = request.open_frame(frame, doc=doc)
     request = request.with_document_column(opened.collect_schema())
-    rows = rows_of_query(request, opened, of)
-    ranked, tied = [*ranked_documents(request, rows)], {}
+    rows = select_query(request, opened, of)
+    ranked, tied = [*rank_rows_of_strategies(request, rows)], {}
     last = min(n, max(its.get_column(RANK).count() for _, its in ranked))
     table = pl.int_range(1, last + 1, dtype=pl.UInt32, eager=True).alias("rank").to_frame()
     for name, its in ranked:

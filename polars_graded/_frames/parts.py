@@ -28,8 +28,8 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from polars_graded._checks import check_choice, check_whole_number, first_few
-from polars_graded._frames.grouping import starts_of_runs
-from polars_graded._frames.memory import memory_at_hand
+from polars_graded._frames.grouping import find_run_starts
+from polars_graded._frames.memory import find_free_memory
 
 Parts: TypeAlias = 'int | Literal["sorted", "scratch"] | None'
 """How to cut a frame; None chooses."""
@@ -48,7 +48,7 @@ WORKING_BYTES = 400
 ENGINE_BYTES = 256 << 20
 """What reading and measuring take however few rows there are."""
 
-SHARE_OF_MEMORY = 0.5
+MAX_MEMORY_SHARE = 0.5
 """What of the memory at hand a part may take, since nobody knows it to the byte."""
 
 MAX_PASSES = 16
@@ -90,47 +90,47 @@ class Cut:
     def of(self, frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         """Return the parts of the frame, with rows of the same keys in one part."""
         if self.way == "sorted":
-            return as_sorted(frame, self.keys)
+            return split_sorted_rows(frame, self.keys)
         if self.way == "scratch":
-            return through_scratch(frame, self.keys)
-        return in_passes(frame, self.keys, int(self.way))
+            return read_through_scratch(frame, self.keys)
+        return read_in_passes(frame, self.keys, int(self.way))
 
 
 def check_parts(value: Any) -> Parts:
-    """`value`, which says how to cut a frame."""
+    """Return the checked `parts`: the way to cut a frame."""
     if value is None or not isinstance(value, str):
         return None if value is None else check_whole_number("parts", value)
     check_choice("parts", value, WAYS, instead="a number of passes")
     return "sorted" if value == "sorted" else "scratch"
 
 
-def chosen(
+def choose_cut(
     frame: pl.LazyFrame, query: Sequence[str], strategy: str | None, requested: Parts
 ) -> Cut:
     """Choose how to cut the frame: as passed, or by its plan, its size and free memory."""
     keys = tuple(query)
     stacked = keys if strategy is None else (strategy, *query)
     rows = None
-    if (steps := steps_of(frame)) and steps <= READ_AGAIN:
+    if (steps := list_plan_steps(frame)) and steps <= READ_AGAIN:
         rows = frame.select(pl.len()).collect().item()
     if requested is None or requested == "sorted":
-        by = next((each for each in (stacked, keys) if claims_to_be_sorted(frame, each)), None)
+        by = next((each for each in (stacked, keys) if is_declared_sorted(frame, each)), None)
         if by is not None or requested == "sorted":
             return Cut("sorted", by or stacked, rows)
     if requested is None and rows is not None:
-        passes = max(1, -(-rows // rows_at_once(frame.head(SAMPLE_ROWS).collect())))
+        passes = max(1, -(-rows // estimate_part_rows(frame.head(SAMPLE_ROWS).collect())))
         requested = passes if passes <= MAX_PASSES else None
     return Cut(requested or "scratch", keys, rows)
 
 
-def claims_to_be_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> bool:
+def is_declared_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> bool:
     """Return whether Polars would group the frame as sorted rows."""
-    return SORTED in steps_of(
+    return SORTED in list_plan_steps(
         frame.group_by(keys, maintain_order=True).agg(pl.len().alias("number of rows"))
     )
 
 
-def steps_of(frame: pl.LazyFrame) -> set[str]:
+def list_plan_steps(frame: pl.LazyFrame) -> set[str]:
     """Return the names of the steps that the streaming engine would take, none if unknown."""
     options: Any = {"engine": "streaming", "plan_stage": "physical", "raw_output": True}
     try:
@@ -140,11 +140,11 @@ def steps_of(frame: pl.LazyFrame) -> set[str]:
     return {re.split(r"[\\ ]", label)[0] for label in re.findall(r'label="([^"]*)', graph or "")}
 
 
-def rows_at_once(sample: pl.DataFrame) -> int:
+def estimate_part_rows(sample: pl.DataFrame) -> int:
     """Return the number of such rows that fit in the free memory together."""
     row = sample.estimated_size() / max(1, sample.height)
-    free = max(0, memory_at_hand() - ENGINE_BYTES)
-    return max(1, int(SHARE_OF_MEMORY * free / (row + WORKING_BYTES)))
+    free = max(0, find_free_memory() - ENGINE_BYTES)
+    return max(1, int(MAX_MEMORY_SHARE * free / (row + WORKING_BYTES)))
 
 
 def batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
@@ -156,35 +156,35 @@ def batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 # Rows that stand together
 
 
-def as_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Parts of rows as they stand: cut where a query ends.
+def split_sorted_rows(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Yield parts of sorted rows, cut where a query ends.
 
     Rows that are not sorted, whatever was said, are noticed within a part at once. A query split
     over two parts is caught at the end.
     """
     held = [frame.head(0).collect()]
-    for batch in _small_batches(frame):
-        start = int(starts_of_runs(batch.select(keys))[-1])
+    for batch in _slice_batches(frame):
+        start = int(find_run_starts(batch.select(keys))[-1])
         if start:
             part = pl.concat([*held, batch.head(start)])
             queries = part.select(keys)
-            check_together(queries[starts_of_runs(queries)], keys)
+            check_queries_are_together(queries[find_run_starts(queries)], keys)
             yield part
             held = []
         held.append(batch.slice(start))
     yield pl.concat(held)
 
 
-def _small_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Batches that are cut where too little memory is left to measure one at a time."""
+def _slice_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Yield batches, cut into slices if memory is too small for a whole batch."""
     at_once = 0
     for batch in batches(frame):
-        at_once = at_once or max(MIN_ROWS, rows_at_once(batch))
+        at_once = at_once or max(MIN_ROWS, estimate_part_rows(batch))
         yield from batch.iter_slices(at_once)
 
 
-def check_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
-    """Raise where a query is met twice, each stretch of its rows being met once."""
+def check_queries_are_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
+    """Raise if the rows of a query are in several places."""
     varied = [key for key in keys if queries.get_column(key).n_unique() > 1]
     if queries.height <= 1 or (varied and queries.select(varied).n_unique() == queries.height):
         return
@@ -202,26 +202,26 @@ def check_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
 # Rows in any order
 
 
-def in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator[pl.DataFrame]:
-    """In each of n passes the rows of a share of the queries."""
+def read_in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a share of the queries in each of n passes."""
     if n == 1:
         yield frame.collect(engine="streaming")
         return
     # The folders of a scratch folder are chosen by the hash's lowest digits.
-    share = _hash(keys) // BUCKETS % n
+    share = _hash_keys(keys) // BUCKETS % n
     for number in range(n):
         yield frame.filter(share == number).collect(engine="streaming")
 
 
-def through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """All rows if they are few; else by the hash of their query from a scratch folder."""
+def read_through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Yield all rows if they fit in memory, or else parts from a scratch folder."""
     coming = batches(frame)
     held = [frame.head(0).collect()]
     rows = at_once = 0
     for batch in coming:
         held.append(batch)
         rows += batch.height
-        at_once = at_once or rows_at_once(batch)
+        at_once = at_once or estimate_part_rows(batch)
         if rows > at_once:
             break
     else:
@@ -231,18 +231,18 @@ def through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.Dat
     scratch = tempfile.TemporaryDirectory(prefix="polars_graded-", ignore_cleanup_errors=True)
     with scratch as name:
         folder = Path(name)
-        _write(held, coming, folder, keys)
+        _write_buckets(held, coming, folder, keys)
         for bucket in sorted(folder.iterdir()):
             scan = pl.scan_parquet(bucket / "*.parquet", hive_partitioning=False)
             passes = -(-scan.select(pl.len()).collect().item() // at_once)
-            yield from in_passes(scan, keys, passes)
+            yield from read_in_passes(scan, keys, passes)
             shutil.rmtree(bucket, ignore_errors=True)
 
 
-def _write(
+def _write_buckets(
     held: list[pl.DataFrame], batches: Iterator[pl.DataFrame], folder: Path, keys: Sequence[str]
 ) -> None:
-    """Write the rows that are held, which then are let go, and all others, by hash."""
+    """Write the rows in memory and all further rows into folders by hash."""
 
     def rows(*_: object) -> Iterator[pl.DataFrame]:
         while held:
@@ -250,9 +250,9 @@ def _write(
         yield from batches
 
     source = register_io_source(rows, schema=held[0].schema)
-    by_hash = pl.PartitionBy(folder, key={"bucket": _hash(keys) % BUCKETS}, include_key=False)
+    by_hash = pl.PartitionBy(folder, key={"bucket": _hash_keys(keys) % BUCKETS}, include_key=False)
     source.sink_parquet(by_hash, compression="lz4", mkdir=True, engine="streaming")
 
 
-def _hash(keys: Sequence[str]) -> pl.Expr:
+def _hash_keys(keys: Sequence[str]) -> pl.Expr:
     return (pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)).hash(seed=0)

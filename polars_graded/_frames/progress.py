@@ -17,11 +17,11 @@ SECONDS = 2.0
 def progress(
     what: str, unit: str, total: int | None, *, shown: bool = True
 ) -> Iterator[Callable[[int], None]]:
-    """Return a function that takes progress and draws a bar once that has taken long.
+    """Return a function that counts progress and draws a bar if it takes long.
 
     Nothing is drawn without tqdm, nor where there is neither a terminal nor a notebook.
     """
-    looked_at = shown and _somebody_looks()
+    looked_at = shown and _is_watched()
     began, done, bar = monotonic(), 0, None
 
     def more(n: int) -> None:
@@ -31,7 +31,7 @@ def progress(
             bar.update(n)
         elif looked_at and monotonic() - began >= SECONDS:
             # Only now, since what is quick should not wait for tqdm to be imported.
-            bar = _bar(desc=what, unit=f" {unit}", total=total, initial=done, unit_scale=True)
+            bar = _make_bar(desc=what, unit=f" {unit}", total=total, initial=done, unit_scale=True)
 
     try:
         yield more
@@ -40,7 +40,7 @@ def progress(
             bar.close()
 
 
-def _bar(**options: Any) -> Any:
+def _make_bar(**options: Any) -> Any:
     """Return a bar of tqdm, or None if tqdm is not installed."""
     with warnings.catch_warnings():
         # A notebook without widgets gets a bar of text: that is no reason for a warning.
@@ -52,7 +52,7 @@ def _bar(**options: Any) -> Any:
         return tqdm(**options)
 
 
-def _somebody_looks() -> bool:
+def _is_watched() -> bool:
     """Return whether a terminal or a notebook shows the output."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel") or sys.stderr.isatty()

@@ -20,8 +20,8 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_choice, check_whole_number, first_few
-from polars_graded._frames.files import Block, Paths, TextFile, files_of
-from polars_graded._frames.sources import read_later
+from polars_graded._frames.files import Block, Paths, TextFile, list_files
+from polars_graded._frames.sources import scan_frames
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["read_letor", "read_qrels", "read_run", "scan_letor", "scan_qrels", "scan_run"]
@@ -41,12 +41,12 @@ _NUMBERS = {"grade": pl.Float64(), "score": pl.Float64(), "rank": pl.Int64()}
 """The types of fields that are no texts. A grade must be exact besides."""
 
 
-def _schema_of(names: Iterable[str]) -> pl.Schema:
+def _build_schema(names: Iterable[str]) -> pl.Schema:
     return pl.Schema({name: _NUMBERS.get(name, pl.String()) for name in names})
 
 
 @dataclass(frozen=True)
-class Format:
+class LineFormat:
     """A format whose lines have the same fields between blanks."""
 
     line: str
@@ -59,17 +59,17 @@ class Format:
 
 
 _JUDGMENTS = (
-    Format(
+    LineFormat(
         line="a judgment below BEIR's header",
         fields=("query", "doc", "grade"),
         header=re.compile(rb"[ \t]*query-id[ \t]+corpus-id[ \t]+score[ \t\r]*(?=\n|$)"),
     ),
-    Format(line="a judgment", fields=("query", "iteration", "doc", "grade")),
+    LineFormat(line="a judgment", fields=("query", "iteration", "doc", "grade")),
 )
 """The formats of judgments; a file has the first whose header it has."""
 
 _RUNS = (
-    Format(
+    LineFormat(
         line="a retrieved document",
         fields=("query", "Q0", "doc", "rank", "score", "tag"),
         # trec_eval skips what stands after the tag.
@@ -77,8 +77,8 @@ _RUNS = (
     ),
 )
 
-_JUDGMENT_SCHEMA = _schema_of(["query", "doc", "grade"])
-_RUN_SCHEMA = _schema_of(["query", "doc", "score", "rank", "strategy"])
+_JUDGMENT_SCHEMA = _build_schema(["query", "doc", "grade"])
+_RUN_SCHEMA = _build_schema(["query", "doc", "score", "rank", "strategy"])
 
 # No character can belong to two groups, so one pass over the line finds them: three times as fast.
 _LETOR_LINE = (
@@ -145,8 +145,8 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     │ 1     ┆ 7612  ┆ 0     ┆ 0.0 ┆ 0.25 │
     └───────┴───────┴───────┴─────┴──────┘
     """
-    frame = _whole(_JUDGMENT_SCHEMA, _documents(files_of(paths), _Width()))
-    return _with_whole_grades(frame).with_columns(pl.col("^f[0-9]+$").fill_null(0.0))
+    frame = _concatenate(_JUDGMENT_SCHEMA, _read_letor_slices(list_files(paths), _Width()))
+    return _cast_whole_grades(frame).with_columns(pl.col("^f[0-9]+$").fill_null(0.0))
 
 
 def read_qrels(paths: Paths) -> pl.DataFrame:
@@ -192,11 +192,13 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
     │ 301   ┆ CR93E-1282  ┆ -1    │
     └───────┴─────────────┴───────┘
     """
-    return _with_whole_grades(_whole(_JUDGMENT_SCHEMA, _judgments(files_of(paths))))
+    return _cast_whole_grades(
+        _concatenate(_JUDGMENT_SCHEMA, _read_judgment_blocks(list_files(paths)))
+    )
 
 
 def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
-    r"""Read TREC runs: what a strategy retrieved.
+    r"""Read TREC runs: the retrieved documents of strategies.
 
     A row is a document that a strategy retrieved for a query, in the order of the lines, one file
     after the other. A line is ``query Q0 doc rank score tag``, between any number of blanks or
@@ -245,9 +247,9 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     │ 301   ┆ CR93E-1282  ┆ 1.75  ┆ 2    ┆ bm25     │
     └───────┴─────────────┴───────┴──────┴──────────┘
     """
-    files = _named_files(paths, named_by)
-    runs = [_whole(_RUN_SCHEMA, _runs([file], len(files))) for file in files]
-    names = _strategies_of(files, runs)
+    files = _name_files(paths, named_by)
+    runs = [_concatenate(_RUN_SCHEMA, _read_run_blocks([file], len(files))) for file in files]
+    names = _name_strategies(files, runs)
     return pl.concat([run.with_columns(name) for run, name in zip(runs, names, strict=True)])
 
 
@@ -289,19 +291,19 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     │ 1     ┆ 0.0   ┆ 0.25 │
     └───────┴───────┴──────┘
     """
-    files = _read_again(files_of(paths))
+    files = _list_rereadable_files(list_files(paths))
     if n_features is None:
-        first = next(_documents(files, _Width()), pl.DataFrame())
+        first = next(_read_letor_slices(files, _Width()), pl.DataFrame())
         n_features = sum(name not in _JUDGMENT_SCHEMA for name in first.columns)
     check_whole_number("n_features", n_features, at_least=0, at_most=_MAX_FEATURES)
     features = {f"f{number}": pl.Float64() for number in range(1, n_features + 1)}
     schema = pl.Schema({**_JUDGMENT_SCHEMA, **features})
 
     def frames(*_: object) -> Iterator[pl.DataFrame]:
-        for frame in _documents(files, _Width(n_features)):
-            yield _whole(schema, [frame]).with_columns(pl.col(list(features)).fill_null(0.0))
+        for frame in _read_letor_slices(files, _Width(n_features)):
+            yield _concatenate(schema, [frame]).with_columns(pl.col(list(features)).fill_null(0.0))
 
-    return read_later(schema, frames)
+    return scan_frames(schema, frames)
 
 
 def scan_qrels(paths: Paths) -> pl.LazyFrame:
@@ -336,8 +338,8 @@ def scan_qrels(paths: Paths) -> pl.LazyFrame:
     │ 301   ┆ FBIS3-10082 ┆ 1.0   │
     └───────┴─────────────┴───────┘
     """
-    files = _read_again(files_of(paths))
-    return read_later(_JUDGMENT_SCHEMA, lambda *_: _judgments(files))
+    files = _list_rereadable_files(list_files(paths))
+    return scan_frames(_JUDGMENT_SCHEMA, lambda *_: _read_judgment_blocks(files))
 
 
 def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
@@ -377,27 +379,29 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     │ bm25.run ┆ 301   ┆ 2         │
     └──────────┴───────┴───────────┘
     """
-    files = _named_files(paths, named_by)
-    _read_again(files)
+    files = _name_files(paths, named_by)
+    _list_rereadable_files(files)
 
     def frames(*_: object) -> Iterator[pl.DataFrame]:
-        starts = (_whole(_RUN_SCHEMA, islice(_runs([file], 1), 1)) for file in files)
-        for file, name in zip(files, _strategies_of(files, starts), strict=True):
-            for run in _runs([file], len(files)):
+        starts = (
+            _concatenate(_RUN_SCHEMA, islice(_read_run_blocks([file], 1), 1)) for file in files
+        )
+        for file, name in zip(files, _name_strategies(files, starts), strict=True):
+            for run in _read_run_blocks([file], len(files)):
                 yield run.with_columns(name)
 
-    return read_later(_RUN_SCHEMA, frames)
+    return scan_frames(_RUN_SCHEMA, frames)
 
 
 # Reading
 
 
-def _whole(schema: pl.Schema, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Frames one below the other, with all columns of the schema."""
+def _concatenate(schema: pl.Schema, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Return frames below each other, with all columns of the schema."""
     return pl.concat([schema.to_frame(), *frames], how="diagonal")
 
 
-def _read_again(files: list[TextFile]) -> list[TextFile]:
+def _list_rereadable_files(files: list[TextFile]) -> list[TextFile]:
     """Return the files; raise for missing files and for those that can be read only once."""
     for file in files:
         if not isinstance(file.source, Path):
@@ -408,7 +412,7 @@ def _read_again(files: list[TextFile]) -> list[TextFile]:
     return files
 
 
-def _named_files(paths: Runs, named_by: NamedBy) -> list[TextFile]:
+def _name_files(paths: Runs, named_by: NamedBy) -> list[TextFile]:
     """Return the files with names of strategies, for those without a tag of their own."""
     check_choice("named_by", named_by, ("tag", "file"))
     if isinstance(paths, Mapping):
@@ -416,24 +420,24 @@ def _named_files(paths: Runs, named_by: NamedBy) -> list[TextFile]:
             if not isinstance(name, str):
                 msg = f"`paths` must name each strategy by a string, got {name!r}"
                 raise TypeError(msg)
-        files = [replace(file, strategy=name) for name in paths for file in files_of(paths[name])]
-        return files or files_of([])  # says that there must be one
-    files = files_of(paths)
+        files = [replace(file, strategy=name) for name in paths for file in list_files(paths[name])]
+        return files or list_files([])  # says that there must be one
+    files = list_files(paths)
     if named_by == "tag":
         return files
-    names = _names_of(files)
+    names = _list_file_names(files)
     return [replace(file, strategy=name) for file, name in zip(files, names, strict=True)]
 
 
-def _names_of(files: Sequence[TextFile]) -> list[str]:
+def _list_file_names(files: Sequence[TextFile]) -> list[str]:
     """Return the names of strategies that are named after their files."""
     names = [file.source.name if isinstance(file.source, Path) else file.name for file in files]
     return names if len(set(names)) == len(names) else [file.name for file in files]
 
 
-def _strategies_of(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) -> list[pl.Expr]:
+def _name_strategies(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) -> list[pl.Expr]:
     """Return the names of strategies, distinct for files that share a document and a tag."""
-    names, as_they_are = _names_of(files), [pl.col("strategy")] * len(files)
+    names, as_they_are = _list_file_names(files), [pl.col("strategy")] * len(files)
     named_by_tag = all(isinstance(file.source, Path) and file.strategy is None for file in files)
     if not named_by_tag or len(set(names)) < len(names) or len(names) == 1:
         return as_they_are
@@ -441,10 +445,10 @@ def _strategies_of(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) -> l
     tags = [of_file.get_column("strategy").unique().sort() for of_file in keys]
     if pl.concat(tags).is_unique().all() or pl.concat(keys).is_unique().all():
         return as_they_are
-    return names_apart(tags, names)
+    return make_names_distinct(tags, names)
 
 
-def names_apart(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr]:
+def make_names_distinct(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr]:
     """Return the names of strategies by their tags, or by files where files share a tag."""
     counts = Counter(tag for of_file in tags for tag in of_file)
     again = [tag for tag, n in counts.items() if n > 1]
@@ -465,28 +469,28 @@ def names_apart(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr
     ]
 
 
-def _tables(file: TextFile, formats: Sequence[Format]) -> Iterator[pl.DataFrame]:
-    """Return the rows of a file in one of the formats, a block after the other."""
+def _read_blocks(file: TextFile, formats: Sequence[LineFormat]) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a file in one of the formats, block by block."""
     for block in file.blocks():
         if block.first == 1:
             matches = ((each, each.header.match(block.text)) for each in formats)
             table_format, header = next((each, match) for each, match in matches if match)
             # Its line stays, empty, so that lines are counted right.
             block = block._replace(text=block.text[header.end() :])  # noqa: PLW2901
-        table = _table_of_csv(block.text, table_format)
-        yield _table(block, table_format) if table is None else table
+        table = _parse_as_csv(block.text, table_format)
+        yield _parse_block(block, table_format) if table is None else table
 
 
-def _judgments(files: Iterable[TextFile]) -> Iterator[pl.DataFrame]:
+def _read_judgment_blocks(files: Iterable[TextFile]) -> Iterator[pl.DataFrame]:
     for file in files:
-        for table in _tables(file, _JUDGMENTS):
+        for table in _read_blocks(file, _JUDGMENTS):
             yield table.select(_JUDGMENT_SCHEMA.names())
 
 
-def _runs(files: Sequence[TextFile], n_files: int) -> Iterator[pl.DataFrame]:
+def _read_run_blocks(files: Sequence[TextFile], n_files: int) -> Iterator[pl.DataFrame]:
     for file in files:
         tag = None
-        for table in _tables(file, _RUNS):
+        for table in _read_blocks(file, _RUNS):
             run = table.rename({"tag": "strategy"}).select(_RUN_SCHEMA.names())
             if tag is None and run.height:
                 tag = run["strategy"][0]
@@ -505,24 +509,24 @@ def _runs(files: Sequence[TextFile], n_files: int) -> Iterator[pl.DataFrame]:
             warn_the_caller(DataWarning.files, sentence)
 
 
-def _documents(files: Iterable[TextFile], width: _Width) -> Iterator[pl.DataFrame]:
-    """Return the documents of LETOR files, each slice with the features that it has."""
+def _read_letor_slices(files: Iterable[TextFile], width: _Width) -> Iterator[pl.DataFrame]:
+    """Yield the documents of LETOR files, each slice with its own features."""
     lines_before = 0
     for file in files:
         last = 0
         for block in file.blocks():
-            lines = _lines(block)
+            lines = _split_lines(block)
             last = block.first + lines.height - 1
             for part in lines.iter_slices(_LETOR_SLICE):
-                yield _documents_of(file.name, part, lines_before, width)
+                yield _parse_documents(file.name, part, lines_before, width)
         lines_before += last
 
 
 # Lines of the same fields
 
 
-def _table_of_csv(text: bytes, table_format: Format) -> pl.DataFrame | None:
-    """Return the rows as Polars reads CSV; None where `_table` might read them differently."""
+def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
+    """Return the rows as Polars reads CSV; None where `_parse_block` may differ."""
     text = text.replace(b"\r\n", b"\n").strip(b"\n")
     tabs = b"\t" in text
     if b"\r" in text or (tabs and b" " in text):
@@ -535,7 +539,7 @@ def _table_of_csv(text: bytes, table_format: Format) -> pl.DataFrame | None:
             has_header=False,
             skip_lines=1,
             quote_char=None,
-            schema=_schema_of(table_format.fields),
+            schema=_build_schema(table_format.fields),
         )
     except (pl.exceptions.PolarsError, OSError):
         return None
@@ -545,23 +549,23 @@ def _table_of_csv(text: bytes, table_format: Format) -> pl.DataFrame | None:
     return table if table.select(pl.all_horizontal(fine)).item() else None
 
 
-def _table(block: Block, table_format: Format) -> pl.DataFrame:
+def _parse_block(block: Block, table_format: LineFormat) -> pl.DataFrame:
     """Return the rows of any block, or the first line that is malformed."""
-    lines = _lines(block).filter((pl.col("line") != "") | pl.col("fault").is_not_null())
+    lines = _split_lines(block).filter((pl.col("line") != "") | pl.col("fault").is_not_null())
     pattern = f"[{_BLANKS}]+".join([_FIELD] * len(table_format.fields))
-    rows = _taken_apart(lines, f"^{pattern}{table_format.rest}$", table_format.fields)
+    rows = _match_fields(lines, f"^{pattern}{table_format.rest}$", table_format.fields)
     fields = f"{len(table_format.fields)} fields, {' '.join(table_format.fields)}"
     count = pl.col("line").str.count_matches(_FIELD)
     incomplete = (
         pl.col("query").is_null(),
         pl.format(f"{table_format.line} has {fields}, got {{}}", count),
     )
-    _check_lines(block.file, rows, [incomplete, *_wrong_numbers(table_format.fields)])
-    return rows.select(table_format.fields).cast(_schema_of(table_format.fields))
+    _check_lines(block.file, rows, [incomplete, *_find_wrong_numbers(table_format.fields)])
+    return rows.select(table_format.fields).cast(_build_schema(table_format.fields))
 
 
-def _lines(block: Block) -> pl.DataFrame:
-    """Every line, without blanks around it, its number, and what is wrong with it as text."""
+def _split_lines(block: Block) -> pl.DataFrame:
+    """Return each stripped line, its number, and the fault of its encoding."""
     # An empty line goes before: what begins like a compressed file would be unpacked.
     text, wrong_byte = b"\n" + block.text, pl.lit(None, pl.String)
     try:
@@ -583,8 +587,8 @@ def _lines(block: Block) -> pl.DataFrame:
     return lines.slice(1).with_columns(line, fault=pl.coalesce(wrong_byte, within))
 
 
-def _taken_apart(lines: pl.DataFrame, pattern: str, fields: Sequence[str]) -> pl.DataFrame:
-    """Return a column for every group of the pattern, all null where a line does not match."""
+def _match_fields(lines: pl.DataFrame, pattern: str, fields: Sequence[str]) -> pl.DataFrame:
+    """Return a column per group of the pattern, null if a line does not match."""
     groups = pl.col("line").str.extract_groups(pattern).struct.rename_fields(fields)
     return lines.with_columns(groups.struct.unnest()).with_row_index("row")
 
@@ -601,10 +605,10 @@ class _Width:
         self.place: tuple[str, int, str] = ("", 0, "")
 
     def add(self, file: str, rows: pl.DataFrame, features: pl.DataFrame) -> None:
-        """Count some lines; raise where a feature number would make columns of nothing."""
+        """Count lines; raise if a feature number would create almost empty columns."""
         self.lines += rows.height
         self.values += features.height
-        highest = _highest(features)
+        highest = _find_highest(features)
         if highest > self.highest:
             self.highest = highest
             row = features.filter(index=highest)["row"][0]
@@ -620,25 +624,27 @@ class _Width:
             _refuse(file, number, sentence, line)
 
 
-def _documents_of(file: str, lines: pl.DataFrame, lines_before: int, width: _Width) -> pl.DataFrame:
+def _parse_documents(
+    file: str, lines: pl.DataFrame, lines_before: int, width: _Width
+) -> pl.DataFrame:
     """Return the documents of some lines of a file, with the features that they have."""
     has_document = (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
     lines = lines.filter(has_document | pl.col("fault").is_not_null())
-    rows = _taken_apart(lines, _LETOR_LINE, _LETOR_FIELDS)
-    features = _features(rows)
+    rows = _match_fields(lines, _LETOR_LINE, _LETOR_FIELDS)
+    features = _parse_features(rows)
     incomplete = pl.col("query").is_null(), pl.lit("a line begins with a grade and qid:query")
-    wrong_features = _wrong_features(features, width.most)
-    _check_lines(file, rows, [incomplete, *_wrong_numbers(["grade"])], wrong_features)
+    wrong_features = _find_wrong_features(features, width.most)
+    _check_lines(file, rows, [incomplete, *_find_wrong_numbers(["grade"])], wrong_features)
     width.add(file, rows, features)
     doc = pl.col("comment").str.extract(_LETOR_DOC)
     number = (pl.col("number") + lines_before).cast(pl.String)
     grade = pl.col("grade").cast(pl.Float64)
     documents = rows.select("query", pl.coalesce(doc, number).alias("doc"), grade)
-    return documents.hstack(_dense(features, documents.height))
+    return documents.hstack(_spread_features(features, documents.height))
 
 
-def _features(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per feature: its text and its two numbers, null where they are none."""
+def _parse_features(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per feature: its text and its two numbers, null if malformed."""
     text = pl.col("features").str.replace_all("\t", " ", literal=True)
     parts = pl.col("feature").str.splitn(":", 2).struct.rename_fields(["index", "value"])
     return (
@@ -650,21 +656,21 @@ def _features(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _highest(features: pl.DataFrame) -> int:
+def _find_highest(features: pl.DataFrame) -> int:
     highest: int = features.select(pl.col("index").max().fill_null(0)).item()
     return highest
 
 
-def _dense(features: pl.DataFrame, height: int) -> pl.DataFrame:
-    """Columns f1 to fm of so many rows, null where a row does not have the feature."""
-    width = _highest(features)
+def _spread_features(features: pl.DataFrame, height: int) -> pl.DataFrame:
+    """Return the columns f1 to fm, null if a row lacks the feature."""
+    width = _find_highest(features)
     places = features.select(pl.col("row").cast(pl.Int64) * width + pl.col("index") - 1).to_series()
     cells = pl.repeat(None, height * width, dtype=pl.Float64, eager=True)
     cells = cells.scatter(places, features["value"])
     return pl.DataFrame([cells.gather_every(width, i).alias(f"f{i + 1}") for i in range(width)])
 
 
-def _with_whole_grades(frame: pl.DataFrame) -> pl.DataFrame:
+def _cast_whole_grades(frame: pl.DataFrame) -> pl.DataFrame:
     grades = frame["grade"]
     integers = grades.cast(pl.Int64, strict=False)
     same = (integers.cast(pl.Float64) == grades).fill_null(value=False)
@@ -680,7 +686,7 @@ Fault: TypeAlias = tuple[int, str]
 """A row, and what is said of it."""
 
 
-def _wrong_numbers(names: Iterable[str]) -> Iterator[Rule]:
+def _find_wrong_numbers(names: Iterable[str]) -> Iterator[Rule]:
     for name in (name for name in names if name in _NUMBERS):
         text, dtype = pl.col(name), _NUMBERS[name]
         number, shown = text.cast(dtype, strict=False), text.str.head(_SHOWN_CHARACTERS)
@@ -693,23 +699,23 @@ def _wrong_numbers(names: Iterable[str]) -> Iterator[Rule]:
             yield inexact, pl.format(rule, shown)
 
 
-def _wrong_features(features: pl.DataFrame, most: int) -> list[Fault]:
+def _find_wrong_features(features: pl.DataFrame, most: int) -> list[Fault]:
     index, shown = pl.col("index"), pl.col("feature").str.head(_SHOWN_CHARACTERS)
     fine = (index > 0) & pl.col("value").is_finite()
     rule = f"a feature is number:value, a number from 1 to {_MAX_FEATURES} and a finite value"
     wrong = ~fine.fill_null(value=False), pl.format(f"{rule}, got '{{}}'", shown)
     rule = f"a feature number is at most `n_features`, {most}, got '{{}}'"
-    faults = _first_fault(features, [wrong, (index > most, pl.format(rule, shown))])
+    faults = _find_first_fault(features, [wrong, (index > most, pl.format(rule, shown))])
     place = pl.col("row").cast(pl.Int64) * 2**16 + index
     # Counting distinct places is many times faster than finding the ones that come again.
     if features.select(place.n_unique()).item() < features.height:
         again = features.filter(index.is_not_null() & place.is_duplicated())
         sentence = pl.format("a line has a feature once, got number {} again", index)
-        faults += _first_fault(again, [(pl.lit(value=True), sentence)])
+        faults += _find_first_fault(again, [(pl.lit(value=True), sentence)])
     return faults
 
 
-def _first_fault(rows: pl.DataFrame, rules: Sequence[Rule]) -> list[Fault]:
+def _find_first_fault(rows: pl.DataFrame, rules: Sequence[Rule]) -> list[Fault]:
     """Return the first row that breaks a rule, and the message about it."""
     bad = rows.filter(pl.any_horizontal(wrong for wrong, _ in rules)).head(1)
     sentences = [pl.when(wrong).then(sentence) for wrong, sentence in rules]
@@ -719,9 +725,9 @@ def _first_fault(rows: pl.DataFrame, rules: Sequence[Rule]) -> list[Fault]:
 def _check_lines(
     file: str, rows: pl.DataFrame, rules: Sequence[Rule], others: Sequence[Fault] = ()
 ) -> None:
-    """Raise for the first line with a fault; where it has several, the first that is given."""
+    """Raise for the first line with a fault, and name its first fault."""
     as_text = pl.col("fault").is_not_null(), pl.col("fault")
-    if faults := [*_first_fault(rows, [as_text, *rules]), *others]:
+    if faults := [*_find_first_fault(rows, [as_text, *rules]), *others]:
         row, sentence = min(faults, key=itemgetter(0))
         _refuse(file, rows["number"][row], sentence, rows["line"][row])
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import polars as pl
 
 
-def natural_order(names: Iterable[str]) -> list[str]:
-    """Names in order, with the numbers in them by value, however long: f2 before f10."""
+def sort_naturally(names: Iterable[str]) -> list[str]:
+    """Return names in natural order: f2 before f10."""
 
     def key(part: str) -> tuple[bool, int, str, str]:
         digits = "".join(str(int(digit)) for digit in part) if part.isdecimal() else ""
@@ -20,10 +20,10 @@ def natural_order(names: Iterable[str]) -> list[str]:
 
 
 def in_order(values: pl.Series) -> pl.Series:
-    """Each value once, texts in natural order and others sorted; null first."""
+    """Return the distinct values, texts in natural order and others sorted; null first."""
     each = values.unique().sort()
     if each.dtype not in (pl.String, pl.Categorical):
         return each
     texts = each.cast(pl.String)
-    ordered = pl.Series(texts.name, natural_order(texts.drop_nulls()), dtype=pl.String)
+    ordered = pl.Series(texts.name, sort_naturally(texts.drop_nulls()), dtype=pl.String)
     return pl.concat([texts.filter(texts.is_null()), ordered]).cast(each.dtype)

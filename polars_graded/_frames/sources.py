@@ -12,7 +12,7 @@ from polars.io.plugins import register_io_source
 Frames: TypeAlias = "Callable[[Collection[str], pl.Expr | None], Iterator[pl.DataFrame]]"
 
 
-def read_later(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
+def scan_frames(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
     """Return a lazy frame of `frames`, called at each collection with the wanted columns.
 
     That is the columns, and which rows, or None for all; `frames` may give more than these.

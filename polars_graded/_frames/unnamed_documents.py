@@ -9,7 +9,7 @@ from operator import attrgetter
 import polars as pl
 
 from polars_graded._checks import first_few
-from polars_graded._frames.document_columns import IDENTIFIERS, words_of
+from polars_graded._frames.document_columns import IDENTIFIERS, split_words
 from polars_graded._measuring.rank_columns import MAX_TIED_RATIO
 
 MIN_RANKINGS = 10
@@ -24,7 +24,7 @@ MAX_SHARED_SHARE = 0.7
 MAX_LABELS = 100
 """Maximum number of values of a column that tells rankings apart."""
 
-TEXTS = (pl.String, pl.Categorical, pl.Enum)
+TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def check_unnamed_documents(
     if best.repeated_share > MAX_SHARED_SHARE:
         return
     _check_not_shared(frame, query, keys, best.name, used)
-    may_be_ids = frame.schema[best.name] in TEXTS or IDENTIFIERS & words_of(best.name)
+    may_be_ids = frame.schema[best.name] in TEXT_TYPES or IDENTIFIERS & split_words(best.name)
     are_ids = may_be_ids and best.repeated_share <= MAX_REPEATED_SHARE
     _check_once(frame, query, keys, best.name, [*keys, best.name] if are_ids else frame.columns)
 
@@ -72,7 +72,7 @@ def _find_candidates(
         name
         for name, dtype in frame.schema.items()
         if name not in {*keys, *used}
-        and (dtype in TEXTS or dtype.is_integer())
+        and (dtype in TEXT_TYPES or dtype.is_integer())
         and not _numbers_rows(frame.get_column(name))
     ]
     if not names:
@@ -132,7 +132,7 @@ def _check_not_shared(
     """Raise if a further column tells several rankings of the same documents apart."""
     rows = frame.filter(pl.col(doc).is_not_null())
     for name, dtype in rows.schema.items():
-        if name in {*keys, doc, *used} or not (dtype in TEXTS or dtype.is_integer()):
+        if name in {*keys, doc, *used} or not (dtype in TEXT_TYPES or dtype.is_integer()):
             continue
         n = rows.get_column(name).n_unique()
         if 1 < n <= MAX_LABELS and not rows.select([*keys, doc, name]).is_duplicated().any():

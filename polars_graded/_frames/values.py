@@ -28,7 +28,7 @@ from polars_graded._frames.notes import (
     LOWEST,
     NOTES,
     Notes,
-    kept_notes,
+    list_kept_notes,
 )
 from polars_graded._frames.request import Request
 from polars_graded._measuring.batches import Lists
@@ -52,7 +52,7 @@ from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.tie_orders import TieOrder, group_by_order
 
-MAX_ROWS = 1 << 24
+MAX_SHARED_ROWS = 1 << 24
 """Strategies that have no more rows in all are measured together, so that what they share is found
 once; of more, progress shows in between."""
 
@@ -78,17 +78,17 @@ class Rankings:
     """What else is wrong with the data."""
 
 
-def rankings_of(request: Request, groups: Groups, kept: Sequence[str]) -> Iterator[Rankings]:
+def measure_rankings(request: Request, groups: Groups, kept: Sequence[str]) -> Iterator[Rankings]:
     """Yield the values of whole queries for each entry of `by`, with notes beside them."""
     part, names = Part(request, groups, kept), [*request.by]
-    size = max(1, MAX_ROWS // max(1, groups.frame.height))
+    size = max(1, MAX_SHARED_ROWS // max(1, groups.frame.height))
     for first in range(0, len(names), size):
         yield from part.rankings(names[first : first + size])
 
 
 @dataclass(frozen=True)
 class Part:
-    """A frame of whole queries, and what is asked of it."""
+    """Frame of whole queries and the request for its values."""
 
     request: Request
     groups: Groups
@@ -98,19 +98,19 @@ class Part:
     @cached_property
     def measures(self) -> dict[str, Measure]:
         """Return the measures to compute, each once."""
-        top = [JUDGED_AT_THE_TOP] if self.has_unjudged else []
+        top = [JUDGED_AT_THE_TOP] if self.needs_unjudged else []
         measures = {measure.name: measure for measure in [*self.request.measures.values(), *top]}
         check_measures([*measures.values()], self.request.scale, has_known=False)
         return measures
 
     @cached_property
-    def has_unjudged(self) -> bool:
+    def needs_unjudged(self) -> bool:
         """Return whether the judged share of the retrieved documents is needed."""
         return self.grades.flat.null_count() > 0
 
     @cached_property
     def grades(self) -> Lists:
-        """The grades of each query, which all strategies share."""
+        """Return the grades of each query, which all strategies share."""
         grades = self.groups.lists(self.request.grade)
         check_grades(self.request.scale, grades)
         return grades
@@ -118,9 +118,9 @@ class Part:
     @cached_property
     def notes(self) -> dict[str, pl.Series]:
         """Return the notes of each query that hold for all strategies."""
-        return notes_of_queries(self)
+        return note_queries(self)
 
-    def lists_ranked_by(self, name: str) -> list[Lists]:
+    def list_ranking_columns(self, name: str) -> list[Lists]:
         """Return the columns that a strategy is ranked by, as lists."""
         lists = [*map(self.groups.lists, self.request.find_columns(name))]
         for column in self.request.ties or ():
@@ -152,8 +152,8 @@ class Part:
         return find_not_finite([self.grades, *keys])
 
     def rankings(self, names: Sequence[str]) -> Iterator[Rankings]:
-        """Yield what comes out for some strategies, measured together."""
-        keys = {name: self.lists_ranked_by(name) for name in names}
+        """Yield the values and notes of strategies that are measured together."""
+        keys = {name: self.list_ranking_columns(name) for name in names}
         bad = {name: self.not_finite(name, keys[name]) for name in names}
         usable = [name for name, numbers in bad.items() if not numbers.any()]
         error, computed = None, dict[str, list[Computed]]()
@@ -196,7 +196,7 @@ class Part:
         for some in computed or ():
             names = (each.name for each in some.measures)
             of_measure |= dict(zip(names, some.columns, strict=True))
-        notes = self.notes | notes_of_strategy(self, name)
+        notes = self.notes | note_strategy(self, name)
         top = of_measure.get(JUDGED_AT_THE_TOP.name)
         notes["judged_at_the_top"] = self.constant(1.0, pl.Float64()) if top is None else top
         notes["decided_by_order"] = self.constant(value=False, dtype=pl.Boolean())
@@ -221,7 +221,7 @@ class Part:
         )
 
 
-def notes_of_queries(part: Part) -> dict[str, pl.Series]:
+def note_queries(part: Part) -> dict[str, pl.Series]:
     """Return the notes of each query that hold for all strategies."""
     request, groups, grades = part.request, part.groups, part.grades
     noted = {
@@ -247,8 +247,8 @@ def notes_of_queries(part: Part) -> dict[str, pl.Series]:
     return noted
 
 
-def notes_of_grades(grades: pl.Series) -> dict[str, object]:
-    """Return the ends of grades, whether they are stars, and how many are below 0."""
+def note_grades(grades: pl.Series) -> dict[str, object]:
+    """Return the lowest and highest grades, and the facts that warnings need."""
     low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
     halves = False
     if low is not None and low >= data_warnings.MIN_HALF_STAR:  # or else it does not matter
@@ -270,7 +270,7 @@ def notes_of_grades(grades: pl.Series) -> dict[str, object]:
     }
 
 
-def notes_of_strategy(part: Part, name: str) -> dict[str, pl.Series]:
+def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
     """Return the notes of each query and a strategy that do not need its values."""
     scores = part.groups.lists(part.request.find_columns(name)[0])
     retrieved = scores.flat.is_not_null()
@@ -293,11 +293,11 @@ def _counts_up(part: Part, name: str, values: pl.Series) -> pl.Series:
 
 
 class Gathered:
-    """The values of a request, put together part by part, with notes that stay small."""
+    """Values of a request, collected part by part, with small notes."""
 
     def __init__(self, request: Request, kept: Sequence[str] | None = None) -> None:
         self.request = request
-        self.kept = kept_notes(request) if kept is None else kept
+        self.kept = list_kept_notes(request) if kept is None else kept
         self.values: dict[str, list[pl.DataFrame]] = {name: [] for name in request.by}
         self.notes = Notes(request)
         self._faults = {name: Faults() for name in request.by}
@@ -305,19 +305,21 @@ class Gathered:
     def add(self, groups: Groups, more: Callable[[int], object] = int) -> None:
         """Measure whole queries; `more` is called with the rows of each strategy."""
         noted = []
-        for each in rankings_of(self.request, groups, self.kept):
+        for each in measure_rankings(self.request, groups, self.kept):
             self.values[each.name].append(each.values)
             self._faults[each.name].add(each)
             noted.append(each.notes)
             more(groups.frame.height)
-        self.notes.add(noted, notes_of_grades(groups.frame.get_column(self.request.grade)))
+        self.notes.add(noted, note_grades(groups.frame.get_column(self.request.grade)))
 
     def in_order(self) -> pl.DataFrame:
         """Return the values of all queries, checked and in order, with kept notes beside them."""
         request = self.request
         for name, faults in self._faults.items():
             faults.check(request.build_ranking(name), stacked=bool(request.strategy))
-        strategies = [_by_query(request, pl.concat(self.values.pop(name))) for name in request.by]
+        strategies = [
+            _sort_by_query(request, pl.concat(self.values.pop(name))) for name in request.by
+        ]
         if request.strategy is not None:
             [values] = strategies
             names = sorting.in_order(values.get_column(request.strategy)).to_frame()
@@ -330,7 +332,7 @@ class Gathered:
         )
 
 
-def _by_query(request: Request, values: pl.DataFrame) -> pl.DataFrame:
+def _sort_by_query(request: Request, values: pl.DataFrame) -> pl.DataFrame:
     """Return values sorted by query."""
     return values if are_sorted(values.select(request.query)) else values.sort(request.query)
 
@@ -345,14 +347,14 @@ class Faults:
         self.errors: list[UnusableDataError] = []
 
     def add(self, rankings: Rankings) -> None:
-        """Add those of a part."""
+        """Add the faults of a part."""
         self.n += len(rankings.not_finite)
         self.not_finite.update(rankings.not_finite[rankings.not_finite > 0].tolist())
         if rankings.error is not None:
             self.errors.append(rankings.error)
 
     def check(self, ranking: Ranking, *, stacked: bool) -> None:
-        """Raise if there is any."""
+        """Raise if there is a fault."""
         each = "rankings" if stacked else "queries"
         if self.not_finite:
             number = max(self.not_finite)
@@ -365,14 +367,14 @@ class Faults:
 
 
 def finished(gathered: Sequence[Gathered]) -> pl.DataFrame:
-    """Return what the caller gets of the values of all queries, and warn of what they lack."""
+    """Return the result of `evaluate`, and warn of what its notes show."""
     values = [each.in_order() for each in gathered]
     if len(gathered) > 1:
         data_warnings.warn_of_parts([each.request for each in gathered], values)
-    return pl.concat(map(_finished, gathered, values))
+    return pl.concat(map(_finish_request, gathered, values))
 
 
-def _finished(gathered: Gathered, values: pl.DataFrame) -> pl.DataFrame:
+def _finish_request(gathered: Gathered, values: pl.DataFrame) -> pl.DataFrame:
     request = gathered.request
     if request.grader is None:
         data_warnings.warn_of_notes(request, gathered.notes, values)

@@ -15,7 +15,7 @@ import polars as pl
 from polars_graded._checks import check_comparable, check_frame
 from polars_graded._drawing.chart_rows import join_query_columns
 from polars_graded._drawing.curve_rows import choose_equal_steps
-from polars_graded._frames.contributions import RANK, ranked_documents
+from polars_graded._frames.contributions import RANK, rank_rows_of_strategies
 from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request, parse_by
 from polars_graded._measuring.names import Measure
@@ -227,7 +227,7 @@ class RankedFrame:
         rows = self.frame.filter(text.is_in(texts.implode(), nulls_equal=True))
         grade = pl.col(self.request.grade).cast(pl.Float64)
         entries: dict[str | None, dict[str, Any]] = {}
-        for strategy, ranked in ranked_documents(self.request, rows):
+        for strategy, ranked in rank_rows_of_strategies(self.request, rows):
             if strategy not in strategies:
                 continue
             place = strategies.index(strategy)

@@ -51,7 +51,7 @@ from polars_graded._results.per_query import (
     collect_rows,
     find_measures_and_curves,
     find_place,
-    natural_order,
+    sort_naturally,
 )
 from polars_graded._results.significance import CorrectionName, Options, TestName, choose_correction
 from polars_graded._sentences import format_percent
@@ -323,7 +323,7 @@ def load_drawing_scripts() -> str:
 def _sort_strategies(strategies: pl.Series) -> pl.Series:
     """Return the strategies in their natural order, which is the order of their colours."""
     texts = strategies.cast(pl.String).to_list()
-    return strategies[[texts.index(name) for name in natural_order(texts)]]
+    return strategies[[texts.index(name) for name in sort_naturally(texts)]]
 
 
 def _write_query_labels(queries: pl.Series) -> Iterator[str]:

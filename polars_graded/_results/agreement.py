@@ -19,7 +19,7 @@ from polars_graded._checks import (
     first_few,
 )
 from polars_graded._frames.document_columns import DEFAULT_DOC, find_document_column
-from polars_graded._frames.inputs import GRADER, graders_apart
+from polars_graded._frames.inputs import GRADER, split_graders
 from polars_graded._frames.judge_checks import check_distinct
 from polars_graded._frames.unnamed_documents import check_unnamed_documents
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
@@ -246,7 +246,7 @@ def collect_grades(
         if doc is None:
             msg = "`doc` must name the column of documents of a frame with a row per grader"
             raise ValueError(msg)
-        rows = graders_apart("frame", rows, [*queries, doc], long, grade)
+        rows = split_graders("frame", rows, [*queries, doc], long, grade)
         graders = graders or [name for name in rows.columns if name not in {*queries, doc}]
     names = [*graders]
     if len(names) < 2:  # noqa: PLR2004

@@ -258,7 +258,7 @@ def quote_names(strategies: pl.Series) -> str:
     return ", ".join(map(repr, strategies.to_list())) or "none"
 
 
-natural_order = sorting.natural_order
+sort_naturally = sorting.sort_naturally
 
 
 def order_strategies(strategies: pl.Series) -> pl.Series:

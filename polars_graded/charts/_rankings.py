@@ -10,7 +10,7 @@ import polars as pl
 from polars_graded._checks import check_list, check_number, check_whole_number
 from polars_graded._drawing import chart_checks, chart_rows, style, tiles
 from polars_graded._drawing.chart_rows import Frame
-from polars_graded._frames.contributions import check_sum, ranks_added
+from polars_graded._frames.contributions import check_sum, compute_added_by_rank
 from polars_graded._frames.request import Request, RequestOptions, parse_grade
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._sentences import format_count, titles
@@ -107,7 +107,7 @@ def rankings(
     check_whole_number("n", n)
     irrelevant = check_number("irrelevant", options.get("irrelevant", 0))
     chosen = check_sum(f"ndcg@{n}" if measure is None else measure)
-    documents, values = ranks_added(
+    documents, values = compute_added_by_rank(
         frame, of, chosen, n, doc=doc, others={} if title is None else {"title": title}, **options
     )
     strategy = options.get("strategy") or "strategy"

@@ -13,7 +13,7 @@ from polars_graded._drawing import axis_ends, bins, chart_checks, chart_rows, cu
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
-from polars_graded._results.per_query import natural_order
+from polars_graded._results.per_query import sort_naturally
 from polars_graded._sentences import format_count, shorten_name, titles
 from polars_graded.namespace import graded
 
@@ -222,7 +222,7 @@ def sample_boxes(
         name = "" if at is None else f"{at:g}"
     table = bins.build_boxes(samples, list(keys))
     medians = table.drop_nulls("median").group_by("group").agg(pl.col("median").mean())
-    place = {name: place for place, name in enumerate(natural_order(medians["group"]))}
+    place = {name: place for place, name in enumerate(sort_naturally(medians["group"]))}
     ordered = medians.sort(
         "median", pl.col("group").replace_strict(place), descending=[True, False]
     )

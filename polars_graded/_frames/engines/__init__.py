@@ -17,7 +17,7 @@ ENGINES = {
 """The package of each engine's frames, and what their classes are called."""
 
 
-def engine_of(frame: Any) -> Any | None:
+def find_engine(frame: Any) -> Any | None:
     """Return the module for an engine's frame, or None for a local frame."""
     kind = type(frame)
     for module, (package, classes) in ENGINES.items():

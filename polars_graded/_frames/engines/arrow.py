@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._checks import first_few
-from polars_graded._frames.measuring import check_without_rows, measured
+from polars_graded._frames.measuring import check_without_data, measured
 from polars_graded._frames.parts import WAYS, Parts
 from polars_graded._frames.request import Request
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Worker:
-    """Measures a table; it can be pickled, and so be sent to where the rows are."""
+    """Function that measures a table and can be pickled and sent to the rows."""
 
     request: Request
     schema: pa.Schema
@@ -38,17 +38,17 @@ class Worker:
             try:
                 values = measured([self.request], frame, shown=False)
             except ValueError as error:
-                raise ValueError(_with_queries(self.request, frame, error)) from None
+                raise ValueError(_add_queries(self.request, frame, error)) from None
         return values.to_arrow().cast(self.schema)
 
 
-def checked_schema(request: Request, given: pa.Schema) -> pa.Schema:
+def build_result_schema(request: Request, given: pa.Schema) -> pa.Schema:
     """Return the schema of the result for a table of a schema; raise if there is none."""
-    schema = schema_of(given)
+    schema = read_schema(given)
     request.check_schema(schema)
     request.check_not_stacked(pl.LazyFrame(schema=schema))
-    check_without_rows([request], schema)
-    return _schema_of_values(request, given)
+    check_without_data([request], schema)
+    return _list_value_fields(request, given)
 
 
 def check_buckets(engine: str, request: Request, parts: Parts) -> int | None:
@@ -66,12 +66,12 @@ def check_buckets(engine: str, request: Request, parts: Parts) -> int | None:
     return None if parts is None else int(parts)
 
 
-def schema_of(given: pa.Schema) -> pl.Schema:
+def read_schema(given: pa.Schema) -> pl.Schema:
     """Return the columns as Polars has them."""
-    return pl.Schema({field.name: _type_of(field) for field in given})
+    return pl.Schema({field.name: _read_type(field) for field in given})
 
 
-def _type_of(field: pa.Field) -> pl.DataType:
+def _read_type(field: pa.Field) -> pl.DataType:
     """Return the type of a column, or a type that no measure accepts."""
     import pyarrow as pa
 
@@ -81,8 +81,8 @@ def _type_of(field: pa.Field) -> pl.DataType:
         return pl.Object()
 
 
-def _schema_of_values(request: Request, given: pa.Schema) -> pa.Schema:
-    """Keys as they came, and a column per measure."""
+def _list_value_fields(request: Request, given: pa.Schema) -> pa.Schema:
+    """Return the fields of the keys and of one column per measure."""
     import pyarrow as pa
 
     types: dict[Any, pa.DataType] = {
@@ -93,11 +93,11 @@ def _schema_of_values(request: Request, given: pa.Schema) -> pa.Schema:
     }
     return pa.schema(
         given.field(name) if name in request.keys else pa.field(name, types[dtype])
-        for name, dtype in request.build_schema(schema_of(given)).items()
+        for name, dtype in request.build_schema(read_schema(given)).items()
     )
 
 
-def _with_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> str:
+def _add_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> str:
     """Return the error with the queries that contain NaN or infinity."""
     sentence, *hint = str(error).split("\n\n")
     frame = request.add_computed_columns(frame)

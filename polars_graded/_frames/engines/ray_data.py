@@ -6,37 +6,44 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._frames.engines.arrow import Worker, check_buckets, checked_schema, schema_of
+from polars_graded._frames.engines.arrow import (
+    Worker,
+    build_result_schema,
+    check_buckets,
+    read_schema,
+)
 from polars_graded._frames.parts import Parts
 from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BUCKETS = 64
+DEFAULT_BUCKETS = 64
 
 
-def evaluated(request: Request, dataset: Any, parts: Parts) -> Any:
+def evaluate_rows(request: Request, dataset: Any, parts: Parts) -> Any:
     """Return a dataset of the values, one row per strategy and query, in no order."""
-    buckets = check_buckets("Ray Data", request, parts) or BUCKETS
-    given = _arrow_schema(dataset)
-    schema = checked_schema(request, given)
-    request = request.with_document_column(schema_of(given))
+    buckets = check_buckets("Ray Data", request, parts) or DEFAULT_BUCKETS
+    given = _read_arrow_schema(dataset)
+    schema = build_result_schema(request, given)
+    request = request.with_document_column(read_schema(given))
     columns = request.input_columns
     rows = dataset.map_batches(
-        _bucketed,
+        _assign_buckets,
         batch_format="pyarrow",
         batch_size=None,
         zero_copy_batch=True,
         fn_kwargs={"columns": columns, "query": request.query, "buckets": buckets},
     )
     worker = Worker(request, schema)
-    return rows.groupby("bucket", num_partitions=min(buckets, BUCKETS)).map_groups(
-        _measured, batch_format="pyarrow", fn_kwargs={"worker": worker}
+    return rows.groupby("bucket", num_partitions=min(buckets, DEFAULT_BUCKETS)).map_groups(
+        _measure_bucket, batch_format="pyarrow", fn_kwargs={"worker": worker}
     )
 
 
-def _bucketed(table: pa.Table, columns: list[str], query: list[str], buckets: int) -> pa.Table:
+def _assign_buckets(
+    table: pa.Table, columns: list[str], query: list[str], buckets: int
+) -> pa.Table:
     """Return the columns that are needed, and the bucket of each row.
 
     Every machine must come to the same number, so they need the same version of Polars.
@@ -51,11 +58,11 @@ def _bucketed(table: pa.Table, columns: list[str], query: list[str], buckets: in
     return rows.append_column("bucket", [number.astype(np.int64)])
 
 
-def _measured(table: pa.Table, worker: Worker) -> pa.Table:
+def _measure_bucket(table: pa.Table, worker: Worker) -> pa.Table:
     return worker(table)
 
 
-def _arrow_schema(dataset: Any) -> pa.Schema:
+def _read_arrow_schema(dataset: Any) -> pa.Schema:
     """Return the columns of a dataset, which may have to look at its first block for them."""
     import pyarrow as pa
 

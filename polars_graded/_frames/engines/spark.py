@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._frames.engines import engine_of
-from polars_graded._frames.engines.arrow import Worker, check_buckets, checked_schema, schema_of
-from polars_graded._frames.inputs import judgments_table
-from polars_graded._frames.judge_checks import check_schemas, usable
+from polars_graded._frames.engines import find_engine
+from polars_graded._frames.engines.arrow import (
+    Worker,
+    build_result_schema,
+    check_buckets,
+    read_schema,
+)
+from polars_graded._frames.inputs import build_judgment_table
+from polars_graded._frames.judge_checks import check_schemas, select_judgments
 from polars_graded._frames.parts import Parts
 from polars_graded._frames.request import Request
 
@@ -18,18 +23,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def evaluated(request: Request, frame: Any, parts: Parts) -> Any:
+def evaluate_rows(request: Request, frame: Any, parts: Parts) -> Any:
     """Return a Spark frame of the values, one row per strategy and query, in no order."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     buckets = check_buckets("Spark", request, parts)
     buckets = buckets or int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-    given = _arrow_schema(frame)
-    schema = checked_schema(request, given)
-    request = request.with_document_column(schema_of(given))
+    given = _read_arrow_schema(frame)
+    schema = build_result_schema(request, given)
+    request = request.with_document_column(read_schema(given))
     rows = frame.selectExpr(
-        *(f"{_quoted(name)} AS column_{n}" for n, name in enumerate(request.input_columns)),
-        f"pmod(xxhash64({', '.join(map(_quoted, request.query))}), {buckets}) AS bucket",
+        *(f"{_quote_name(name)} AS column_{n}" for n, name in enumerate(request.input_columns)),
+        f"pmod(xxhash64({', '.join(map(_quote_name, request.query))}), {buckets}) AS bucket",
     )
     worker = Worker(request, schema)
 
@@ -39,7 +44,7 @@ def evaluated(request: Request, frame: Any, parts: Parts) -> Any:
     return rows.groupBy("bucket").applyInArrow(measure, from_arrow_schema(schema))
 
 
-def judged(
+def join_rows(
     run: Any,
     judgments: Any,
     query: str,
@@ -54,27 +59,31 @@ def judged(
     """
     from pyspark.sql import functions as f
 
-    ours = schema_of(_arrow_schema(run))
-    judgments = judgments if engine_of(judgments) else judgments_table(judgments, query, doc, grade)
+    ours = read_schema(_read_arrow_schema(run))
+    judgments = (
+        judgments if find_engine(judgments) else build_judgment_table(judgments, query, doc, grade)
+    )
     here = isinstance(judgments, pl.DataFrame | pl.LazyFrame)
-    theirs = judgments.collect_schema() if here else schema_of(_arrow_schema(judgments))
+    theirs = judgments.collect_schema() if here else read_schema(_read_arrow_schema(judgments))
     pair = [query, doc]
     key = check_schemas(ours, theirs, query, doc, [grade], strategy)
     _check_not_stacked(ours, key)
     if here:
-        table = usable(judgments.lazy().collect(), pair, [grade], unjudged_below)
+        table = select_judgments(judgments.lazy().collect(), pair, [grade], unjudged_below)
         judgments = run.sparkSession.createDataFrame(table.to_arrow())
 
     names = [*ours, *(name for name in theirs if name not in ours)]
     places = {name: f"column_{number}" for number, name in enumerate(names)}
     run, judgments = (
-        frame.selectExpr(*(f"{_quoted(name)} AS {places[name]}" for name in frame.columns))
+        frame.selectExpr(*(f"{_quote_name(name)} AS {places[name]}" for name in frame.columns))
         for frame in (run, judgments)
     )
     in_run, in_judgments = ([places[name] for name in columns] for columns in (key, pair))
-    run = _without_nulls(run, "run", dict(zip(in_run, key, strict=True)))
-    judgments = _without_nulls(judgments, "judgments", dict(zip(in_judgments, pair, strict=True)))
-    judgments = _once(judgments, "judgments", dict(zip(in_judgments, pair, strict=True)))
+    run = _fail_on_nulls(run, "run", dict(zip(in_run, key, strict=True)))
+    judgments = _fail_on_nulls(judgments, "judgments", dict(zip(in_judgments, pair, strict=True)))
+    judgments = _fail_on_duplicates(
+        judgments, "judgments", dict(zip(in_judgments, pair, strict=True))
+    )
     judgments = judgments.where(f.col(places[grade]).isNotNull())
     if unjudged_below is not None:
         judgments = judgments.where(f.col(places[grade]) >= unjudged_below)
@@ -82,12 +91,12 @@ def judged(
     if strategy is not None:
         due = run.select(places[strategy]).distinct().crossJoin(judgments)
     of_judged = run.join(judgments.select(places[query]).distinct(), places[query], "left_semi")
-    retrieved = _once(of_judged, "run", dict(zip(in_run, key, strict=True)))
+    retrieved = _fail_on_duplicates(of_judged, "run", dict(zip(in_run, key, strict=True)))
     return retrieved.join(due, in_run, "full_outer").select(*places.values()).toDF(*names)
 
 
 def _check_not_stacked(schema: pl.Schema, key: list[str]) -> None:
-    """Raise where several strategies may be merged, which nobody sees before a job runs."""
+    """Raise if several strategies may be merged, which is visible only when a job runs."""
     if "strategy" in schema and "strategy" not in key:
         msg = (
             "`run` has a column 'strategy' that no argument names; its strategies would be "
@@ -96,7 +105,7 @@ def _check_not_stacked(schema: pl.Schema, key: list[str]) -> None:
         raise ValueError(msg)
 
 
-def _without_nulls(frame: Any, name: str, key: Mapping[str, str]) -> Any:
+def _fail_on_nulls(frame: Any, name: str, key: Mapping[str, str]) -> Any:
     """Return the same rows; fail if a key is null, and name the column."""
     from pyspark.sql import functions as f
 
@@ -108,7 +117,7 @@ def _without_nulls(frame: Any, name: str, key: Mapping[str, str]) -> Any:
     return frame
 
 
-def _once(frame: Any, name: str, key: Mapping[str, str]) -> Any:
+def _fail_on_duplicates(frame: Any, name: str, key: Mapping[str, str]) -> Any:
     """Return the same rows; fail if two have the same key."""
     from pyspark.sql import functions as f
 
@@ -125,7 +134,7 @@ def _once(frame: Any, name: str, key: Mapping[str, str]) -> Any:
     return rows.select(*key, once.alias("others")).select(*key, "others.*")
 
 
-def _arrow_schema(frame: Any) -> pa.Schema:
+def _read_arrow_schema(frame: Any) -> pa.Schema:
     """Return the columns of a Spark frame, with a null type where Arrow has none."""
     import pyarrow as pa
     from pyspark.errors import PySparkException
@@ -141,6 +150,6 @@ def _arrow_schema(frame: Any) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     """Return the name of a column in SQL."""
     return "`" + name.replace("`", "``") + "`"
