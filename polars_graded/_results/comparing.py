@@ -227,12 +227,12 @@ def compare(
     and at its relevance, `rope` (Ihemelandu, Ekstrand 2023).
 
     **Ties.** Two values are tied if they are closer than 1e-12 of the larger, because they may be
-    the same sum in another order. Values below 1 (or below the largest value of the measure, if it
-    is smaller) count as 1, because 0 may be a difference of larger numbers. Differences in the
+    the same sum in another order. The larger counts as at least 1, or as the largest value of the
+    measure if that is below 1, because 0 may be a difference of larger numbers. Differences in the
     ranks of `"wilcoxon"` are tied likewise, so that 0.3 - 0.2 equals 0.1.
 
-    **Simultaneous intervals.** A simultaneous interval has another level than :math:`\alpha`,
-    which is 1 - `confidence`. With m pairs it is
+    **Simultaneous intervals.** The interval of one difference has the level :math:`\alpha`, which
+    is 1 - `confidence`. With m pairs, the level of a simultaneous interval is
 
     - :math:`\alpha / m` for `"bonferroni"`. All intervals hold together at `confidence`;
     - :math:`\alpha / m` for `"holm"` as well, except for a difference that Holm finds and
@@ -362,24 +362,24 @@ def summarise(
     per_query, *measures, query, strategy, segments, missing, grader
         As for `compare`.
     trusted
-        The grader whose grades count, where they judged some queries and a model all (Notes): the
-        queries that they judged must be **a random sample of all queries**. Picked by hand, or the
-        easy or the disputed ones, they make the result wrong. `DataWarning.selection` tells where
-        the model's values of these queries differ from its others.
+        The grader whose grades count, who judged some queries, while a model judged all (Notes).
+        The queries that they judged must be **a random sample of all queries**: with easy, disputed
+        or hand-picked queries the result is wrong. `DataWarning.selection` reports if the model's
+        values of these queries differ from its other values.
     confidence
         The confidence of the interval, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        One row per measure, segment and strategy, in the order of measures, then of segments, then
-        of strategies, with Float64 columns but where said:
+        One row per measure, segment and strategy, in this order. Columns are Float64 unless stated
+        otherwise:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
           (UInt32) and `median`;
         - `geometric_mean` (:math:`g`), which for `ap` is GMAP; a value below 0.00001 counts as
           that, as in trec_eval, since a single 0 would otherwise make it 0;
-        - `best` (String, null where it is not known), which value is, and `confidence`;
+        - `best` (String, null if unknown), which value is best, and `confidence`;
         - `mean`, and `std` (:math:`s`, null for one query);
         - `ci_low`, `ci_high`: Student's interval of the mean,
           :math:`\bar x \pm t_{n-1} s / \sqrt n`, null where there are fewer than two queries or
@@ -390,47 +390,49 @@ def summarise(
         - `grader` (String), the model that judged all queries; `measure`, the segments, the
           strategy; `queries` that both judged and `model_queries` that the model alone did
           (UInt32); `best`;
-        - what the trusted grader alone says, `trusted_mean` with `trusted_low` and `trusted_high`,
-          and the model alone of all queries, `model_mean` with `model_low` and `model_high`;
-        - `weight` of the model, from 0 to 1, and the `correlation` of both graders' values; the
-          `worth` of the model's grades, in queries that the trusted grader would have to judge
-          besides for as sure a mean (below 0 where the model makes it less sure), itself an
-          estimate, of which `note` says where a gain is not certain; `confidence`;
-        - `mean`, as the trusted grader would have it of all queries, `ci_low` and `ci_high`;
-        - `note` (String): fewer than ten trusted queries, or fewer than two, of which there is no
-          interval; a correlation that gives no gain, or no certain one, or that makes the mean less
-          sure; queries that are hardly a random sample; queries left out, which
-          the model did not judge. Else null.
+        - the means by the trusted grader's grades, `trusted_mean` with `trusted_low` and
+          `trusted_high`, and by the model's grades of all queries, `model_mean` with `model_low`
+          and `model_high`;
+        - `weight` of the model, from 0 to 1, and the `correlation` of both graders' values;
+        - the `worth` of the model's grades: an estimate of how many more queries the trusted grader
+          would have to judge for an equally precise mean (below 0 if the model makes it less
+          precise); `note` states if a gain is not certain; `confidence`;
+        - `mean`, the estimate of what the trusted grader would find in all queries, `ci_low` and
+          `ci_high`;
+        - `note` (String): fewer than ten trusted queries; fewer than two, which have no interval; a
+          correlation that gives no gain, or no certain one, or a less precise mean; queries that
+          are hardly a random sample; queries that are left out because the model did not judge
+          them. Null otherwise.
 
     Notes
     -----
-    **A trusted grader.** People gave grades to n queries, of which the measure is y, and a model to
-    these, f, and to N others, F. The mean that people would have given is (Angelopoulos, Duchi and
-    Zrnic)
+    **A trusted grader.** People judged n queries, with the values y of the measure. A model judged
+    these queries, with the values f, and N others, with the values F. The estimate of the mean that
+    people would find is (Angelopoulos, Duchi and Zrnic)
 
     .. math:: \theta = \lambda \bar F + \frac{1}{n} \sum_q (y_q - \lambda f_q) \qquad
         \lambda = \frac{\mathrm{cov}(y, f)}{(1 + n / N) \, \mathrm{Var}(f \cup F)} \qquad
         SE^2 = \frac{\lambda^2 \mathrm{Var}(F)}{N} + \frac{\mathrm{Var}(y - \lambda f)}{n}
 
     As text: ``θ = λ mean(F) + mean(y - λ f); λ = cov(y, f) / ((1 + n / N) Var(f and F)), within 0
-    and 1; SE² = λ² Var(F) / N + Var(y - λ f) / n``. Whatever bias the model has is taken off;
-    where it says nothing of people, λ is near 0, and people's queries count alone. The λ of a query
-    is fitted on all other queries, and the interval is Student's with n - 1 degrees: with λ fitted
-    where it is used and normal quantiles, as is usual, intervals hold the mean too seldom where
-    queries are few.
+    and 1; SE² = λ² Var(F) / N + Var(y - λ f) / n``. This corrects for the bias of the model. If the
+    model does not predict people's values, λ is near 0 and only people's queries count. The λ of a
+    query is fitted on all other queries, and the interval is Student's with n - 1 degrees of
+    freedom. With the usual λ, which is fitted on all queries, and normal quantiles, intervals
+    contain the mean too seldom if queries are few.
 
-    **A random sample** of queries has values of the model that differ from its others by chance
-    alone. Where they differ by the test of Mann and Whitney (p of at most 0.001 after Bonferroni
-    for all rows of a measure), a warning says so. It can miss a selection that the model knows
-    nothing of.
+    **A random sample** of queries has values of the model that differ from its other values by
+    chance alone. A warning reports a difference by Mann and Whitney's test (p of at most 0.001
+    after Bonferroni for all rows of a measure). It can miss a selection that the model's values do
+    not depend on.
 
-    It gains where the correlation exceeds :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are not
-    linear in grades, so people must have judged **whole queries**: all that the model judged there;
-    `evaluate` warns where they did not.
+    There is a gain if the correlation exceeds :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are
+    not linear in grades, so people must have judged **complete queries**: all documents that the
+    model judged. `evaluate` warns if they did not.
 
-    Intervals hold the true mean as often as they say, from 10 queries on and however good the
-    model, but of skewed values less often; with a model that correlates by 0.9 they are about half
-    as wide. The page of the book on how it is tested has the table.
+    From 10 queries on, intervals contain the true mean as often as `confidence` states, however
+    good the model is, but less often for skewed values. With a model that correlates by 0.9 they
+    are about half as wide. The page of the book on how it is tested has the table.
 
     References
     ----------
@@ -452,7 +454,7 @@ def summarise(
     │ bm25     ┆ 3       ┆ 0.5    ┆ 0.5            │
     └──────────┴─────────┴────────┴────────────────┘
 
-    A model grades all of forty queries, too high by 0.25, and people every fifth, which are harder:
+    A model grades all forty queries, too high by 0.25. People grade every fifth, which are harder:
 
     >>> model = pl.DataFrame({"query": range(40)}).with_columns(ap=pl.col("query") / 52 + 0.25)
     >>> people = model.filter(pl.col("query") % 5 == 0).with_columns(pl.col("ap") - 0.25)
