@@ -254,15 +254,15 @@ def robustness_to_grading(
         taking its lowest grade; and `moved`.
     moved
         The share of judged documents whose grade is moved by one level at random, as a grading
-        "10 % moved" (the lowest level can only go up); 0 for none. It is only there by default.
+        "10 % moved" (the lowest level can only go up); 0 for none. It is ignored with `gradings`.
     confidence
-        Differences are significant by the paired t test with Holm's correction where p is at most
-        1 - `confidence`.
+        Differences are significant if p is at most 1 - `confidence`, by the paired t test with
+        Holm's correction.
     seed
         The same seed moves the same grades.
     **options
-        The keywords of `evaluate`. Where strategies are stacked, `doc` names the column by which a
-        document is moved alike for all.
+        The keywords of `evaluate`. With stacked strategies, `doc` names the column of documents, so
+        that the grade of a document is moved for all strategies.
 
     Returns
     -------
@@ -274,15 +274,15 @@ def robustness_to_grading(
         - `mean` (Float64), and `place` (UInt32) among the strategies, 1 the best;
         - of the grading and measure: `tau` and `tau_ap` (Float64), the correlation of the order of
           strategies with that as given, null without an order; and `lost`, `gained` and `reversed`
-          (UInt32), how many pairs are significant only as given, only in this grading, or in both
-          the other way round;
+          (UInt32), the numbers of pairs that are significant only as given, only in this grading,
+          or in both with opposite signs;
         - `flipped` (List), the strategies whose difference from this one is lost, gained or
           reversed, in the order of strategies.
 
     See Also
     --------
-    experiments.robustness_to_levels : The same question of artificial rankings.
-    trust.order_stability : Whether conclusions survive other queries.
+    experiments.robustness_to_levels : The same with artificial rankings.
+    trust.order_stability : Stability of the order with other queries.
     charts.grading_profile : Strategies drawn across gradings.
 
     References
@@ -292,7 +292,7 @@ def robustness_to_grading(
 
     Examples
     --------
-    Which of both is better depends on whether grade 1 is relevant:
+    The order of both strategies depends on whether grade 1 is relevant:
 
     >>> df = pl.DataFrame(
     ...     {"query": "a", "grade": [2, 1, 1, 0], "x": [4, 1, 2, 3], "y": [1, 4, 3, 2]}
