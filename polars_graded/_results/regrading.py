@@ -112,9 +112,9 @@ def unjudged_bounds(
     judgments only. `judged` has no bounds, because all documents are judged under any judgments.
 
     All other measures also depend on the number of relevant documents. One more relevant document
-    at a low rank lowers them, so values between both settings may exceed them. The table has the
-    share of a thousand rankings with such judgments. Rankings have four documents with random
-    grades 0, 1, 2 or none, at least one of them relevant and one unjudged:
+    at a low rank lowers them, so that judgments between both settings may exceed both values. The
+    table has the shares of a thousand rankings with such judgments. The rankings have four
+    documents with random grades 0, 1, 2 or none, at least one relevant and one unjudged:
 
     ===== ========= ===== ===== ===== ===== ======= ===== ======== ===== ===========
     bpref q_measure gap   ndcng ndcg  nerr  roc_auc mu_ap recall@2 ap    r_precision
