@@ -14,7 +14,7 @@ Files, and runs with their judgments
     read_run, scan_run         TREC runs at once, or lazily
     read_qrels, scan_qrels     TREC judgments
     read_letor, scan_letor     LETOR's graded documents with their features
-    judge                      a run and its judgments as the one frame that measures need
+    join_judgments             a run and its judgments as the one frame that measures need
     DataWarning                warnings about data that make a mean wrong, or may
 
 Whole frames
@@ -51,7 +51,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from polars_graded._frames.evaluating import evaluate
-from polars_graded._frames.judging import judge
+from polars_graded._frames.judging import join_judgments
 from polars_graded._frames.overview import overview, side_by_side
 from polars_graded._frames.reading import (
     read_letor,
@@ -95,7 +95,7 @@ __all__ = [
     "experiments",
     "gate",
     "graded",
-    "judge",
+    "join_judgments",
     "long_form",
     "overview",
     "paper_table",

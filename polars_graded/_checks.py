@@ -187,7 +187,7 @@ def _check_no_pattern(column: str) -> None:
 READERS = {
     "run": "read_run(path)",
     "judgments": "read_qrels(path)",
-    "frame": "judge(read_run(path), read_qrels(path)) or read_letor(path)",
+    "frame": "join_judgments(read_run(path), read_qrels(path)) or read_letor(path)",
 }
 """Calls that read files, by the argument that expects a frame and got a path."""
 
@@ -258,7 +258,9 @@ def check_columns(
             hint = did_you_mean(column, names)
             if argument is not None:
                 lacks_grades = (name, argument) == ("frame", "grade")
-                joined = ", which judge(run, judgments) adds to a run" if lacks_grades else ""
+                joined = (
+                    ", which join_judgments(run, judgments) adds to a run" if lacks_grades else ""
+                )
                 hint = f"{hint or HINT} {argument}= names the column{joined}"
             hint = hint_at_maker(name, hint)
             msg = f"`{name}` has no column {column!r}; it has {', '.join(names) or 'none'}{hint}"

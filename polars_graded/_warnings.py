@@ -31,7 +31,7 @@ class DataWarning(UserWarning):
 
     See Also
     --------
-    evaluate, judge : Functions that issue these warnings.
+    evaluate, join_judgments : Functions that issue these warnings.
 
     Examples
     --------

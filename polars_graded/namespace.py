@@ -12,7 +12,7 @@ from polars_graded._checks import check_column, did_you_mean
 from polars_graded._measuring.expression import measure_one, measure_several
 from polars_graded._measuring.foreign_names import find_own_measures
 from polars_graded._measuring.kernels.gains import Discount, GainName
-from polars_graded._measuring.kernels.queries import Over, TieOrder, Ties
+from polars_graded._measuring.kernels.queries import Over, StrictTieRule, TieRule
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.phi import ControlPoints, Direction, phi_relevance
 from polars_graded._measuring.ranking import Ranking
@@ -167,7 +167,7 @@ class Graded:
     def scaled(
         self,
         irrelevant: float = 0.0,
-        highest: float | None = None,
+        max_grade: float | None = None,
         relevant_from: float | None = None,
     ) -> Graded:
         """Set the grade that means not relevant, and the highest of the scale.
@@ -177,11 +177,11 @@ class Graded:
         irrelevant
             The grade that means not relevant. It is shifted to 0, and any grade below it is 0
             too. Stars from 1 to 5 have `irrelevant=1`.
-        highest
+        max_grade
             The highest grade of the scale, for measures that depend on it; by default the
             highest judged grade of the query. A grade above it is an error when the query runs.
         relevant_from
-            The lowest grade that is relevant, above `irrelevant` and at most `highest`, for
+            The lowest grade that is relevant, above `irrelevant` and at most `max_grade`, for
             measures with gains too: a document of a lower grade is judged and gains nothing, as one
             of grade `irrelevant`, and the gains of the others stay as they are. By default any
             grade above `irrelevant` is relevant. Where a measure has a `threshold` as well, the
@@ -204,7 +204,7 @@ class Graded:
         │ 6.0             ┆ 4.0   ┆ 0.5 │
         └─────────────────┴───────┴─────┘
         """
-        return self._with(self._ranking.scaled(irrelevant, highest, relevant_from))
+        return self._with(self._ranking.scaled(irrelevant, max_grade, relevant_from))
 
     def undefined_as(self, value: float | None = 0.0) -> Graded:
         """Set the fill value of queries where a measure is undefined.
@@ -238,7 +238,7 @@ class Graded:
         """
         return self._with(self._ranking.undefined_as(value))
 
-    def exactly(self, grade: float) -> Graded:
+    def only_grade(self, grade: float) -> Graded:
         """Treat one grade alone as relevant, and all others as irrelevant.
 
         Every measure then sees grades of 1 and 0, and `scaled` before it no longer matters. With a
@@ -255,7 +255,7 @@ class Graded:
 
         >>> df = pl.DataFrame({"grade": [3, 0, 2, 1]})
         >>> g = pl.col("grade").graded
-        >>> df.select(g.reciprocal_rank(threshold=2), exactly=g.exactly(2).reciprocal_rank())
+        >>> df.select(g.reciprocal_rank(threshold=2), exactly=g.only_grade(2).reciprocal_rank())
         shape: (1, 2)
         ┌──────────────────────────────┬──────────┐
         │ reciprocal_rank(threshold=2) ┆ exactly  │
@@ -265,7 +265,7 @@ class Graded:
         │ 1.0                          ┆ 0.333333 │
         └──────────────────────────────┴──────────┘
         """
-        return self._with(self._ranking.exactly(grade))
+        return self._with(self._ranking.only_grade(grade))
 
     def condensed(self) -> Graded:
         """Drop unjudged documents from the ranking before measuring.
@@ -487,7 +487,7 @@ class Graded:
     # Counting relevant documents.
 
     def precision(
-        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
+        self, n: int | None = None, *, threshold: float | None = None, ties: TieRule = "order"
     ) -> pl.Expr:
         r"""Return the share of the first n documents that is relevant.
 
@@ -536,7 +536,7 @@ class Graded:
         *,
         threshold: float | None = None,
         over: Over = "relevant",
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return the share of the relevant documents among the first n.
 
@@ -587,7 +587,7 @@ class Graded:
         *,
         beta: float = 1.0,
         threshold: float | None = None,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return F, the weighted harmonic mean of precision and recall.
 
@@ -637,7 +637,7 @@ class Graded:
         *,
         b: float = 1.0,
         threshold: float | None = None,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return E, one minus the weighted harmonic mean of precision and recall.
 
@@ -686,7 +686,7 @@ class Graded:
         *,
         beta: float = 1.0,
         threshold: float | None = None,
-        ties: TieOrder = "order",
+        ties: StrictTieRule = "order",
     ) -> pl.Expr:
         r"""Return maximal F, the highest F measure at any of the first n ranks.
 
@@ -729,7 +729,7 @@ class Graded:
         """
         return self._one("max_f_measure", n, beta=beta, threshold=threshold, ties=ties)
 
-    def r_precision(self, *, threshold: float | None = None, ties: Ties = "order") -> pl.Expr:
+    def r_precision(self, *, threshold: float | None = None, ties: TieRule = "order") -> pl.Expr:
         r"""Return precision at rank R, the number of relevant documents.
 
         R counts all relevant judged documents, retrieved or not.
@@ -770,7 +770,7 @@ class Graded:
         return self._one("r_precision", threshold=threshold, ties=ties)
 
     def precision_at_hit(
-        self, *, k: int = 1, threshold: float | None = None, ties: TieOrder = "order"
+        self, *, k: int = 1, threshold: float | None = None, ties: StrictTieRule = "order"
     ) -> pl.Expr:
         r"""Return precision at the rank of the k-th relevant document.
 
@@ -815,7 +815,7 @@ class Graded:
         return self._one("precision_at_hit", k=k, threshold=threshold, ties=ties)
 
     def reciprocal_rank(
-        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
+        self, n: int | None = None, *, threshold: float | None = None, ties: TieRule = "order"
     ) -> pl.Expr:
         r"""Return one over the rank of the first relevant document.
 
@@ -860,7 +860,7 @@ class Graded:
         return self._one("reciprocal_rank", n, threshold=threshold, ties=ties)
 
     def success(
-        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
+        self, n: int | None = None, *, threshold: float | None = None, ties: TieRule = "order"
     ) -> pl.Expr:
         r"""Return 1 if a relevant document is among the first n, else 0.
 
@@ -903,7 +903,7 @@ class Graded:
         """
         return self._one("success", n, threshold=threshold, ties=ties)
 
-    def bpref(self, *, threshold: float | None = None, ties: TieOrder = "order") -> pl.Expr:
+    def bpref(self, *, threshold: float | None = None, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return binary preference: relevant documents above judged others.
 
         Only judged documents count. N is the number of judged documents that are not relevant,
@@ -944,7 +944,7 @@ class Graded:
         """
         return self._one("bpref", threshold=threshold, ties=ties)
 
-    def roc_auc(self, *, threshold: float | None = None, ties: Ties = "average") -> pl.Expr:
+    def roc_auc(self, *, threshold: float | None = None, ties: TieRule = "average") -> pl.Expr:
         r"""Return the area under the ROC curve: the share of pairs in right order.
 
         A pair is a relevant and another judged document of the query, in the right order if the
@@ -991,10 +991,10 @@ class Graded:
         """
         return self._one("roc_auc", threshold=threshold, ties=ties)
 
-    def generalized_precision(self, n: int | None = None, *, ties: Ties = "order") -> pl.Expr:
+    def generalized_precision(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
         r"""Return generalized precision, the mean share of the highest grade.
 
-        Grades count as parts of the highest one: that of the scale where `scaled(highest=...)`
+        Grades count as parts of the highest one: that of the scale where `scaled(max_grade=...)`
         names it, otherwise of the query's judged documents. A list shorter than n counts as
         filled up with 0.
 
@@ -1034,7 +1034,7 @@ class Graded:
         """
         return self._one("generalized_precision", n, ties=ties)
 
-    def generalized_recall(self, n: int | None = None, *, ties: Ties = "order") -> pl.Expr:
+    def generalized_recall(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
         r"""Return the share of all relevance that is among the first n.
 
         Judged documents that were not retrieved count among all relevance.
@@ -1083,7 +1083,7 @@ class Graded:
         *,
         threshold: float | None = None,
         over: Over | Literal["retrieved"] = "relevant",
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return average precision, the mean precision at relevant documents.
 
@@ -1134,7 +1134,7 @@ class Graded:
         n: int | None = None,
         *,
         levels: Sequence[float] | Literal["all"] | None = None,
-        ties: TieOrder = "order",
+        ties: StrictTieRule = "order",
     ) -> pl.Expr:
         r"""Return average precision over all levels of relevance (μAP).
 
@@ -1156,7 +1156,7 @@ class Graded:
             The levels L of the scale, increasing; by default the relevance grades that the judged
             documents of the query use. AP is 0 at a level that no document of the query reaches; a
             level at or below irrelevant does not count. `"all"` are those of the scale, which needs
-            `scaled(highest=...)`: from one above irrelevant up to the highest in steps of one. With
+            `scaled(max_grade=...)`: from one above irrelevant up to it in steps of one. With
             levels that all queries share, the mean over queries is the mean over levels of MAP at
             the level.
 
@@ -1188,7 +1188,7 @@ class Graded:
         n: int | None = None,
         *,
         levels: Sequence[float] | Literal["all"] | None = None,
-        ties: TieOrder = "order",
+        ties: StrictTieRule = "order",
     ) -> pl.Expr:
         r"""Return GAP, graded average precision.
 
@@ -1244,7 +1244,7 @@ class Graded:
         n: int | None = None,
         *,
         gain: GainName | Mapping[float, float] = "exp2",
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return cumulated gain, the sum of the gains of the first n documents.
 
@@ -1291,7 +1291,7 @@ class Graded:
         n: int | None = None,
         *,
         gain: GainName | Mapping[float, float] = "exp2",
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return normalised cumulated gain: CG over that of the ideal ranking.
 
@@ -1384,7 +1384,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return discounted cumulated gain: gains count less at lower ranks.
 
@@ -1481,7 +1481,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return normalised discounted cumulated gain: DCG over its ideal.
 
@@ -1531,12 +1531,12 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return NDCG of gains normalised by the highest grade.
 
         The grade at rank i above irrelevant, :math:`g(i)`, is divided by the highest one,
-        :math:`m_q`: that of the scale where `scaled(highest=...)` names it, otherwise of the
+        :math:`m_q`: that of the scale where `scaled(max_grade=...)` names it, otherwise of the
         query's judged documents. :math:`N_n` is such that the ideal ranking has 1.
 
         .. math::
@@ -1586,7 +1586,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return the area under the NDCG curve: its mean over the ranks 1 to n.
 
@@ -1637,7 +1637,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return the area under the NDCNG curve: its mean over the ranks 1 to n.
 
@@ -1682,11 +1682,11 @@ class Graded:
 
     # Modelling the user.
 
-    def err(self, n: int | None = None, *, ties: TieOrder = "order") -> pl.Expr:
+    def err(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return expected reciprocal rank: one over the rank where a user stops.
 
         The user goes down the list and is satisfied by a document of grade g with probability
-        R(g). The highest grade is that of the scale where `scaled(highest=...)` names it,
+        R(g). The highest grade is that of the scale where `scaled(max_grade=...)` names it,
         otherwise of the query's judged documents.
 
         .. math::
@@ -1727,7 +1727,7 @@ class Graded:
         """
         return self._one("err", n, ties=ties)
 
-    def nerr(self, n: int | None = None, *, ties: TieOrder = "order") -> pl.Expr:
+    def nerr(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return normalised expected reciprocal rank: ERR over its ideal.
 
         The best order is that of all judged documents, retrieved or not.
@@ -1773,7 +1773,7 @@ class Graded:
         p: float = 0.8,
         graded: bool = False,
         threshold: float | None = None,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return rank-biased precision: a user goes on with probability p.
 
@@ -1826,7 +1826,7 @@ class Graded:
         beta: float = 1.0,
         gain: GainName | Mapping[float, float] = "linear",
         over: Over = "relevant",
-        ties: TieOrder = "order",
+        ties: StrictTieRule = "order",
     ) -> pl.Expr:
         r"""Return Q-measure: average precision blended with cumulated gain.
 
@@ -2058,7 +2058,7 @@ class Graded:
 
     # Counts.
 
-    def judged(self, n: int | None = None, *, ties: Ties = "order") -> pl.Expr:
+    def judged(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
         """Return the share of the first n documents that was judged.
 
         The divisor is the lower of n and the length of the list; 0 for an empty list.
@@ -2153,7 +2153,7 @@ class Graded:
         return self._one("n_relevant", threshold=threshold)
 
     def n_relevant_retrieved(
-        self, n: int | None = None, *, threshold: float | None = None, ties: TieOrder = "order"
+        self, n: int | None = None, *, threshold: float | None = None, ties: StrictTieRule = "order"
     ) -> pl.Expr:
         """Return the number of relevant documents among the first n.
 
@@ -2191,7 +2191,7 @@ class Graded:
     # Curves.
 
     def precision_curve(
-        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
+        self, n: int | None = None, *, threshold: float | None = None, ties: TieRule = "order"
     ) -> pl.Expr:
         r"""Return precision at every rank from 1 to n.
 
@@ -2226,7 +2226,7 @@ class Graded:
         return self._one("precision_curve", n, threshold=threshold, ties=ties)
 
     def recall_curve(
-        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
+        self, n: int | None = None, *, threshold: float | None = None, ties: TieRule = "order"
     ) -> pl.Expr:
         r"""Return recall at every rank from 1 to n.
 
@@ -2266,7 +2266,7 @@ class Graded:
         *,
         beta: float = 1.0,
         threshold: float | None = None,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         """Return the F measure at every rank from 1 to n.
 
@@ -2311,7 +2311,7 @@ class Graded:
         *,
         b: float = 1.0,
         threshold: float | None = None,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         """Return the E measure at every rank from 1 to n.
 
@@ -2357,7 +2357,7 @@ class Graded:
         *,
         recall_levels: int | Sequence[float] = 11,
         threshold: float | None = None,
-        ties: TieOrder = "order",
+        ties: StrictTieRule = "order",
     ) -> pl.Expr:
         r"""Return interpolated precision at levels of recall.
 
@@ -2409,7 +2409,7 @@ class Graded:
         n: int | None = None,
         *,
         gain: GainName | Mapping[float, float] = "exp2",
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return cumulated gain at every rank from 1 to n.
 
@@ -2451,7 +2451,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return discounted cumulated gain at every rank from 1 to n.
 
@@ -2534,7 +2534,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return NDCG at every rank from 1 to n.
 
@@ -2576,7 +2576,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
-        ties: Ties = "order",
+        ties: TieRule = "order",
     ) -> pl.Expr:
         r"""Return NDCNG at every rank from 1 to n.
 

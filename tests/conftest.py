@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -27,6 +28,10 @@ os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 # The tests share out the cores, each of which would otherwise have as many threads again.
 for library in ("OMP", "OPENBLAS"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# Charts consist of many small objects. Looking for cycles among them takes a fifth of the
+# time of their tests.
+gc.set_threshold(200_000, 50, 100)
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("searching", deadline=None, max_examples=25, print_blob=True)

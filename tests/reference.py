@@ -31,7 +31,7 @@ class Scale(NamedTuple):
     """What grades mean, and what a query without a relevant document gets."""
 
     irrelevant: float = 0
-    highest: float | None = None
+    max_grade: float | None = None
     relevant_from: float | None = None
     undefined: float | None = 0
     undefined_is_passed: bool = False
@@ -95,7 +95,7 @@ def relevant(grade: Grade, threshold: float | None, scale: Scale) -> bool:
 
 def best_relevance(query: Lists, scale: Scale) -> float:
     """The relevance of the highest grade: of the scale if it has one, else of the query."""
-    return height(max(query.judged) if scale.highest is None else scale.highest, scale)
+    return height(max(query.judged) if scale.max_grade is None else scale.max_grade, scale)
 
 
 def gain_of(grade: Grade, gain: Gain, scale: Scale) -> float:
@@ -647,7 +647,7 @@ def ndcng(
         return scale.undefined
     m_q = best_relevance(query, scale)
     if isinstance(gain, Mapping):
-        best = max(query.judged) if scale.highest is None else scale.highest
+        best = max(query.judged) if scale.max_grade is None else scale.max_grade
         m_q = max((worth for grade, worth in gain.items() if grade <= best), default=0)
 
     def ngain(grade: Grade) -> float:

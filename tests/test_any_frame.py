@@ -13,7 +13,7 @@ import pytest
 from helpers import needed
 from polars.testing import assert_frame_equal
 
-from polars_graded import compare, count_retrieved, evaluate, judge, summarise
+from polars_graded import compare, count_retrieved, evaluate, join_judgments, summarise
 from polars_graded._checks import check_frame
 from polars_graded.datasets import example
 
@@ -73,23 +73,23 @@ FRAMES = pytest.mark.parametrize(
 
 @FRAMES
 def test_the_same_evaluation_from_any_frame(of):
-    expected = evaluate(judge(RUN, JUDGMENTS), *MEASURES)
-    judged = judge(of(RUN), of(JUDGMENTS))
+    expected = evaluate(join_judgments(RUN, JUDGMENTS), *MEASURES)
+    judged = join_judgments(of(RUN), of(JUDGMENTS))
     assert type(judged) is pl.DataFrame
     assert_frame_equal(evaluate(judged, *MEASURES), expected)
-    assert_frame_equal(evaluate(of(judge(RUN, JUDGMENTS)), *MEASURES), expected)
+    assert_frame_equal(evaluate(of(join_judgments(RUN, JUDGMENTS)), *MEASURES), expected)
 
 
 def test_the_same_evaluation_from_mappings():
     run = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q2": {"a": 5.0, "c": 4.0}}
     judgments = {"q1": {"b": 2, "d": 1}, "q2": {"a": 0, "c": 3}}
-    expected = evaluate(judge(RUN, JUDGMENTS), *MEASURES)
-    assert_frame_equal(evaluate(judge(run, judgments), *MEASURES), expected)
+    expected = evaluate(join_judgments(RUN, JUDGMENTS), *MEASURES)
+    assert_frame_equal(evaluate(join_judgments(run, judgments), *MEASURES), expected)
 
 
 @FRAMES
 def test_results_come_in_at_the_same_door(of):
-    table = count_retrieved(of(judge(RUN, JUDGMENTS)))
+    table = count_retrieved(of(join_judgments(RUN, JUDGMENTS)))
     assert table.row(0) == ("score", 2, 5, 3, 2)
 
 
@@ -127,7 +127,9 @@ def test_what_pandas_calls_missing_is_null():
     assert frame["grade"].isna().sum() == 2
     found = check_frame("frame", frame)
     assert found.null_count().row(0) == (0, 0, 1, 2)
-    assert_frame_equal(evaluate(frame, *MEASURES), evaluate(judge(RUN, JUDGMENTS), *MEASURES))
+    assert_frame_equal(
+        evaluate(frame, *MEASURES), evaluate(join_judgments(RUN, JUDGMENTS), *MEASURES)
+    )
     infinite = frame.assign(score=math.inf)
     with pytest.raises(ValueError, match="score 'score' must be finite, got NaN or infinity in 2"):
         evaluate(infinite, "ap")
@@ -216,7 +218,7 @@ def test_arrays_of_documents_in_pandas_may_be_empty():
     run = pandas.DataFrame({"query": ["a", "b"], "retrieved": [["p", "q"], []]})
     judgments = {"a": {"q": 1}, "b": {"p": 1}}
     with pytest.warns(UserWarning, match="1 of 2 judged queries have no row"):
-        expected = judge(run, judgments)
+        expected = join_judgments(run, judgments)
     arrays = run.assign(retrieved=run["retrieved"].map(np.array))
     with pytest.warns(UserWarning, match="1 of 2 judged queries have no row"):
-        assert_frame_equal(judge(arrays, judgments), expected)
+        assert_frame_equal(join_judgments(arrays, judgments), expected)

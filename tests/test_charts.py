@@ -96,27 +96,6 @@ def ranks_of(k: int, n: int) -> pl.DataFrame:
 
 
 @cache
-def profile_of(k: int, n: int) -> pl.DataFrame:
-    """What `experiments.threshold_profile` returns, of k strategies and n thresholds."""
-    names = [f"ap(threshold={threshold})" for threshold in range(1, n + 1)] + ["mu_ap", "ndcng"]
-    lines = pl.DataFrame({"strategy": [f"s{place}" for place in range(1, k + 1)]})
-    means = pl.DataFrame({"measure": names, "mean": np.linspace(0.9, 0.1, n + 2)})
-    return lines.join(means, how="cross").with_columns(grade=pl.lit("grade"))
-
-
-@cache
-def robustness_of(k: int, n: int) -> pl.DataFrame:
-    """What `experiments.robustness_to_levels` returns, of k levels and n numbers of swaps."""
-    rows = [
-        (levels, swaps, name, math.exp(-swaps * levels / n / k))
-        for name in MEASURES
-        for levels in range(2, k + 2)
-        for swaps in range(n)
-    ]
-    return pl.DataFrame(rows, ["levels", "swaps", "measure", "mean"], orient="row")
-
-
-@cache
 def scores_of(k: int, n: int) -> pl.DataFrame:
     """k queries of n scores."""
     scores = np.random.default_rng(k + n).lognormal(2, 1, (k, n))
@@ -237,7 +216,7 @@ def overview_of(k: int, n: int) -> pl.DataFrame:
 
 @cache
 def rankings_of(k: int, n: int) -> pl.DataFrame:
-    """What `judge` returns, of k strategies and n documents of query 1; each misses every fifth."""
+    """Rankings of n documents of query 1 by k strategies, of which each misses every fifth."""
     rng = np.random.default_rng(k + n)
     docs = pl.DataFrame(
         {"doc": [f"d{place}" for place in range(n)], "grade": rng.integers(0, 3, n)}
@@ -347,15 +326,6 @@ ROWS = {
     ),
     "query_heatmap": Row(
         charts.query_heatmap, results, {"measure": "mu_ap", **KEYS}, {"missing": "zero"}, "mu_ap"
-    ),
-    "threshold_profile": Row(
-        charts.threshold_profile, profile_of, {"strategy": "strategy"}, value="mean"
-    ),
-    "robustness_curves": Row(
-        charts.robustness_curves,
-        robustness_of,
-        {"levels": "levels", "swaps": "swaps"},
-        value="mean",
     ),
     "relevance_function": Row(
         charts.relevance_function, scores_of, {"score": "popularity", "panel": "query"}
@@ -576,9 +546,6 @@ def test_its_rows_stay_the_same_frame_however_the_rows_of_their_frame_stand(row)
     one, other = (
         row.draw(each).data for each in (frame, frame.sample(fraction=1, shuffle=True, seed=1))
     )
-    if row.function is charts.threshold_profile:
-        # Measures stand on the axis in the order in which they come.
-        one, other = (each.drop("place", "label_at") for each in (one, other))
     if row.function not in OF_DIFFERENCES:
         # Sums in another order can differ in their last bit: sort by what is exact first.
         keys = [name for name in one.columns if one.schema[name] != pl.Float64]
@@ -695,7 +662,7 @@ def test_odd_names_are_drawn(name, kind, capfd):
 
 @pytest.mark.parametrize(
     "name",
-    ["dcg_curves", "threshold_profile", "measure_agreement", "sample_boxes", "strategy_bars"],
+    ["dcg_curves", "measure_agreement", "sample_boxes", "strategy_bars"],
 )
 def test_a_strategy_that_is_null_is_called_so(name):
     row = ROWS[name]
@@ -792,12 +759,6 @@ CLASHES = {
         {"curve": "cg", "rank": "value"},
         {"rank": [1, 2, 3]},
     ),
-    "swaps called levels": (
-        charts.robustness_curves,
-        robustness_of(1, 3).rename({"swaps": "levels", "levels": "swaps"}),
-        {"levels": "swaps", "swaps": "levels"},
-        {"levels": [2], "swaps": [0, 1, 2]},
-    ),
     "scores called relevance": (
         charts.relevance_function,
         pl.DataFrame({"relevance": [1.0, 2.0, 3.0, 4.0]}),
@@ -890,7 +851,7 @@ def test_it_composes(name, how):
     [
         ("dcg_curves", "layered"),
         ("dcg_curves", "over a rule"),
-        ("threshold_profile", "beside another"),
+        ("strategy_ranks", "beside another"),
         ("strategy_bars", "above two"),
         ("rankings", "above two"),
         ("precision_histogram", "of another size"),
@@ -905,7 +866,6 @@ def test_it_is_drawn_as_composed(name, how, capfd):
 FACETED_BY = {
     "precision_histogram": "better",
     "precision_histogram by query": "better",
-    "robustness_curves": "measure",
     "relevance_function": "part",
     "sample_boxes": "group",
     "comparison_forest": "measure",
@@ -982,7 +942,7 @@ def test_any_two_charts_stand_side_by_side():
         assert drawn_marks(alt.hconcat(*alone)) == sorted(chain(*marks))
 
 
-@pytest.mark.parametrize("name", ["strategy_bars", "comparison_forest", "threshold_profile"])
+@pytest.mark.parametrize("name", ["strategy_bars", "comparison_forest"])
 def test_panels_concatenate_with_others(name):
     spec_of(ROWS[name].of(3, 8) | ROWS["dcg_curves"].of(2, 8))
 
@@ -1060,7 +1020,6 @@ DESCRIBED = {
     "rankings": "rankings of query 1, ndcg@20: s1 ",
     "explore": "mean mu_ap of 8 queries: s1 ",
     "recall_precision_curves": "mean interpolated_precision by recall, 3 strategies",
-    "robustness_curves": "mean by swapped pairs",
     "overview": "what was retrieved, judged and relevant, of 3 strategies",
     "precision_histogram": "r_precision: s1 − s2 by ",
 }
@@ -1145,16 +1104,11 @@ def test_strategies_have_the_same_colours_in_all_charts(k):
     assert all(scale == {"domain": names, "range": style.PALETTE} for scale in domains)
 
 
-@pytest.mark.parametrize("name", ["dcg_curves", "dcg_curves of ranks", "threshold_profile"])
-def test_of_more_lines_than_colours_the_best_have_one_and_the_rest_are_grey(name):
-    frame = ROWS[name].frame(25, 5)
-    if name == "threshold_profile":
-        better = pl.col("strategy").str.slice(1).cast(pl.Int64) / 100
-        frame = frame.with_columns(mean=pl.col("mean") / 2 + better)
-    chart = ROWS[name].draw(frame)
-    last = {"dcg_curves": 20, "dcg_curves of ranks": 5}.get(name)
-    ends = chart.data.filter(rank=last) if last else chart.data.filter(measure="ap(threshold=1)")
-    best = ends.sort("value" if last else "mean", descending=True)["strategy"].head(10)
+@pytest.mark.parametrize(("name", "last"), [("dcg_curves", 20), ("dcg_curves of ranks", 5)])
+def test_of_more_lines_than_colours_the_best_have_one_and_the_rest_are_grey(name, last):
+    chart = ROWS[name].of(25, 5)
+    ends = chart.data.filter(rank=last)
+    best = ends.sort("value", descending=True)["strategy"].head(10)
     colour = next(each["color"] for each in encodings(spec_of(chart)) if "color" in each)
     assert colour["value"] == style.REST
     shown = colour["condition"]
@@ -1381,8 +1335,6 @@ NO_NUMBERS = {
     # the row: the column that is of text
     "strategy_bars": "mean",
     "comparison_forest": "p_corrected",
-    "threshold_profile": "mean",
-    "robustness_curves": "swaps",
     "dcg_curves": DCG_20,
     "dcg_curves of ranks": "rank",
     "recall_precision_curves": "interpolated_precision",
@@ -1497,12 +1449,6 @@ ERRORS = {
         repeated(2000),
         {},
         "`comparison` must have at most 3000 rows to draw, got 4000; filter it",
-    ),
-    "too many means": (
-        "threshold_profile",
-        repeated(1000),
-        {},
-        "`frame` must have at most 3000 rows to draw, got 14000; filter it",
     ),
     "no mean": (
         "strategy_bars",
@@ -1709,8 +1655,6 @@ DRAWN = {
     "comparison_forest with a region of equivalence": lambda: charts.comparison_forest(
         compare(FOUR, "mu_ap", baseline="s1", rope=0.02)
     ),
-    "threshold_profile": lambda: ROWS["threshold_profile"].of(2, 3),
-    "robustness_curves": lambda: ROWS["robustness_curves"].of(2, 5),
     "relevance_function": lambda: ROWS["relevance_function"].of(2, 9),
     "measure_agreement": lambda: charts.measure_agreement(FOUR, "mu_ap", "ndcg"),
     "measure_agreement of more strategies than colours": lambda: ROWS["measure_agreement"].of(
@@ -1968,7 +1912,6 @@ SEGMENTED = pl.DataFrame(
             "shared",
         ),
         (lambda: ROWS["relevance_function"].of(2, 9), "independent"),
-        (lambda: ROWS["robustness_curves"].of(2, 5), "shared"),
         (lambda: charts.dcg_curves(results(2, 2), panel="query"), "shared"),
     ],
 )
@@ -2238,55 +2181,6 @@ def test_the_trusted_forest_states_the_median_change_of_widths(shares, note):
     names = {"measure": ["ap"] * n, "strategy": [f"s{i}" for i in range(n)]}
     chart = charts.trusted_forest(pl.DataFrame(names | middles | ends | both))
     assert note in " ".join(chart.title["subtitle"])
-
-
-def test_the_profile_has_the_means_of_the_experiment():
-    frame = experiments.threshold_profile(datasets.worked_example("scheel"), by="score")
-    data = charts.threshold_profile(frame).data
-    # Scheel, Lommatzsch and Albayrak (2011), table 1, from threshold 1 on, and μAP.
-    assert data["at"].to_list() == ["1", "2", "3", "4", "mu_ap", "ndcg", "ndcng"]
-    assert data["mean"].head(5).to_list() == printed_curve("0.780 0.483 0.403 0.125 0.448")
-    assert data["joined"].to_list() == [*data["mean"].head(4), None, None, None]
-
-
-def test_of_158_thresholds_some_stand_for_all_in_their_order():
-    data = charts.threshold_profile(profile_of(1, 158)).data
-    thresholds = data["at"].head(-2).cast(pl.Int64)
-    assert (thresholds[0], thresholds[-1], len(thresholds)) == (1, 158, 30)
-    assert thresholds.is_sorted()
-
-
-def test_only_ap_of_whole_lists_is_at_a_threshold_and_thresholds_are_exact():
-    names = {
-        "ap(threshold=1000001)": "1000001",
-        "ap(threshold=1000000)": "1000000",
-        "ap(threshold=0.5)": "0.5",
-        "ap(threshold=1)@5": None,
-        "ap(threshold=1, over=retrieved)": None,
-        "precision(threshold=1)@5": None,
-        "mine": None,
-    }
-    frame = pl.DataFrame({"strategy": "s", "measure": list(names), "mean": 0.5})
-    chart = charts.threshold_profile(frame, panel=None)
-    at = [label or name for name, label in names.items()]
-    assert chart.data["at"].to_list() == at
-    assert chart.data["joined"].is_not_null().to_list() == [
-        label is not None for label in names.values()
-    ]
-    # Thresholds stand where they are, the others after them; names in a language are as in JSON.
-    axis = encodings(spec_of(chart))[0]["x"]["axis"]
-    assert axis["values"][:3] == [0.5, 1e6, 1e6 + 1]
-    said = re.findall(r'\? ("(?:[^"\\\\]|\\\\.)*")', axis["labelExpr"])
-    assert [json.loads(name) for name in said] == [at[2], at[1], at[0], *at[3:]]
-
-
-def test_robustness_has_the_means_of_the_experiment():
-    frame = experiments.robustness_to_levels([2, 50], [0, 5], runs=3)
-    data = charts.robustness_curves(frame).data
-    keys = ["measure", "levels", "swaps"]
-    assert_frame_equal(
-        data.select(*keys, "mean").sort(keys), frame.select(*keys, "mean").sort(keys)
-    )
 
 
 def test_phi_has_its_control_points_and_every_score():
@@ -2602,28 +2496,6 @@ def test_the_histogram_gives_strategies_the_colours_of_other_charts(k):
         assert others["scale"] == {"domain": names[::-1], "range": style.PALETTE}
 
 
-def test_strategies_that_are_alike_stand_side_by_side_in_a_profile():
-    frame = pl.DataFrame(
-        {"strategy": ["b", "a"], "measure": "mu_ap", "mean": [0.5, 0.5], "grade": "grade"}
-    )
-    data = charts.threshold_profile(frame).data
-    # In the order of their names, within 0.8 of the room there is.
-    assert dict(data.select("strategy", "place").rows()) == pytest.approx({"a": -0.2, "b": 0.2})
-
-
-def test_thresholds_are_as_far_apart_as_they_are():
-    names = ["ap(threshold=1)", "ap(threshold=2)", "ap(threshold=4)", "ap(threshold=10)"]
-    frame = pl.DataFrame({"strategy": "s", "measure": [*names, "mu_ap", 'it\'s "x"'], "mean": 0.5})
-    chart = charts.threshold_profile(frame, panel=None)
-    # Measures without a threshold follow at the mean distance, 3.
-    assert chart.data["place"].to_list() == [1, 2, 4, 10, 13, 16]
-    x = encodings(spec_of(chart))[0]["x"]
-    assert x["scale"]["domain"] == [1 - 1.5, 16 + 1.5]
-    assert x["axis"]["values"] == [1, 2, 4, 10, 13, 16]
-    one = charts.threshold_profile(frame.filter(measure="mu_ap"), panel=None)
-    assert one.data["place"].to_list() == [0]
-
-
 @pytest.mark.parametrize(
     ("frame", "ideal", "error", "sentence"),
     [
@@ -2808,7 +2680,6 @@ NAMES_OF_SCRIPTS = [
         "strategy_bars",
         "comparison_forest",
         "comparison_matrix",
-        "threshold_profile",
         "grading_profile",
         "significance_curves",
         "unjudged_bounds",

@@ -305,7 +305,7 @@ def test_ohsumed_ranks_sum_up_for_every_query(data):
     [
         {},
         {"relevant_from": 2},
-        {"irrelevant": 1, "highest": 5, "relevant_from": 3},
+        {"irrelevant": 1, "max_grade": 5, "relevant_from": 3},
         {"condensed": True},
         {"undefined_as": None, "ties": "doc"},
     ],
@@ -315,7 +315,7 @@ def test_what_documents_add_is_the_value_however_rows_are_read(measure, options)
     frame = datasets.example(4).with_columns(
         pl.when(pl.col("doc").hash() % 5 > 0).then("grade").alias("grade")
     )
-    options = {"highest": 4, "by": ["strong", "weak"]} | options
+    options = {"max_grade": 4, "by": ["strong", "weak"]} | options
     values = dict(
         evaluate(frame, measure, **options, query="query")
         .filter(query=1)

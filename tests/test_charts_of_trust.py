@@ -373,7 +373,7 @@ def test_what_judge_makes_of_it_has_nothing_in_red():
     run = joined().drop("grade")
     judged = pl.DataFrame({"query": [1, 1, 1], "doc": ["a", "b", "x"], "grade": [2, 0, 1]})
     with pytest.warns(UserWarning, match="left out"):
-        whole = pg.judge(run, judged)
+        whole = pg.join_judgments(run, judged)
     chart = charts.overview(pg.overview(whole))
     assert cells_of(chart)["retrieved"] == "67 %"
     assert all(

@@ -1,4 +1,4 @@
-"""What the command says without options is what `judge`, `evaluate` and `summarise` say."""
+"""The command without options says what `join_judgments`, `evaluate` and `summarise` say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import warnings
 import polars as pl
 import pytest
 
-from polars_graded import evaluate, judge, read_letor, read_qrels, read_run, summarise
+from polars_graded import evaluate, join_judgments, read_letor, read_qrels, read_run, summarise
 from polars_graded.__main__ import main
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
@@ -55,7 +55,7 @@ def test_runs_are_measured_and_warned_of_alike(tmp_path, capsys, seed, monkeypat
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         runs = read_run(["ours.txt", "bm25.txt"])
-        judged = judge(runs, read_qrels("qrels.txt"), strategy="strategy")
+        judged = join_judgments(runs, read_qrels("qrels.txt"), strategy="strategy")
         values = evaluate(judged, MEASURES, strategy="strategy")
     read = pl.read_csv("values.csv", schema_overrides={"query": pl.String})
     assert read.select(MEASURES).rows() == [

@@ -46,7 +46,7 @@ from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.kernels import ragged
 from polars_graded._measuring.names import Measure
 
-CHAINED = {"ranked_by", "scaled", "undefined_as", "exactly", "condensed", "where"}
+CHAINED = {"ranked_by", "scaled", "undefined_as", "only_grade", "condensed", "where"}
 NO_ONE_MEASURE = {"measures", "phi_relevance"}
 
 QUERIES = [*ODD_QUERIES.values(), *random_queries(0, 150)]
@@ -622,17 +622,17 @@ def test_every_other_query_gets_its_measure(value):
 
 SIX_SCALES = [
     reference.Scale(irrelevant=0.5, undefined_is_passed=True),
-    reference.Scale(highest=7.5, undefined_is_passed=True),
-    reference.Scale(irrelevant=-1, highest=4, undefined_is_passed=True),
-    reference.Scale(irrelevant=1, highest=4.5, undefined=0.25, undefined_is_passed=True),
+    reference.Scale(max_grade=7.5, undefined_is_passed=True),
+    reference.Scale(irrelevant=-1, max_grade=4, undefined_is_passed=True),
+    reference.Scale(irrelevant=1, max_grade=4.5, undefined=0.25, undefined_is_passed=True),
     reference.Scale(relevant_from=2, undefined_is_passed=True),
-    reference.Scale(irrelevant=-1, highest=4, relevant_from=0.75, undefined_is_passed=True),
+    reference.Scale(irrelevant=-1, max_grade=4, relevant_from=0.75, undefined_is_passed=True),
 ]
 
 
 @pytest.mark.parametrize("scale", SIX_SCALES, ids=str)
 def test_grades_stand_on_their_scale(scale):
-    g = GRADED.scaled(scale.irrelevant, scale.highest, scale.relevant_from).undefined_as(
+    g = GRADED.scaled(scale.irrelevant, scale.max_grade, scale.relevant_from).undefined_as(
         scale.undefined
     )
     found = values_of_each(ROWS, g, frame_of(FIRST))
@@ -677,7 +677,7 @@ DRAWN_ANY_GRADES = DRAWN_GRADES | st.integers(-2000, 7000).map(lambda grade: gra
 SCALES = st.builds(
     reference.Scale,
     irrelevant=st.sampled_from([0, 0, 0.5, -1, 1]),
-    highest=st.sampled_from([None, 7.5]),
+    max_grade=st.sampled_from([None, 7.5]),
     relevant_from=st.sampled_from([None, None, 1.5, 3]),
     undefined=st.sampled_from([0, None, 0.25]),
     undefined_is_passed=st.just(value=True),
@@ -715,7 +715,9 @@ def test_equals_the_slow_twin(queries, descending, scale, condensed, apart, coun
         orient="row",
     )
     g = graded("grade").ranked_by(*list(KEYS)[: len(descending)], descending=descending)
-    g = g.scaled(scale.irrelevant, scale.highest, scale.relevant_from).undefined_as(scale.undefined)
+    g = g.scaled(scale.irrelevant, scale.max_grade, scale.relevant_from).undefined_as(
+        scale.undefined
+    )
     drawn = {row.grade for query in queries for row in query}
     rows = [row for row in ROWS if row.takes_any_grade or drawn <= {None, *GRADES}]
     with mock.patch.object(ragged, "MAX_COUNTED_LEVELS", 64 if counted else 0):

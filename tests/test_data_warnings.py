@@ -23,7 +23,7 @@ from polars_graded import (
     average_curves,
     count_retrieved,
     evaluate,
-    judge,
+    join_judgments,
     overview,
     read_letor,
     read_qrels,
@@ -75,18 +75,20 @@ def mean(frame: pl.DataFrame, **options) -> float:
 
 
 @BOTH
-@pytest.mark.filterwarnings("ignore:of the first ten documents")
+@pytest.mark.filterwarnings("ignore:the judged share of the first ten")
 def test_queries_without_a_judged_document_are_warned_of(lazily):
     joined = RUN.join(QRELS, on=["query", "doc"], how="left")
     said = "no document is judged in 155 of 199 queries, which count as 0: '100', '101', '102', ..."
-    with assert_warned(said, r"\n\nHint: judge\(run, judgments\) leaves such queries out, ") as got:
+    with assert_warned(
+        said, r"\n\nHint: join_judgments\(run, judgments\) leaves such queries out, "
+    ) as got:
         values = measured(joined, "ndcg@10", lazily=lazily)
     if not lazily:  # Polars may collect in another thread, where no line of the caller is known
         assert {warning.filename for warning in got} == {__file__}
     with assert_warned("no document is judged in 155 of 199 queries, which are undefined: "):
         measured(joined, "ndcg@10", lazily=lazily, undefined_as=None)
     with assert_warned("queries without any judgment are left out of `run`, got 155"):
-        judged = judge(RUN, QRELS)
+        judged = join_judgments(RUN, QRELS)
     # The left join divides by all queries, and an ideal ranking of what was retrieved is too poor.
     assert values["ndcg@10"].mean() < 0.4 * mean(judged)
     inner = RUN.join(QRELS, on=["query", "doc"], how="inner")
@@ -96,7 +98,7 @@ def test_queries_without_a_judged_document_are_warned_of(lazily):
 def test_an_overview_shows_a_left_join_for_what_it_is():
     joined = overview(RUN.join(QRELS, on=["query", "doc"], how="left")).row(0, named=True)
     with assert_warned("queries without any judgment"):
-        judged = overview(judge(RUN, QRELS)).row(0, named=True)
+        judged = overview(join_judgments(RUN, QRELS)).row(0, named=True)
     assert (joined["queries"], joined["none_judged"]) == (199, 155)
     assert (judged["queries"], judged["none_judged"]) == (44, 0)
     assert joined["retrieved"] == 1
@@ -147,14 +149,14 @@ def test_a_query_that_a_strategy_lacks_is_warned_of_lazily_too(lazily):
         [STACKED, STACKED.filter(strategy="a").with_columns(query=pl.lit(2, pl.Int64))]
     )
     said = "some strategies have no row for some queries, which are missing from their means: "
-    with assert_warned(f"{said}'b' lacks 1 of 2\n\nHint: judge"):
+    with assert_warned(f"{said}'b' lacks 1 of 2\n\nHint: join_judgments"):
         measured(lacking, "ap", lazily=lazily, strategy="strategy")
 
 
 @BOTH
 def test_a_strategy_that_retrieved_nothing_did_not_run(lazily):
     frame = STACKED.drop("strategy").head(2).with_columns(idle=pl.lit(None, pl.Float64))
-    with assert_warned("'idle' retrieved nothing for any query, which is no bad ranking but none"):
+    with assert_warned("'idle' retrieved nothing for any query, so there is no ranking"):
         values = measured(frame, "ap", lazily=lazily, by=["score", "idle"])
     assert values["ap"].to_list() == [1, 0]
 
@@ -173,8 +175,8 @@ def test_strategies_that_are_not_judged_alike_are_warned_of(lazily):
         orient="row",
     )
     said = (
-        "strategies are not judged alike: of the first ten documents 60% are judged for 'new' and "
-        "100% for 'pooled'"
+        "the judged share of the first ten documents is 60% for 'new' and 100% for 'pooled', and "
+        "unjudged documents count as irrelevant"
     )
     with assert_warned(said):
         measured(frame, "ap", lazily=lazily, by=["pooled", "new"])
@@ -223,8 +225,8 @@ def test_a_shop_of_which_45_percent_is_unrated_is_told_the_share_the_count_and_b
     }
     least = max(counts, key=counts.__getitem__)
     said = (
-        f"of the first ten documents {1 - counts[least] / 3000:.0%} are judged for {least!r}: "
-        f"{counts[least]} of 3000 are not, and count as irrelevant\n\n"
+        f"the judged share of the first ten documents is {1 - counts[least] / 3000:.0%} for "
+        f"{least!r}: {counts[least]} of 3000 are unjudged and count as irrelevant\n\n"
         "Hint: condensed=True leaves unjudged documents out of the rankings; "
         "trust.unjudged_bounds"
     )
@@ -242,9 +244,9 @@ def test_a_shop_of_which_45_percent_is_unrated_is_told_the_share_the_count_and_b
 @pytest.mark.parametrize("by", ["new", ["new", "old"]])
 def test_little_that_is_judged_is_told_though_strategies_are_alike(lazily, by):
     said = (
-        "of the first ten documents 60% are judged for 'new': 160 of 400 are not, and count as "
-        "irrelevant\n\nHint: condensed=True leaves unjudged documents out of the rankings; "
-        "trust.unjudged_bounds"
+        "the judged share of the first ten documents is 60% for 'new': 160 of 400 are unjudged "
+        "and count as irrelevant\n\nHint: condensed=True leaves unjudged documents out of the "
+        "rankings; trust.unjudged_bounds"
     )
     with assert_warned(said):
         measured(rated(0.6), "precision@10", by=by, lazily=lazily)
@@ -263,7 +265,7 @@ def test_ranks_of_few_queries_are_warned_of_where_the_column_is_called_so(lazily
         rank=pl.col("score").rank("ordinal", descending=True).over("query") - 1 + first,
         grade=pl.lit(1),
     )
-    said = "'rank' counts from 1 as ranks do, and its highest number is ranked first\n\nHint: "
+    said = "'rank' counts from 1, as ranks do, and its highest number is ranked first\n\nHint: "
     with assert_warned(f"{said}descending=False ranks the lowest first"):
         measured(ranked, "ndcg@10", lazily=lazily, by="rank")
     with assert_warned(f"{said}descending={{'rank': False}} ranks the lowest first"):
@@ -308,14 +310,14 @@ def test_queries_that_are_measured_by_scales_of_their_own_are_told(lazily, measu
         {"query": [1, 1, 2, 2, 3], "grade": [4, 0, 1, 0, 0], "score": [2.0, 1.0, 2.0, 1.0, 1.0]}
     )
     said = (
-        f"{measure!r} takes the highest grade of each query for the highest of the scale, which is "
-        "between 1 and 4, and below 4 in 1 of 2 queries: their grades are worth more there\n\n"
-        "Hint: highest=4 measures all queries by one scale"
+        f"{measure!r} uses the highest grade of each query as the highest of the scale. It ranges "
+        "from 1 to 4, and is below 4 in 1 of 2 queries, where the same grade is worth more\n\n"
+        "Hint: max_grade=4 measures all queries by one scale"
     )
     with assert_warned(said):
         of_its_own = measured(frame, measure, "ap", lazily=lazily)
     with warnings.catch_warnings(action="error"):
-        of_one = measured(frame, measure, "ap", highest=4, lazily=lazily)
+        of_one = measured(frame, measure, "ap", max_grade=4, lazily=lazily)
         measured(frame.filter(pl.col("query") != 1), measure, lazily=lazily)
         measured(frame, "ndcng", "mu_ap", "ndcg", "rbp", lazily=lazily)
     if measure == "err@20":  # 1 - 2^-1 and, as gdeval has it, (2^1 - 1) / 2^4
@@ -339,7 +341,9 @@ def test_ties_that_the_order_of_rows_decides_are_warned_of(lazily):
     with assert_warned(f"{said}, and the order of rows decides which comes first"):
         by_rows = measured(TIED.drop("doc"), "ap", lazily=lazily)
     assert by_rows["ap"].to_list() == [1 / 2, 1]
-    decided = r", and 'doc' decides which comes first, as in trec_eval(.|\n)*Hint: ties='doc' says"
+    decided = (
+        r", and 'doc' decides which comes first, as in trec_eval(.|\n)*Hint: ties='doc' confirms"
+    )
     with assert_warned(said, decided):
         by_default = measured(TIED, "ap", lazily=lazily)
     with warnings.catch_warnings(action="error"):
@@ -362,8 +366,8 @@ def test_ties_that_the_order_of_rows_decides_are_warned_of(lazily):
 @pytest.mark.parametrize(
     ("called", "hint"),
     [
-        ("docno", "ties='docno' says that this is meant"),
-        ("itemId", "ties='itemId' says that this is meant"),
+        ("docno", "ties='docno' confirms this order"),
+        ("itemId", "ties='itemId' confirms this order"),
         ("text", "ties= names the column of documents, which breaks them"),
     ],
 )
@@ -462,7 +466,7 @@ def test_command_and_python_break_ties_alike(data, tmp_path, capsys):
     from polars_graded.__main__ import main
 
     run, qrels = data / "trec_eval/results.test.gz", data / "trec_eval/qrels.test.gz"
-    judged = judge(read_run(run), read_qrels(qrels))
+    judged = join_judgments(read_run(run), read_qrels(qrels))
     relevant = pl.col("grade").fill_null(0) > 0
     both = judged.drop_nulls("score").group_by("query", "score").agg(relevant.n_unique() > 1)
     n = both.filter("grade")["query"].n_unique()
@@ -485,9 +489,9 @@ def test_errors_count_the_queries_of_all_batches(lazily):
     frame = pl.DataFrame(
         {"query": [i // 3 for i in range(1800)], "grade": [5] * 1800, "score": range(1800)}
     ).with_columns(pl.col("query").set_sorted())
-    rule = "grade 'grade': grades must not be above `highest`, 4, in 600 of 600 queries"
+    rule = "grade 'grade': grades must not be above `max_grade`, 4, in 600 of 600 queries"
     with pytest.raises(COLLECTED, match=rule):
-        measured(frame, "ap", lazily=lazily, highest=4)
+        measured(frame, "ap", lazily=lazily, max_grade=4)
     rule = "grade 'grade': `gain` maps no gain to grade 5, in 600 of 600 queries"
     with pytest.raises(COLLECTED, match=rule):
         measured(frame, "ndcg(gain={0: 0, 1: 1})", lazily=lazily)
@@ -509,12 +513,12 @@ def test_a_good_frame_is_measured_without_a_word():
 
 def test_what_is_asked_for_can_be_pickled_and_measures_parts_of_whole_queries():
     frame = RUN.with_columns(grade=pl.col("score").cast(pl.Int64) % 3)
-    request = pickle.loads(pickle.dumps(Request.of(["ap", "ndcg@10"], highest=2)))  # noqa: S301
+    request = pickle.loads(pickle.dumps(Request.of(["ap", "ndcg@10"], max_grade=2)))  # noqa: S301
     parts = [frame.filter(pl.col("query").hash(0) % 4 == part) for part in range(4)]
     gathered = Gathered(request)
     for part in parts:
         gathered.add(grouped([request], part))
-    assert_frame_equal(finished([gathered]), evaluate(frame, "ap", "ndcg@10", highest=2))
+    assert_frame_equal(finished([gathered]), evaluate(frame, "ap", "ndcg@10", max_grade=2))
     assert request.build_schema(frame.schema) == evaluate(frame, "ap", "ndcg@10").schema
 
 
@@ -554,7 +558,7 @@ def test_several_columns_may_tell_queries_apart():
 
 
 @BOTH
-@pytest.mark.filterwarnings("ignore:of the first ten documents")
+@pytest.mark.filterwarnings("ignore:the judged share of the first ten")
 def test_a_join_that_starts_from_the_run_is_told(lazily):
     """It lacks what was judged and not retrieved: AP of 1/2 is AP of 1."""
     run = pl.DataFrame({"query": range(20), "doc": ["a"] * 20, "score": [2.5] * 20})
@@ -562,9 +566,9 @@ def test_a_join_that_starts_from_the_run_is_told(lazily):
     judgments = pl.DataFrame({"query": range(20), "doc": ["a"] * 20, "grade": [1] * 20})
     judgments = pl.concat([judgments, judgments.with_columns(doc=pl.lit("c"))])
     left = run.join(judgments, on=["query", "doc"], how="left")
-    with assert_warned("no judged document was missed in any of 20 queries, though"):
+    with assert_warned("no judged document was missed in any of 20 queries, although"):
         assert measured(left, "ap", lazily=lazily)["ap"].unique().to_list() == [1]
-    whole = measured(judge(run, judgments), "ap", lazily=lazily)
+    whole = measured(join_judgments(run, judgments), "ap", lazily=lazily)
     assert whole["ap"].unique().to_list() == [0.5]
     measured(left, "precision@1", lazily=lazily)  # looks at what was retrieved alone
     measured(left.filter(pl.col("query") < 9), "ap", lazily=lazily)  # too few to say
@@ -573,16 +577,18 @@ def test_a_join_that_starts_from_the_run_is_told(lazily):
 @pytest.mark.parametrize("dtype", [pl.Float64, pl.Int8, pl.Float32])
 def test_ranks_of_any_type_are_told(dtype):
     frame = pl.DataFrame({"query": [1, 1], "grade": [1, 0], "rank": pl.Series([1, 2], dtype=dtype)})
-    with assert_warned("'rank' counts from 1 as ranks do"):
+    with assert_warned("'rank' counts from 1, as ranks do"):
         assert evaluate(frame, "ap", by="rank")["ap"].to_list() == [0.5]
 
 
 @BOTH
 def test_a_query_that_is_cut_in_two_by_a_null_is_told(lazily):
-    """What `judge` adds has no country, and would be a query of its own, where nothing is found."""
+    """Rows that `join_judgments` adds have no country, and would be a query of their own."""
     run = pl.DataFrame({"query": [1, 1], "doc": ["a", "b"], "score": [2.0, 1.0], "country": "DE"})
-    judged = judge(run, pl.DataFrame({"query": [1, 1], "doc": ["a", "c"], "grade": [1, 1]}))
-    with assert_warned("1 query is cut in two if they are one, since 'country' is null in some"):
+    judged = join_judgments(
+        run, pl.DataFrame({"query": [1, 1], "doc": ["a", "c"], "grade": [1, 1]})
+    )
+    with assert_warned("1 query may be split in two: 'country' is null in some of the rows"):
         cut = measured(judged, "ap", query=["query", "country"], lazily=lazily)
     assert cut["ap"].to_list() == [0, 1]
     assert measured(judged, "ap", lazily=lazily)["ap"].to_list() == [0.5]
@@ -653,11 +659,13 @@ def test_a_join_of_runs_that_are_stacked_is_told(lazily, how):
         "the relevant documents of a query differ between strategies in 2 of 2 queries (of 1 'y' "
         "has 1 and 'x' 2)"
     )
-    with assert_warned(said, r"(.|\n)*Hint: judge\(run, judgments\) has each judged document"):
+    with assert_warned(
+        said, r"(.|\n)*Hint: join_judgments\(run, judgments\) contains each judged document"
+    ):
         measured(joined, "ap", strategy="strategy", lazily=lazily)
     with warnings.catch_warnings(action="error"):
         measured(joined, "precision@5", strategy="strategy", lazily=lazily)
-        judged = judge(RUNS, OF_RUNS, strategy="strategy")
+        judged = join_judgments(RUNS, OF_RUNS, strategy="strategy")
         measured(judged, "ap", strategy="strategy", lazily=lazily)
         # In another order the grades of a query add up to another double.
         measured(judged.reverse(), "ap", strategy="strategy", lazily=lazily)
@@ -681,7 +689,12 @@ def test_joins_of_real_runs_are_told_and_what_judge_makes_of_them_is_not(data):
     stacked = pl.concat(runs)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataWarning.join)
-        evaluate(judge(stacked, qrels, strategy="strategy"), "ap", strategy="strategy", ties="doc")
+        evaluate(
+            join_judgments(stacked, qrels, strategy="strategy"),
+            "ap",
+            strategy="strategy",
+            ties="doc",
+        )
     for how in ("inner", "left"):
         joined = stacked.join(qrels, on=["query", "doc"], how=how)
         with pytest.warns(DataWarning.join, match="differ between strategies in"):
@@ -694,16 +707,16 @@ def test_joins_of_real_runs_are_told_and_what_judge_makes_of_them_is_not(data):
 @BOTH
 def test_grades_that_look_like_stars_are_told(lazily):
     stars = pl.DataFrame({"query": [1, 1, 2], "grade": [1, 5, 4], "score": [3.0, 2.0, 1.0]})
-    said = "grades are stars from 1 to 5 and never 0: 1 is relevant\n\nHint: irrelevant=1"
+    said = "grades are stars from 1 to 5 and never 0, so 1 counts as relevant\n\nHint: irrelevant=1"
     with assert_warned(said):
         assert measured(stars, "recall@1", lazily=lazily)["recall@1"].to_list() == [1 / 2, 1]
     with pytest.warns(DataWarning.scale):
         measured(stars.cast({"grade": pl.Float64}), "ap", lazily=lazily)
     grade = pl.col("grade")
-    with assert_warned("grades are stars from 0.5 to 4.5 and never 0: 0.5 is relevant"):
+    with assert_warned("grades are stars from 0.5 to 4.5 and never 0, so 0.5 counts as relevant"):
         measured(stars.with_columns(grade - 0.5), "ap", lazily=lazily)
     with warnings.catch_warnings(action="error"):
-        found = measured(stars, "recall@1", irrelevant=1, highest=5, lazily=lazily)
+        found = measured(stars, "recall@1", irrelevant=1, max_grade=5, lazily=lazily)
         assert found["recall@1"].to_list() == [0, 1]
         measured(stars, "ap", relevant_from=1, lazily=lazily)
         measured(stars, "ap(threshold=4)", lazily=lazily)
@@ -743,7 +756,7 @@ def test_a_query_that_is_no_number_is_told(lazily):
 
 @BOTH
 def test_ties_that_the_grade_breaks_are_told(lazily):
-    with assert_warned("`ties` names the grade 'grade', so that of tied documents the best comes"):
+    with assert_warned("`ties` names the grade 'grade', so the best of tied documents comes"):
         found = measured(TIED, "ap", ties="grade", lazily=lazily)
     assert (
         found["ap"].to_list()
@@ -774,7 +787,7 @@ def test_codes_for_no_grade_are_warned_of_where_they_would_be_the_highest(lazily
     with warnings.catch_warnings(action="error"):
         nulls = coded.with_columns(eval(hint).alias("grade"))  # noqa: S307
         measured(nulls, "judged", lazily=lazily)
-        measured(coded, "ndcg@10", lazily=lazily, highest=code)
+        measured(coded, "ndcg@10", lazily=lazily, max_grade=code)
         measured(frame, "ndcg@10", lazily=lazily)
         steps = frame.with_columns(grade=pl.col("grade") * 3)  # to 9, and 6 below it
         measured(steps, "ndcg(gain=linear)@10", lazily=lazily)

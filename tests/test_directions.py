@@ -20,7 +20,7 @@ from polars_graded import (
     charts,
     evaluate,
     graded,
-    judge,
+    join_judgments,
     overview,
     read_letor,
     read_run,
@@ -179,9 +179,9 @@ def test_what_judge_makes_is_refused_where_it_is_ranked():
     judgments = LOG.select(pl.col("query").cast(pl.String), "doc", "grade")
     judgments = pl.concat([judgments, judgments.with_columns(doc=pl.lit("x")).unique("query")])
     with pytest.raises(ValueError, match=REFUSED.format("score")):
-        evaluate(judge(runs, judgments), "ndcg@10")
+        evaluate(join_judgments(runs, judgments), "ndcg@10")
     lists = {query: sorted(ranked, key=ranked.get) for query, ranked in runs.items()}
-    judged = judge(lists, judgments)
+    judged = join_judgments(lists, judgments)
     values = evaluate(judged, "ndcg@10")
     with pytest.raises(ValueError, match=REFUSED.format("rank")):
         evaluate(judged, "ndcg@10", by="rank")

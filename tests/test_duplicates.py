@@ -14,7 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from polars_graded import DataWarning, evaluate, judge, overview, read_letor, read_qrels, read_run
+from polars_graded import (
+    DataWarning,
+    evaluate,
+    join_judgments,
+    overview,
+    read_letor,
+    read_qrels,
+    read_run,
+)
 from polars_graded._frames import duplicates
 from polars_graded._frames.duplicates import MAX_CHECKED_ROWS
 from polars_graded._frames.engines.arrow import Worker, checked_schema
@@ -241,7 +249,7 @@ def test_judge_refuses_them_before():
     frame, count = doubled(log(30), 5)
     run, qrels = frame.select("query", "doc", "score"), log(30).select("query", "doc", "grade")
     with pytest.raises(ValueError, match=rf"`run` must have each .* once, got {count} more"):
-        judge(run, qrels)
+        join_judgments(run, qrels)
 
 
 def test_engines_refuse_them_in_a_bucket():
@@ -334,7 +342,7 @@ def test_no_real_run_is_refused(data):
     qrels = read_qrels(data / "trec_eval" / "qrels.test.gz")
     for path in data.glob("trec_eval/results.*.gz"):
         with warnings.catch_warnings(action="ignore"):  # of queries that the run did not answer
-            judged = judge(read_run(path).drop("strategy"), qrels)
+            judged = join_judgments(read_run(path).drop("strategy"), qrels)
         evaluate(judged, "ap", ties="doc")
         assert overview(judged)["duplicates"].to_list() == [0]
 
@@ -364,7 +372,7 @@ def test_ties_broken_by_the_column_of_documents_are_those_of_the_default():
         pl.col("doc").str.slice(1).cast(pl.Int64),
         score=pl.Series(draw.integers(0, 3, log(100).height)),
     )
-    with pytest.warns(DataWarning.ties, match="ties='doc' says that this is meant"):
+    with pytest.warns(DataWarning.ties, match="ties='doc' confirms this order"):
         default = evaluate(frame, "ndcg@10", "ap", by=["score"])
     texts = frame.with_columns(pl.col("doc").cast(pl.String))
     with warnings.catch_warnings(action="error"):

@@ -18,7 +18,7 @@ from helpers import ODD_QUERIES, assert_same_columns, frame_of, needed, random_q
 from polars.testing import assert_frame_equal
 from registry import ROWS
 
-from polars_graded import evaluate, judge, summarise
+from polars_graded import evaluate, join_judgments, summarise
 from polars_graded._frames.engines import engine_of
 
 pa = needed("pyarrow")
@@ -308,10 +308,12 @@ JUDGED_ROWS = [
 def test_two_frames_of_spark_are_judged(spark, here):
     run, judgments = (frame.to_arrow() for frame in JUDGED_BY_HAND.values())
     judgments = judgments if here else spark.createDataFrame(judgments)
-    judged = judge(spark.createDataFrame(run), judgments, strategy="my.run")
+    judged = join_judgments(spark.createDataFrame(run), judgments, strategy="my.run")
     assert judged.columns == ["my.run", "query", "doc", "score", "grade"]
     assert sorted(from_spark(judged).rows()) == JUDGED_ROWS
-    least = judge(spark.createDataFrame(run), judgments, strategy="my.run", unjudged_below=2)
+    least = join_judgments(
+        spark.createDataFrame(run), judgments, strategy="my.run", unjudged_below=2
+    )
     assert {row[1:] for row in from_spark(least).rows() if row[-1] is not None} == {
         ("q1", "d1", 0.9, 2),
         ("q1", "d1", None, 2),
@@ -323,13 +325,13 @@ def test_what_spark_judged_is_measured_there(spark):
     run = STACKED.drop("grade").drop_nulls("score").with_columns(pl.col("doc").cast(pl.Int64))
     judgments = ROWS_OF_QUERIES.select("query", pl.col("doc").cast(pl.Int64), "grade")
     options = {"strategy": "run"}
-    judged = judge(
+    judged = join_judgments(
         spark.createDataFrame(run.to_arrow()),
         spark.createDataFrame(judgments.to_arrow()),
         **options,
     )
     values = evaluate(judged, "ap", "ndcg@10", "n_relevant", ties="doc", **options)
-    expected = judge(run, judgments, **options)
+    expected = join_judgments(run, judgments, **options)
     expected = evaluate(expected, "ap", "ndcg@10", "n_relevant", ties="doc", **options)
     assert_frame_equal(in_order(from_spark(values), "run"), in_order(expected, "run"))
 
@@ -338,20 +340,20 @@ def test_what_spark_judged_is_measured_there(spark):
 def test_spark_refuses_what_cannot_be_judged(spark):
     run, judgments = (spark.createDataFrame(rows.to_arrow()) for rows in JUDGED_BY_HAND.values())
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="`run` has no column 'strategy'"):
-        judge(run, judgments, strategy="strategy")
+        join_judgments(run, judgments, strategy="strategy")
     with pytest.raises(ValueError, match="column 'strategy' that no argument names; its"):
-        judge(run.withColumnRenamed("my.run", "strategy"), judgments)
+        join_judgments(run.withColumnRenamed("my.run", "strategy"), judgments)
     with pytest.raises(TypeError, match=r'"query" must have one data type, got Int64 .* String'):
-        judge(run.selectExpr("1L AS query", "doc", "score"), judgments)
+        join_judgments(run.selectExpr("1L AS query", "doc", "score"), judgments)
     twice = "`{}` must have each .* once, got more than once: {}"
     options = {"strategy": "my.run"}
     with pytest.raises(Exception, match=twice.format("run", "a, q1, d1")):
-        judge(run.union(run.limit(1)), judgments, **options).collect()
+        join_judgments(run.union(run.limit(1)), judgments, **options).collect()
     with pytest.raises(Exception, match=twice.format("judgments", "q1, d1")):
-        judge(run, judgments.union(judgments.limit(1)), **options).collect()
+        join_judgments(run, judgments.union(judgments.limit(1)), **options).collect()
     nothing = run.selectExpr("`my.run`", "nullif(query, 'q2') AS query", "doc", "score")
     with pytest.raises(Exception, match='"query" must not be null in `run`'):
-        judge(nothing, judgments, **options).collect()
+        join_judgments(nothing, judgments, **options).collect()
 
 
 finds_processes = pytest.mark.skipif(

@@ -22,7 +22,7 @@ from polars_graded import (
     compare,
     count_retrieved,
     evaluate,
-    judge,
+    join_judgments,
     overview,
     paper_table,
     side_by_side,
@@ -118,10 +118,14 @@ def test_a_strategy_column_tells_stacked_rankings_apart():
 def test_a_scale_and_a_value_for_undefined_queries_are_passed_on():
     queries = [*ODD_QUERIES.values(), *random_queries(0, 20)]
     frame = frame_of(queries)
-    g = GRADED.scaled(irrelevant=1, highest=10).undefined_as(None)
+    g = GRADED.scaled(irrelevant=1, max_grade=10).undefined_as(None)
     with pytest.warns(UserWarning, match="no document is judged in 4 of 33 queries"):
         result = evaluate(
-            *(frame, "ndcng@3", "mu_ap"), irrelevant=1, highest=10, undefined_as=None, ties="order"
+            *(frame, "ndcng@3", "mu_ap"),
+            irrelevant=1,
+            max_grade=10,
+            undefined_as=None,
+            ties="order",
         )
     assert result["ndcng@3"].to_list() == values(g.ndcng(3), frame)
     assert result["mu_ap"].to_list() == values(g.mu_ap(), frame)
@@ -399,7 +403,8 @@ WITHOUT_A_QUERY = STACKED.filter(~((pl.col("run") == "one") & (pl.col("topic") =
 )
 def test_a_query_that_a_stacked_strategy_lacks_is_warned_of(function, names):
     with pytest.warns(
-        UserWarning, match=r"are missing from their means: 'one' lacks 1 of 2\n\nHint: judge"
+        UserWarning,
+        match=r"are missing from their means: 'one' lacks 1 of 2\n\nHint: join_judgments",
     ) as caught:
         function(WITHOUT_A_QUERY, *names, **STACKED_COLUMNS)
     assert len(caught) == 1
@@ -514,7 +519,7 @@ ERRORS = [
     (["ap"], {"grade": pl.all()}, ValueError, "an expression of `grade` must be one column"),
     (["ap"], {"descending": "no"}, TypeError, "`descending` must be .*, got 'no'"),
     (["ap"], {"irrelevant": "0"}, TypeError, "`irrelevant` must be a number, got '0'"),
-    (["ap"], {"highest": -1}, ValueError, "`highest` must be above 0.*, got -1"),
+    (["ap"], {"max_grade": -1}, ValueError, "`max_grade` must be above 0.*, got -1"),
     (["ap"], {"undefined_as": "0"}, TypeError, "must be a number or None, got '0'"),
     (["ap"], {"undefined_as": math.nan}, ValueError, "must be finite, got nan"),
     (["ap"], {"condensed": 1}, TypeError, "`condensed` must be True or False, got 1"),
@@ -572,11 +577,11 @@ def test_what_is_wrong_with_stacked_strategies_is_counted_in_rankings(parts):
     one = pl.DataFrame({"query": ["a", "b"], "grade": [9.0, 1.0], "score": [1.0, 1.0]})
     stacked = pl.concat([one.with_columns(strategy=pl.lit(name)) for name in "AB"])
     for frame, reason in (
-        (stacked, "above `highest`, 3, in 2 of 4 rankings"),
+        (stacked, "above `max_grade`, 3, in 2 of 4 rankings"),
         (stacked.with_columns(pl.col("grade").replace(9, math.nan)), "finite.* in 2 of 4 rankings"),
     ):
         with pytest.raises(ValueError, match=reason):
-            evaluate(frame, "ndcng", strategy="strategy", highest=3, parts=parts, progress=False)
+            evaluate(frame, "ndcng", strategy="strategy", max_grade=3, parts=parts, progress=False)
 
 
 def test_a_forgotten_list_around_a_column_that_breaks_ties_is_pointed_out():
@@ -616,9 +621,9 @@ def test_what_cannot_tell_queries_apart_is_refused(arguments, error, sentence):
         ("k", "a measure takes the cutoff, as in 'ndcg@10'"),
         ("metrics", "pass measures after the frame without a keyword: 'ap', 'ndcg@10'"),
         ("measures", "pass measures after the frame without a keyword: 'ap', 'ndcg@10'"),
-        ("qrels", "judge(run, judgments) joins the two into the frame to evaluate"),
+        ("qrels", "join_judgments(run, judgments) joins the two into the frame to evaluate"),
         ("topic", "did you mean 'query'?"),
-        ("max_rel", "did you mean 'highest'?"),
+        ("max_rel", "did you mean 'max_grade'?"),
         ("stategy", "did you mean 'strategy'?"),
     ],
 )
@@ -631,7 +636,12 @@ def test_a_keyword_that_is_none_is_answered_with_what_is_meant(keyword, hint):
 @pytest.mark.parametrize(
     ("call", "keyword"),
     [
-        *((summarise, "baseline"), (compare, "by"), (evaluate, "color"), (judge, "relevant")),
+        *(
+            (summarise, "baseline"),
+            (compare, "by"),
+            (evaluate, "color"),
+            (join_judgments, "relevant"),
+        ),
         *((compare, "base"), (paper_table, "threshold")),
     ],
 )
@@ -648,7 +658,7 @@ def test_where_nothing_is_near_the_arguments_are_listed(call, keyword):
 
 
 def test_no_hint_names_the_opposite_or_what_is_no_argument():
-    calls = [evaluate, judge, overview, side_by_side, compare, summarise]
+    calls = [evaluate, join_judgments, overview, side_by_side, compare, summarise]
     options = {name for each in DEFINITIONS.values() for name in each.options}
     words = ["relevant", "unjudged", "ascending", "baseline", "bases", "by", "parts_", "tiles", "b"]
     for call in calls:
@@ -658,13 +668,13 @@ def test_no_hint_names_the_opposite_or_what_is_no_argument():
                 call(FRAME, "ap", **{word: 2})
             hint = str(error.value).partition("Hint: ")[2]
             # Results have no options of measures.
-            assert call in (evaluate, judge) or "a measure takes" not in hint
+            assert call in (evaluate, join_judgments) or "a measure takes" not in hint
             if meant := re.search("did you mean '(.*)'", hint):
                 assert meant[1] in known
                 assert meant[1] not in (f"ir{word}", f"un{word}", f"de{word[1:]}")
 
 
-@pytest.mark.parametrize("call", [judge, overview, side_by_side, compare, summarise])
+@pytest.mark.parametrize("call", [join_judgments, overview, side_by_side, compare, summarise])
 def test_every_door_knows_its_keywords(call):
     sentence = "there is no argument 'stategy'\n\nHint: did you mean 'strategy'?"
     with pytest.raises(TypeError, match=f"^{re.escape(sentence)}$"):
@@ -672,7 +682,7 @@ def test_every_door_knows_its_keywords(call):
 
 
 RUN_OF_DICTS, QRELS_OF_DICTS = {"q": {"d": 0.3}}, {"q": {"d": 1}}
-JOINED = "\n\nHint: judge(run, judgments) joins the two into the frame to evaluate"
+JOINED = "\n\nHint: join_judgments(run, judgments) joins the two into the frame to evaluate"
 READ = "\n\nHint: {} reads a file"
 
 
@@ -684,18 +694,30 @@ READ = "\n\nHint: {} reads a file"
         (
             lambda: evaluate(FRAME.drop("grade"), "ap"),
             "has no column 'grade'",
-            "\n\nHint: grade= names the column, which judge(run, judgments) adds to a run",
+            "\n\nHint: grade= names the column, which join_judgments(run, judgments) adds to a run",
         ),
         (
             lambda: evaluate("a.run", "ap"),
             "got str",
-            READ.format("judge(read_run(path), read_qrels(path)) or read_letor(path)"),
+            READ.format("join_judgments(read_run(path), read_qrels(path)) or read_letor(path)"),
         ),
-        (lambda: judge("a.run", FRAME), "`run` must be", READ.format("read_run(path)")),
-        (lambda: judge(Path("a.run"), FRAME), "`run` must be", READ.format("read_run(path)")),
-        (lambda: judge(["a", "b"], FRAME), "`run` must be", READ.format("read_run(path)")),
-        (lambda: judge({"a": "a.run"}, FRAME), "`run['a']` must", READ.format("read_run(path)")),
-        (lambda: judge(FRAME, "q.txt"), "`judgments` must", READ.format("read_qrels(path)")),
+        (lambda: join_judgments("a.run", FRAME), "`run` must be", READ.format("read_run(path)")),
+        (
+            lambda: join_judgments(Path("a.run"), FRAME),
+            "`run` must be",
+            READ.format("read_run(path)"),
+        ),
+        (lambda: join_judgments(["a", "b"], FRAME), "`run` must be", READ.format("read_run(path)")),
+        (
+            lambda: join_judgments({"a": "a.run"}, FRAME),
+            "`run['a']` must",
+            READ.format("read_run(path)"),
+        ),
+        (
+            lambda: join_judgments(FRAME, "q.txt"),
+            "`judgments` must",
+            READ.format("read_qrels(path)"),
+        ),
         (
             lambda: compare("values.csv"),
             "`per_query` must be",

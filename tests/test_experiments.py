@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from polars_graded import DataWarning, evaluate, read_letor
-from polars_graded.datasets import ad_hoc_grade, worked_example
+from polars_graded.datasets import worked_example
 from polars_graded.experiments import (
+    ad_hoc_grade,
     ndcg_by_relevance,
     popularity_scenarios,
     robustness_to_levels,

@@ -12,7 +12,7 @@ import pytest
 from helpers import needed
 
 import polars_graded as pg
-from polars_graded import evaluate, graded, judge
+from polars_graded import evaluate, graded, join_judgments
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.foreign_names import _read_tables, translate_foreign_name
 from polars_graded._measuring.names import Measure
@@ -122,7 +122,7 @@ RUN = {
 
 @cache
 def ours(call: str, *, condensed: bool = False) -> dict[str, float]:
-    per_query = evaluate(judge(RUN, JUDGMENTS), call, condensed=condensed)
+    per_query = evaluate(join_judgments(RUN, JUDGMENTS), call, condensed=condensed)
     values = per_query.to_series(2)
     if isinstance(values.dtype, pl.List):
         values = values.list.first()
@@ -172,7 +172,7 @@ def test_scikit_learn(name, call):
     function = function if function.endswith("_score") else f"{function}_score"
     binary = function.startswith(("average", "roc", "label"))
     # It knows of no document without a score or without a grade.
-    judged = judge(RUN, JUDGMENTS).drop_nulls()
+    judged = join_judgments(RUN, JUDGMENTS).drop_nulls()
     found = {}
     for (query,), group in judged.group_by("query"):
         grades = group["grade"].to_numpy()
@@ -219,7 +219,7 @@ SENTENCES = {
 @pytest.mark.parametrize(("name", "meant"), SENTENCES.items())
 def test_the_error_has_the_exact_call(name, meant):
     sentence = f"there is no measure {name!r}\n\nHint: {meant}"
-    frame = judge(RUN, JUDGMENTS)
+    frame = join_judgments(RUN, JUDGMENTS)
     for ask in (lambda: evaluate(frame, name), lambda: graded("grade").measures(name)):
         with pytest.raises(ValueError, match="there is no measure") as caught:
             ask()
@@ -238,7 +238,7 @@ def test_there_are_sixty_of_them():
 
 @pytest.mark.parametrize("name", ["ndcg@10", "dcg", "ap(threshold=2)@100", "bpref", "precision@5"])
 def test_our_own_names_mean_ours(name):
-    assert evaluate(judge(RUN, JUDGMENTS), name).columns[-1] == name
+    assert evaluate(join_judgments(RUN, JUDGMENTS), name).columns[-1] == name
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_our_own_names_mean_ours(name):
 )
 def test_names_in_lower_case_and_with_at_are_answered_with_what_is_meant(name, meant):
     with pytest.raises(ValueError, match=f"there is no measure .*\n\nHint: .* is {meant}"):
-        evaluate(judge(RUN, JUDGMENTS), name)
+        evaluate(join_judgments(RUN, JUDGMENTS), name)
 
 
 @pytest.mark.parametrize("name", ["mapp", "ndgc@10", "ndcg_at_ten", "f2", "", "@10"])
@@ -335,7 +335,7 @@ def test_a_measure_of_ir_measures_is_answered_as_its_name_is():
         ("rbp(persistence=0.8)", "did you mean 'p'?"),
         ("ap(k=20)", "write a cutoff after an @: 'ap@20'"),
         ("ndcg(cutoff=5)", "write a cutoff after an @: 'ndcg@5'"),
-        ("err(max_rel=4)", "pass it once for all measures: evaluate(..., highest=...)"),
+        ("err(max_rel=4)", "pass it once for all measures: evaluate(..., max_grade=...)"),
         ("ap(judged_only=True)", "pass it once for all measures: evaluate(..., condensed=...)"),
     ],
 )
@@ -453,13 +453,13 @@ def test_the_hint_and_the_warning_of_err_name_both_scales_and_which_is_whose():
     frame = pg.datasets.example(6).filter(pl.col("grade") < 4).with_columns(score=pl.col("weak"))
     with pytest.raises(ValueError, match="there is no measure") as caught:
         pg.evaluate(frame, "ERR@20")
-    assert "'err@20' here with highest=4, where its scale ends" in str(caught.value)
+    assert "'err@20' here with max_grade=4, where its scale ends" in str(caught.value)
     uneven = frame.filter((pl.col("query") > 1) | (pl.col("grade") < 3))
     with pytest.warns(pg.DataWarning.scale) as told:
         pg.evaluate(uneven, "err@20")
     [sentence] = [str(each.message) for each in told]
-    assert "highest=3 measures all queries by one scale, that of these grades" in sentence
-    assert "highest=4 gives ERR as ir_measures has it, whose scale ends there" in sentence
+    assert "max_grade=3 measures all queries by one scale, that of these grades" in sentence
+    assert "max_grade=4 gives ERR as ir_measures has it, whose scale ends there" in sentence
     uneven = uneven.with_columns(pl.col("query", "doc").cast(pl.String))
     nested = {
         column: {
@@ -471,7 +471,9 @@ def test_the_hint_and_the_warning_of_err_name_both_scales_and_which_is_whose():
     theirs = ir_measures.iter_calc([ir_measures.ERR @ 20], nested["grade"], nested["score"])
     theirs = {each.query_id: each.value for each in theirs}
     ours = {
-        highest: dict(pg.evaluate(uneven, "err@20", highest=highest, ties="doc")[:, 1:].iter_rows())
+        highest: dict(
+            pg.evaluate(uneven, "err@20", max_grade=highest, ties="doc")[:, 1:].iter_rows()
+        )
         for highest in (3, 4)
     }
     assert theirs == pytest.approx(ours[4], abs=1e-5)
@@ -482,11 +484,11 @@ SPELLINGS = {
     "mean_average_precision": "'ap'?",
     "MeanAveragePrecision": "'ap'?",
     "rank_biased_precision@10": "'rbp@10'?",
-    "expected_reciprocal_rank@5": "'err@5' (highest=4 gives ERR",
+    "expected_reciprocal_rank@5": "'err@5' (max_grade=4 gives ERR",
     "relative_P": "'recall(over=cutoff)'?",
     "recall10": "'recall@10'?",
     "precision5": "'precision@5'?",
-    "err_at_10": "'err@10' (highest=4 gives ERR",
+    "err_at_10": "'err@10' (max_grade=4 gives ERR",
     "mrr10": "'reciprocal_rank@10'?",
     "recip_rank_cut_10": "'reciprocal_rank@10'?",
     "P5": "'precision@5'?",

@@ -24,7 +24,7 @@ from polars_graded import (
     compare,
     evaluate,
     gate,
-    judge,
+    join_judgments,
     read_qrels,
     read_run,
     write_results,
@@ -476,7 +476,7 @@ def test_another_formula_under_the_same_name_is_refused():
 @pytest.mark.parametrize(
     ("option", "sentence"),
     [
-        ({"highest": 4}, "`highest` is None in `per_query` and 4.0 in `baseline`"),
+        ({"max_grade": 4}, "`max_grade` is None in `per_query` and 4.0 in `baseline`"),
         ({"relevant_from": 2}, "`relevant_from` is None in `per_query` and 2.0 in"),
         ({"undefined_as": None}, "`undefined_as` is 'default' in `per_query` and None in"),
         ({"condensed": True}, "`condensed` is False in `per_query` and True in"),
@@ -719,7 +719,7 @@ def rewritten(file, pattern, replacement):
         (lambda: rewritten("qrels", r"q[1-9]\d* .*\n", ""), (),
          r"the runs lack 399 of the 400 queries of the --baseline \(", ("--missing", "drop")),
         (lambda: None, ("--ties", "order"), "`ties` is .* in the runs", ("--scale", "changed")),
-        (lambda: None, ("--highest", "9"), "`highest` is 9.0 in", ("--scale", "changed")),
+        (lambda: None, ("--max-grade", "9"), "`max_grade` is 9.0 in", ("--scale", "changed")),
         (lambda: None, ("--measure", "ndcg@10=ndcg(gain=linear)@10"), "'ndcg@10' is ndcg",
          ("--formulas", "changed")),
     ],
@@ -757,7 +757,7 @@ def test_a_summary_says_all_that_a_verdict_rests_on(capsys):
     warnings = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
     text = pathlib.Path("out.md").read_text(encoding="utf-8")
     with pytest.warns(DataWarning.missing, match="1 of 400 judged queries"):
-        rows = judge(read_run("loss.run").drop("strategy", "rank"), read_qrels("qrels"))
+        rows = join_judgments(read_run("loss.run").drop("strategy", "rank"), read_qrels("qrels"))
     new = evaluate(rows, "ndcg@10", ties="doc")
     old = pl.read_parquet("main.parquet")
     [row] = gate(new, baseline=old, margin=0.01).rows(named=True)

@@ -305,12 +305,12 @@ def test_judgments_of_graders_come_in_any_form():
     ]
     long = pl.DataFrame(rows, ["query", "doc", "grader", "grade"], orient="row")
     wide = long.pivot("grader", index=["query", "doc"], values="grade")
-    expected = pg.judge(runs, wide.drop("people"), grade="model").drop("model").unique()
-    judged = pg.judge(runs, given)
+    expected = pg.join_judgments(runs, wide.drop("people"), grade="model").drop("model").unique()
+    judged = pg.join_judgments(runs, given)
     assert judged.columns == ["strategy", "query", "doc", "score", "people", "model"]
-    assert_frame_equal(pg.judge(runs, long), judged)
+    assert_frame_equal(pg.join_judgments(runs, long), judged)
     frames = {name: long.filter(grader=name).drop("grader") for name in given}
-    assert_frame_equal(pg.judge(runs, frames), judged)
+    assert_frame_equal(pg.join_judgments(runs, frames), judged)
     keys = ["strategy", "query", "doc", "score"]
     retrieved = judged.drop_nulls("score").select(keys)
     assert_frame_equal(retrieved, expected.drop_nulls("score").select(keys), check_row_order=False)
@@ -326,9 +326,9 @@ def test_judgments_of_graders_come_in_any_form():
 def test_a_lazy_run_is_judged_by_graders_later():
     run = pl.DataFrame({"query": ["q", "q", "r"], "doc": ["d", "e", "d"], "score": [2, 1, 1]})
     given = {"people": {"q": {"d": 1}}, "model": {"q": {"d": 1, "e": 0}, "r": {"f": 2}}}
-    later = pg.judge(run.lazy(), given)
+    later = pg.join_judgments(run.lazy(), given)
     assert isinstance(later, pl.LazyFrame)
-    assert_frame_equal(later.collect(), pg.judge(run, given))
+    assert_frame_equal(later.collect(), pg.join_judgments(run, given))
     values = pg.evaluate(later, "recall", grade=GRADERS, ties="doc").collect()
     assert values["recall"].to_list() == [1, None, 1, 0]
 
@@ -337,8 +337,8 @@ def test_a_bound_of_what_is_judged_holds_for_each_grader():
     run = {"a": {"d": 2, "e": 1, "f": 0}}
     given = {"people": {"a": {"d": -1, "e": 1}}, "model": {"a": {"d": 1, "e": -2, "f": -1}}}
     with pytest.warns(pg.DataWarning.scale, match="3 of 5 judgments have a grade below 0"):
-        pg.judge(run, given)
-    judged = pg.judge(run, given, unjudged_below=0)
+        pg.join_judgments(run, given)
+    judged = pg.join_judgments(run, given, unjudged_below=0)
     assert judged.select("doc", "people", "model").rows() == [
         ("d", None, 1),
         ("e", 1, None),
@@ -349,14 +349,14 @@ def test_a_bound_of_what_is_judged_holds_for_each_grader():
 def test_judgments_of_a_grader_that_come_twice_are_refused():
     long = pl.DataFrame({"query": "a", "doc": "d", "grader": ["x", "x"], "grade": [0, 1]})
     with pytest.raises(ValueError, match="once, got 1 more than once"):
-        pg.judge({"a": {"d": 1}}, long)
+        pg.join_judgments({"a": {"d": 1}}, long)
 
 
 def test_no_grader_is_called_as_a_key():
     with pytest.raises(ValueError, match=r"no grader .* the name of a column, got 'doc'"):
-        pg.judge({"a": {"d": 1}}, {"doc": {"a": {"d": 1}}})
+        pg.join_judgments({"a": {"d": 1}}, {"doc": {"a": {"d": 1}}})
     with pytest.raises(ValueError, match=r"only \"query\" and \"doc\"|got \"score\""):
-        pg.judge({"a": {"d": 1}}, {"score": {"a": {"d": 1}}})
+        pg.join_judgments({"a": {"d": 1}}, {"score": {"a": {"d": 1}}})
 
 
 def test_a_verdict_from_two_files_takes_five_lines(tmp_path):
@@ -370,7 +370,7 @@ def test_a_verdict_from_two_files_takes_five_lines(tmp_path):
 
     qrels = {name: pg.read_qrels(tmp_path / name) for name in GRADERS}
     run = pg.read_run([tmp_path / "a.run", tmp_path / "b.run"])
-    judged = pg.judge(run, qrels, strategy="strategy")
+    judged = pg.join_judgments(run, qrels, strategy="strategy")
     results = pg.evaluate(judged, "ndcg@5", strategy="strategy", grade=GRADERS, ties="doc")
     verdict = pg.compare(results, trusted="people")
     assert verdict.select("queries", "model_queries").row(0) == (20, 20)

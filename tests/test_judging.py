@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from polars_graded import evaluate, judge, read_qrels, read_run
+from polars_graded import evaluate, join_judgments, read_qrels, read_run
 
 
 def frame_of(columns: str, *rows: tuple[object, ...]) -> pl.DataFrame:
@@ -48,7 +48,7 @@ def test_every_row_says_whether_it_was_retrieved_and_whether_it_was_judged():
         ("q1", "d2", None, 1),
         ("q2", "d1", None, 1),
     )
-    assert_frame_equal(judge(RETRIEVED, JUDGMENTS), expected)
+    assert_frame_equal(join_judgments(RETRIEVED, JUDGMENTS), expected)
 
 
 @expected_to_lack
@@ -63,14 +63,14 @@ def test_every_strategy_gets_every_judged_document_of_every_judged_query():
         ("a", "q1", "d1", None, 2),
         ("a", "q1", "d2", None, 1),
     )
-    assert_frame_equal(judge(TWO, JUDGMENTS, strategy="strategy"), expected)
+    assert_frame_equal(join_judgments(TWO, JUDGMENTS, strategy="strategy"), expected)
 
 
 @expected_to_miss
 def test_columns_of_the_run_come_first_then_what_judgments_add():
     run = RETRIEVED.with_columns(rank=pl.Series([2, 1]), title=pl.lit("t"))
     judgments = JUDGMENTS.select("grade", "doc", "query", assessor=pl.lit("A"))
-    frame = judge(run, judgments)
+    frame = join_judgments(run, judgments)
     assert frame.columns == ["query", "doc", "score", "rank", "title", "grade", "assessor"]
     assert frame.row(0) == ("q1", "d9", 0.4, 2, "t", None, None)
     assert frame.row(-1) == ("q2", "d1", None, None, None, 1, "A")
@@ -80,8 +80,10 @@ def test_columns_of_the_run_come_first_then_what_judgments_add():
 def test_columns_may_have_any_name():
     run = TWO.rename({"query": "topic", "doc": "url", "strategy": "system"})
     judgments = JUDGMENTS.rename({"query": "topic", "doc": "url", "grade": "stars"})
-    frame = judge(run, judgments, query="topic", doc="url", grade="stars", strategy="system")
-    expected = judge(TWO, JUDGMENTS, strategy="strategy")
+    frame = join_judgments(
+        run, judgments, query="topic", doc="url", grade="stars", strategy="system"
+    )
+    expected = join_judgments(TWO, JUDGMENTS, strategy="strategy")
     assert_frame_equal(
         frame, expected.rename(dict(zip(expected.columns, frame.columns, strict=True)))
     )
@@ -89,15 +91,17 @@ def test_columns_may_have_any_name():
 
 @expected_to_miss
 def test_lazy_judgments_of_an_eager_run_are_collected():
-    assert_frame_equal(judge(RETRIEVED, JUDGMENTS.lazy()), judge(RETRIEVED, JUDGMENTS))
+    assert_frame_equal(
+        join_judgments(RETRIEVED, JUDGMENTS.lazy()), join_judgments(RETRIEVED, JUDGMENTS)
+    )
 
 
 @expected_to_miss
 @pytest.mark.parametrize("dtype", [pl.Categorical(), pl.Enum(["q1", "q2", "d1", "d2", "d9"])])
 def test_keys_may_be_categories(dtype):
     keys = {"query": dtype, "doc": dtype}
-    frame = judge(RETRIEVED.cast(keys), JUDGMENTS.cast(keys))
-    assert_frame_equal(frame, judge(RETRIEVED, JUDGMENTS).cast(keys))
+    frame = join_judgments(RETRIEVED.cast(keys), JUDGMENTS.cast(keys))
+    assert_frame_equal(frame, join_judgments(RETRIEVED, JUDGMENTS).cast(keys))
 
 
 def test_order_of_the_run_is_kept_in_a_long_frame():
@@ -105,7 +109,7 @@ def test_order_of_the_run_is_kept_in_a_long_frame():
     run = pl.select(query=pl.int_range(n) * 7919 % 1009, doc=pl.int_range(n), score=pl.lit(1.0))
     found, missed = run.tail(n // 2), run.select("query", pl.col("doc") + n).tail(n // 2)
     judgments = pl.concat([found.select("query", "doc"), missed]).with_columns(grade=pl.lit(1))
-    frame = judge(run, judgments.sample(fraction=1.0, shuffle=True, seed=1))
+    frame = join_judgments(run, judgments.sample(fraction=1.0, shuffle=True, seed=1))
     assert_frame_equal(frame.head(n).select(run.columns), run)
     assert frame["score"].tail(-n).null_count() == frame.height - n == n // 2
 
@@ -121,7 +125,7 @@ def test_a_judgment_without_a_grade_is_none():
     expected = frame_of(
         "query doc score grade note", ("q1", "d9", 0.4, None, None), ("q1", "d1", 0.9, 1, "y")
     )
-    assert_frame_equal(judge(RETRIEVED, judgments), expected)
+    assert_frame_equal(join_judgments(RETRIEVED, judgments), expected)
 
 
 @expected_to_miss
@@ -138,23 +142,23 @@ def test_queries_without_judgments_are_left_out_with_a_warning(unjudged, sentenc
     run = pl.concat([frame_of("query doc score", *more), RETRIEVED])
     sentence = f"queries without any judgment are left out of `run`, {sentence}"
     with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}$") as caught:
-        frame = judge(run, JUDGMENTS)
+        frame = join_judgments(run, JUDGMENTS)
     assert {warning.filename for warning in caught} == {__file__}
-    assert_frame_equal(frame, judge(RETRIEVED, JUDGMENTS))
+    assert_frame_equal(frame, join_judgments(RETRIEVED, JUDGMENTS))
 
 
 def test_a_query_whose_judgments_have_no_grade_is_without_judgment():
     judgments = JUDGMENTS.with_columns(grade=pl.when(query="q2").then("grade"))
     run = pl.concat([RETRIEVED, frame_of("query doc score", ("q2", "d1", 0.5))])
     with pytest.warns(UserWarning, match="got 1: 'q1'$"):
-        frame = judge(run, judgments)
+        frame = join_judgments(run, judgments)
     assert frame.rows() == [("q2", "d1", 0.5, 1)]
 
 
 def test_a_strategy_that_answered_only_unjudged_queries_is_still_judged():
     run = pl.concat([TWO, frame_of("strategy query doc score", ("c", "q7", "d1", 0.1))])
     with pytest.warns(UserWarning, match="judged queries|without any judgment") as caught:
-        frame = judge(run, JUDGMENTS, strategy="strategy")
+        frame = join_judgments(run, JUDGMENTS, strategy="strategy")
     assert [str(warning.message) for warning in caught] == [
         "queries without any judgment are left out of `run`, got 1: 'q7'",
         "'c' answered none of the judged queries, and count as failures though they did not run",
@@ -169,7 +173,7 @@ def test_a_strategy_that_answered_only_unjudged_queries_is_still_judged():
 
 @expected_to_miss
 def test_an_empty_run_misses_every_judged_document():
-    frame = judge(RETRIEVED.clear(), JUDGMENTS)
+    frame = join_judgments(RETRIEVED.clear(), JUDGMENTS)
     assert_frame_equal(
         frame, JUDGMENTS.select("query", "doc", pl.lit(None, pl.Float64).alias("score"), "grade")
     )
@@ -178,22 +182,24 @@ def test_an_empty_run_misses_every_judged_document():
 @expected_to_lack
 @expected_to_miss
 def test_an_empty_run_names_no_strategy():
-    expected = judge(TWO, JUDGMENTS, strategy="strategy").clear()
-    assert_frame_equal(judge(TWO.clear(), JUDGMENTS, strategy="strategy"), expected)
-    assert judge(TWO.clear(), JUDGMENTS)["strategy"].to_list() == [None] * JUDGMENTS.height
+    expected = join_judgments(TWO, JUDGMENTS, strategy="strategy").clear()
+    assert_frame_equal(join_judgments(TWO.clear(), JUDGMENTS, strategy="strategy"), expected)
+    assert join_judgments(TWO.clear(), JUDGMENTS)["strategy"].to_list() == [None] * JUDGMENTS.height
 
 
 @expected_to_miss
 def test_a_run_without_any_judgment_is_left_out():
     with pytest.warns(UserWarning, match="got 1: 'q1'$"):
-        frame = judge(RETRIEVED, JUDGMENTS.clear())
-    assert_frame_equal(frame, judge(RETRIEVED, JUDGMENTS).clear())
+        frame = join_judgments(RETRIEVED, JUDGMENTS.clear())
+    assert_frame_equal(frame, join_judgments(RETRIEVED, JUDGMENTS).clear())
 
 
 def test_a_single_strategy_is_kept_in_added_rows():
     run = TWO.filter(strategy="b")
-    assert_frame_equal(judge(run, JUDGMENTS), judge(run, JUDGMENTS, strategy="strategy"))
-    assert judge(run, JUDGMENTS)["strategy"].to_list() == ["b"] * 4
+    assert_frame_equal(
+        join_judgments(run, JUDGMENTS), join_judgments(run, JUDGMENTS, strategy="strategy")
+    )
+    assert join_judgments(run, JUDGMENTS)["strategy"].to_list() == ["b"] * 4
 
 
 def test_several_strategies_are_not_merged_in_silence():
@@ -202,7 +208,7 @@ def test_several_strategies_are_not_merged_in_silence():
         ' pass strategy="strategy" to keep them apart, or drop the column to merge them'
     )
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        judge(TWO, JUDGMENTS)
+        join_judgments(TWO, JUDGMENTS)
 
 
 @pytest.mark.parametrize(
@@ -224,10 +230,10 @@ def test_a_document_twice_is_refused_in_either_frame(rows, sentence):
     run = pl.concat([RETRIEVED, more])
     sentence = f"must have each (query, doc) once, {sentence}"
     with pytest.raises(ValueError, match=f"^{re.escape(f'`run` {sentence}')}$"):
-        judge(run, JUDGMENTS)
+        join_judgments(run, JUDGMENTS)
     judgments = run.rename({"score": "grade"})
     with pytest.raises(ValueError, match=f"^{re.escape(f'`judgments` {sentence}')}$"):
-        judge(RETRIEVED, judgments)
+        join_judgments(RETRIEVED, judgments)
 
 
 @expected_to_lack
@@ -238,31 +244,31 @@ def test_a_document_twice_is_refused_within_a_strategy_only():
         "\n\nHint: read_run(paths, named_by='file') tells apart runs that have the same tag"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
-        judge(run, JUDGMENTS, strategy="strategy")
+        join_judgments(run, JUDGMENTS, strategy="strategy")
     same_document = TWO.with_columns(doc=pl.lit("d1")).unique(["strategy", "query"])
-    assert judge(same_document, JUDGMENTS, strategy="strategy").height == 3 + 3
+    assert join_judgments(same_document, JUDGMENTS, strategy="strategy").height == 3 + 3
 
 
 def test_keys_of_different_types_are_refused():
     sentence = '"query" must have one data type, got Int64 in `run` and String in `judgments`'
     with pytest.raises(TypeError, match=f"^{re.escape(sentence)}: cast one of them$"):
-        judge(RETRIEVED.with_columns(query=pl.lit(301, pl.Int64)), JUDGMENTS)
+        join_judgments(RETRIEVED.with_columns(query=pl.lit(301, pl.Int64)), JUDGMENTS)
     sentence = '"doc" must have one data type, got String in `run` and UInt32 in `judgments`'
     with pytest.raises(TypeError, match=f"^{re.escape(sentence)}: cast one of them$"):
-        judge(RETRIEVED, JUDGMENTS.with_columns(doc=pl.lit(1, pl.UInt32)))
+        join_judgments(RETRIEVED, JUDGMENTS.with_columns(doc=pl.lit(1, pl.UInt32)))
 
 
 @pytest.mark.parametrize("column", ["strategy", "query", "doc"])
 def test_nulls_in_keys_of_the_run_are_refused(column):
     run = TWO.with_columns(pl.when(pl.col("score") > 0.7).then(column))
     with pytest.raises(ValueError, match=f'^"{column}" must not be null in `run`, got 2 nulls$'):
-        judge(run, JUDGMENTS, strategy="strategy")
+        join_judgments(run, JUDGMENTS, strategy="strategy")
 
 
 def test_a_single_null_in_a_key_is_refused():
     run = TWO.with_columns(doc=pl.when(pl.int_range(pl.len()) > 0).then("doc"))
     with pytest.raises(ValueError, match=r'^"doc" must not be null in `run`, got 1 null$'):
-        judge(run, JUDGMENTS, strategy="strategy")
+        join_judgments(run, JUDGMENTS, strategy="strategy")
 
 
 @pytest.mark.parametrize("column", ["query", "doc"])
@@ -270,7 +276,7 @@ def test_nulls_in_keys_of_judgments_are_refused(column):
     judgments = JUDGMENTS.with_columns(pl.when(pl.col("grade") > 1).then(column))
     sentence = f'"{column}" must not be null in `judgments`, got 2 nulls'
     with pytest.raises(ValueError, match=f"^{sentence}$"):
-        judge(RETRIEVED, judgments)
+        join_judgments(RETRIEVED, judgments)
 
 
 @pytest.mark.parametrize(
@@ -302,15 +308,15 @@ def test_nulls_in_keys_of_judgments_are_refused(column):
 def test_a_missing_column_is_named_beside_those_present(run, judgments, sentence):
     strategy = None if "score" in run.columns and "query" not in run.columns else "strategy"
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match=f"^{re.escape(sentence)}$"):
-        judge(run, judgments, strategy=strategy)
+        join_judgments(run, judgments, strategy=strategy)
 
 
 def test_a_column_in_both_frames_is_refused():
     sentence = 'only "query", "doc" may be in both `run` and `judgments`, got "grade":'
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
-        judge(RETRIEVED.with_columns(grade=1), JUDGMENTS)
+        join_judgments(RETRIEVED.with_columns(grade=1), JUDGMENTS)
     with pytest.raises(ValueError, match='got "grade", "score": drop or rename'):
-        judge(
+        join_judgments(
             RETRIEVED.with_columns(grade=1),
             JUDGMENTS.select("query", "doc", "grade", score="grade"),
         )
@@ -320,15 +326,15 @@ def test_a_column_in_both_frames_is_refused():
 def test_a_run_without_anything_to_rank_by_is_refused(columns):
     sentence = "`run` must have a column to rank by, such as a score, got "
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
-        judge(TWO.filter(strategy="b").select(columns), JUDGMENTS)
+        join_judgments(TWO.filter(strategy="b").select(columns), JUDGMENTS)
 
 
 @pytest.mark.parametrize("given", [None, 3, "q1", ["q1"], pl.Series()])
 def test_only_frames_and_mappings_are_judged(given):
     with pytest.raises(TypeError, match=r"^`run` must be a data frame \(of Polars, pandas, "):
-        judge(given, JUDGMENTS)
+        join_judgments(given, JUDGMENTS)
     with pytest.raises(TypeError, match=r"^`judgments` must be a data frame \(of Polars, pandas, "):
-        judge(RETRIEVED, given)
+        join_judgments(RETRIEVED, given)
 
 
 def slowly_judged(run: pl.DataFrame, judgments: pl.DataFrame) -> list[tuple[object, ...]]:
@@ -373,9 +379,9 @@ def test_judging_is_as_a_slow_loop_does_it(run, judgments):
             with pytest.raises(
                 ValueError, match=r"^`run` and `judgments` must have a .* in common"
             ):
-                judge(run, judgments, strategy="strategy")
+                join_judgments(run, judgments, strategy="strategy")
             return
-        frame = judge(run, judgments, strategy="strategy")
+        frame = join_judgments(run, judgments, strategy="strategy")
     assert frame.rows() == slowly_judged(run, judgments)
 
 
@@ -386,10 +392,10 @@ def test_ids_with_nothing_in_common_are_refused_with_one_of_each_side():
     sentence = "`run` and `judgments` must have a {} in common, got none: {} in `judgments`"
     other = sentence.format("document of a query", "'doc' is such as 'Dd9' in `run` and 'd1'")
     with pytest.raises(ValueError, match=f"^{re.escape(other)}$"):
-        judge(RETRIEVED.with_columns(doc="D" + pl.col("doc")), JUDGMENTS)
+        join_judgments(RETRIEVED.with_columns(doc="D" + pl.col("doc")), JUDGMENTS)
     other = sentence.format("query", "'query' is such as 'topic q1' in `run` and 'q1'")
     with pytest.raises(ValueError, match=f"^{re.escape(other)}$"):
-        judge(RETRIEVED.with_columns(query="topic " + pl.col("query")), JUDGMENTS)
+        join_judgments(RETRIEVED.with_columns(query="topic " + pl.col("query")), JUDGMENTS)
 
 
 ANSWERED_BY = {"all": range(1, 7), "few": [1], "most": range(1, 6)}
@@ -397,7 +403,7 @@ ANSWERED_BY = {"all": range(1, 7), "few": [1], "most": range(1, 6)}
 
 def test_judged_queries_that_no_run_answers_are_warned_of():
     with pytest.warns(UserWarning, match=f"^1 of 2 {UNANSWERED}: 'q2'$") as caught:
-        judge(RETRIEVED, JUDGMENTS)
+        join_judgments(RETRIEVED, JUDGMENTS)
     assert [warning.filename for warning in caught] == [__file__]
 
 
@@ -409,7 +415,7 @@ def test_judged_queries_that_some_strategies_alone_answer_are_told():
         f"('q6')\n\n{ASKED_ALIKE}"
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}$") as caught:
-        judged = judge(runs, judgments)
+        judged = join_judgments(runs, judgments)
     assert [warning.filename for warning in caught] == [__file__]
     # Each counts as 0, which a mean over the queries that were answered would hide.
     means = (
@@ -417,8 +423,8 @@ def test_judged_queries_that_some_strategies_alone_answer_are_told():
     )
     assert dict(means.rows()) == {"all": 1, "few": 1 / 6, "most": 5 / 6}
     with warnings.catch_warnings(action="error"):
-        judge({"all": runs["all"]}, judgments)
-        judge({"a": runs["few"], "b": runs["few"]}, {"q1": {"d": 1}})
+        join_judgments({"all": runs["all"]}, judgments)
+        join_judgments({"a": runs["few"], "b": runs["few"]}, {"q1": {"d": 1}})
 
 
 def test_little_that_is_judged_is_warned_of_with_ids_of_each_side():
@@ -439,7 +445,7 @@ def test_little_that_is_judged_is_warned_of_with_ids_of_each_side():
         "('d4')"
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}"):
-        judge(run, judgments)
+        join_judgments(run, judgments)
 
 
 def test_identifiers_that_are_written_differently_are_told_though_some_match():
@@ -457,7 +463,7 @@ def test_identifiers_that_are_written_differently_are_told_though_some_match():
         "('1')"
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(said)}"):
-        judge(run.drop("n"), judgments)
+        join_judgments(run.drop("n"), judgments)
     # As many are judged where users have other items each, of the same: that is what it is.
     with warnings.catch_warnings(action="error"):
         others = judgments.with_columns(
@@ -465,7 +471,7 @@ def test_identifiers_that_are_written_differently_are_told_though_some_match():
             .then("doc")
             .otherwise(pl.format("D{}", (pl.int_range(300) + 100) % 300))
         )
-        assert judge(run.drop("n"), others)["grade"].count() == 300
+        assert join_judgments(run.drop("n"), others)["grade"].count() == 300
 
 
 # Other forms
@@ -475,33 +481,33 @@ QRELS = {"q1": {"d1": 2, "d2": 1}, "q2": {"d1": 1}}
 
 
 def test_mappings_of_mappings_are_runs_and_judgments():
-    expected = judge(TWO.filter(strategy="b").drop("strategy"), JUDGMENTS)
-    assert_frame_equal(judge(RUNS["b"], QRELS), expected, check_row_order=False)
-    topics = judge(RUNS["b"], QRELS, query="topic", doc="url", grade="stars")
+    expected = join_judgments(TWO.filter(strategy="b").drop("strategy"), JUDGMENTS)
+    assert_frame_equal(join_judgments(RUNS["b"], QRELS), expected, check_row_order=False)
+    topics = join_judgments(RUNS["b"], QRELS, query="topic", doc="url", grade="stars")
     assert topics.columns == ["topic", "url", "score", "stars"]
 
 
 @expected_to_lack
 def test_a_mapping_of_names_stacks_strategies():
-    expected = judge(TWO, JUDGMENTS, strategy="strategy")
-    assert_frame_equal(judge(RUNS, QRELS), expected, check_row_order=False)
+    expected = join_judgments(TWO, JUDGMENTS, strategy="strategy")
+    assert_frame_equal(join_judgments(RUNS, QRELS), expected, check_row_order=False)
     frames = {name: TWO.filter(strategy=name).drop("strategy") for name in ("b", "a")}
-    assert_frame_equal(judge(frames, JUDGMENTS), expected, check_row_order=False)
+    assert_frame_equal(join_judgments(frames, JUDGMENTS), expected, check_row_order=False)
     # What a frame calls its strategy gives way to the name.
     named = {"b": TWO.filter(strategy="b"), "a": RUNS["a"]}
-    assert_frame_equal(judge(named, QRELS), expected, check_row_order=False)
-    systems = judge(RUNS, QRELS, strategy="system")
+    assert_frame_equal(join_judgments(named, QRELS), expected, check_row_order=False)
+    systems = join_judgments(RUNS, QRELS, strategy="system")
     assert systems["system"].unique().sort().to_list() == ["a", "b"]
 
 
 def test_a_strategy_that_a_mapping_leaves_empty_is_refused():
     sentence = "`run` must have a row for each strategy, got none for 'c'"
     with pytest.raises(ValueError, match=f"^{sentence}$"):
-        judge({**RUNS, "c": {}}, QRELS)
+        join_judgments({**RUNS, "c": {}}, QRELS)
 
 
 def test_scores_and_grades_of_mappings_may_be_whole_or_not():
-    judged = judge({"q": {"a": 2, "b": 0.5, "c": None}}, {"q": {"a": 1, "b": 0.5}})
+    judged = join_judgments({"q": {"a": 2, "b": 0.5, "c": None}}, {"q": {"a": 1, "b": 0.5}})
     assert judged.rows() == [("q", "a", 2.0, 1.0), ("q", "b", 0.5, 0.5), ("q", "c", None, None)]
 
 
@@ -524,14 +530,14 @@ def test_scores_and_grades_of_mappings_may_be_whole_or_not():
 def test_mappings_of_what_is_no_ranking_are_refused(run, sentence):
     """Documents of a set came in another order each time that Python was started."""
     with pytest.raises((TypeError, ValueError), match=f"^{sentence}"):
-        judge(run, {"q": {"a", "b"}})
+        join_judgments(run, {"q": {"a", "b"}})
 
 
 def test_objects_of_ranx_are_taken():
     ranx = needed("ranx", ".[peers]")
     assert_frame_equal(
-        judge(ranx.Run(RUNS["b"]), ranx.Qrels(QRELS)),
-        judge(RUNS["b"], QRELS),
+        join_judgments(ranx.Run(RUNS["b"]), ranx.Qrels(QRELS)),
+        join_judgments(RUNS["b"], QRELS),
         check_row_order=False,
     )
 
@@ -558,7 +564,7 @@ ANSWERED = frame_of(
     ids=["named as in retrieval", "of documents", "mappings"],
 )
 def test_lists_of_ids_are_in_rank_order(run, judgments):
-    assert_frame_equal(judge(run, judgments), ANSWERED)
+    assert_frame_equal(join_judgments(run, judgments), ANSWERED)
 
 
 def test_lists_of_structs_bring_their_scores_and_grades():
@@ -567,12 +573,12 @@ def test_lists_of_structs_bring_their_scores_and_grades():
         {"query": [1], "relevant": [[{"doc": "a", "grade": 3}, {"doc": "c", "grade": 1}]]}
     )
     expected = frame_of("query doc score rank grade", (1, "c", 0.2, 1, 1), (1, "a", None, None, 3))
-    assert_frame_equal(judge(run, relevant), expected)
+    assert_frame_equal(join_judgments(run, relevant), expected)
 
 
 def test_lists_of_several_strategies_are_stacked():
     stacked = pl.concat([ANSWERS.with_columns(strategy=pl.lit(name)) for name in ("x", "y")])
-    found = judge(stacked, ANSWERS, strategy="strategy")
+    found = join_judgments(stacked, ANSWERS, strategy="strategy")
     for name in ("x", "y"):
         assert_frame_equal(found.filter(strategy=name).drop("strategy"), ANSWERED)
 
@@ -586,16 +592,21 @@ POOLED = frame_of("query doc grade", ("q", "x", -1), ("q", "a", 1), ("q", "n", 0
 def test_grades_below_the_least_are_no_judgments():
     run = frame_of("query doc score", *(("q", doc, -i) for i, doc in enumerate("xanb")))
     with pytest.warns(UserWarning, match="^1 of 4 judgments have a grade below 0, and count as"):
-        assert judge(run, POOLED)["grade"].to_list() == [-1, 1, 0, 1]
-    assert judge(run, POOLED, unjudged_below=0)["grade"].to_list() == [None, 1, 0, 1]
-    assert judge(run, POOLED, unjudged_below=1)["grade"].to_list() == [None, 1, None, 1]
-    assert judge(run.head(2), POOLED, unjudged_below=0)["doc"].to_list() == ["x", "a", "n", "b"]
+        assert join_judgments(run, POOLED)["grade"].to_list() == [-1, 1, 0, 1]
+    assert join_judgments(run, POOLED, unjudged_below=0)["grade"].to_list() == [None, 1, 0, 1]
+    assert join_judgments(run, POOLED, unjudged_below=1)["grade"].to_list() == [None, 1, None, 1]
+    assert join_judgments(run.head(2), POOLED, unjudged_below=0)["doc"].to_list() == [
+        "x",
+        "a",
+        "n",
+        "b",
+    ]
     # Judged, x stands above both relevant documents and n above one of them.
     for least, bpref in ((-1, (1 / 2 + 0) / 2), (0, (1 + 0) / 2)):
-        value = evaluate(judge(run, POOLED, unjudged_below=least), "bpref")["bpref"].item()
+        value = evaluate(join_judgments(run, POOLED, unjudged_below=least), "bpref")["bpref"].item()
         assert value == pytest.approx(bpref)
     with pytest.raises(TypeError, match=r"^`unjudged_below` must be a number, got '0'$"):
-        judge(run, POOLED, unjudged_below="0")
+        join_judgments(run, POOLED, unjudged_below="0")
 
 
 # Real data
@@ -606,7 +617,7 @@ def test_a_query_that_trec_eval_results_lack_is_there_once_judged(data):
     run = read_run(data / "trec_eval/results.trunc.gz")
     judgments = read_qrels(data / "trec_eval/qrels.test.gz")
     assert run.height == 584
-    frame = judge(run, judgments)
+    frame = join_judgments(run, judgments)
     counts = frame.group_by("query").agg(
         retrieved=pl.col("score").count(), relevant=(pl.col("grade") > 0).sum()
     )
@@ -628,22 +639,22 @@ def test_documents_that_were_pooled_and_not_judged_are_as_in_trec_eval(data):
 
     evaluator = pytrec_eval.RelevanceEvaluator(nested(judgments, "grade"), {"bpref"})
     theirs = {q: row["bpref"] for q, row in evaluator.evaluate(nested(run, "score")).items()}
-    judged = judge(run, judgments, unjudged_below=0)
+    judged = join_judgments(run, judgments, unjudged_below=0)
     ours = evaluate(judged, "bpref", by=[["score", "doc"]]).select("query", "bpref").rows()
     assert dict(ours) == pytest.approx(theirs)
-    meant = judge(run, judgments, unjudged_below=-1)
+    meant = join_judgments(run, judgments, unjudged_below=-1)
     plainly = evaluate(meant, "bpref", by=[["score", "doc"]])["bpref"]
     assert plainly.to_list() != pytest.approx([theirs[q] for q, _ in ours], abs=0.01)
 
 
 def test_a_run_and_judgments_that_are_swapped_are_told():
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match=r"but `run` has: are the two swap"):
-        judge(JUDGMENTS, RETRIEVED)
+        join_judgments(JUDGMENTS, RETRIEVED)
 
 
 def test_scores_beside_lists_of_documents_are_not_lost():
     run = pl.DataFrame({"query": ["a"], "retrieved": [["x", "y"]], "score": [[0.1, 0.9]]})
     with pytest.raises(ValueError, match="got a column 'score' beside 'retrieved'"):
-        judge(run, {"a": {"y": 1}})
+        join_judgments(run, {"a": {"y": 1}})
     rows = run.explode("retrieved", "score").rename({"retrieved": "doc"})
-    assert judge(rows, {"a": {"y": 1}})["score"].to_list() == [0.1, 0.9]
+    assert join_judgments(rows, {"a": {"y": 1}})["score"].to_list() == [0.1, 0.9]

@@ -10,7 +10,7 @@ import pytest
 from helpers import COLLECTED, frame_of, random_queries
 from polars.testing import assert_frame_equal
 
-from polars_graded import evaluate, judge, scan_qrels, scan_run
+from polars_graded import evaluate, join_judgments, scan_qrels, scan_run
 from polars_graded._frames import joining, parts
 
 # Strategies of these runs did not answer all the same queries, as those of real ones do.
@@ -66,8 +66,8 @@ def refused(exception, sentence):
 def test_rows_are_those_of_an_eager_run_in_their_order(engine, lazy_judgments):
     judgments = JUDGMENTS.lazy() if lazy_judgments else JUDGMENTS
     for run, options in ((RUN, {}), (STACKED, WITH_NAMES)):
-        expected = judge(run, JUDGMENTS, **options)
-        found = judge(run.lazy(), judgments, **options)
+        expected = join_judgments(run, JUDGMENTS, **options)
+        found = join_judgments(run.lazy(), judgments, **options)
         assert isinstance(found, pl.LazyFrame)
         assert found.collect_schema() == expected.schema
         assert_frame_equal(found.collect(engine=engine), expected)
@@ -80,24 +80,26 @@ def test_a_mapping_of_lazy_runs_is_several_strategies():
         for (name,), rows in STACKED.partition_by("run", as_dict=True).items()
     }
     runs["b"] = runs["b"].with_columns(rank=pl.lit(1))
-    expected = judge(runs, JUDGMENTS)
+    expected = join_judgments(runs, JUDGMENTS)
     lazy = {name: run.lazy() for name, run in runs.items()}
-    assert_frame_equal(judge(lazy, JUDGMENTS).collect(), expected)
-    one_is_eager = judge({**lazy, "a": runs["a"]}, JUDGMENTS)
+    assert_frame_equal(join_judgments(lazy, JUDGMENTS).collect(), expected)
+    one_is_eager = join_judgments({**lazy, "a": runs["a"]}, JUDGMENTS)
     assert_frame_equal(one_is_eager.collect(), expected, check_row_order=False)
 
 
 @fits
 def test_lists_of_documents_may_be_lazy():
     lists = RUN.group_by("query", maintain_order=True).agg("doc")
-    assert_frame_equal(judge(lists.lazy(), JUDGMENTS).collect(), judge(lists, JUDGMENTS))
+    assert_frame_equal(
+        join_judgments(lists.lazy(), JUDGMENTS).collect(), join_judgments(lists, JUDGMENTS)
+    )
 
 
 @fits
 def test_an_empty_run_misses_what_it_does_when_it_is_eager():
     for run, options in ((RUN.clear(), {}), (STACKED.clear(), WITH_NAMES)):
-        expected = judge(run, JUDGMENTS, **options)
-        assert_frame_equal(judge(run.lazy(), JUDGMENTS, **options).collect(), expected)
+        expected = join_judgments(run, JUDGMENTS, **options)
+        assert_frame_equal(join_judgments(run.lazy(), JUDGMENTS, **options).collect(), expected)
 
 
 @fits
@@ -105,14 +107,18 @@ def test_an_empty_run_misses_what_it_does_when_it_is_eager():
 def test_a_column_of_one_strategy_need_not_be_named(strategy):
     run = RUN.with_columns(strategy=pl.lit(strategy, pl.String))
     for rows in (run, run.clear()):
-        assert_frame_equal(judge(rows.lazy(), JUDGMENTS).collect(), judge(rows, JUDGMENTS))
+        assert_frame_equal(
+            join_judgments(rows.lazy(), JUDGMENTS).collect(), join_judgments(rows, JUDGMENTS)
+        )
 
 
 @fits
 def test_keys_may_be_categories():
     kinds = {"query": pl.Categorical(), "doc": pl.Enum([f"d{n}" for n in range(100)])}
     run, judgments = (frame.cast(kinds) for frame in (RUN, JUDGMENTS))
-    assert_frame_equal(judge(run.lazy(), judgments).collect(), judge(run, judgments))
+    assert_frame_equal(
+        join_judgments(run.lazy(), judgments).collect(), join_judgments(run, judgments)
+    )
 
 
 # Composed
@@ -123,8 +129,8 @@ def test_keys_may_be_categories():
 def test_it_is_measured_as_an_eager_run_is(way, monkeypatch):
     monkeypatch.setattr(parts, "memory_at_hand", lambda: parts.ENGINE_BYTES + 200_000)
     options = {**WITH_NAMES, "ties": "doc"}
-    expected = evaluate(judge(STACKED, JUDGMENTS, **WITH_NAMES), MEASURES, **options)
-    judged = judge(STACKED.lazy(), JUDGMENTS.lazy(), **WITH_NAMES)
+    expected = evaluate(join_judgments(STACKED, JUDGMENTS, **WITH_NAMES), MEASURES, **options)
+    judged = join_judgments(STACKED.lazy(), JUDGMENTS.lazy(), **WITH_NAMES)
     found = evaluate(judged, MEASURES, parts=way, **options).collect()
     assert_frame_equal(found, expected)
     assert expected.filter(query="q30").height == 3
@@ -132,7 +138,7 @@ def test_it_is_measured_as_an_eager_run_is(way, monkeypatch):
 
 @fits
 def test_rows_and_columns_are_chosen_and_written(tmp_path):
-    judged = judge(STACKED.lazy(), JUDGMENTS, **WITH_NAMES)
+    judged = join_judgments(STACKED.lazy(), JUDGMENTS, **WITH_NAMES)
     whole = judged.collect()
     for chain in (
         lambda f: f.select("grade"),
@@ -151,7 +157,7 @@ def test_rows_and_columns_are_chosen_and_written(tmp_path):
 def test_files_are_scanned(tmp_path):
     (tmp_path / "run.txt").write_text("1 Q0 a 1 0.9 x\n1 Q0 b 2 0.8 x\n2 Q0 a 1 0.7 x\n")
     (tmp_path / "qrels.txt").write_text("1 0 b 1\n2 0 c 2\n1 0 d 1\n")
-    judged = judge(scan_run(tmp_path / "run.txt"), scan_qrels(tmp_path / "qrels.txt"))
+    judged = join_judgments(scan_run(tmp_path / "run.txt"), scan_qrels(tmp_path / "qrels.txt"))
     rows = judged.select("query", "doc", "rank", "strategy", "grade").collect().rows()
     assert rows == [
         ("1", "a", 1, "x", None),
@@ -169,7 +175,12 @@ def test_nothing_is_read_before_it_is_collected():
     run, judgments = (
         frame.lazy().map_batches(never, schema=frame.schema) for frame in (RUN, JUDGMENTS)
     )
-    assert judge(run, judgments).collect_schema().names() == ["query", "doc", "score", "grade"]
+    assert join_judgments(run, judgments).collect_schema().names() == [
+        "query",
+        "doc",
+        "score",
+        "grade",
+    ]
 
 
 # What is refused
@@ -185,11 +196,11 @@ def test_what_columns_show_is_refused_at_once():
         (RUN.drop("score"), JUDGMENTS, ValueError, "must have a column to rank by"),
     ):
         with pytest.raises(exception, match=sentence):
-            judge(run.lazy(), judgments.lazy())
+            join_judgments(run.lazy(), judgments.lazy())
     with pytest.raises(TypeError, match="`unjudged_below` must be a number"):
-        judge(RUN.lazy(), JUDGMENTS.lazy(), unjudged_below="0")
+        join_judgments(RUN.lazy(), JUDGMENTS.lazy(), unjudged_below="0")
     with pytest.raises(ValueError, match=r"^`judgments` must have each"):  # seen without a plan
-        judge(RUN.lazy(), pl.concat([JUDGMENTS, JUDGMENTS.head(1)]))
+        join_judgments(RUN.lazy(), pl.concat([JUDGMENTS, JUDGMENTS.head(1)]))
 
 
 TWICE = pl.concat([RUN, RUN.slice(1, 4)])
@@ -247,7 +258,7 @@ TWICE = pl.concat([RUN, RUN.slice(1, 4)])
 )
 def test_what_rows_show_is_refused_when_they_go_by(run, judgments, exception, sentence, keys):
     lazy = run.lazy().sort(keys, maintain_order=True) if keys else run.lazy()
-    judged = judge(lazy, judgments.lazy())
+    judged = join_judgments(lazy, judgments.lazy())
     with refused(exception, sentence):
         judged.collect()
 
@@ -258,7 +269,7 @@ def test_doubles_are_found_in_files_of_hashes_and_those_of_one_hash_are_told_apa
     pair = RUN.select("query", "doc").row(-1)
     sentence = f"`run` must have each (query, doc) once, got 1 more than once: {pair!r}"
     with refused(ValueError, sentence):
-        judge(run.lazy(), JUDGMENTS).collect()
+        join_judgments(run.lazy(), JUDGMENTS).collect()
     few = RUN.head(300)
     monkeypatch.setattr(
         "polars_graded._frames.judged_rows.hashes_of",
@@ -266,13 +277,15 @@ def test_doubles_are_found_in_files_of_hashes_and_those_of_one_hash_are_told_apa
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert_frame_equal(judge(few.lazy(), JUDGMENTS).collect(), judge(few, JUDGMENTS))
+        assert_frame_equal(
+            join_judgments(few.lazy(), JUDGMENTS).collect(), join_judgments(few, JUDGMENTS)
+        )
 
 
 def test_a_strategy_without_rows_is_refused():
     runs = {"a": RUN.lazy(), "b": RUN.clear().lazy()}
     with refused(ValueError, "`run` must have a row for each strategy, got none for 'b'"):
-        judge(runs, JUDGMENTS).collect()
+        join_judgments(runs, JUDGMENTS).collect()
 
 
 # What is warned of
@@ -300,7 +313,7 @@ def test_it_is_warned_of_what_an_eager_run_is(run, judgments):
             judge_them()
         return [str(warning.message) for warning in caught]
 
-    expected = said(lambda: judge(run, judgments, **WITH_NAMES))
-    judged = judge(run.lazy(), judgments.lazy(), **WITH_NAMES)
+    expected = said(lambda: join_judgments(run, judgments, **WITH_NAMES))
+    judged = join_judgments(run.lazy(), judgments.lazy(), **WITH_NAMES)
     assert said(judged.collect) == expected
     assert expected

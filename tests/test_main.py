@@ -29,7 +29,7 @@ from polars_graded import (
     compare,
     datasets,
     evaluate,
-    judge,
+    join_judgments,
     paper_table,
     read_letor,
     read_qrels,
@@ -42,7 +42,6 @@ from polars_graded._command import files as command_files
 from polars_graded._command.parser import MEASURES
 from polars_graded._command.sentences import write_for_the_shell
 from polars_graded._measuring.definitions import DEFINITIONS
-from polars_graded._report.page import load_drawing_scripts
 
 # f1 ranks every query in the ideal order, f2 in the opposite one.
 LETOR = """\
@@ -134,7 +133,7 @@ def command(capsys):
     return run
 
 
-STARS = "warning: grades are stars from 1 to 5 and never 0: 1 is relevant; .*\n"
+STARS = "warning: grades are stars from 1 to 5 and never 0, so 1 counts as relevant; .*\n"
 
 
 @pytest.fixture
@@ -230,7 +229,7 @@ def marked(rows: dict[str, dict[str, str]], column: str) -> list[str]:
 def judged_runs() -> pl.DataFrame:
     run = read_run(["good.run", "poor.run"])
     with pytest.warns(UserWarning, match="'poor' lacks 1 of 2"):
-        return judge(run, read_qrels("qrels.txt"), strategy="strategy")
+        return join_judgments(run, read_qrels("qrels.txt"), strategy="strategy")
 
 
 # Without files.
@@ -247,9 +246,9 @@ def test_without_files_strategies_of_known_quality_come_in_their_order(table):
 
 
 def test_without_files_the_example_of_the_library_is_measured(table):
-    rows = table("--measure", "mu_ap", "err@5", "--highest", "4")
+    rows = table("--measure", "mu_ap", "err@5", "--max-grade", "4")
     by = ["strong", "fair", "weak"]
-    example = evaluate(datasets.example(), "mu_ap", "err@5", by=by, highest=4)
+    example = evaluate(datasets.example(), "mu_ap", "err@5", by=by, max_grade=4)
     assert numbers(rows) == means(example)
     assert {cells["queries"] for cells in rows.values()} == {"300"}
 
@@ -283,10 +282,14 @@ def test_a_feature_may_be_the_grade_and_then_is_no_strategy(table):
     assert numbers(rows) == means(expected)
 
 
-@pytest.mark.parametrize("scale", [{"irrelevant": 1}, {"irrelevant": 1, "highest": 9}, {}])
+@pytest.mark.parametrize("scale", [{"irrelevant": 1}, {"irrelevant": 1, "max_grade": 9}, {}])
 def test_a_scale_of_stars_can_be_said(table, scale):
     measures = ["ap", "ndcg", "ndcng@2"]
-    options = [text for name, value in scale.items() for text in (f"--{name}", str(value))]
+    options = [
+        text
+        for name, value in scale.items()
+        for text in (f"--{name.replace('_', '-')}", str(value))
+    ]
     told = nullcontext() if scale else pytest.warns(DataWarning.scale)
     rows = table("--letor", "stars.txt", *options, "--measure", *measures, also=STARS)
     with told:
@@ -307,9 +310,9 @@ def test_runs_are_strategies_named_after_their_tags(table):
 
 def test_judgments_have_a_scale_too(table):
     measures = ["n_relevant", "err", "ndcng@2"]
-    rows = table(*JUDGED, "--irrelevant", "1", "--highest", "4", "--measure", *measures)
+    rows = table(*JUDGED, "--irrelevant", "1", "--max-grade", "4", "--measure", *measures)
     columns = {"by": [["score", "doc"]], "strategy": "strategy"}
-    expected = evaluate(judged_runs(), *measures, irrelevant=1, highest=4, **columns)
+    expected = evaluate(judged_runs(), *measures, irrelevant=1, max_grade=4, **columns)
     assert numbers(rows) == means(expected)
     assert rows["good"]["n_relevant"] == "0.5000"
 
@@ -761,7 +764,7 @@ def test_a_report_adds_what_it_shows_and_changes_nothing_else(command):
 
 def test_a_report_says_what_the_options_mean(command):
     needed("vl_convert")
-    options = ("--condensed", "--unjudged-below", "1", "--undefined-as", "none", "--highest", "3")
+    options = ("--condensed", "--unjudged-below", "1", "--undefined-as", "none", "--max-grade", "3")
     command(*QUIET, *options, "--measure", "ap", "--report", "page.html")
     settings = dict(of_page("page.html")["settings"])
     assert {name: settings[name] for name in list(settings)[2:-2]} == {
@@ -814,7 +817,6 @@ def test_a_report_compares_as_the_options_say(command, options, baseline, said):
 
 
 def test_a_report_without_what_it_needs_is_refused_before_files_are_read(refusal, monkeypatch):
-    load_drawing_scripts.cache_clear()
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     sentence = refusal("--letor", "absent.txt", "--report", "page.html")
     assert sentence.endswith('pip install "vl-convert-python>=1.9"')
@@ -883,8 +885,8 @@ ERRORS = [
     ([*LETOR_FILE, "--grade", "doc"], "grade 'doc' must be a number or a Boolean, got String; .*"),
     (["--irrelevant", "low"], "argument --irrelevant: invalid float value: 'low'"),
     (["--irrelevant", "nan"], "`irrelevant` must be finite, got nan"),
-    (["--irrelevant", "2", "--highest", "1"], "`highest` must be above 2.*, got 1.*"),
-    ([*LETOR_FILE, "--highest", "1"], ".* must not be above `highest`, 1, in 1 of 2 queries"),
+    (["--irrelevant", "2", "--max-grade", "1"], "`max_grade` must be above 2.*, got 1.*"),
+    ([*LETOR_FILE, "--max-grade", "1"], ".* must not be above `max_grade`, 1, in 1 of 2 queries"),
     (["letor.txt"], r"unrecognized arguments: letor\.txt"),
     (["--measure", "dcg_curve@9999999"], ".* cutoff of at most 10000, got 'dcg_curve@9.*'"),
     (["--undefined-as", "all"], "argument --undefined-as: invalid .* value: 'all'"),
@@ -1037,7 +1039,7 @@ def graders(tmp_path):
 
 def test_grades_of_people_and_of_a_model_are_taken_together(command, graders):
     run = read_run(["a.run", "b.run"])
-    judged = judge(
+    judged = join_judgments(
         run, {name: read_qrels(name) for name in ("people", "model")}, strategy="strategy"
     )
     options = {"strategy": "strategy", "grade": ["people", "model"], "ties": "doc"}
@@ -1089,7 +1091,7 @@ def test_a_papers_table_of_several_graders_is_of_the_trusted_one(command, grader
     assert "--format shows the grades of one grader" in refusal(*given)
     table, _ = command(*given, "--trusted", "people")
     judgments = {name: read_qrels(name) for name in ("people", "model")}
-    both = judge(read_run(["a.run", "b.run"]), judgments, strategy="strategy")
+    both = join_judgments(read_run(["a.run", "b.run"]), judgments, strategy="strategy")
     values = evaluate(both, "ap", strategy="strategy", grade=["people", "model"], ties="doc")
     assert table.rstrip("\n") == paper_table(values, trusted="people")
     corrected = summarise(values, trusted="people")
@@ -1143,7 +1145,7 @@ HINTS_ON_THE_SHELL = {
     "descending={'old_rank': False} ranks": "--descending old_rank=false ranks",
     "descending=False ranks": "--descending false ranks",
     "condensed=True leaves": "--condensed leaves",
-    "highest=3 measures": "--highest 3 measures",
+    "max_grade=3 measures": "--max-grade 3 measures",
     "relevant_from=0.5 that": "--relevant-from 0.5 that",
     "undefined_as=None leaves": "--undefined-as none leaves",
     "query=['a', 'the market'] makes": "--query a 'the market' makes",

@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_graded as pg
-from polars_graded import charts, datasets, experiments
+from polars_graded import charts, experiments
 
 RANKED = pl.DataFrame(
     {
@@ -27,7 +27,6 @@ STACKED = {"strategy": "strategy", "ties": "order"}
 PER_QUERY = pg.evaluate(RANKED, "ap", "ndcg@2", "dcg_curve@2", "interpolated_precision", **STACKED)
 THREE = pl.concat([PER_QUERY, PER_QUERY.head(2).with_columns(strategy=pl.lit("C"), ap=pl.lit(0.1))])
 WIDE = RANKED.head(6).rename({"score": "f1"}).with_columns(f2=pl.col("f1") * -1)
-ROBUSTNESS = pl.DataFrame({"measure": "ap", "levels": [2, 2], "swaps": [0, 1], "mean": [1.0, 0.5]})
 
 
 def evaluated(frame, **columns):
@@ -108,18 +107,20 @@ CALLS = {
         .group_by("query", "strategy")
         .agg(value=pg.graded(n).ranked_by("score").ap())
     ),
-    "judge query": lambda n: pg.judge(
+    "join_judgments query": lambda n: pg.join_judgments(
         RUN.rename({"query": n}), JUDGMENTS.rename({"query": n}), query=n, strategy="strategy"
     ),
-    "judge doc": lambda n: pg.judge(
+    "join_judgments doc": lambda n: pg.join_judgments(
         RUN.rename({"doc": n}), JUDGMENTS.rename({"doc": n}), doc=n, strategy="strategy"
     ),
-    "judge strategy": lambda n: pg.judge(RUN.rename({"strategy": n}), JUDGMENTS, strategy=n),
-    "judge grade": lambda n: pg.judge(
+    "join_judgments strategy": lambda n: pg.join_judgments(
+        RUN.rename({"strategy": n}), JUDGMENTS, strategy=n
+    ),
+    "join_judgments grade": lambda n: pg.join_judgments(
         RUN, JUDGMENTS.rename({"grade": n}), grade=n, strategy="strategy"
     ),
-    "judge lists": lambda n: pg.judge({"q1": ["a", "b"]}, {"q1": ["b"]}, query=n),
-    "judge several": lambda n: pg.judge(
+    "join_judgments lists": lambda n: pg.join_judgments({"q1": ["a", "b"]}, {"q1": ["b"]}, query=n),
+    "join_judgments several": lambda n: pg.join_judgments(
         {
             "A": RUN.rename({"doc": n}).filter(strategy="A"),
             "B": {"q1": {"a": 1.0}, "q2": {"a": 1.0}},
@@ -211,17 +212,14 @@ CALLS = {
     "threshold_profile grade": lambda n: experiments.threshold_profile(
         WIDE.rename({"grade": n}), grade=n, by=["f1", "f2"]
     ),
-    "robustness_curves levels": lambda n: charts.robustness_curves(
-        ROBUSTNESS.rename({"levels": n}), levels=n
-    ),
     "ndcg_by_relevance popularity": lambda n: experiments.ndcg_by_relevance(
         WIDE.with_columns(pl.col("grade").alias(n)), by=["f1", "f2"], popularity=n
     ),
-    "swapped_rankings query": lambda n: datasets.swapped_rankings(
-        datasets.reference_rankings(2).rename({"query": n}), 1, query=n
+    "swapped_rankings query": lambda n: experiments.swapped_rankings(
+        experiments.reference_rankings(2).rename({"query": n}), 1, query=n
     ),
     "ad_hoc_grade score": lambda n: RANKED.rename({"score": n}).select(
-        datasets.ad_hoc_grade(n, cuts=(1, 2)).over("query", "strategy")
+        experiments.ad_hoc_grade(n, cuts=(1, 2)).over("query", "strategy")
     ),
     "unjudged_bounds grade": lambda n: pg.trust.unjudged_bounds(
         RANKED.rename({"grade": n}), "ap", grade=n, **STACKED
@@ -304,9 +302,9 @@ def test_a_pattern_beside_what_is_named_does_no_harm():
     expected = evaluated(RANKED, strategy="strategy")
     assert_frame_equal(evaluated(beside, strategy="strategy"), expected)
     run = RUN.with_columns(pl.lit(1).alias("^query$"))
-    judged = pg.judge(run, JUDGMENTS, strategy="strategy")
+    judged = pg.join_judgments(run, JUDGMENTS, strategy="strategy")
     assert_frame_equal(
-        judged.drop(cs.by_name("^query$")), pg.judge(RUN, JUDGMENTS, strategy="strategy")
+        judged.drop(cs.by_name("^query$")), pg.join_judgments(RUN, JUDGMENTS, strategy="strategy")
     )
 
 
@@ -334,21 +332,21 @@ def test_a_key_may_have_the_name_of_a_column_of_the_library(name):
 def test_what_is_judged_may_have_the_name_of_a_column_of_the_library(name):
     names = {"query": "q", "doc": "d", "grade": "g", "strategy": "s"}
     run, judgments = RUN.rename(names, strict=False), JUDGMENTS.rename(names, strict=False)
-    expected = pg.judge(run, judgments, query="q", doc="d", grade="g", strategy="s")
+    expected = pg.join_judgments(run, judgments, query="q", doc="d", grade="g", strategy="s")
     for argument, key in names.items():
         given = names | {argument: name}
         parts = [frame.rename({key: name}, strict=False) for frame in (run, judgments)]
-        assert_frame_equal(pg.judge(*parts, **given), expected.rename({key: name}))
+        assert_frame_equal(pg.join_judgments(*parts, **given), expected.rename({key: name}))
         twice = pl.concat([parts[0], parts[0].head(1)])
         with pytest.raises(ValueError, match="got 1 more than once"):
-            pg.judge(twice, parts[1], **given)
+            pg.join_judgments(twice, parts[1], **given)
 
 
 def test_swapped_rankings_may_have_a_query_of_any_name():
-    rankings = datasets.reference_rankings(2)
-    expected = datasets.swapped_rankings(rankings, 1)
+    rankings = experiments.reference_rankings(2)
+    expected = experiments.swapped_rankings(rankings, 1)
     renamed = rankings.rename({"query": "len"})
-    swapped = datasets.swapped_rankings(renamed, 1, query="len")
+    swapped = experiments.swapped_rankings(renamed, 1, query="len")
     assert_frame_equal(swapped, expected.rename({"query": "len"}))
 
 

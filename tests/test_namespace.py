@@ -96,7 +96,7 @@ BY_HAND = [
     (GRADED.generalized_precision(), (1 / 3 + 3 / 3) / 4),
     (GRADED.generalized_precision(1), 1 / 3),
     (GRADED.generalized_precision(10), (1 / 3 + 3 / 3) / 10),
-    (GRADED.scaled(highest=4).generalized_precision(1), 1 / 4),
+    (GRADED.scaled(max_grade=4).generalized_precision(1), 1 / 4),
     (GRADED.generalized_recall(), (1 + 3) / 6),
     (GRADED.generalized_recall(3), 1 / 6),
     (GRADED.cg(), 1 + 7),
@@ -131,7 +131,7 @@ BY_HAND = [
     ),
     (GRADED.ndcng(1, gain="linear"), (1 / 3) / (3 / 3)),
     (GRADED.ndcng(1, gain={1: 2, 2: 4, 3: 8}), (2 ** (2 / 8) - 1) / (2 ** (8 / 8) - 1)),
-    (GRADED.scaled(highest=4).ndcng(1), (2 ** (1 / 4) - 1) / (2 ** (3 / 4) - 1)),
+    (GRADED.scaled(max_grade=4).ndcng(1), (2 ** (1 / 4) - 1) / (2 ** (3 / 4) - 1)),
     (GRADED.scaled(irrelevant=1).ndcng(1), 0),
     (GRADED.scaled(irrelevant=1).cg(), 0 + 3),
     (GRADED.scaled(irrelevant=1).ap(), (1 / 4) / 2),
@@ -151,10 +151,10 @@ BY_HAND = [
     (GRADED.scaled(relevant_from=2).generalized_recall(), 3 / (3 + 2)),
     (GRADED.scaled(relevant_from=3).n_relevant(), 1),
     (GRADED.scaled(relevant_from=4).n_relevant(), 0),
-    (GRADED.scaled(relevant_from=4).exactly(1).n_relevant(), 1),
+    (GRADED.scaled(relevant_from=4).only_grade(1).n_relevant(), 1),
     (GRADED.err(), 1 / 8 + (7 / 8) * (7 / 8) / 4),
     (GRADED.err(3), 1 / 8),
-    (GRADED.scaled(highest=4).err(), 1 / 16 + (15 / 16) * (7 / 16) / 4),
+    (GRADED.scaled(max_grade=4).err(), 1 / 16 + (15 / 16) * (7 / 16) / 4),
     (GRADED.nerr(1), (1 / 8) / (7 / 8)),
     (GRADED.nerr(2), (1 / 8) / (7 / 8 + (1 / 8) * (3 / 8) / 2)),
     (GRADED.rbp(), (1 - 0.8) * (1 + 0.8**3)),
@@ -617,7 +617,7 @@ WRONG_ARGUMENTS = [
         "`ties` must be one of 'order', 'pessimistic', 'optimistic', got 'average'",
     ),
     (lambda g: g.ideal_dcg(ties="order"), TypeError, "unexpected keyword argument 'ties'"),
-    (lambda g: g.exactly("2"), TypeError, "`grade` must be a number, got '2'"),
+    (lambda g: g.only_grade("2"), TypeError, "`grade` must be a number, got '2'"),
     (lambda g: g.precision_at_hit(k=0), ValueError, "`k` must be at least 1, got 0"),
     (
         lambda g: g.f_measure(beta=1e155),
@@ -714,9 +714,9 @@ WRONG_ARGUMENTS = [
     (lambda g: g.ranked_by("a", descending="yes"), TypeError, "`descending` must be .*, got 'y"),
     (lambda g: g.scaled(irrelevant="0"), TypeError, "`irrelevant` must be a number, got '0'"),
     (lambda g: g.scaled(irrelevant=math.nan), ValueError, "`irrelevant` must be finite, got nan"),
-    (lambda g: g.scaled(highest=math.inf), ValueError, "`highest` must be finite, got inf"),
-    (lambda g: g.scaled(highest=0), ValueError, "`highest` must be above 0.*, got 0"),
-    (lambda g: g.scaled(2, 1), ValueError, "`highest` must be above 2.*, got 1"),
+    (lambda g: g.scaled(max_grade=math.inf), ValueError, "`max_grade` must be finite, got inf"),
+    (lambda g: g.scaled(max_grade=0), ValueError, "`max_grade` must be above 0.*, got 0"),
+    (lambda g: g.scaled(2, 1), ValueError, "`max_grade` must be above 2.*, got 1"),
     (lambda g: g.scaled(relevant_from="4"), TypeError, "`relevant_from` must be a number, got '4'"),
     (
         lambda g: g.scaled(1, relevant_from=1),
@@ -960,19 +960,19 @@ BAD_DATA = [
     (GRADED.q_measure(gain={1: 1}), [[1], [2]], f"{LACKS} 2, in 1 of 2 queries"),
     (GRADED.ndcg(1, gain={1: 1}, ties="average"), [[1, 2]], f"{LACKS} 2, in 1 of 1 queries"),
     (
-        GRADED.scaled(highest=3).err(),
+        GRADED.scaled(max_grade=3).err(),
         [[4], [1]],
-        "grade 'grade': grades must not be above `highest`, 3, in 1 of 2 queries",
+        "grade 'grade': grades must not be above `max_grade`, 3, in 1 of 2 queries",
     ),
     (
-        GRADED.scaled(highest=3).ndcng(),
+        GRADED.scaled(max_grade=3).ndcng(),
         [[3], [4], [5, 9]],
-        "grade 'grade': grades must not be above `highest`, 3, in 2 of 3 queries",
+        "grade 'grade': grades must not be above `max_grade`, 3, in 2 of 3 queries",
     ),
     (
-        GRADED.scaled(highest=3).precision(1),
+        GRADED.scaled(max_grade=3).precision(1),
         [[4], [1]],
-        "grade 'grade': grades must not be above `highest`, 3, in 1 of 2 queries",
+        "grade 'grade': grades must not be above `max_grade`, 3, in 1 of 2 queries",
     ),
 ]
 
@@ -1050,10 +1050,10 @@ FLOAT_32 = pl.DataFrame(
         (GRADED.ap(threshold=0.7), (1 / 1 + 2 / 3) / 2),
         (GRADED.scaled(irrelevant=0.7).n_relevant(), 0),
         (GRADED.scaled(irrelevant=0.2).n_relevant(), 2),
-        (GRADED.scaled(highest=0.7).generalized_precision(1), 1),
+        (GRADED.scaled(max_grade=0.7).generalized_precision(1), 1),
         (GRADED.cg(gain={0.7: 1, 0.2: 0.5}), 2.5),
         (GRADED.mu_ap(levels=[0.7]), (1 / 1 + 2 / 3) / 2),
-        (GRADED.exactly(0.2).reciprocal_rank(), 1 / 4),
+        (GRADED.only_grade(0.2).reciprocal_rank(), 1 / 4),
     ],
     ids=str,
 )
@@ -1077,7 +1077,7 @@ def test_whole_numbers_that_doubles_skip_are_refused():
     sentence = "grade 'grade' must be a number that a double can hold, got 123456789012345678"
     with pytest.raises(ValueError, match=sentence):
         frame.select(GRADED.ap())
-    assert frame.select(GRADED.exactly(1).ap()).item() == 1 / 2
+    assert frame.select(GRADED.only_grade(1).ap()).item() == 1 / 2
     with pytest.raises(ValueError, match="`threshold` must be a number that a double can hold"):
         GRADED.ap(threshold=10**18 + 1)
     assert frame.with_columns(grade=pl.lit(2**60)).select(GRADED.ap()).item() == 1
@@ -1098,7 +1098,7 @@ def test_columns_without_a_number_are_refused_by_name_or_kind():
 @pytest.mark.parametrize("context", ["agg", "over"])
 def test_queries_are_counted_once_where_grades_are_above_the_scale(context):
     frame = frame_of([[(1, 1), (2, 0)], [(1, 2), (2, 1)]])
-    expr = GRADED.scaled(highest=1.5).ap()
+    expr = GRADED.scaled(max_grade=1.5).ap()
     lazy = frame.lazy()
     lazy = (
         lazy.group_by("query").agg(expr)
@@ -1124,9 +1124,9 @@ def test_irrelevant_documents_are_not_relevant_whatever_the_threshold():
 
 def test_one_level_alone():
     frame = frame_of([[(4, 3), (3, 2), (2, None), (1, 2), (None, 2)]])
-    assert values(GRADED.exactly(2).ap(), frame) == [pytest.approx((1 / 2 + 2 / 4) / 3)]
-    assert values(GRADED.exactly(2).ndcg(1), frame) == [0]
-    assert values(GRADED.exactly(1).undefined_as(None).ap(), frame) == [None]
+    assert values(GRADED.only_grade(2).ap(), frame) == [pytest.approx((1 / 2 + 2 / 4) / 3)]
+    assert values(GRADED.only_grade(2).ndcg(1), frame) == [0]
+    assert values(GRADED.only_grade(1).undefined_as(None).ap(), frame) == [None]
 
 
 def test_area_under_roc_without_a_pair_is_null_unless_a_number_was_asked_for():
@@ -1140,13 +1140,13 @@ def test_area_under_roc_without_a_pair_is_null_unless_a_number_was_asked_for():
 
 def test_levels_of_the_scale_are_shared_by_all_queries():
     frame = frame_of([[(3, 0), (2, 1), (1, 2)], [(2, 0), (1, 1)]])
-    shared = GRADED.scaled(highest=2).mu_ap(levels="all")
+    shared = GRADED.scaled(max_grade=2).mu_ap(levels="all")
     # AP at 1 is (1/2 + 2/3) / 2 and 1/2, AP at 2 is 1/3 and, for want of a document, 0.
     assert values(shared, frame) == pytest.approx([((1 / 2 + 2 / 3) / 2 + 1 / 3) / 2, 1 / 4])
     stars = frame.with_columns(pl.col("grade") + 1)
-    of_stars = GRADED.scaled(irrelevant=1, highest=3).mu_ap(levels="all")
+    of_stars = GRADED.scaled(irrelevant=1, max_grade=3).mu_ap(levels="all")
     assert values(of_stars, stars) == pytest.approx(values(shared, frame))
-    assert values(GRADED.scaled(highest=2).gap(levels="all"), frame) == pytest.approx(
+    assert values(GRADED.scaled(max_grade=2).gap(levels="all"), frame) == pytest.approx(
         values(GRADED.gap(levels=[1, 2]), frame)
     )
 

@@ -28,7 +28,15 @@ from papers import (
     in_rank_order,
 )
 
-from polars_graded import average_curves, evaluate, graded, judge, read_letor, read_qrels, read_run
+from polars_graded import (
+    average_curves,
+    evaluate,
+    graded,
+    join_judgments,
+    read_letor,
+    read_qrels,
+    read_run,
+)
 
 
 def value(expr: pl.Expr, query: Query) -> Any:
@@ -405,7 +413,7 @@ def test_scheel_figure_6_mu_ap_of_two_levels_is_the_mean_of_ap_at_both(ohsumed):
 
 
 def test_scheel_figure_6_mu_ap_of_shared_levels_beside_that_of_each_query(ohsumed):
-    ranked = graded("grade").ranked_by("f1").scaled(highest=2)
+    ranked = graded("grade").ranked_by("f1").scaled(max_grade=2)
     per_query = ohsumed.group_by("query").agg(ranked.mu_ap(levels="all"), equation_4=ranked.mu_ap())
     found = per_query.select(pl.col("mu_ap(levels=all)", "equation_4").mean()).row(0)
     assert found == (as_printed("0.3425"), as_printed("0.3438"))
@@ -504,7 +512,7 @@ def trec_eval_answers(path) -> dict[tuple[str, str], str]:
 @pytest.mark.filterwarnings("ignore:1 of 3 judged queries have no row")
 def test_trec_eval_answers_for_its_own_files(data, answers, results, qrels, level):
     folder = data / "trec_eval"
-    judged = judge(read_run(folder / results), read_qrels(folder / qrels))
+    judged = join_judgments(read_run(folder / results), read_qrels(folder / qrels))
     names = {printed: at_level(ours, level) for printed, ours in TREC_EVAL.items()}
     per_query = evaluate(judged, *names.values(), by=[["score", "doc"]])
     printed_answers = trec_eval_answers(folder / answers)
@@ -523,7 +531,9 @@ def test_trec_eval_answers_for_its_own_files(data, answers, results, qrels, leve
 @pytest.mark.filterwarnings("ignore:1 of 3 judged queries have no row")
 def test_trec_eval_topic_that_a_run_lacks_has_zeros(data):
     folder = data / "trec_eval"
-    judged = judge(read_run(folder / "results.trunc.gz"), read_qrels(folder / "qrels.test.gz"))
+    judged = join_judgments(
+        read_run(folder / "results.trunc.gz"), read_qrels(folder / "qrels.test.gz")
+    )
     per_query = evaluate(judged, *TREC_EVAL.values(), by=[["score", "doc"]])
     assert per_query["query"].to_list() == ["301", "302", "303"]
     missing = per_query.row(1, named=True)

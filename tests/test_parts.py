@@ -15,7 +15,7 @@ from helpers import COLLECTED, ODD_QUERIES, assert_same_columns, frame_of, neede
 from polars.testing import assert_frame_equal
 from registry import ROWS
 
-from polars_graded import evaluate, judge
+from polars_graded import evaluate, join_judgments
 from polars_graded._frames import measuring, memory, parts, progress
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of queries that are odd
@@ -230,7 +230,7 @@ def test_a_judged_frame_has_the_same_values_in_parts():
     run = STACKED.drop("grade").drop_nulls("score").unique(["run", "query", "doc"])
     judgments = QUERIES.select("query", "doc", "grade").drop_nulls()
     run = run.join(judgments, on="query", how="semi").filter(pl.col("query") != "q20")
-    judged = judge(run, judgments, strategy="run")
+    judged = join_judgments(run, judgments, strategy="run")
     expected = evaluate(judged, "ap", "ndcg@10", strategy="run", ties="doc")
     assert expected.filter(pl.col("query") == "q20").height == 2
     for way in (None, 3, "scratch"):

@@ -24,7 +24,7 @@ from polars_graded import (
     count_retrieved,
     evaluate,
     graded,
-    judge,
+    join_judgments,
     read_letor,
     read_qrels,
     read_run,
@@ -58,7 +58,7 @@ class Ours:
 
 def at_highest(highest: float, value: pl.Expr | str) -> Ours:
     """A measure that looks at the highest grade of the scale."""
-    return Ours(value, options={"highest": highest})
+    return Ours(value, options={"max_grade": highest})
 
 
 R = of("n_relevant").cast(pl.Float64)
@@ -314,12 +314,12 @@ NTCIREVAL = {
     # Its grades take the place of 2^g - 1, so ours have to be log2(1 + g).
     "ERR(x, [1, 2])": (
         lambda m, x: m.ERR(x, [1, 2]),
-        Ours("err", pl.col("grade").replace_strict(LOG2_OF_1_MORE), {"highest": math.log2(3)}),
+        Ours("err", pl.col("grade").replace_strict(LOG2_OF_1_MORE), {"max_grade": math.log2(3)}),
     ),
     "RBP(x, [1, 2], 0.8)": (lambda m, x: m.RBP(x, [1, 2], 0.8), at_highest(2, "rbp(graded=True)")),
     "RBP(x, [1, 3], 0.8)": (
         lambda m, x: m.RBP(x, [1, 3], 0.8),
-        Ours("rbp(graded=True)", 2 ** pl.col("grade") - 1, {"highest": 3}),
+        Ours("rbp(graded=True)", 2 ** pl.col("grade") - 1, {"max_grade": 3}),
     ),
 }
 
@@ -562,7 +562,7 @@ def trec(data):
         with warnings.catch_warnings():
             # The truncated run answers two of three topics, which is what `-c` is about.
             warnings.filterwarnings("ignore", "1 of 3 judged queries have no row in `run`")
-            return judge(read_run(folder / results), judgments), level, printed
+            return join_judgments(read_run(folder / results), judgments), level, printed
 
     return of_case
 
@@ -687,7 +687,8 @@ def test_a_grade_below_0_is_a_judgment_here_and_none_for_trec_eval(trec, data):
     judgments = read_qrels(data / "trec_eval/qrels.rel_level.gz")
     without = judgments.filter(pl.col("grade") >= 0)
     kept, dropped = (
-        judge(run, frame, unjudged_below=-1).filter(query="303") for frame in (judgments, without)
+        join_judgments(run, frame, unjudged_below=-1).filter(query="303")
+        for frame in (judgments, without)
     )
     assert printed["unj_20", "303"] == "0.5000"
     assert values(dropped, "judged@20", level) == {"303": 0.5}

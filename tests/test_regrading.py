@@ -83,10 +83,10 @@ def test_a_perfect_endless_ranking_ends_where_the_residual_does():
 @pytest.mark.parametrize("measure", ["precision@3", "dcg@4", "rbp", "cg", "err"])
 def test_no_judgments_lead_out_of_the_bounds_of_a_sum(measure):
     frame = FRAME.filter(query="a").drop("y").with_columns(pl.col("x").alias("score"))
-    [row] = unjudged_bounds(frame, measure, highest=2).rows(named=True)
+    [row] = unjudged_bounds(frame, measure, max_grade=2).rows(named=True)
     for second, fourth in itertools.product([0, 1, 2], repeat=2):
         judged = frame.with_columns(grade=pl.Series([2, second, 0, fourth]))
-        value = evaluate(judged, measure, highest=2)[measure].item()
+        value = evaluate(judged, measure, max_grade=2)[measure].item()
         assert row["low"] - 1e-12 <= value <= row["high"] + 1e-12
 
 
@@ -124,8 +124,8 @@ def test_bounds_are_those_of_all_judgments_where_they_are_said_to_be(highest):
     given_rows, judged = short_rankings(300)
     names = [*BOUNDED, *OF_A_SCALE, *UNBOUNDED]
     with warnings.catch_warnings(action="ignore"):  # of scales, which is the point
-        bounds = unjudged_bounds(given_rows, *names, highest=highest)
-        every = evaluate(judged, *names, query=["query", "way"], highest=highest)
+        bounds = unjudged_bounds(given_rows, *names, max_grade=highest)
+        every = evaluate(judged, *names, query=["query", "way"], max_grade=highest)
     for name in names:
         of_it = bounds.filter(measure=name)
         ways = every.select("query", pl.col(name).alias("then")).join(of_it, on="query")
@@ -159,11 +159,11 @@ def test_the_table_of_what_leads_out_is_what_brute_force_finds():
 
 def test_what_no_grade_says_is_not_bounded_without_a_word():
     nothing = pl.DataFrame({"query": "a", "grade": [0, None], "score": [2, 1]})
-    sentence = "no grade is relevant to 'precision@2', so that .*\n\nHint: highest="
+    sentence = "no grade is relevant to 'precision@2', so that .*\n\nHint: max_grade="
     with pytest.warns(UserWarning, match=sentence):
         found = unjudged_bounds(nothing, "precision@2")
     assert found["exact"].to_list() == [False]
-    told = unjudged_bounds(nothing, "precision@2", highest=1)
+    told = unjudged_bounds(nothing, "precision@2", max_grade=1)
     assert told.select("low", "high", "exact").row(0) == (0, 0.5, True)
     few = nothing.with_columns(grade=pl.Series([1, None]))
     with pytest.warns(UserWarning, match="no grade is relevant to 'precision\\(threshold=2\\)@2'"):
@@ -210,7 +210,7 @@ def test_a_value_lies_within_its_bounds_and_rbp_within_its_residual(rows):
     )
     # Nothing that is relevant, or retrieved, is warned of, and is none of the business here.
     with warnings.catch_warnings(action="ignore"):
-        found = unjudged_bounds(frame, "mu_ap", "ndcg@3", "precision@2", "rbp", highest=2)
+        found = unjudged_bounds(frame, "mu_ap", "ndcg@3", "precision@2", "rbp", max_grade=2)
     for row in found.rows(named=True):
         assert row["low"] <= row["value"] <= row["high"]
     last = found.row(-1, named=True)
@@ -445,5 +445,5 @@ def test_ohsumed_conclusions_mostly_survive_merged_levels(data):
 def test_what_is_unjudged_could_have_the_highest_grade_of_the_scale(highest, gain):
     """Without a scale it is the highest that was given."""
     rows = {"query": [1, 1], "score": [2.0, 1.0], "grade": [1, None]}
-    [row] = unjudged_bounds(pl.DataFrame(rows), "dcg", highest=highest).rows(named=True)
+    [row] = unjudged_bounds(pl.DataFrame(rows), "dcg", max_grade=highest).rows(named=True)
     assert (row["low"], row["high"]) == pytest.approx((1, 1 + gain / math.log2(3)))

@@ -19,10 +19,10 @@ from browser import console_errors
 from report_page import Page, payload
 from results import of_few
 
-from polars_graded import compare, datasets, differences, evaluate, report, summarise
+from polars_graded import compare, datasets, differences, evaluate, experiments, report, summarise
 from polars_graded._report import contents
 from polars_graded._report import page as page_module
-from polars_graded._report.page import SCRIPTS, load_drawing_scripts
+from polars_graded._report.page import SCRIPTS
 from polars_graded._report.payload import Payload
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def per_query() -> pl.DataFrame:
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of 25 strategies, 1000 queries, five measures, and curves."""
-    frame = datasets.reference_rankings(1000, documents=40, uniform=False)
+    frame = experiments.reference_rankings(1000, documents=40, uniform=False)
     rng = np.random.default_rng(0)
     scores = {
         f"system {i}": frame["grade"].to_numpy() + rng.normal(0, 0.5 + i / 7, frame.height)
@@ -548,10 +548,6 @@ def test_a_folder_that_is_not_there_is_an_error(per_query, tmp_path):
 
 
 def test_without_vl_convert_it_is_said_what_to_install(per_query, tmp_path, monkeypatch):
-    module = page_module
-    monkeypatch.setattr(
-        module, "load_drawing_scripts", load_drawing_scripts.__wrapped__
-    )  # unremembered
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(ImportError, match=re.escape('pip install "vl-convert-python>=1.9"')):
         report(per_query, tmp_path / "page.html")

@@ -19,7 +19,7 @@ from polars_graded import (
     datasets,
     evaluate,
     graded,
-    judge,
+    join_judgments,
     overview,
     read_letor,
     read_qrels,
@@ -435,7 +435,7 @@ def test_documents_of_stacked_strategies_have_their_ties_broken(made, ties):
         }
     )
     qrels = pl.DataFrame({"topic": ["1", "1", "2"], "doc": ["a", "d", "z"], "grade": [1, 2, 3]})
-    frame = judge(run, qrels, query="topic", strategy="run")
+    frame = join_judgments(run, qrels, query="topic", strategy="run")
     options: dict[str, Any] = {"query": "topic", "strategy": "run", "ties": ties}
     results = evaluate(frame, "ap", **options | {"ties": ties or "doc"})
     page = made(results, frame=frame, **options)
@@ -517,7 +517,7 @@ def test_without_documents_there_is_an_overview_alone(made, ranked):
 
 def test_rows_mean_what_evaluate_was_told(made, ranked):
     """Unjudged documents that were dropped are in no ranking and move no mean."""
-    scale: dict[str, Any] = {"condensed": True, "highest": 5, "undefined_as": 0.5}
+    scale: dict[str, Any] = {"condensed": True, "max_grade": 5, "undefined_as": 0.5}
     page = made(evaluate(ranked, "precision@5", by=BY, **scale), frame=ranked, by=BY, **scale)
     expected = side_by_side(ranked, int(page["queries"][0]), by=BY, **scale)
     for name in BY:
@@ -529,7 +529,7 @@ def test_rows_mean_what_evaluate_was_told(made, ranked):
     assert settings["Highest grade"] == "5"
     assert settings["Queries without a relevant document"] == "count as 0.5"
     # A higher grade than any there is moves what an unjudged document could be worth.
-    highest = {"highest": 5}
+    highest = {"max_grade": 5}
     page = made(evaluate(ranked, "err@5", by=BY, **highest), frame=ranked, by=BY, **highest)
     bounds = unjudged_bounds(ranked, "err@5", by=BY, **highest).group_by("strategy")
     means = bounds.agg(pl.col("value", "value_if_best").mean()).rows_by_key("strategy", unique=True)
@@ -632,7 +632,7 @@ def test_the_command_hands_on_what_it_ranked(tmp_path, data, capsys):
     assert "page.html" in capsys.readouterr().out
     page = payload(tmp_path / "page.html")
     [strategy] = page["strategies"]
-    frame = judge(read_run(run), read_qrels(qrels), strategy="strategy")
+    frame = join_judgments(read_run(run), read_qrels(qrels), strategy="strategy")
     for query in page["queries"]:
         expected = side_by_side(frame, query, strategy="strategy", ties="doc")
         rows = expected.select(strategy, f"grade of {strategy}").rows()

@@ -481,7 +481,7 @@ def test_everything_is_done_by_keyboard_and_what_is_focused_is_seen(per_query, r
 
 
 def test_a_table_of_many_columns_scrolls_and_says_so(ranked, shown):
-    page = shown(evaluate(ranked, "ap", *MORE, by=BY, highest=4))
+    page = shown(evaluate(ranked, "ap", *MORE, by=BY, max_grade=4))
     box = page.one("#strategies .scroll")
     assert page.driver.execute_script("return document.documentElement.scrollWidth <= innerWidth")
     page.driver.set_window_size(700, 1000)

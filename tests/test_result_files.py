@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 from polars_graded import (
     compare,
     evaluate,
-    judge,
+    join_judgments,
     rank_strategies,
     read_results,
     summarise,
@@ -120,14 +120,14 @@ def test_results_of_several_graders_have_their_own_fingerprints():
     run = pl.DataFrame({"query": [1, 1, 2], "doc": [*"aba"], "score": [2.0, 1.0, 1.0]})
     people = pl.DataFrame({"query": [1, 1, 2], "doc": [*"aba"], "grade": [1, 0, 1]})
     model = people.with_columns(grade=pl.Series([1, 1, 1]))
-    joined = judge(run, {"people": people, "model": model})
+    joined = join_judgments(run, {"people": people, "model": model})
     found = measured(joined, grade=["people", "model"])
     assert found["grader"].to_list() == ["people", "people", "model", "model"]
     [a, b, c, d] = found["judgments"]
     assert a != c
     assert b == d
     for judgments, grader in ((people, "people"), (model, "model")):
-        alone = measured(judge(run, judgments))
+        alone = measured(join_judgments(run, judgments))
         assert alone["judgments"].equals(found.filter(grader=grader)["judgments"])
 
 
@@ -139,7 +139,7 @@ def test_a_file_says_what_its_results_are(suffix, tmp_path):
         .with_columns(pl.format("0{}", "query").alias("query"))
     )
     named = {"nDCG": "ndcg(gain=linear)@3"}
-    results = measured(rows, named, "n_relevant", "precision_curve@2", highest=4)
+    results = measured(rows, named, "n_relevant", "precision_curve@2", max_grade=4)
     file = tmp_path / f"main{suffix}"
     write_results(results.lazy(), file)
     found = read_results(str(file))
@@ -149,7 +149,7 @@ def test_a_file_says_what_its_results_are(suffix, tmp_path):
     assert_frame_equal(found, results)
     about = json.loads(found["settings"][0])
     assert about["measures"]["nDCG"] == "ndcg(gain=linear, discount=log2, base=2, ties=order)@3"
-    assert (about["highest"], about["ties"], about["polars_graded"]) == (4, ["doc"], "0.1.0")
+    assert (about["max_grade"], about["ties"], about["polars_graded"]) == (4, ["doc"], "0.1.0")
     if suffix == ".parquet":
         metadata = json.loads(pl.read_parquet_metadata(file)["polars_graded"])
         assert metadata["queries"] == 5

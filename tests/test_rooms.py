@@ -39,8 +39,11 @@ MAY_IMPORT = {
         *("_versions", "_writing"),
     },
     "trust": {"_results"},
-    "datasets": {"numpy", "polars", "_checks", "_measuring.kernels"},
-    "experiments": {*("polars", "_checks", "_measuring", "_frames", "datasets", "namespace")},
+    "experiments": {
+        *("numpy", "polars", "_checks", "_measuring", "_measuring.kernels", "_frames"),
+        "namespace",
+    },
+    "datasets": {"polars", "_checks", "experiments"},
     "_drawing": {
         *("numpy", "polars", "scipy", "altair", "_checks", "_measuring", "_results", "_sentences")
     },

@@ -16,7 +16,7 @@ from results import rng
 import polars_graded as pg
 from polars_graded.__main__ import main
 
-pytestmark = pytest.mark.filterwarnings("ignore:of the first ten documents")
+pytestmark = pytest.mark.filterwarnings("ignore:the judged share of the first ten")
 """A quarter of the documents is unjudged."""
 
 IR_MEASURES = {
@@ -78,7 +78,7 @@ def nested(frame: pl.DataFrame, column: str) -> dict[str, dict[str, Any]]:
 def ours(tied, measure: str, ties: Any, **options: Any) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pg.DataWarning.ties)
-        values = pg.evaluate(pg.judge(*tied), {"value": measure}, ties=ties, **options)
+        values = pg.evaluate(pg.join_judgments(*tied), {"value": measure}, ties=ties, **options)
     return dict(values.select("query", "value").iter_rows())
 
 
@@ -102,7 +102,7 @@ def test_ir_measures_on_tied_runs(tied, name):
 
 
 def test_measures_of_one_call_have_the_order_that_ir_measures_has_for_each(tied):
-    judged, names = pg.judge(*tied), list(IR_MEASURES.values())
+    judged, names = pg.join_judgments(*tied), list(IR_MEASURES.values())
     together = pg.evaluate(judged, *names, ties="ir_measures")
     for name in names:
         assert_frame_equal(
@@ -121,7 +121,7 @@ def test_measures_of_one_call_have_the_order_that_ir_measures_has_for_each(tied)
 def test_gdeval_on_tied_runs(tied, name):
     needed("ir_measures", ".[peers]")
     theirs = of_ir_measures(tied, name)
-    found = ours(tied, GDEVAL[name], "ir_measures", highest=4)
+    found = ours(tied, GDEVAL[name], "ir_measures", max_grade=4)
     assert differing(theirs, found, within=1e-5) == 0  # it prints five decimals
 
 
@@ -166,10 +166,10 @@ def test_default_order_is_that_of_the_document_as_text_whatever_the_order_of_row
     run, judgments = tied
     names = ["ap", "precision@10", "ndcg@10"]
     with pytest.warns(pg.DataWarning.ties, match="and 'doc' decides which comes first"):
-        by_default = pg.evaluate(pg.judge(run, judgments), names)
+        by_default = pg.evaluate(pg.join_judgments(run, judgments), names)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pg.DataWarning.ties)
-        shuffled = pg.judge(run.sample(fraction=1, shuffle=True, seed=1), judgments)
+        shuffled = pg.join_judgments(run.sample(fraction=1, shuffle=True, seed=1), judgments)
         assert_frame_equal(pg.evaluate(shuffled, names), by_default)
         assert_frame_equal(pg.evaluate(shuffled.lazy(), names).collect(), by_default)
         apart = shuffled.sample(fraction=1, shuffle=True, seed=2)
@@ -180,7 +180,7 @@ def test_default_order_is_that_of_the_document_as_text_whatever_the_order_of_row
     assert_frame_equal(pg.evaluate(shuffled, names, ties="doc"), by_default)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pg.DataWarning.ties)
-        by_row = pg.evaluate(pg.judge(run, judgments), names, ties="order")
+        by_row = pg.evaluate(pg.join_judgments(run, judgments), names, ties="order")
     assert (by_row["ap"] - by_default["ap"]).abs().max() > 0.01
 
 
@@ -201,7 +201,7 @@ def test_command_has_the_same_numbers_from_files(tied, tmp_path, capsys):
         assert ("'doc' decides which comes first" in printed.err) == (ties is None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pg.DataWarning.ties)
-            found = pg.evaluate(pg.judge(*read), names, ties=ties)
+            found = pg.evaluate(pg.join_judgments(*read), names, ties=ties)
         written = pl.read_parquet(values).with_columns(strategy=pl.lit("score"))
         written = written.select(found.columns)
         keys = pl.col("query").cast(pl.String)
@@ -288,7 +288,7 @@ def test_documents_of_one_score_and_grade_need_no_order(seed, condensed):
         },
         schema_overrides={"grade": pl.Int64, "score": pl.Float64},
     )
-    options = {"condensed": condensed, "highest": 3}
+    options = {"condensed": condensed, "max_grade": 3}
     with warnings.catch_warnings(action="ignore"):
         found = pg.evaluate(frame, *MANY, *TIED, **options)
         ordered = pg.evaluate(frame, *MANY, ties="doc", **options)

@@ -31,7 +31,7 @@ NAMES = [
 OPTIONS = {
     "irrelevant": [0.0, 0.0, 1.0],
     "relevant_from": [None, None, 2.0, 4.0],
-    "highest": [None, None, 4.0, 5.0],
+    "max_grade": [None, None, 4.0, 5.0],
     "undefined_as": ["default", None, 0.0, 0.5, -0.5],
 }
 
@@ -66,7 +66,7 @@ def held(rng, count):
         frame = tiny(rng)
         options = {name: of[rng.integers(len(of))] for name, of in OPTIONS.items()}
         options |= {"by": ["x", "y"], "ties": "doc", "descending": True}
-        top = options["highest"] or frame["grade"].max()
+        top = options["max_grade"] or frame["grade"].max()
         levels = [*range(int(top) + 1)] if top is not None else [0, 1, 2]
         with warnings.catch_warnings(action="ignore"):
             bounds = unjudged_bounds(frame, *NAMES, **options)
@@ -107,7 +107,7 @@ def one(grades, scores=None, **options):
 
 
 def test_a_query_that_may_be_undefined_has_no_bounds():
-    [row] = one([0, None], undefined_as=None, highest=1).rows(named=True)
+    [row] = one([0, None], undefined_as=None, max_grade=1).rows(named=True)
     assert (row["value"], row["value_if_best"]) == (None, 0.5)
     assert (row["low"], row["high"], row["exact"]) == (None, None, False)
 
@@ -121,12 +121,12 @@ def test_a_grade_from_which_on_documents_are_relevant_is_not_reached():
     frame = pl.DataFrame({"query": "q", "grade": [3, None], "score": [2, 1]})
     with pytest.warns(UserWarning, match="no grade is relevant to 'precision@2'"):
         unjudged_bounds(frame, "precision@2", relevant_from=4)
-    assert one([3, None], relevant_from=4, highest=4)["exact"].to_list() == [True]
+    assert one([3, None], relevant_from=4, max_grade=4)["exact"].to_list() == [True]
 
 
 def test_without_any_grade_nothing_is_known():
     assert one([None, None])["exact"].to_list() == [False]
-    assert one([None, None], highest=2).select("low", "high", "exact").row(0) == (0, 1, True)
+    assert one([None, None], max_grade=2).select("low", "high", "exact").row(0) == (0, 1, True)
 
 
 def test_judged_has_no_bounds():

@@ -13,7 +13,7 @@ from polars_graded import datasets
 from polars_graded._checks import check_columns
 from polars_graded._command.parser import Arguments
 from polars_graded._frames.frame_files import read_frame
-from polars_graded._frames.judging import judge
+from polars_graded._frames.judging import join_judgments
 from polars_graded._frames.memory import memory_at_hand
 from polars_graded._frames.reading import names_apart, read_letor, read_qrels, read_run, scan_run
 
@@ -110,7 +110,7 @@ def _read_runs(arguments: Arguments) -> Rows:
     names = names if len(set(names)) == len(runs) else list(runs)
     named_runs = zip(frames, names_apart(tags, names), strict=True)
     stacked = pl.concat([frame.with_columns(name) for frame, name in named_runs])
-    judged = judge(
+    judged = join_judgments(
         stacked if is_large else stacked.collect(),
         judgments.get(None, judgments),
         strategy="strategy",

@@ -116,7 +116,7 @@ OPTIONS = {
         "the grade that means not relevant, 0 by default; 1 for stars from 1 to 5",
         {"type": float, "default": 0.0, "metavar": "GRADE"},
     ),
-    "--highest": Option("the highest grade that the scale has", GRADE),
+    "--max-grade": Option("the highest grade that the scale has", GRADE),
     "--relevant-from": Option(
         "the lowest grade that is relevant, for measures with gains too, which lower grades do not "
         "have; any above irrelevant by default",

@@ -121,7 +121,7 @@ def _run(parser: Parser, arguments: Arguments) -> int:
 def _evaluate(arguments: Arguments, caught: Sequence[warnings.WarningMessage]) -> tuple[str, int]:
     """Write the requested files; return the printed text and exit status."""
     frame, columns = read_rows(arguments)
-    scale = {name: vars(arguments)[name] for name in ("highest", "undefined_as", "condensed")}
+    scale = {name: vars(arguments)[name] for name in ("max_grade", "undefined_as", "condensed")}
     names = {name: measure.name for name, measure in arguments.measures.items()}
     report_measures = [name for name in REPORT_MEASURES if arguments.report and name not in names]
     names |= dict(zip(report_measures, report_measures, strict=True))

@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import polars as pl
 
 from polars_graded._drawing.axis_ends import AxisEnds
-from polars_graded._measuring.names import Measure
 
 LABEL_SHARE = 0.045
 """Share of an axis that the name beside a line takes."""
-
-
-def find_threshold(name: str) -> float | None:
-    """Return the threshold of an `ap` without other options; None for other measures."""
-    measure = Measure.parsed(name)
-    if measure is None or name != Measure.of("ap", threshold=measure.options.get("threshold")).name:
-        return None
-    threshold: float | None = measure.options["threshold"]
-    return threshold
-
-
-def place_thresholds(thresholds: Sequence[float], others: int) -> list[float]:
-    """Return the positions of thresholds on an axis, to scale, then those of other measures."""
-    places = [float(each) for each in thresholds]
-    last = places[-1] if places else 0.0
-    step = (last - places[0]) / (len(places) - 1) if len(places) > 1 else 1.0
-    return places + [last + step * (place + bool(places)) for place in range(others)]
-
-
-def compute_offsets(strategies: Sequence[str], places: Sequence[float]) -> dict[str, float]:
-    """Return the horizontal offset of each strategy, so that equal points stay visible."""
-    room = 0.8 * min((b - a for a, b in itertools.pairwise(places)), default=1.0)
-    middle = (len(strategies) - 1) / 2
-    return {name: (i - middle) * room / len(strategies) for i, name in enumerate(strategies)}
 
 
 def find_best_lines(table: pl.DataFrame, at: str | None, most: int) -> list[str]:

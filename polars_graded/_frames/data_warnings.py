@@ -30,15 +30,21 @@ from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 JUDGED_AT_THE_TOP = Measure.of("judged", 10)
-UNFAIR, MIN_TRUSTED_QUERIES = 0.2, 10
-"""By so much the judged share of the first ten may differ between strategies before it is told, and
-of fewer queries it says too little."""
+MAX_SHARE_DIFFERENCE = 0.2
+"""Difference between strategies in the judged share of the first ten documents, from which on a
+warning says so."""
+
+MIN_TRUSTED_QUERIES = 10
+"""Minimum number of queries for a warning about shares of documents."""
 
 MIN_JUDGED_SHARE = 0.8
 """Share of the first ten documents that must be judged, or a warning says how many are not."""
 
-HALF, STARS = 0.5, 4
-"""From so high a grade down to 1 are stars; of fewer levels the relevant alone may be listed."""
+MIN_HALF_STAR = 0.5
+"""Lowest grade of a scale of half stars."""
+
+MIN_STARS = 4
+"""Minimum highest grade of stars. Lower scales without 0 may list relevant documents alone."""
 
 GDEVAL_HIGHEST = 4
 """Highest grade of the scale of gdeval, which ir_measures calls for ERR."""
@@ -49,23 +55,23 @@ CODES = {9, 98, 99, 127, 255, 999, 9999, 32767, 65535}
 MIN_CODE_RATIO = 3
 """Minimum ratio of such a number to the next highest grade from which it may be no grade."""
 
-RANKS = {"rank", "ranks", "ranking", "position", "pos", "place"}
-"""Words that a column of ranks is called by; of fewer than ten queries these suffice to warn."""
+RANK_WORDS = {"rank", "ranks", "ranking", "position", "pos", "place"}
+"""Words in the names of columns of ranks, which suffice for a warning below ten queries."""
 
 
-def decided_by_order(request: Request) -> list[Measure]:
+def find_order_dependent_measures(request: Request) -> list[Measure]:
     """Return the measures that the order of rows may decide, unless the caller chose it."""
     if request.ties is not None or request.tool is not None:
         return []
     return [measure for measure in request.measures.values() if not measure.needs_ties]
 
 
-PART = 0.5
-"""Of less than this share of what another grader judged in a query, its values are of a part."""
+MIN_SHARE_OF_OTHER_GRADER = 0.5
+"""Share of the documents that another grader judged in a query, below which a warning says so."""
 
 
 def warn_of_parts(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:
-    """Warn where a grader judged a part of the documents of a query, which another judged."""
+    """Warn of graders who judged only a part of the documents that another grader judged."""
     query = list(requests[0].query)
     names = [f"polars_graded: {number}" for number, _ in enumerate(requests)]
     judged = (each.get_column(NOTES).struct.field("judged") for each in values)
@@ -73,25 +79,28 @@ def warn_of_parts(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -
     counts = values[0].select(query).with_columns(beside).group_by(query).agg(pl.col(names).sum())
     for request, name in zip(requests, names, strict=True):
         some = counts.filter(pl.col(name) > 0)
-        partly = some.filter(pl.col(name) < PART * pl.max_horizontal(names)).sort(query)
+        partly = some.filter(
+            pl.col(name) < MIN_SHARE_OF_OTHER_GRADER * pl.max_horizontal(names)
+        ).sort(query)
         if partly.height:
             warn_the_caller(
                 DataWarning.unjudged,
-                f"{request.grader!r} judged less than half of what another grader judged in "
-                f"{partly.height} of {some.height} queries, so that values differ by what was "
-                f"judged: {first_few(partly.select(query).rows())}\n\n"
-                "Hint: whole queries are to be judged where graders are compared, or means "
-                "corrected (trusted=)",
+                f"{request.grader!r} judged less than half as many documents as another grader in "
+                f"{partly.height} of {some.height} queries, so their values are not comparable: "
+                f"{first_few(partly.select(query).rows())}\n\n"
+                "Hint: compare graders on queries that both judged whole, or correct means with "
+                "trusted=",
             )
 
 
 def is_called_rank(column: str) -> bool:
-    return not RANKS.isdisjoint(words_of(column))
+    """Return whether the name of a column contains a word for ranks."""
+    return not RANK_WORDS.isdisjoint(words_of(column))
 
 
-def without_a_scale(request: Request) -> list[str]:
-    """Return the measures that take the highest grade of each query for that of the scale."""
-    if request.scale.highest is not None:
+def find_measures_without_scale(request: Request) -> list[str]:
+    """Return the measures that use the highest grade of each query as that of the scale."""
+    if request.scale.max_grade is not None:
         return []
     return [
         name
@@ -100,18 +109,18 @@ def without_a_scale(request: Request) -> list[str]:
     ]
 
 
-def warn(request: Request, notes: Notes, values: pl.DataFrame) -> None:
-    """Warn of what the notes show, and those that are kept beside the values of all queries."""
-    noted = Noted(request, notes, values)
+def warn_of_notes(request: Request, notes: Notes, values: pl.DataFrame) -> None:
+    """Warn of everything that the notes and the values of all queries show."""
+    noted = NotedData(request, notes, values)
     whose = "" if request.grader is None else f"by the grades of {request.grader!r}: "
-    for kind, rule in RULES:
-        for sentence in rule(noted):
+    for kind, find_sentences in WARNING_RULES:
+        for sentence in find_sentences(noted):
             warn_the_caller(kind, whose + sentence)
 
 
 @dataclass(frozen=True)
-class Noted:
-    """The notes of all queries, and a sentence for each thing that they show."""
+class NotedData:
+    """Notes of all queries, and the sentences of warnings about them."""
 
     request: Request
     notes: Notes
@@ -120,7 +129,7 @@ class Noted:
 
     @cached_property
     def strategies(self) -> list[dict[str, Any]]:
-        """The counts of each strategy, with its name, in the order of the result."""
+        """Return the counts of each strategy, with its name, in the order of the result."""
         counts = self.notes.strategies.rename({self.notes.strategy: "name"})
         order = self.values.get_column(self.request.key).unique(maintain_order=True)
         if self.request.strategy is None:
@@ -132,25 +141,25 @@ class Noted:
 
     @cached_property
     def queries(self) -> int:
-        """The number of queries."""
+        """Return the number of queries."""
         if self.request.strategy is None:
             return self.strategies[0]["queries"] if self.strategies else 0
         return self.values.select(self.request.query).n_unique()
 
-    def all_of(self, count: str) -> bool:
-        """Return whether it is true of all strategies."""
+    def holds_for_all(self, count: str) -> bool:
+        """Return whether a count is above 0 for all strategies."""
         return all(each[count] for each in self.strategies)
 
-    def in_rankings(self, counts: Sequence[int], of: Sequence[int]) -> str:
-        """Return how many queries there are of how many, or rankings of stacked strategies."""
+    def format_share(self, counts: Sequence[int], totals: Sequence[int]) -> str:
+        """Return "n of m queries", or rankings if several stacked strategies are affected."""
         if self.request.strategy is None:
-            return f"{counts[0]} of {of[0]} queries"
-        some = [pair for pair in zip(counts, of, strict=True) if pair[0]]
+            return f"{counts[0]} of {totals[0]} queries"
+        some = [pair for pair in zip(counts, totals, strict=True) if pair[0]]
         n, total = (sum(each) for each in zip(*some, strict=True))
         return f"{n} of {total} {'rankings' if len(some) > 1 else 'queries'}"
 
-    def in_two(self) -> Iterator[str]:
-        """Yield how many queries are cut, as some rows lack one of the columns of a query."""
+    def find_split_queries(self) -> Iterator[str]:
+        """Yield how many queries are split because some rows lack a column of the query."""
         if len(self.request.query) == 1:
             return
         for name in self.request.query:
@@ -161,17 +170,17 @@ class Noted:
             keys = self.values.select(self.request.result_keys)
             lacking, complete = keys.filter(lacks), keys.filter(~lacks)
             if parted := lacking.join(complete, on=others, how="semi", nulls_equal=True).height:
-                these = "1 query is" if parted == 1 else f"{parted} queries are"
+                these = "1 query" if parted == 1 else f"{parted} queries"
                 yield (
-                    f"{these} cut in two if they are one, since {name!r} is null in some rows "
-                    f"alone: null makes a query of its own\n\n"
-                    "Hint: the documents that judge adds lack what only the run knows: join what "
-                    "is known of queries to what evaluate returns; pl.col("
+                    f"{these} may be split in two: {name!r} is null in some of the rows, and null "
+                    "counts as a query of its own\n\n"
+                    "Hint: the documents that join_judgments adds lack what only the run knows: "
+                    "join what is known of queries to what evaluate returns; pl.col("
                     f"{name!r}).fill_null('none') says that null is a value like any other"
                 )
 
-    def of_no_key(self) -> Iterator[str]:
-        """Yield how many rows have no query, or no strategy."""
+    def find_null_keys(self) -> Iterator[str]:
+        """Yield the number of rows without a query or a strategy."""
         for (kind, lack), rows in self.notes.rows_without_key.items():
             names = self.request.query if kind == "query" else (self.request.strategy,)
             column, hint = (sign.join(map(repr, names)) for sign in (" and ", ", "))
@@ -182,9 +191,9 @@ class Noted:
                     f"\n\nHint: .drop_{lack.lower()}s({hint}) leaves such rows out"
                 )
 
-    def on_scales_of_their_own(self) -> Iterator[str]:
-        """Yield that queries differ in their highest grade, which counts as that of the scale."""
-        if not (names := without_a_scale(self.request)):
+    def find_unlike_scales(self) -> Iterator[str]:
+        """Yield a sentence if the highest grade, used as that of the scale, differs."""
+        if not (names := find_measures_without_scale(self.request)):
             return
         relevant = [each for each in self.strategies if each["relevant"]]
         low = min((each["lowest_relevant_highest"] for each in relevant), default=0)
@@ -194,24 +203,24 @@ class Noted:
                 each["relevant"] - (each[AT_HIGHEST] if each["highest"] == high else 0)
                 for each in relevant
             ]
-            these = self.in_rankings(fewer, [each["relevant"] for each in relevant])
+            these = self.format_share(fewer, [each["relevant"] for each in relevant])
             functions = {self.request.measures[name].function for name in names}
             of_gdeval = ""
             if "err" in functions and high != GDEVAL_HIGHEST:
                 of_gdeval = (
-                    f", that of these grades; highest={GDEVAL_HIGHEST} gives ERR as ir_measures "
+                    f", that of these grades; max_grade={GDEVAL_HIGHEST} gives ERR as ir_measures "
                     "has it, whose scale ends there"
                 )
-            take = "takes" if len(names) == 1 else "take"
+            use = "uses" if len(names) == 1 else "use"
             yield (
-                f"{first_few(names)} {take} the highest grade of each query for the highest of the "
-                f"scale, which is between {low:g} and {high:g}, and below {high:g} in {these}: "
-                "their grades are worth more there\n\n"
-                f"Hint: highest={high:g} measures all queries by one scale{of_gdeval}"
+                f"{first_few(names)} {use} the highest grade of each query as the highest of the "
+                f"scale. It ranges from {low:g} to {high:g}, and is below {high:g} in {these}, "
+                "where the same grade is worth more\n\n"
+                f"Hint: max_grade={high:g} measures all queries by one scale{of_gdeval}"
             )
 
-    def that_count_from_one(self) -> Iterator[str]:
-        """Warn that grades look like stars, where nobody said from which on they count."""
+    def find_stars(self) -> Iterator[str]:
+        """Yield a sentence if grades look like stars and no relevant grade was passed."""
         scale, measures = self.request.scale, self.request.measures.values()
         above_one = all((measure.options.get("threshold") or 0) > 1 for measure in measures)
         if scale.irrelevant or scale.relevant_from is not None or above_one:
@@ -219,16 +228,16 @@ class Noted:
         lows, highs = ([each[end] for each in self.strategies] for end in (LOWEST, HIGHEST))
         low = min((each for each in lows if each is not None), default=None)
         high = max((each for each in highs if each is not None), default=0)
-        if self.all_of(HALVES) and low in (HALF, 1) and high >= STARS:
+        if self.holds_for_all(HALVES) and low in (MIN_HALF_STAR, 1) and high >= MIN_STARS:
             yield (
-                f"grades are stars from {low:g} to {high:g} and never 0: {low:g} is relevant\n\n"
-                f"Hint: irrelevant={low:g} says that it is not (of stars up to 5: "
-                f"irrelevant={low:g}, highest=5), relevant_from=4 that those from 4 on are, "
-                f"relevant_from={low:g} that all are"
+                f"grades are stars from {low:g} to {high:g} and never 0, so {low:g} counts as "
+                f"relevant\n\nHint: irrelevant={low:g} makes {low:g} irrelevant (stars up to 5: "
+                f"irrelevant={low:g}, max_grade=5); relevant_from=4 makes 4 and more relevant; "
+                f"relevant_from={low:g} makes all relevant"
             )
 
-    def below_zero(self) -> Iterator[str]:
-        """Yield how many grades are below 0, which files of judgments use for unjudged ones."""
+    def find_grades_below_zero(self) -> Iterator[str]:
+        """Yield the number of grades below 0, which some files use for unjudged documents."""
         scale, grade = self.request.scale, self.request.grade
         n = max((each[BELOW_ZERO] for each in self.strategies), default=0)
         if n and not scale.irrelevant and scale.relevant_from is None:
@@ -240,9 +249,9 @@ class Noted:
                 "unjudged, as trec_eval does; relevant_from= says that they were judged"
             )
 
-    def may_be_codes(self) -> Iterator[str]:
-        """Yield how many grades are a number that often stands for a missing one."""
-        if self.request.scale.highest is not None:
+    def find_codes(self) -> Iterator[str]:
+        """Yield the number of grades that may be a code for a missing grade."""
+        if self.request.scale.max_grade is not None:
             return
         coded = [each for each in self.strategies if each[BELOW_CODE] is not None]
         if not coded:
@@ -254,31 +263,32 @@ class Noted:
             grade = self.request.grade
             these = "1 grade is" if n == 1 else f"{n} grades are"
             yield (
-                f"{these} {code:g}, and the next highest is {rest:g}: a code for no grade would "
-                "count as the most relevant\n\n"
+                f"{these} {code:g}, and the next highest is {rest:g}: if {code:g} is a code for a "
+                "missing grade, it counts as the most relevant one\n\n"
                 f"Hint: pl.when(pl.col({grade!r}) <= {rest:g}).then({grade!r}) leaves these "
-                f"documents unjudged; highest={code:g} says that it is a grade"
+                f"documents unjudged; max_grade={code:g} states that it is a grade"
             )
 
-    def broken_by_the_grade(self) -> Iterator[str]:
-        """Warn that what is measured decides the order of what is tied."""
+    def find_ties_by_grade(self) -> Iterator[str]:
+        """Yield a sentence if the measured grade decides the order of tied documents."""
         if self.request.grade in (self.request.ties or ()):
             yield (
-                f"`ties` names the grade {self.request.grade!r}, so that of tied documents the "
-                "best comes first, which no strategy could know\n\n"
+                f"`ties` names the grade {self.request.grade!r}, so the best of tied documents "
+                "comes first, which no strategy could know\n\n"
                 "Hint: ties='doc' breaks them by the document; 'ap(ties=optimistic)' is the "
                 "highest value that they allow"
             )
 
-    def not_judged(self) -> Iterator[str]:
-        """Warn that queries are measured of which nobody knows anything."""
+    def find_unjudged_queries(self) -> Iterator[str]:
+        """Yield the number of queries without a judged document."""
         if self.notes.unjudged:
             undefined = self.request.scale.undefined
             count = "are undefined" if undefined is None else f"count as {undefined:g}"
             counts = [[each[name] for each in self.strategies] for name in ("unjudged", "queries")]
             hint = (
-                "judge(run, judgments) leaves such queries out, and adds the judged documents that "
-                "were not retrieved, which a join lacks; overview(frame) shows what there is"
+                "join_judgments(run, judgments) leaves such queries out, and adds the judged "
+                "documents that were not retrieved, which a join lacks; overview(frame) shows what "
+                "there is"
             )
             if self.request.grade in self.request.computed:
                 hint = (
@@ -287,45 +297,45 @@ class Noted:
                     "out of means"
                 )
             yield (
-                f"no document is judged in {self.in_rankings(*counts)}, which {count}: "
+                f"no document is judged in {self.format_share(*counts)}, which {count}: "
                 f"{first_few(self.notes.unjudged)}\n\nHint: {hint}"
             )
 
-    def lost_by_a_join(self) -> Iterator[str]:
-        """Warn that documents which were judged and not retrieved seem to be no longer there."""
+    def find_lost_documents(self) -> Iterator[str]:
+        """Yield a sentence if judged documents that were not retrieved seem to be lost."""
         if not counts_missed(self.request):
             return
-        if self.request.strategy is not None and (apart := self._judged_apart()).height:
+        if self.request.strategy is not None and (unlike := self._select_unlike_judgments()).height:
             query = [*self.request.query]
-            queries = apart.select(query)
-            of_first = apart.join(apart.head(1), on=query, how="semi", nulls_equal=True)
+            queries = unlike.select(query)
+            of_first = unlike.join(unlike.head(1), on=query, how="semi", nulls_equal=True)
             ordered = of_first.sort("relevant", "worth", maintain_order=True)
             (few, least), *_, (many, most) = ordered.select(self.request.key, "relevant").rows()
             yield (
                 f"the relevant documents of a query differ between strategies in "
                 f"{queries.n_unique()} of {self.queries} queries (of {first_few([queries.row(0)])} "
-                f"{few!r} has {least} and {many!r} {most}): a join of the run with judgments loses "
-                "those that were not retrieved, and makes measures that count what was missed too "
-                "good\n\n"
-                "Hint: judge(run, judgments) has each judged document, once for each strategy, "
-                "with one grade"
+                f"{few!r} has {least} and {many!r} {most}): a plain join of runs and judgments "
+                "drops judged documents that were not retrieved, so recall, ap and ndcg are too "
+                "high\n\n"
+                "Hint: join_judgments(run, judgments) contains each judged document once for each "
+                "strategy, with one grade"
             )
         elif (
             self.queries >= MIN_TRUSTED_QUERIES
             and any(each["retrieved_unjudged"] for each in self.strategies)
-            and self.all_of("retrieved_all_judged")
+            and self.holds_for_all("retrieved_all_judged")
             and not self.notes.unjudged
         ):
             yield (
-                f"no judged document was missed in any of {self.queries} queries, though not every "
-                "retrieved document is judged. That is right for a log of what users saw. After a "
-                "left join of a run with judgments it means that missed documents were lost, so "
-                "that recall, ap and ndcg come out too high\n\n"
-                "Hint: judge(run, judgments) adds the judged documents that were not retrieved; "
-                "overview(frame) shows what there is"
+                f"no judged document was missed in any of {self.queries} queries, although not "
+                "every retrieved document is judged. That is right for a log of what users saw. "
+                "After a left join of a run with judgments, missed documents are lost, and recall, "
+                "ap and ndcg are too high\n\n"
+                "Hint: join_judgments(run, judgments) adds the judged documents that were not "
+                "retrieved; overview(frame) shows what there is"
             )
 
-    def _judged_apart(self) -> pl.DataFrame:
+    def _select_unlike_judgments(self) -> pl.DataFrame:
         """Return the rows of queries whose relevant documents differ between stacked strategies."""
         keys, query = self.request.result_keys, self.request.query
         rows = self.values.select(*keys, pl.col(NOTES).struct.unnest()).drop_nulls(keys)
@@ -335,12 +345,12 @@ class Noted:
             | (worth.max() - worth.min() > MAX_SUM_ERROR * worth.abs().max()).over(query)
         )
 
-    def that_did_not_run(self) -> Iterator[str]:
-        """Strategies that retrieved nothing, or lack some of the queries."""
+    def find_missing_rankings(self) -> Iterator[str]:
+        """Yield the strategies that retrieved nothing, or lack some queries."""
         if silent := [each["name"] for each in self.strategies if not each["answered"]]:
             yield (
-                f"{first_few(silent)} retrieved nothing for any query, which is no bad ranking but "
-                "none\n\n"
+                f"{first_few(silent)} retrieved nothing for any query, so there is no ranking to "
+                "measure\n\n"
                 "Hint: overview(frame) shows what each strategy retrieved"
             )
         lacking = [
@@ -352,58 +362,58 @@ class Noted:
             yield (
                 "some strategies have no row for some queries, which are missing from their means: "
                 f"{', '.join(lacking[:5])}\n\n"
-                "Hint: judge(run, judgments) adds the queries that a run did not answer"
+                "Hint: join_judgments(run, judgments) adds the queries that a run did not answer"
             )
 
-    def not_judged_alike(self) -> Iterator[str]:
-        """Return the strategies with the least and the most judged first documents."""
+    def find_unlike_judged_shares(self) -> Iterator[str]:
+        """Yield the lowest and the highest judged share of the first ten documents."""
         of_enough = [each for each in self.strategies if each["queries"] >= MIN_TRUSTED_QUERIES]
         answered = [each for each in of_enough if each["answered"]]
         shares = sorted(
             ((each["judged_at_the_top"] / each["answered"], each["name"]) for each in answered),
             key=itemgetter(0),
         )
-        if shares and shares[-1][0] - shares[0][0] >= UNFAIR:
+        if shares and shares[-1][0] - shares[0][0] >= MAX_SHARE_DIFFERENCE:
             (low, least), *_, (high, most) = shares
             yield (
-                f"strategies are not judged alike: of the first ten documents {low:.0%} are judged "
-                f"for {least!r} and {high:.0%} for {most!r}, and an unjudged one counts as "
-                "irrelevant\n\n"
+                f"the judged share of the first ten documents is {low:.0%} for {least!r} and "
+                f"{high:.0%} for {most!r}, and unjudged documents count as irrelevant\n\n"
                 "Hint: condensed=True leaves unjudged documents out; overview(frame) shows shares"
             )
 
-    def hardly_judged(self) -> Iterator[str]:
-        """Yield the strategy of whose first documents the least are judged, if that is little."""
+    def find_low_judged_share(self) -> Iterator[str]:
+        """Yield the lowest judged share of the first ten documents, if it is low."""
         of_enough = [each for each in self.strategies if each["answered"] >= MIN_TRUSTED_QUERIES]
-        if not of_enough or next(self.not_judged_alike(), None):
+        if not of_enough or next(self.find_unlike_judged_shares(), None):
             return
         every = [each["judged_of_first_ten"] / each["first_ten"] for each in of_enough]
         share, least = min(zip(every, of_enough, strict=True), key=itemgetter(0))
         if share < MIN_JUDGED_SHARE:
             unjudged = round(least["first_ten"] - least["judged_of_first_ten"])
             yield (
-                f"of the first ten documents {share:.0%} are judged for {least['name']!r}: "
-                f"{unjudged} of {least['first_ten']} are not, and count as irrelevant\n\n"
+                f"the judged share of the first ten documents is {share:.0%} for "
+                f"{least['name']!r}: {unjudged} of {least['first_ten']} are unjudged and "
+                "count as irrelevant\n\n"
                 "Hint: condensed=True leaves unjudged documents out of the rankings; "
                 "trust.unjudged_bounds(frame, ...) shows how far judging them could move each value"
             )
 
-    def ranked_upside_down(self) -> Iterator[str]:
-        """Return the first strategy that is ranked by ranks with the highest first."""
+    def find_inverted_ranks(self) -> Iterator[str]:
+        """Yield the first strategy whose scores are ranks, of which the highest comes first."""
         for each in self.strategies:
             column = self.request.find_columns(each["name"])[0]
             if each["some_count_up"]:
                 several = self.request.strategy is None and len(self.request.by) > 1
                 lowest = f"{{{each['name']!r}: False}}" if several else "False"
                 yield (
-                    f"{column!r} counts from 1 as ranks do, and its highest number is ranked "
+                    f"{column!r} counts from 1, as ranks do, and its highest number is ranked "
                     "first\n\n"
                     f"Hint: descending={lowest} ranks the lowest first"
                 )
                 return
 
-    def decided_by_order(self) -> Iterator[str]:
-        """Warn that documents with the same score, which stand in no order, decide values."""
+    def find_decisive_ties(self) -> Iterator[str]:
+        """Yield the number of rankings whose values depend on the order of tied documents."""
         tied = [each for each in self.strategies if each["decided_by_order"]]
         if not tied:
             return
@@ -419,7 +429,7 @@ class Noted:
         counts = [self.notes.n_decided]
         if self.request.strategy is not None:
             counts = [each["decided_by_order"] for each in self.strategies]
-        among = self.in_rankings(counts, [each["queries"] for each in self.strategies])
+        among = self.format_share(counts, [each["queries"] for each in self.strategies])
         column = self.request.tie_column or self.request.document
         if self.request.tie_column is None:
             decides = "the order of rows decides which comes first"
@@ -428,30 +438,30 @@ class Noted:
                 if column
                 else "ties= names the column of documents, which breaks them"
             )
-            hint = f"{remedy} as in trec_eval; ties='order' says that the order of rows is meant"
+            hint = f"{remedy} as in trec_eval; ties='order' keeps the order of rows"
         else:
             decides = f"{column!r} decides which comes first, as in trec_eval"
-            hint = f"ties={column!r} says that this is meant; ties='order' keeps the order of rows"
+            hint = f"ties={column!r} confirms this order; ties='order' keeps the order of rows"
         yield (
             f"documents with the same score have different grades in {among} "
             f"({', '.join(of_most)}{more}), and {decides}\n\nHint: {hint}"
         )
 
 
-RULES = (
-    (DataWarning.nulls, Noted.in_two),
-    (DataWarning.nulls, Noted.of_no_key),
-    (DataWarning.scale, Noted.on_scales_of_their_own),
-    (DataWarning.scale, Noted.that_count_from_one),
-    (DataWarning.scale, Noted.below_zero),
-    (DataWarning.scale, Noted.may_be_codes),
-    (DataWarning.ties, Noted.broken_by_the_grade),
-    (DataWarning.unjudged, Noted.not_judged),
-    (DataWarning.join, Noted.lost_by_a_join),
-    (DataWarning.missing, Noted.that_did_not_run),
-    (DataWarning.unjudged, Noted.not_judged_alike),
-    (DataWarning.unjudged, Noted.hardly_judged),
-    (DataWarning.ranks, Noted.ranked_upside_down),
-    (DataWarning.ties, Noted.decided_by_order),
+WARNING_RULES = (
+    (DataWarning.nulls, NotedData.find_split_queries),
+    (DataWarning.nulls, NotedData.find_null_keys),
+    (DataWarning.scale, NotedData.find_unlike_scales),
+    (DataWarning.scale, NotedData.find_stars),
+    (DataWarning.scale, NotedData.find_grades_below_zero),
+    (DataWarning.scale, NotedData.find_codes),
+    (DataWarning.ties, NotedData.find_ties_by_grade),
+    (DataWarning.unjudged, NotedData.find_unjudged_queries),
+    (DataWarning.join, NotedData.find_lost_documents),
+    (DataWarning.missing, NotedData.find_missing_rankings),
+    (DataWarning.unjudged, NotedData.find_unlike_judged_shares),
+    (DataWarning.unjudged, NotedData.find_low_judged_share),
+    (DataWarning.ranks, NotedData.find_inverted_ranks),
+    (DataWarning.ties, NotedData.find_decisive_ties),
 )
-"""What is looked for, in the order in which it is told."""
+"""Kinds of warnings and the functions that find their sentences, in the order of warnings."""

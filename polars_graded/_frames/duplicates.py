@@ -199,7 +199,7 @@ def check_one_grade(request: Request, rows: pl.DataFrame) -> None:
     msg = (
         f"`frame` must have one {request.grade!r} for a document of a query, got several for "
         f"{several.height} of {grades.height} documents: {first_few(several.rows())}\n\n"
-        "Hint: judge(run, judgments) gives each strategy the same grades; doc= names another "
-        "column of documents; doc=None does not compare grades"
+        "Hint: join_judgments(run, judgments) gives each strategy the same grades; doc= names "
+        "another column of documents; doc=None does not compare grades"
     )
     raise ValueError(msg)

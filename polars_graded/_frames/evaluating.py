@@ -101,7 +101,7 @@ def evaluate(
         The column of documents, which each ranking must have once. By default it is the column
         "doc", or one whose name means the same, such as "product_id" or "sku", or else the last
         column of texts that breaks ties; None for none.
-    irrelevant, highest, relevant_from
+    irrelevant, max_grade, relevant_from
         The scale of the grades, and from which of them on documents are relevant, as in
         `Graded.scaled`.
     undefined_as
@@ -182,7 +182,7 @@ def evaluate(
           queries or in some of them, and of which the highest number is ranked first. In so few
           queries scores may count by chance, so that the name has to say so too.
         - `scale`: `err`, `nerr`, `generalized_precision` and `rbp(graded=True)` where queries
-          differ in their highest grade and `highest` is not said: each is on a scale of its own
+          differ in their highest grade and `max_grade` is not said: each is on a scale of its own
           then; grades that are whole numbers from 1 to 4 or more and never 0, as stars are, of
           which 1 counts as relevant; grades below 0, which count as judged and irrelevant; a
           highest grade such as 99 or 255, three times the next highest or more.
@@ -197,7 +197,7 @@ def evaluate(
     See Also
     --------
     overview : What there is to measure, before measuring.
-    judge : A run and its judgments as such a frame.
+    join_judgments : A run and its judgments as such a frame.
     summarise : The means of the result, that go into a table.
     long_form : The result with one row per measure and cutoff.
 

@@ -124,7 +124,7 @@ def settings_of(request: Request, schema: Mapping[str, pl.DataType]) -> str:
             "polars_graded": __version__,
             "measures": {column: measure.formula for column, measure in request.measures.items()},
             "irrelevant": scale.irrelevant,
-            "highest": scale.highest,
+            "max_grade": scale.max_grade,
             "relevant_from": scale.relevant_from,
             "undefined_as": undefined,
             "condensed": scale.condensed,

@@ -13,11 +13,11 @@ from polars_graded._frames.inputs import judgments_of_graders, runs_table
 from polars_graded._frames.judged_rows import judged_rows
 from polars_graded._measuring.keywords import checks_keywords
 
-__all__ = ["judge"]
+__all__ = ["join_judgments"]
 
 
 class _Options(TypedDict, total=False):
-    """The keywords of `judge`."""
+    """The keywords of `join_judgments`."""
 
     query: str
     doc: str
@@ -27,13 +27,13 @@ class _Options(TypedDict, total=False):
 
 
 @overload
-def judge(
+def join_judgments(
     run: pl.LazyFrame | Mapping[str, pl.LazyFrame], judgments: Any, **options: Unpack[_Options]
 ) -> pl.LazyFrame: ...
 @overload
-def judge(run: Any, judgments: Any, **options: Unpack[_Options]) -> pl.DataFrame: ...
+def join_judgments(run: Any, judgments: Any, **options: Unpack[_Options]) -> pl.DataFrame: ...
 @checks_keywords
-def judge(
+def join_judgments(
     run: Any,
     judgments: Any,
     *,
@@ -138,7 +138,7 @@ def judge(
     >>> judgments = pl.DataFrame(
     ...     {"query": ["q1", "q1", "q2"], "doc": ["d1", "d2", "d1"], "grade": [2, 1, 1]}
     ... )
-    >>> judge(runs, judgments)
+    >>> join_judgments(runs, judgments)
     shape: (8, 5)
     ┌──────────┬───────┬─────┬───────┬───────┐
     │ strategy ┆ query ┆ doc ┆ score ┆ grade │
@@ -160,7 +160,7 @@ def judge(
     >>> answers = pl.DataFrame(
     ...     {"query": [1], "retrieved": [["c", "a"]], "relevant": [["a", "b"]]}
     ... )
-    >>> judge(answers, answers)
+    >>> join_judgments(answers, answers)
     shape: (3, 5)
     ┌───────┬─────┬──────┬───────┬───────┐
     │ query ┆ doc ┆ rank ┆ score ┆ grade │

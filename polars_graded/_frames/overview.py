@@ -50,7 +50,7 @@ def overview(
         Any data frame, as for `evaluate`; what is lazy is collected.
     query, grade, by, strategy, ties, descending, doc
         As for `evaluate`.
-    irrelevant, highest, relevant_from, undefined_as, condensed
+    irrelevant, max_grade, relevant_from, undefined_as, condensed
         As for `evaluate`.
 
     Returns
@@ -82,7 +82,7 @@ def overview(
     See Also
     --------
     evaluate : Measures, which warns of some of this.
-    judge : A run and its judgments without loss.
+    join_judgments : A run and its judgments without loss.
     charts.overview : The table drawn, with what makes means wrong in red.
 
     Examples
@@ -189,7 +189,7 @@ def side_by_side(
         The query to look at, a value of the column `query`, or a tuple of one of each of several.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
-    irrelevant, highest, relevant_from, undefined_as, condensed
+    irrelevant, max_grade, relevant_from, undefined_as, condensed
         As for `evaluate`.
     n
         How many ranks.

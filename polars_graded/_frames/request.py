@@ -48,7 +48,7 @@ class RowOptions(TypedDict, total=False):
     ties: Ties
     descending: Descending
     irrelevant: float
-    highest: float | None
+    max_grade: float | None
     relevant_from: float | None
     undefined_as: Undefined
     condensed: bool
@@ -108,7 +108,7 @@ class Request:
         descending: Descending = None,
         doc: str | None = DEFAULT_DOC,
         irrelevant: float = 0.0,
-        highest: float | None = None,
+        max_grade: float | None = None,
         relevant_from: float | None = None,
         undefined_as: Undefined = "default",
         condensed: bool = False,
@@ -128,7 +128,7 @@ class Request:
             None if strategy is None else check_column_name("strategy", strategy),
             None if tool is not None else parse_ties(ties),
             parse_descending(descending, strategies),
-            scale.scaled(irrelevant, highest, relevant_from).undefined_as(undefined_as),
+            scale.scaled(irrelevant, max_grade, relevant_from).undefined_as(undefined_as),
             computed,
             None if doc is None else check_column_name("doc", doc),
             all_ascending=descending is False and (len(strategies) > 1 or strategy is not None),
@@ -453,7 +453,7 @@ def _check_no_frame(entry: Any) -> None:
     if hasattr(entry, "columns") or any(isinstance(each, Mapping | list) for each in texts):
         msg = (
             f"a measure must be named by a string such as 'ndcg@10', got {type(entry).__name__}\n\n"
-            "Hint: judge(run, judgments) joins the two into the frame to evaluate"
+            "Hint: join_judgments(run, judgments) joins the two into the frame to evaluate"
         )
         raise TypeError(msg)
 

@@ -164,7 +164,7 @@ class Part:
                         measures,
                         self.build_ranking(usable[0]),
                         [self.documents(name, keys[name], measures, order) for name in usable],
-                        ordered=data_warnings.decided_by_order(self.request),
+                        ordered=data_warnings.find_order_dependent_measures(self.request),
                     )
                     if usable
                     else []
@@ -200,7 +200,7 @@ class Part:
         top = of_measure.get(JUDGED_AT_THE_TOP.name)
         notes["judged_at_the_top"] = self.constant(1.0, pl.Float64()) if top is None else top
         notes["decided_by_order"] = self.constant(value=False, dtype=pl.Boolean())
-        if computed is not None and data_warnings.decided_by_order(request):
+        if computed is not None and data_warnings.find_order_dependent_measures(request):
             [notes["decided_by_order"]] = (some.decided_by_order for some in computed)
         strategy = keys.get_column(request.key) if request.strategy else self.constant(name)
         of_keys = [strategy.alias(request.key), *map(keys.get_column, request.query)]
@@ -229,7 +229,7 @@ def notes_of_queries(part: Part) -> dict[str, pl.Series]:
         "judged": pl.Series(grades.count(grades.flat.is_not_null())),
         "relevant_highest": part.constant(None, pl.Float64()),
     }
-    if data_warnings.without_a_scale(request):
+    if data_warnings.find_measures_without_scale(request):
         doubles = grades.flat.cast(pl.Float64).fill_null(float("nan"))
         highest = groups.reduced(np.fmax, doubles)
         relevant = request.scale.is_relevant(pl.col("highest"))
@@ -251,7 +251,7 @@ def notes_of_grades(grades: pl.Series) -> dict[str, object]:
     """Return the ends of grades, whether they are stars, and how many are below 0."""
     low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
     halves = False
-    if low is not None and low >= data_warnings.HALF:  # or else it does not matter
+    if low is not None and low >= data_warnings.MIN_HALF_STAR:  # or else it does not matter
         twice = 2 * grades.cast(pl.Float64)
         halves = bool((twice == twice.floor()).all())
     below = int((grades < 0).sum()) if low is not None and low < 0 else 0
@@ -375,10 +375,10 @@ def finished(gathered: Sequence[Gathered]) -> pl.DataFrame:
 def _finished(gathered: Gathered, values: pl.DataFrame) -> pl.DataFrame:
     request = gathered.request
     if request.grader is None:
-        data_warnings.warn(request, gathered.notes, values)
+        data_warnings.warn_of_notes(request, gathered.notes, values)
         return values.drop(NOTES, strict=False)
     judged = (pl.col(NOTES).struct.field("judged") > 0).any().over(request.query)
-    data_warnings.warn(request, gathered.notes, values.filter(judged))
+    data_warnings.warn_of_notes(request, gathered.notes, values.filter(judged))
     return values.select(
         pl.lit(request.grader).alias(GRADER),
         *request.result_keys,

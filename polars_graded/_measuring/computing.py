@@ -66,7 +66,7 @@ def compute(
     ranking = replace(
         ranking,
         irrelevant=round_grade(ranking.irrelevant),
-        highest=None if ranking.highest is None else round_grade(ranking.highest),
+        max_grade=None if ranking.max_grade is None else round_grade(ranking.max_grade),
         relevant_from=None if ranking.relevant_from is None else round_grade(ranking.relevant_from),
     )
     depth = find_depth(measures)
@@ -94,7 +94,7 @@ def compute(
                 descending=documents.descending,
                 condensed=ranking.condensed,
                 depth=depth,
-                highest=ranking.highest,
+                max_grade=ranking.max_grade,
                 alone=len(judged) == len(rankings),
             )
 
@@ -262,16 +262,16 @@ def check_measures(measures: Sequence[Measure], ranking: Ranking, *, has_known: 
     of_levels = [m.function for m in measures if m.options.get("levels") == ALL]
     if not of_levels:
         return
-    if ranking.highest is None:
+    if ranking.max_grade is None:
         msg = (
             f"`levels='all'` of {of_levels[0]} needs the highest grade, got none\n\n"
-            "Hint: pass it by `scaled(highest=...)`, or specify the levels"
+            "Hint: pass it by `scaled(max_grade=...)`, or specify the levels"
         )
         raise ValueError(msg)
-    if ranking.highest - ranking.irrelevant > MAX_CURVE_VALUES:
+    if ranking.max_grade - ranking.irrelevant > MAX_CURVE_VALUES:
         msg = (
             f"`levels='all'` must be at most {MAX_CURVE_VALUES} levels, "
-            f"got up to {ranking.highest:g}"
+            f"got up to {ranking.max_grade:g}"
         )
         raise ValueError(msg)
 

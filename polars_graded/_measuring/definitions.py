@@ -30,7 +30,7 @@ from polars_graded._measuring.kernels.cumulated_gain import (
     ndcg_curve,
 )
 from polars_graded._measuring.kernels.gains import DISCOUNTS, GAINS
-from polars_graded._measuring.kernels.queries import MAX_RELEVANCE, TIE_ORDERS, TIE_RULES
+from polars_graded._measuring.kernels.queries import MAX_RELEVANCE, STRICT_TIE_RULES, TIE_RULES
 
 Best: TypeAlias = Literal["highest", "lowest", "none"]
 
@@ -101,7 +101,7 @@ NOTHING, CUTOFF, ALL_RANKS = Depth.NOTHING, Depth.CUTOFF, Depth.ALL_RANKS
 
 THRESHOLD = {"threshold": Option(None, check_number, of_grades=True)}
 TIES = {"ties": Option("order", partial(check_choice, among=TIE_RULES))}
-TIE_ORDER = {"ties": Option("order", partial(check_choice, among=TIE_ORDERS))}
+TIE_ORDER = {"ties": Option("order", partial(check_choice, among=STRICT_TIE_RULES))}
 TIED_PAIRS = {"ties": Option("average", partial(check_choice, among=TIE_RULES))}
 GAIN = {"gain": Option("exp2", _check_gain, of_grades=True)}
 DISCOUNT = {

@@ -32,14 +32,14 @@ def _read_tables() -> dict[str, Any]:
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
-class Definition(NamedTuple):
+class OwnMeasure(NamedTuple):
     """One of the calls here that a name may mean, and how it differs from the others."""
 
     measure: str
     difference: str = ""
 
 
-def find_own_measures(text: str, own: Collection[str]) -> list[Definition]:
+def find_own_measures(text: str, own: Collection[str]) -> list[OwnMeasure]:
     """Return what a name in another spelling may mean here: `ap@10` for `MAP_10`.
 
     Names in `own` are those of measures here.
@@ -56,7 +56,7 @@ def find_own_measures(text: str, own: Collection[str]) -> list[Definition]:
         return []
     measure, definitions = names[stem], tables["definitions"]
     several = definitions.get(measure) or (definitions.get(f"{measure}@n") if cutoff else None)
-    return [Definition(each + cutoff, differs) for each, differs in several or [(measure, "")]]
+    return [OwnMeasure(each + cutoff, differs) for each, differs in several or [(measure, "")]]
 
 
 def find_own_argument(name: str) -> str:
@@ -112,8 +112,8 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
         function = "n_relevant_retrieved"
     if function == "err":
         further += (
-            " with highest=4, where its scale ends whatever the grades (the highest grade of your "
-            "own scale gives another number)"
+            " with max_grade=4, where its scale ends whatever the grades (the highest grade of "
+            "your own scale gives another number)"
         )
     if function == "f_measure" and "beta" in arguments:
         options["beta"] = f"{math.sqrt(float(arguments.pop('beta'))):g}"  # its beta is ours squared

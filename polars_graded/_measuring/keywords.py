@@ -15,7 +15,7 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 CUTOFFS = {"k", "n", "at", "cutoff", "top_k", "topk"}
-OF_A_SCALE = {"condensed", "highest", "irrelevant", "relevant_from", "undefined_as"}
+OF_A_SCALE = {"condensed", "max_grade", "irrelevant", "relevant_from", "undefined_as"}
 JOINED = {"judgments", "qrels", "run", "runs"}
 NAMED_BY_PLACE = {"measure", "measures", "metric", "metrics"}
 
@@ -103,7 +103,7 @@ def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:
         for names, hint in (
             (CUTOFFS, "a measure takes the cutoff, as in 'ndcg@10'"),
             (NAMED_BY_PLACE, "pass measures after the frame without a keyword: 'ap', 'ndcg@10'"),
-            (JOINED, "judge(run, judgments) joins the two into the frame to evaluate"),
+            (JOINED, "join_judgments(run, judgments) joins the two into the frame to evaluate"),
         ):
             if meant in names:
                 return f"\n\nHint: {hint}"

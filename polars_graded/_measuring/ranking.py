@@ -27,7 +27,7 @@ class Ranking:
     direction_is_passed: bool = False
     """Whether `descending` was passed, so that columns may hold ranks."""
     irrelevant: float = 0.0
-    highest: float | None = None
+    max_grade: float | None = None
     relevant_from: float | None = None
     undefined: float | None = 0.0
     undefined_is_passed: bool = False
@@ -59,21 +59,21 @@ class Ranking:
     @property
     def levels(self) -> tuple[float, ...]:
         """Return the levels of the scale above irrelevant, in steps of one."""
-        if self.highest is None:
+        if self.max_grade is None:
             return ()
-        steps = range(1, math.floor(self.highest - self.irrelevant) + 1)
+        steps = range(1, math.floor(self.max_grade - self.irrelevant) + 1)
         return tuple(self.irrelevant + step for step in steps)
 
     def scaled(
-        self, irrelevant: float, highest: float | None, relevant_from: float | None
+        self, irrelevant: float, max_grade: float | None, relevant_from: float | None
     ) -> Ranking:
         """Return the ranking on a scale of grades."""
         low = check_number("irrelevant", irrelevant)
-        high = None if highest is None else check_number("highest", highest, above=low)
+        high = None if max_grade is None else check_number("max_grade", max_grade, above=low)
         least = None
         if relevant_from is not None:
             least = check_number("relevant_from", relevant_from, above=low, at_most=high)
-        return replace(self, irrelevant=low, highest=high, relevant_from=least)
+        return replace(self, irrelevant=low, max_grade=high, relevant_from=least)
 
     def is_relevant(self, grade: pl.Expr) -> pl.Expr:
         """Return an expression of whether a grade is relevant on this scale."""
@@ -94,7 +94,7 @@ class Ranking:
         fill = None if value is None else check_number("value", value)
         return replace(self, undefined=fill, undefined_is_passed=True)
 
-    def exactly(self, grade: float) -> Ranking:
+    def only_grade(self, grade: float) -> Ranking:
         """Return the ranking with one relevant grade, all others irrelevant."""
         wanted = check_number("grade", grade)
         alone = self.scaled(0.0, None, None)

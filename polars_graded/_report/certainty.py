@@ -17,8 +17,8 @@ from polars_graded._results.reliability import compute_stability
 from polars_graded._sentences.verdicts import (
     ALPHA,
     POWER,
-    Directions,
     Facts,
+    FindingCounts,
     Needed,
     Tested,
     write_power,
@@ -74,7 +74,7 @@ def _find_first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> lis
 
 def _count_directions(
     measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested
-) -> Directions:
+) -> FindingCounts:
     """Count the pairs whose strategy is better or worse than the baseline, or neither."""
     lower, one = measure["best"] == "lowest", tested.baseline
     significant = [pair for pair in pairs if pair["significant"]]
@@ -82,7 +82,7 @@ def _count_directions(
         (((pair["difference"] or 0) > 0) != lower) == (pair["strategy"] != one)
         for pair in significant
     )
-    return Directions(better, len(significant) - better, len(pairs) - len(significant))
+    return FindingCounts(better, len(significant) - better, len(pairs) - len(significant))
 
 
 def _find_leading_pair(

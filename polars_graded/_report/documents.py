@@ -119,7 +119,7 @@ class RankedFrame:
         unbroken = UNBROKEN_TIES
         if self.request.tie_column is not None:
             unbroken = f"broken by {self.request.tie_column}, the highest first"
-        low, high, least = scale.irrelevant, scale.highest, scale.relevant_from
+        low, high, least = scale.irrelevant, scale.max_grade, scale.relevant_from
         undefined = self.options.get("undefined_as", "default")
         left_out = "are left out" if undefined is None else ""
         settings = {

@@ -6,7 +6,6 @@ import datetime as dt
 import json
 import os
 from collections.abc import Iterator, Mapping
-from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Unpack
@@ -184,7 +183,7 @@ def report(
         file.
     by, grade, ties, descending
         The meaning of the rows of `frame`, as for `evaluate`.
-    irrelevant, highest, relevant_from, undefined_as, condensed
+    irrelevant, max_grade, relevant_from, undefined_as, condensed
         The meaning of its grades, as for `evaluate`. The page states settings other than the
         default.
 
@@ -297,7 +296,6 @@ def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
             raise TypeError(msg)
 
 
-@cache
 def load_drawing_scripts() -> str:
     """Return the scripts of Vega, Vega-Lite and Vega-Embed in the version that Altair targets."""
     try:

@@ -1,14 +1,12 @@
 """Build the specifications of the page's charts, without rows and titles.
 
 The charts consist of the marks in `_drawing.marks`, over a named data set and some signals. The
-page sets the rows and the titles when a reader selects a measure or a query. No report changes a
-specification, so that each is cached: building them takes longer than the rest of a small page.
+page sets the rows and the titles when a reader selects a measure or a query.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from itertools import cycle, islice, product
 from typing import Any, Literal
 
@@ -85,7 +83,6 @@ def choose_looks(n: int) -> list[dict[str, Any]]:
     return [{"colour": colour, "dash": dash} for dash, colour in looks]
 
 
-@cache
 def write_dark_style() -> str:
     """Write the CSS of charts on a dark screen; paper and files keep their colours."""
     rules = [
@@ -98,7 +95,6 @@ def write_dark_style() -> str:
     return f"@media screen and (prefers-color-scheme: dark) {{\n{inner}\n}}\n"
 
 
-@cache
 def build_curve_specs(
     title: str, kind: str, last: int, *, few: bool, ideal: bool
 ) -> list[dict[str, Any]]:
@@ -128,7 +124,6 @@ def build_curve_specs(
     return [spec | {"layer": spec["layer"][1:]}, spec] if ideal else [spec]
 
 
-@cache
 def build_forest_specs() -> dict[str, dict[str, Any]]:
     """Return the charts of differences of pairs, in the order of the rows.
 
@@ -149,7 +144,6 @@ def build_forest_specs() -> dict[str, dict[str, Any]]:
     return {"with": spec, "without": spec | {"layer": [line, points]}}
 
 
-@cache
 def build_bar_specs(query: str) -> dict[str, Any]:
     """Return the charts of differences of queries in row order, each with its `colour`.
 
@@ -192,7 +186,6 @@ DERIVED_SIGNALS = {
 """Signals that the chart of `explore` derives from its rows."""
 
 
-@cache
 def build_explore_spec(query: str) -> dict[str, Any]:
     """Return the linked views of two strategies' queries, as `charts.explore` draws them.
 

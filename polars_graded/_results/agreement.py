@@ -83,8 +83,8 @@ def agreement(
     ----------
     frame
         Any data frame. A wide frame has one row per document and a column of grades per grader, as
-        `judge` returns it for several judgments (a document may occur for each strategy). A long
-        frame has one row per query, document and grader. A null grade is missing.
+        `join_judgments` returns it for several judgments (a document may occur for each strategy).
+        A long frame has one row per query, document and grader. A null grade is missing.
     *graders
         The columns of grades, one by one or as a list, or the graders of a long frame, by default
         all of them.

@@ -21,7 +21,7 @@ Change: TypeAlias = Literal["same", "changed"]
 CHANGES = ("judgments", "formulas", "scale")
 """Arguments that allow a difference in how results were measured."""
 
-SCALE = ("irrelevant", "highest", "relevant_from", "undefined_as", "condensed")
+SCALE = ("irrelevant", "max_grade", "relevant_from", "undefined_as", "condensed")
 """Settings of a scale, without the order of ties."""
 
 MAX_NAMED_QUERIES = 3

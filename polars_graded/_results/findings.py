@@ -20,7 +20,7 @@ from polars_graded._results.significance import (
     TestName,
     has_joint_intervals,
 )
-from polars_graded._sentences.verdicts import Directions, Tested
+from polars_graded._sentences.verdicts import FindingCounts, Tested
 
 
 def is_significant(columns: Collection[str], level: float) -> pl.Expr:
@@ -81,7 +81,7 @@ def describe_test(
     )
 
 
-def count_directions(pairs: pl.DataFrame, level: float) -> Directions:
+def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
     """Count the significant differences by direction, and the others."""
     bests = [
         find_direction_of_rows(rows) for rows in pairs.partition_by("measure", maintain_order=True)
@@ -95,7 +95,7 @@ def count_directions(pairs: pl.DataFrame, level: float) -> Directions:
             (better + down, worse + up) if best == "lowest" else (better + up, worse + down)
         )
     sides = ("above", "below") if "none" in bests else ("better than", "worse than")
-    return Directions(better, worse, pairs.height - better - worse, sides)
+    return FindingCounts(better, worse, pairs.height - better - worse, sides)
 
 
 def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:

@@ -74,8 +74,8 @@ def unjudged_bounds(
     *measures
         Measures with one value per query, as for `evaluate`.
     **options
-        The keywords of `evaluate`, except `condensed`. The highest grade is `highest`, or else the
-        maximum of the frame.
+        The keywords of `evaluate`, except `condensed`. The highest grade is `max_grade`, or else
+        the maximum of the frame.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def unjudged_bounds(
     Warns
     -----
     UserWarning
-        If no grade of the frame is relevant to a measure and `highest` is not specified. Then the
+        If no grade of the frame is relevant to a measure and `max_grade` is not specified. Then the
         highest possible relevance is unknown, and both values are equal.
 
     See Also
@@ -106,7 +106,7 @@ def unjudged_bounds(
     -----
     Measures of retrieved documents alone, such as precision, DCG and rank-biased precision, have
     bounds, because a better grade never lowers them. Measures that divide by the highest grade of a
-    query (`err`, `generalized_precision`, `rbp(graded=True)`) have bounds if `highest` is
+    query (`err`, `generalized_precision`, `rbp(graded=True)`) have bounds if `max_grade` is
     specified. No measure has bounds if `undefined_as` is a number above 0. With `undefined_as=None`
     a query has no bounds if one of its two values is null, because it counts in means under some
     judgments only. `judged` has no bounds, because all documents are judged under any judgments.
@@ -153,14 +153,14 @@ def unjudged_bounds(
     chosen = parse_scalar_measures(measures)
     requested = {name: each.name for name, each in chosen.items()}
     check_free_names(BOUND_COLUMNS, strategy=keys[0], query=keys[1:])
-    highest = resolved.get("highest")
+    highest = resolved.get("max_grade")
     best: Any = rows.get_column(grade).max() if highest is None else highest
     unknown = [] if highest is not None else _find_unbounded(chosen, best, resolved)
     if unknown:
         warn_the_caller(
             DataWarning.unjudged,
             f"no grade is relevant to {', '.join(map(repr, unknown))}, so that unjudged documents "
-            "are not either\n\nHint: highest= sets the highest grade of the scale",
+            "are not either\n\nHint: max_grade= sets the highest grade of the scale",
         )
     original, filled = evaluate(rows, requested | {DEPTH_COLUMN: "n_retrieved"}, **resolved), []
     for name, columns in resolved["by"].items():
@@ -223,7 +223,7 @@ def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
     undefined = options.get("undefined_as", "default")
     return (
         not (definition.judged or measure.function == JUDGED)
-        and not (of_a_scale and options.get("highest") is None)
+        and not (of_a_scale and options.get("max_grade") is None)
         and undefined in ("default", None, 0)
     )
 

@@ -20,8 +20,8 @@ from polars_graded._sentences import (
     format_percent,
 )
 
-Part: TypeAlias = "str | int"
-Sentence: TypeAlias = "list[Part]"
+TextOrStrategy: TypeAlias = str | int
+Sentence: TypeAlias = list[TextOrStrategy]
 
 ALPHA = 0.05
 """Level of significance of the report; its intervals have the confidence 1 - ALPHA."""
@@ -33,7 +33,7 @@ MAX_NAMED_STRATEGIES = 3
 """Number of strategies that a sentence of the report names."""
 
 
-class Directions(NamedTuple):
+class FindingCounts(NamedTuple):
     """Numbers of differences, by what a test found."""
 
     better: int
@@ -110,7 +110,10 @@ def write_title(sentence: Sentence, tests: str) -> str:
 
 
 def compare_with_baseline(
-    directions: Directions, baseline: Part, only: Part | None = None, things: str = "strategies"
+    directions: FindingCounts,
+    baseline: TextOrStrategy,
+    only: TextOrStrategy | None = None,
+    things: str = "strategies",
 ) -> Sentence:
     """State how many strategies are better than the baseline, worse, and undecided.
 
@@ -133,7 +136,7 @@ def compare_with_baseline(
     return [*sentence, *(f", {other}" for other in others)]
 
 
-def count_settled(directions: Directions) -> Sentence:
+def count_settled(directions: FindingCounts) -> Sentence:
     """State how many differences of several pairs are settled."""
     settled, n = directions.better + directions.worse, sum(directions[:3])
     if not settled:
@@ -146,7 +149,7 @@ def count_settled(directions: Directions) -> Sentence:
 NO_FIRST = "No strategy is clearly first"
 
 
-def name_first(may_be_first: Sequence[Part], n: int) -> Sentence:
+def name_first(may_be_first: Sequence[TextOrStrategy], n: int) -> Sentence:
     """State whether one strategy is clearly first, or which may be: nobody is better than they."""
     if len(may_be_first) == 1:
         return [may_be_first[0], " is clearly first"]
@@ -154,7 +157,7 @@ def name_first(may_be_first: Sequence[Part], n: int) -> Sentence:
     return [f"{NO_FIRST}: {which} may be, ", *list_strategies(may_be_first)]
 
 
-def list_strategies(strategies: Sequence[Part]) -> Sentence:
+def list_strategies(strategies: Sequence[TextOrStrategy]) -> Sentence:
     """Name some strategies in a row: "a", "a and b", "a, b, c and 4 others"."""
     others = len(strategies) - MAX_NAMED_STRATEGIES
     shown: Sentence = list(strategies[:MAX_NAMED_STRATEGIES])
@@ -186,7 +189,7 @@ class Facts(NamedTuple):
     """The pair of the leader and the strategy that it is held against."""
     needed: Needed | None
     """Queries that would settle the difference of that pair."""
-    directions: Directions
+    directions: FindingCounts
     """Differences to the baseline, or of all pairs."""
     may_be_first: Sequence[int]
     """Strategies that no other is found better than."""

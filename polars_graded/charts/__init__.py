@@ -33,12 +33,7 @@ and for more than 60 panels or more than 3000 rows in a chart that draws each ro
 
 from __future__ import annotations
 
-from polars_graded.charts._curves import (
-    dcg_curves,
-    recall_precision_curves,
-    robustness_curves,
-    threshold_profile,
-)
+from polars_graded.charts._curves import dcg_curves, recall_precision_curves
 from polars_graded.charts._explore import explore
 from polars_graded.charts._graders import agreement, grader_orders, trusted_forest
 from polars_graded.charts._overview import overview
@@ -73,14 +68,12 @@ __all__ = [
     "rankings",
     "recall_precision_curves",
     "relevance_function",
-    "robustness_curves",
     "sample_boxes",
     "significance_curves",
     "stability_curves",
     "strategy_bars",
     "strategy_ranks",
     "swap_rates",
-    "threshold_profile",
     "trusted_forest",
     "unjudged_bounds",
 ]

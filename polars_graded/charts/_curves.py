@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_collected, check_columns
-from polars_graded._drawing import (
-    axis_ends,
-    chart_checks,
-    chart_rows,
-    curve_rows,
-    line_names,
-    marks,
-    style,
-)
+from polars_graded._drawing import axis_ends, chart_rows, curve_rows, line_names, marks, style
 from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.keys import Columns
-from polars_graded._results.per_query import natural_order
 from polars_graded._sentences import shorten_name, titles
 
 CURVE_WIDTH = 300
 """Width of a curve whose names need room beside it, in pixels."""
-
-MAX_THRESHOLDS = 30
-"""Maximum number of thresholds under an axis."""
 
 
 def dcg_curves(
@@ -304,168 +290,3 @@ def _build_selections(table: pl.DataFrame, *, legend: bool) -> list[alt.Paramete
         name = f"legend_{name}"
         seen.append(alt.selection_point(name=name, fields=["strategy"], bind="legend"))
     return seen
-
-
-def threshold_profile(
-    frame: Frame, *, panel: str | None = "grade", strategy: str = "strategy"
-) -> Chart:
-    """Draw average precision at each threshold beside measures without a threshold.
-
-    Source: Scheel et al. (2011), figures 6 to 8.
-
-    Parameters
-    ----------
-    frame
-        One row per strategy and measure with its mean, as `experiments.threshold_profile` returns
-        it. The measure `ap(threshold=1)` is AP at threshold 1.
-    panel
-        A column whose values get a panel each: the judge, or None.
-    strategy
-        The column that tells strategies apart.
-
-    Returns
-    -------
-    LayerChart or FacetChart
-        The rows are those of `frame`, with `strategy` as text and these columns: `at` is the label
-        on the axis, `place` the horizontal position, and `joined` the mean at a threshold. There is
-        also `panel` if panels are drawn, or else `label_at`, the height of a name. The axis shows
-        the thresholds to scale, connected by a line, and then the other measures as points side by
-        side. With more than 30 thresholds, the chart shows some at equal steps.
-
-    Examples
-    --------
-    >>> from polars_graded import experiments
-    >>> df = pl.DataFrame({"query": [1, 1], "grade": [1, 2], "score": [2, 1]})
-    >>> profile = experiments.threshold_profile(df, by="score", measures="mu_ap")
-    >>> profile.pipe(threshold_profile).data.drop("grade", "strategy", "place", "label_at")
-    shape: (3, 4)
-    ┌─────────────────┬──────┬───────┬────────┐
-    │ measure         ┆ mean ┆ at    ┆ joined │
-    │ ---             ┆ ---  ┆ ---   ┆ ---    │
-    │ str             ┆ f64  ┆ str   ┆ f64    │
-    ╞═════════════════╪══════╪═══════╪════════╡
-    │ ap(threshold=1) ┆ 1.0  ┆ 1     ┆ 1.0    │
-    │ ap(threshold=2) ┆ 0.5  ┆ 2     ┆ 0.5    │
-    │ mu_ap           ┆ 0.75 ┆ mu_ap ┆ null   │
-    └─────────────────┴──────┴───────┴────────┘
-    """
-    table = chart_rows.build_result_rows("frame", frame, "mean", strategy=strategy, panel=panel)
-    names = table["measure"].unique(maintain_order=True).to_list()
-    at = {name: t for name in names if (t := line_names.find_threshold(name)) is not None}
-    rising = sorted(at, key=at.__getitem__)
-    kept = [rising[place] for place in curve_rows.choose_equal_steps(len(rising), MAX_THRESHOLDS)]
-    others = [name for name in names if name not in at]
-    labels = {name: repr(at[name]).removesuffix(".0") for name in kept} | {o: o for o in others}
-    places = line_names.place_thresholds([at[name] for name in kept], len(others))
-    place_of, measure = dict(zip(labels, places, strict=True)), pl.col("measure")
-    table = table.filter(measure.is_in([*labels]))
-    chart_checks.check_row_count("frame", table)
-    strategies = natural_order(table["strategy"].unique())
-    # Points without a line are drawn side by side. Points on a line keep their positions, since
-    # otherwise lines would cross where means do not.
-    side = line_names.compute_offsets(strategies, places)
-    beside = pl.col("strategy").replace_strict(side, return_dtype=pl.Float64)
-    is_joined = measure.is_in(kept)
-    table = table.with_columns(
-        at=measure.replace_strict(labels, return_dtype=pl.String),
-        joined=pl.when(is_joined).then("mean"),
-        place=measure.replace_strict(place_of, return_dtype=pl.Float64)
-        + pl.when(is_joined).then(0).otherwise(beside),
-    )
-    step = style.compute_name_step(len(labels))
-    gap = (places[-1] - places[0]) / max(1, len(places) - 1) or 1
-    under = dict(zip(places, map(json.dumps, labels.values()), strict=True))
-    ticks: dict[str, Any] = {
-        "values": places,
-        "labelExpr": style.write_labels(under),
-        "grid": False,
-    }
-    axis = style.fit_name_axis(labels.values(), step, **ticks, labelOverlap="greedy")
-    title = "AP at threshold, and measures without one" if kept else "measure"
-    x_ends = places[0] - gap / 2, places[-1] + gap / 2
-    x = alt.X("place:Q", title=title, **style.bound_axis(x_ends, **axis))
-    best = chart_rows.sort_names(table, "mean", "strategy")[: style.MAX_COLOURS]
-    several = chart_rows.has_panels(table)
-    look = style.choose_look(strategies, strategy, matter=best, legends=several)
-    ends = _choose_unit_ends(table["mean"])
-    scale = style.bound_axis(ends)
-    y, y_joined = (alt.Y(f"{name}:Q", title="mean", **scale) for name in ("mean", "joined"))
-    base = alt.Chart().encode(x=x, detail="strategy:N", **look)
-    tooltip = ["strategy:N", "measure:N", *style.format_decimals("mean")]
-    # A line connects only the thresholds.
-    layers = [
-        base.mark_line().encode(y=y_joined),
-        style.draw_dots(base, 40).encode(y=y, tooltip=tooltip),
-    ]
-    facts = chart_rows.collect_title_facts(table)._replace(measures=[])
-    headline = titles.title_strategies("Means at each threshold", facts)
-    notes = [
-        "mean average precision of documents from each grade on",
-        *style.write_rest_note(strategies),
-    ]
-    words = style.Words(headline, notes)
-    if not several:
-        # Names are beside the last label of the axis.
-        last = pl.col("measure") == [*labels][-1]
-        table = line_names.add_labels(table, last, ["mean"], ends, best)
-        name = {"title": "mean", "name": "strategy", "colour": look["color"], "end": "mean"}
-        name |= {"names": strategies}
-        layers += marks.draw_line_names(alt.value("width"), **name)
-    return style.draw_panels(layers, table, panel, words, width=step * len(labels))
-
-
-def robustness_curves(
-    frame: Frame, *, panel: str | None = "measure", levels: str = "levels", swaps: str = "swaps"
-) -> Chart:
-    """Draw the decline of a measure as pairs are swapped, one line per number of levels.
-
-    Source: Scheel et al. (2011), figures 4 and 5.
-
-    Parameters
-    ----------
-    frame
-        One row per measure, number of levels and number of swaps with its mean, as
-        `experiments.robustness_to_levels` returns it.
-    panel
-        The column of panels, or None, as for every chart.
-    levels, swaps
-        The columns of the numbers of levels and of swaps.
-
-    Returns
-    -------
-    LayerChart or FacetChart
-        The rows are those of `frame`, with `levels`, `swaps` and `mean`.
-
-    Examples
-    --------
-    >>> from polars_graded import experiments
-    >>> frame = experiments.robustness_to_levels([2, 50], [0, 5], measures="ndcg", runs=10)
-    >>> chart = frame.pipe(robustness_curves)
-    >>> chart.data.height, [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
-    (4, ['line'])
-    """
-    frame = check_collected("frame", frame)
-    check_columns("frame", [levels, swaps], frame.columns)
-    chart_checks.check_numbers("frame", frame, [swaps])
-    frame = frame.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
-    texts = ["measure"] if panel == "measure" else []
-    table = chart_rows.build_result_rows(
-        "frame", frame, "mean", texts=texts, at=["swaps"], panel=panel
-    )
-    table = curve_rows.thin_by_position(table, "swaps")
-    numbers = table["levels"].unique().sort().to_list()
-    swapped = "swapped pairs" if swaps == "swaps" else swaps
-    few = table["swaps"].n_unique() <= style.MAX_MARKED_POINTS
-    scale = style.build_unit_scale(style.is_unit(table["mean"]))
-    lines = alt.Chart().mark_line(point={"fill": "white"} if few else False)
-    lines = lines.encode(
-        x=alt.X("swaps:Q", title=swapped),
-        y=alt.Y("mean:Q", title=style.write_mean_title(table), scale=scale),
-        # The stroke is used, since `color` belongs to strategies if charts are side by side.
-        stroke=alt.Stroke("levels:O", title=levels, scale=alt.Scale(domain=numbers)),
-        tooltip=["levels:O", "swaps:Q", *style.format_decimals("mean")],
-    )
-    measures = sorted(set(table["measure"])) if "measure" in table.columns else []
-    what = titles.title_measures("Mean", titles.Drawn(measures, 0, 0, [])) if measures else "Mean"
-    words = style.Words(f"{what} by {swapped}, one line per number of levels")
-    return style.draw_panels([lines], table, panel, words)

@@ -58,7 +58,7 @@ def rankings(
         documents.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
-    irrelevant, highest, relevant_from, undefined_as, condensed
+    irrelevant, max_grade, relevant_from, undefined_as, condensed
         As for `evaluate`.
     n
         The number of ranks.

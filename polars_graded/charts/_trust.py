@@ -430,10 +430,6 @@ def grading_profile(
         above a grading. If they are drawn, the rows also contain `difference` and `panel`, and
         without panels `label_at`, the height of a name at the end of a line.
 
-    See Also
-    --------
-    threshold_profile : Average precision at each threshold.
-
     Examples
     --------
     The better strategy depends on whether grade 1 is relevant:

@@ -57,7 +57,7 @@ def stacked(rows: int) -> Callable[[], object]:
 
 def judged(rows: int) -> Callable[[], object]:
     frame = rankings(rows // 5).with_columns(doc=pl.int_range(pl.len()))
-    return lambda: pg.judge(frame.drop("grade"), frame.drop("score"))
+    return lambda: pg.join_judgments(frame.drop("grade"), frame.drop("score"))
 
 
 def compared(_rows: int) -> Callable[[], object]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_graded import judge, read_run
+from polars_graded import join_judgments, read_run
 
 from .table import Case, Row, Sizes, at_most, compared, timed
 
@@ -69,7 +69,7 @@ def rows(sizes: Sizes) -> Iterator[Row]:
     yield from compared(
         [
             Case("a left and an anti join", timed(partial(joins, run, judgments))),
-            Case("judge", timed(partial(judge, run, judgments)), at_most(2)),
+            Case("join_judgments", timed(partial(join_judgments, run, judgments)), at_most(2)),
         ],
         sizes.repeat,
     )

@@ -22,10 +22,10 @@ from polars_graded._measuring.kernels.ragged import (
 )
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
-TieOrder: TypeAlias = Literal["order", "pessimistic", "optimistic"]
-Ties: TypeAlias = Literal["order", "average", "pessimistic", "optimistic"]
-TIE_ORDERS: tuple[str, ...] = get_args(TieOrder)
-TIE_RULES: tuple[str, ...] = get_args(Ties)
+StrictTieRule: TypeAlias = Literal["order", "pessimistic", "optimistic"]
+TieRule: TypeAlias = Literal["order", "average", "pessimistic", "optimistic"]
+STRICT_TIE_RULES: tuple[str, ...] = get_args(StrictTieRule)
+TIE_RULES: tuple[str, ...] = get_args(TieRule)
 
 
 MAX_RELEVANCE = 1e300
@@ -109,7 +109,7 @@ class Queries:
     ties: Ragged
     """Number of the tie group of each ranked document; empty if none are tied, or if
     ties do not matter."""
-    highest: float | None
+    max_grade: float | None
     """Highest grade of the scale, if it was passed."""
     full: tuple[Ragged, Ragged] | None = None
     """`ranked` and `ties` at full depth, if some documents are tied."""
@@ -124,7 +124,7 @@ class Queries:
         descending: bool = True,
         condensed: bool = False,
         depth: int | None = None,
-        highest: float | None = None,
+        max_grade: float | None = None,
         alone: bool = True,
     ) -> Queries:
         """Return queries with their documents ranked, as deep as a measure looks.
@@ -140,7 +140,7 @@ class Queries:
         grades = judged.documents
         if scores is None:
             kept = grades.keep(~np.isnan(grades.values)) if condensed else grades
-            return cls(kept.head(depth), judged, EMPTY, highest)
+            return cls(kept.head(depth), judged, EMPTY, max_grade)
         retrieved, places, new = sort_ranked(
             grades, scores, descending=descending, condensed=condensed
         )
@@ -153,7 +153,7 @@ class Queries:
             tied, full = all_tied.head(depth), (every.of(kept.values[places]), all_tied)
         if alone and len(ranked.values) == len(grades.values):
             judged = Judged(ranked, judged.irrelevant)
-        return cls(ranked, judged, tied, highest, full)
+        return cls(ranked, judged, tied, max_grade, full)
 
     @property
     def irrelevant(self) -> float:
@@ -179,7 +179,7 @@ class Queries:
     def best(self) -> Floats:
         """Return the highest grade that a document of each query can have."""
         top = self.judged.top
-        return top if self.highest is None else np.full_like(top, self.highest)
+        return top if self.max_grade is None else np.full_like(top, self.max_grade)
 
     def share_of_best(self, grades: Ragged) -> Floats:
         """Return relevance over the query's maximum: ngain of equation 5."""
@@ -317,8 +317,8 @@ class Queries:
         if (above := self.relevance(self.judged.top) > MAX_RELEVANCE).any():
             rule = f"grades must not be more than {MAX_RELEVANCE:g} above irrelevant"
             raise UnusableDataError(rule, int(above.sum()))
-        if self.highest is not None and (above := self.judged.top > self.highest).any():
-            rule = f"grades must not be above `highest`, {self.highest:g}"
+        if self.max_grade is not None and (above := self.judged.top > self.max_grade).any():
+            rule = f"grades must not be above `max_grade`, {self.max_grade:g}"
             raise UnusableDataError(rule, int(above.sum()))
 
 
