@@ -540,7 +540,7 @@ def _compute_intervals(
 
 
 def _compute_pair_coefficients(tables: Floats, values: Floats) -> dict[str, Floats]:
-    """Return the coefficients of tables of counts of the grades of two graders."""
+    """Return the coefficients of tables of the grades of two graders."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
         one, other = shares.sum(axis=-1), shares.sum(axis=-2)

@@ -494,7 +494,10 @@ def compute_kendall(x: Floats, reference: Floats) -> float:
 
 
 def compute_kendalls(signs: Floats, reference: Floats) -> Floats:
-    """Return Kendall's tau-b of many orders, a row of signs of pairs each, with another."""
+    """Return Kendall's tau-b of many orders with a reference.
+
+    Each order is a row of the signs of its pairs.
+    """
     a, b = np.triu_indices(len(reference), 1)
     others = np.sign(reference[a] - reference[b])
     pairs = np.sqrt(np.count_nonzero(others) * np.count_nonzero(signs, axis=1).astype(np.float64))
