@@ -117,7 +117,7 @@ MUTANTS = [
     ),
     # Statistics
     Mutant(COMPARING, '"wins": higher if better else lower', '"wins": higher', TESTED),
-    Mutant(COMPARING, "for way in (up, -up)", "for way in (mean, -mean)", TESTED),
+    Mutant(COMPARING, "for direction in (up, -up)", "for direction in (mean, -mean)", TESTED),
     Mutant(COMPARING, "GEOMETRIC_FLOOR = 1e-5", "GEOMETRIC_FLOOR = 1e-6", f"{TESTED} peers"),
     Mutant("_results/per_query.py", "/ (n - 1)) / scale", "/ n) / scale", TESTED),
     Mutant(PAIRS, "if i != base and i not in bases[:rank]", "if i != base", TESTED),

@@ -66,55 +66,55 @@ def agreement(
 ) -> pl.DataFrame:
     r"""Return coefficients of agreement of graders, with their intervals.
 
-    Of two graders the documents are looked at that both judged, of all together those that at least
-    two did. With :math:`p_{ij}` the share of documents to which the one gives grade i and the other
-    j, and its sums :math:`p_{i\cdot}` and :math:`p_{\cdot j}`:
+    Two graders are compared on the documents that both judged, and all together on the documents
+    that at least two judged. With :math:`p_{ij}` the share of documents that have grade i from one
+    grader and j from the other, and its sums :math:`p_{i\cdot}` and :math:`p_{\cdot j}`:
 
     .. math:: \kappa = 1 - \frac{\sum_{ij} d_{ij} p_{ij}}{\sum_{ij} d_{ij} p_{i\cdot} p_{\cdot j}}
         \qquad AC_2 = \frac{\sum_{ij} w_{ij} p_{ij} - e}{1 - e} \qquad
         e = \frac{\sum_{ij} w_{ij}}{k (k - 1)} \sum_i \pi_i (1 - \pi_i)
 
     As text: ``κ = 1 - ∑ d(i, j) p(i, j) / ∑ d(i, j) p(i) p(j); AC2 = (∑ w(i, j) p(i, j) - e) /
-    (1 - e); e = ∑ w(i, j) / (k (k - 1)) * ∑ π(i) (1 - π(i))``, of k grades that anybody gave, where
-    π(i) is the share of grade i among all that both gave, and w(i, j) is 1 less the squared
-    distance of the two grades over the largest there is.
+    (1 - e); e = ∑ w(i, j) / (k (k - 1)) * ∑ π(i) (1 - π(i))``, with the k different grades of all
+    graders. π(i) is the share of grade i among the grades of both, and w(i, j) is 1 less the
+    squared distance of the two grades, relative to the largest distance.
 
     Parameters
     ----------
     frame
-        Any data frame. Wide, one row per document and a column of grades per grader, as
-        `join_judgments` returns it for several judgments (a document may come for each strategy);
-        or long, one row per query, document and grader. A null grade is none.
+        Any data frame. A wide frame has one row per document and a column of grades per grader, as
+        `join_judgments` returns it for several judgments (a document may occur for each strategy).
+        A long frame has one row per query, document and grader. A null grade is missing.
     *graders
-        The columns of grades, one by one or as a list, or the graders of a long frame, which has
-        all of them by default.
+        The columns of grades, one by one or as a list, or the graders of a long frame, by default
+        all of them.
     trusted
-        The grader whom each of the others is compared with; by default each pair is.
+        The grader that each other grader is compared with; by default all pairs are compared.
     query
-        The column that tells the queries apart, or several.
+        The column of queries, or several columns.
     doc
-        The column that tells the documents of a query apart. By default it is the column "doc", or
-        one whose name means the same, such as "product_id" or "sku". Each row of a wide frame is
-        another document for None, and without such a column.
+        The column of documents of a query. By default it is the column "doc", or one with an
+        equivalent name, such as "product_id" or "sku". With None, and without such a column, each
+        row of a wide frame is another document.
     grader, grade
-        The columns of a long frame: who judged, by default `"grader"` where no argument names
-        columns of grades, and the grades.
+        The columns of a long frame: graders, by default `"grader"` if no argument names columns of
+        grades, and grades.
     confidence
         The confidence of the intervals, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        One row per pair of graders and coefficient, then those of all graders together where there
-        are more than two:
+        One row per pair of graders and coefficient, then, with more than two graders, one row per
+        coefficient of all together:
 
         - `grader` and `other` (String), null for all together; `coefficient` (String);
-        - `documents` and `queries` (UInt32) that the value is of;
+        - `documents` and `queries` (UInt32) of the value;
         - `value`, `ci_low` and `ci_high` (Float64): Student's interval by the jackknife over
-          **queries**, since documents of a query are not independent (Notes);
-        - `note` (String): why the value or its interval is null, or that there are fewer than 15
-          queries in which not all grades are the most common one, with which the interval holds the
-          true value too seldom; else null.
+          **queries**, because documents of a query are not independent (Notes);
+        - `note` (String): the reason for a null value or interval, or a warning that fewer than 15
+          queries have a grade other than the most common one, so that the interval contains the
+          true value too seldom; otherwise null.
 
         The coefficients of a pair are
 
@@ -123,11 +123,11 @@ def agreement(
           `kappa_linear` and `kappa_quadratic`, where it is the distance of the two grades and its
           square: at most 1, and 0 for what chance would give with the grades that each has given;
         - `alpha_ordinal` and `alpha_interval`, Krippendorff's :math:`\alpha`: the same with the
-          grades of both together, at distances that count the grades between them, or are those of
-          the grades;
-        - `ac2`, Gwet's :math:`AC_2` with quadratic weights, for grades of which most are the same:
-          there :math:`\kappa` and :math:`\alpha` may be near 0 though nearly all are equal;
-        - `difference`: how much higher `grader` grades than `other`, in the mean.
+          grades of both together, at distances that count the grades in between (ordinal), or are
+          those of the grades (interval);
+        - `ac2`, Gwet's :math:`AC_2` with quadratic weights, for grades most of which are equal:
+          then :math:`\kappa` and :math:`\alpha` may be near 0 although nearly all are equal;
+        - `difference`: the mean difference of the grades of `grader` and `other`.
 
         All graders together have `equal` (of all pairs of grades of a document), `fleiss_kappa`
         (Fleiss' :math:`\kappa`), `alpha_ordinal`, `alpha_interval` and `ac2`, each document having
@@ -136,37 +136,37 @@ def agreement(
     Warns
     -----
     DataWarning
-        If one gives grades outside those of the trusted grader (`scale`). Where nobody is trusted,
-        if one gives grades outside those of all others that are more than one step beyond them, or
-        at most 1 % of its own: a 5 beside grades from 0 to 3. If several, or the trusted one, give
-        rare grades, at most 5 % of all, that are more than one step above the common ones. Of
-        grades below 0 beside others, in any case. Few such grades stretch the scale of `ac2` and
-        the other coefficients, which makes graders look alike.
+        If a grader gives grades outside those of the trusted grader (`scale`). Without a trusted
+        grader, if the grades are outside those of all others and more than one step beyond them, or
+        at most 1 % of the grader's: a 5 beside grades from 0 to 3. If several graders, or the
+        trusted one, give rare grades, at most 5 % of all, that are more than one step above the
+        common ones. If some grades are below 0. A few such grades extend the scale of `ac2` and the
+        other coefficients, which increases the agreement.
 
     See Also
     --------
-    trust.rank_correlation : How alike the graders order strategies, which may be well where they
-        agree poorly on documents.
+    trust.rank_correlation : The correlation of the orders of strategies by two graders, which may
+        be high although they agree poorly on documents.
     charts.agreement : The grades of two graders, drawn.
 
     Notes
     -----
-    Grades are numbers here: 0 and 2 are twice as far apart as 0 and 1, whether or not anybody gave
-    1. There are at most 101 different ones.
+    Grades are numbers: 0 and 2 are twice as far apart as 0 and 1, even if nobody gave a 1. At most
+    101 different grades are possible.
 
     **Intervals.** The value is computed without each query in turn. Of n queries, with
     :math:`z = -\ln(1 - \text{value})`, which has no highest value,
 
     .. math:: z \pm t_{n-1} \, SE \qquad SE^2 = \frac{n - 1}{n} \sum_q (z_{-q} - \bar z)^2
 
-    As text: ``z ± t(n - 1) * SE; SE² = (n - 1) / n * ∑ (z(-q) - mean z)²``, and back from z to the
-    value; `difference` stays as it is. Where all queries but one agree in everything, the value
-    without that one counts as 1 - (1 - value) / n. Without any variation there is no interval, nor
-    where the value rests on one query, without which there is none.
+    As text: ``z ± t(n - 1) * SE; SE² = (n - 1) / n * ∑ (z(-q) - mean z)²``. The ends are converted
+    back from z to values; `difference` is not converted at all. If all queries but one agree in
+    everything, the value without that one counts as 1 - (1 - value) / n. There is no interval
+    without variation, or if the value does not exist without one of the queries.
 
-    Of intervals at 0.95, 0.94 to 0.96 hold the true value from 5 queries on where all grades are
-    common; where nine of ten are 0, 0.88 to 0.97 with 5 or 10 queries, and 0.92 to 0.95 from 25 on.
-    The page of the book on how it is tested has the table.
+    If all grades are common, a share of 0.94 to 0.96 of the intervals at 0.95 contains the true
+    value, from 5 queries on. If nine of ten grades are 0, it is 0.88 to 0.97 with 5 or 10 queries,
+    and 0.92 to 0.95 from 25 on. The page of the book on how it is tested has the table.
 
     References
     ----------
@@ -540,7 +540,7 @@ def _compute_intervals(
 
 
 def _compute_pair_coefficients(tables: Floats, values: Floats) -> dict[str, Floats]:
-    """Return the coefficients of tables of counts of the grades of two graders."""
+    """Return the coefficients of tables of the grades of two graders."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
         one, other = shares.sum(axis=-1), shares.sum(axis=-2)

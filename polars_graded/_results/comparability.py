@@ -143,6 +143,7 @@ def unify_keys(
 
 
 def _is_text(dtype: pl.DataType) -> bool:
+    """Return whether a type holds texts."""
     return isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
 
 

@@ -73,8 +73,8 @@ def compare(
 ) -> pl.DataFrame:
     r"""Compare strategies in pairs: differences, intervals and p values.
 
-    Each row of the result is one pair by one measure: every strategy against the baseline, or
-    without one each pair once. Differences are strategy minus baseline, paired by query.
+    Each row of the result is one pair by one measure. With a baseline, each strategy is paired with
+    it; otherwise each pair occurs once. Differences are strategy minus baseline, paired by query.
 
     .. math:: d_q = x_q - y_q \qquad \bar d = \frac{1}{n} \sum_q d_q
         \qquad s^2 = \frac{1}{n - 1} \sum_q (d_q - \bar d)^2 \qquad d_z = \bar d / s
@@ -87,91 +87,91 @@ def compare(
         One row per strategy and query with one column per measure, as `evaluate` returns it. A
         LazyFrame is collected.
     *measures
-        The columns to compare, in the order in which they are wanted; by default all that are
-        called as a measure is. A mapping says what a column under another name measures, just as
-        `evaluate` took it: `{"E": "e_measure(b=2)@10"}`; or which of its values is best,
-        `"highest"`, `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
+        The columns to compare, in the order of the result; by default all columns that are called
+        like a measure. A mapping specifies the measure of a column with another name, as for
+        `evaluate`: `{"E": "e_measure(b=2)@10"}`; or which of its values is best, `"highest"`,
+        `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
     query
-        The column that tells the queries apart, or several. By default `"query"`, or the only
-        other column that could be one. Several that could be are the query together if every
-        strategy has the same combinations of their values, each once, as in what `evaluate`
-        returns; otherwise they are asked for.
+        The column of queries, or several columns. By default `"query"`, or the only other column
+        that could be the query. Several possible columns are the query together if every strategy
+        has the same combinations of their values, each once, as in the result of `evaluate`;
+        otherwise an error asks for `query`.
     strategy
-        The column that tells the strategies apart; by default as for `query`. With neither named,
-        two columns are the strategy and the query, in this order.
+        The column of strategies; by default as for `query`. If neither is passed, two possible
+        columns are the strategy and the query, in this order.
     segments
-        The column that tells segments of queries apart, such as a country, or several, also some of
-        `query`. Each segment is compared by itself.
+        The column of segments of queries, such as a country, or several columns, which may be among
+        those of `query`. Each segment is compared by itself.
     trusted
         The grader whose grades count, such as people who judged some queries beside a model that
-        judged all: what their means and differences would be had they judged every query, as in
-        `summarise`, where it says what must hold. With the t test, and without `rope`.
+        judged all. The result estimates the means and differences that they would find in all
+        queries; `summarise` states the conditions. It takes the t test, and no `rope`.
     baseline
         The strategy that all others are compared with, or a list of several. Without it each pair
-        is compared, in the order of strategies: the first of two is the strategy, the second stands
-        in the column `baseline`.
+        is compared, in the order of strategies: the first one is the strategy, and the second one
+        is in the column `baseline`.
     test
-        How the p value and the interval of :math:`\bar d` come about; every test is two-sided.
+        The test of :math:`\bar d`, which returns p values and intervals. Every test is two-sided.
 
         - `"t"`: the paired t test (`scipy.stats.ttest_rel`) and its interval
           :math:`\bar d \pm t_{n-1} s / \sqrt n`.
         - `"wilcoxon"`: the signed rank test (`scipy.stats.wilcoxon`), which leaves out ties
           (`zero_method="wilcox"`) and is exact or normal as scipy's `method="auto"` decides.
-          Interval as for `"t"`. It is of ranks and **not of means**: where differences are skewed,
-          one strategy can have the higher ranks and the other the higher mean. Charts, tables and
-          the report then count no finding, and `rank_strategies` refuses the test.
-        - `"permutation"`: Fisher's randomisation test: how often :math:`|\bar d|` is as large or
-          larger when the sign of each difference is tossed, which supposes that differences are as
-          often and as far above 0 as below where strategies do not differ. All :math:`2^n` signs
-          where these are at most `resamples`; else `resamples` random ones, with
+          Interval as for `"t"`. It tests ranks and **not means**: if differences are skewed, one
+          strategy can have the higher ranks and the other the higher mean. Charts, tables and the
+          report then count no finding, and `rank_strategies` refuses the test.
+        - `"permutation"`: Fisher's randomisation test. p is the share of random signs of the
+          differences for which :math:`|\bar d|` is at least as large. It assumes that differences
+          are symmetric about 0 if strategies do not differ. All :math:`2^n` signs are used if they
+          are at most `resamples`, otherwise `resamples` random ones, with
           p = (larger + 1) / (resamples + 1). Interval as for `"t"`.
-        - `"bootstrap"`: the studentised bootstrap. Queries are drawn anew, and p is how often
-          :math:`|\bar d^* - \bar d| \sqrt n / s^*` is at least :math:`|\bar d| \sqrt n / s`,
+        - `"bootstrap"`: the studentised bootstrap. p is the share of resamples of the queries for
+          which :math:`|\bar d^* - \bar d| \sqrt n / s^*` is at least :math:`|\bar d| \sqrt n / s`,
           counted as for `"permutation"`. The interval is :math:`\bar d \pm q s / \sqrt n`, where
           q is the quantile of the former at `confidence`.
         - `"randomised_tukey"`: all strategies at once. Each query's values are shuffled among the
-          strategies, and p is how often the best and the worst mean are at least
+          strategies. p is the share of shuffles whose best and worst mean are at least
           :math:`|\bar d|` apart, counted as for `"permutation"`. The p values hold for all pairs
-          together (of a segment), so there is no `correction`; the intervals do too:
+          of a segment together, so there is no `correction`. So do the intervals:
           :math:`\bar d` plus and minus the quantile of that range at `confidence`.
     correction
-        How p values are corrected for their number, which is that of all rows of one measure:
+        The correction of p values for the number of all rows of one measure:
         `"bonferroni"` and `"holm"` bound the chance of any false finding, `"benjamini_hochberg"`
         the share of false ones among the findings (`scipy.stats.false_discovery_control`). By
-        default `"holm"`, and `"none"`, the only one there is, for `"randomised_tukey"`.
+        default `"holm"`, and for `"randomised_tukey"` `"none"`, the only valid one.
     confidence
         The confidence of the intervals, between 0 and 1.
     rope
-        The region of practical equivalence: a mean difference of at most this counts as none
-        in practice. With it the result says how probable it is that the strategy is better, worse
-        or neither.
+        The region of practical equivalence: a mean difference of at most this is negligible in
+        practice. The result then has the probabilities that the strategy is better, practically
+        equal and worse.
     cluster
-        The column that tells clusters of queries apart, such as the search term of queries that
-        were made on several devices: clusters are independent, and the queries of one need not be.
-        It may be one of `query`. The tests are then `"t"`, with cluster-robust standard errors, and
-        `"permutation"`, which turns the signs of whole clusters (Notes).
+        The column of clusters of queries, such as the search term of queries on several devices.
+        Clusters are independent, and the queries of a cluster may depend on each other. It may be a
+        column of `query`. The tests are then `"t"`, with cluster-robust standard errors, and
+        `"permutation"`, which changes the signs of clusters (Notes).
     missing
-        What to do where a strategy lacks a query, or a value is null or NaN: raise an `"error"`,
+        The treatment of a missing query of a strategy, or of a null or NaN: raise an `"error"`,
         `"drop"` the query of that measure for all strategies, or count it as `"zero"`, which is
-        refused where the lowest value is best. A query that has null for all strategies raises
-        no error: the measure is undefined for it, as `evaluate(undefined_as=None)` writes it, and
-        it is left out of that measure. `queries` counts those that remain.
+        refused if the lowest value is best. A query with null for all strategies raises no error:
+        `evaluate(undefined_as=None)` writes null if the measure is undefined, and the query is left
+        out of that measure. `queries` counts the remaining queries.
     grader
-        Of results of several graders those of this one; with `trusted` the model. By default each
-        grader's are compared by themselves, behind a column `"grader"`. A query for which there is
-        no value of a grader at all is one that they did not judge.
+        The grader whose results are compared, if there are several; with `trusted` the model. By
+        default the results of each grader are compared separately, with a first column `"grader"`.
+        A query without any value of a grader is one that they did not judge.
     seed
-        The same seed gives the same result, whichever measures stand beside.
+        The same seed gives the same result for a measure, whatever the other measures are.
     resamples
-        How many resamples a test draws.
+        The number of resamples of a test.
     progress
-        What shows how far a measure's resamples are: called with the sequence of their blocks, it
-        returns an iterable of them, as `tqdm.tqdm` does.
+        The progress bar of the resamples of a measure, such as `tqdm.tqdm`: a function that takes
+        the sequence of their blocks and returns an iterable of them.
 
     Returns
     -------
     DataFrame
-        In the order of measures, segments and pairs, with Float64 columns but where said:
+        In the order of measures, segments and pairs. Columns are Float64 unless stated otherwise:
 
         - `measure` (String), the segments, `strategy` (under the name of that column) and
           `baseline`; `queries` (UInt32), and with `cluster` the number of `clusters` (UInt32);
@@ -181,20 +181,21 @@ def compare(
         - `d_z`: Cohen's effect size for pairs, the mean difference over its standard deviation;
         - `wins`, `ties`, `losses` (UInt32): queries where the strategy is better, the same, worse;
         - with `rope`: `rope`, `probability_better`, `probability_equal`, `probability_worse`;
-        - `test` and `correction` (String), by which the following came about;
+        - `test` and `correction` (String) of the following columns;
         - with the test `"wilcoxon"`: `rank_biserial`, the rank sum of the queries where the
-          strategy is higher less that of the others, over the sum of both, from -1 to 1. It is the
-          direction of this p value, and may not be that of `difference`;
+          strategy is higher less that of the others, over the sum of both, from -1 to 1. Its sign
+          is the direction of the p value, and may not be that of `difference`;
         - `p_value`, and `simultaneous_low` to `simultaneous_high`: the interval that agrees with
-          `p_corrected`, clear of 0 where that is at most 1 - `confidence`, and nowhere else. What
-          all of them together claim depends on the correction (Notes);
+          `p_corrected`: it excludes 0 if, and only if, `p_corrected` is at most 1 - `confidence`.
+          The joint meaning of the intervals depends on the correction (Notes);
         - `confidence`, that of the intervals;
         - `difference`, and its interval by itself, `ci_low` to `ci_high`;
         - `p_corrected`.
 
-        With `trusted` it has, in the place of means and counts, `grader` (the model) and what
-        `summarise` has then, with `trusted_difference` and `model_difference`; `difference` is
-        what the trusted grader would say of all queries, and p values and intervals are of that.
+        With `trusted` the columns `grader` (the model) and those of `summarise` with `trusted`
+        replace means and counts, with `trusted_difference` and `model_difference`. `difference`
+        estimates the difference that the trusted grader would find in all queries, and p values and
+        intervals refer to it.
 
     Raises
     ------
@@ -205,62 +206,62 @@ def compare(
     See Also
     --------
     summarise : Each strategy by itself.
-    compare_segments : Whether a difference is another in each segment.
-    trust.discriminative_power : How many of all pairs a measure tells apart.
-    trust.queries_needed : How many queries show a difference, and which difference these can show.
+    compare_segments : Tests whether a difference varies between segments.
+    trust.discriminative_power : The share of all pairs that a measure distinguishes.
+    trust.queries_needed : The number of queries that show a difference.
 
     Notes
     -----
     **Little data.** With fewer than two queries nothing can be tested: intervals, `d_z`, `p_value`
-    and `p_corrected` are null. Where all queries tie, `p_value` is 1. Where all differences are the
-    same, `d_z` is null and so is the interval, which knows of no variation, except for
-    `"randomised_tukey"`; unless they are 0, so are the probabilities of `rope`, and for `"t"` and
-    `"bootstrap"` `p_value`. A row whose `p_value` is null does not count in the correction. A p
-    value of `"permutation"` is at least 2 / 2ⁿ of n queries, which is 0.0625 of five, and of what
-    resamples at least 1 / (`resamples` + 1); corrected for m pairs the smallest is m times that.
-    Where that is above the level, no difference however large is found. `DataWarning.tests` says
-    so, and where differences that are all the same have no p value.
+    and `p_corrected` are null. If all queries tie, `p_value` is 1. If all differences are equal,
+    there is no variation: `d_z` and the interval are null, except for `"randomised_tukey"`. Unless
+    they are 0, the probabilities of `rope` are null as well, and `p_value` for `"t"` and
+    `"bootstrap"`. A row with a null `p_value` does not count in the correction. A p value of
+    `"permutation"` is at least 2 / 2ⁿ with n queries, which is 0.0625 with five. A test with
+    resamples has p values of at least 1 / (`resamples` + 1). Corrected for m pairs, the smallest p
+    value is m times larger. If it is above the level, no difference can be significant, however
+    large. `DataWarning.tests` reports this, and equal differences without a p value.
 
-    **Much data.** With many queries nearly every difference is significant: with 10,000 a mean
-    difference of a fiftieth of its standard deviation is. Then look at how large it is, `d_z` and
-    the interval, and whether it matters, `rope` (Ihemelandu, Ekstrand 2023).
+    **Much data.** With many queries nearly every difference is significant: with 10,000 queries, a
+    difference of 2 % of its standard deviation is. Then look at its size, `d_z` and the interval,
+    and at its relevance, `rope` (Ihemelandu, Ekstrand 2023).
 
-    **Ties.** Two values that are closer than 1e-12 of the larger are a tie: they are the same sum
-    in another order. Below 1 (or below the largest value of the measure, if that is smaller) they
-    count as that, since 0 may be a difference of larger numbers. Two differences are tied in the
-    ranks of `"wilcoxon"` likewise, where 0.3 - 0.2 is 0.1.
+    **Ties.** Two values are tied if they are closer than 1e-12 of the larger, because they may be
+    the same sum in another order. The larger counts as at least 1, or as the largest value of the
+    measure if that is below 1, because 0 may be a difference of larger numbers. Differences in the
+    ranks of `"wilcoxon"` are tied likewise, so that 0.3 - 0.2 equals 0.1.
 
-    **Intervals for many.** A simultaneous interval is the one by itself at another chance of error
-    than :math:`\alpha`, 1 - `confidence`; of m pairs it is
+    **Simultaneous intervals.** The interval of one difference has the level :math:`\alpha`, which
+    is 1 - `confidence`. With m pairs, the level of a simultaneous interval is
 
     - :math:`\alpha / m` for `"bonferroni"`. All intervals hold together at `confidence`;
-    - for `"holm"` the same, but for a difference that Holm finds and Bonferroni does not: it has
-      the chance of the step at which it was found, :math:`\alpha / (m - k + 1)` for the k-th
-      smallest p value. Each says what Holm decides, and no more: of what it finds beyond Bonferroni
-      Holm knows the sign alone (Strassburger, Bretz 2008), so the intervals do **not** hold
-      together at `confidence`;
-    - :math:`\alpha R / m` for `"benjamini_hochberg"`, which finds R differences (at least 1). Of
-      the intervals of what is found, a share of at most :math:`\alpha` misses on average, the
-      false coverage rate of Benjamini and Yekutieli (2005). They do not hold together either;
+    - :math:`\alpha / m` for `"holm"` as well, except for a difference that Holm finds and
+      Bonferroni does not. It has the level of its step, :math:`\alpha / (m - k + 1)` for the k-th
+      smallest p value. Each interval agrees with Holm's decision. For the differences that only
+      Holm finds, only the sign is known (Strassburger, Bretz 2008), so the intervals do **not**
+      hold together at `confidence`;
+    - :math:`\alpha R / m` for `"benjamini_hochberg"`, which finds R differences (at least 1). On
+      average, a share of at most :math:`\alpha` of the intervals of findings misses, the false
+      coverage rate of Benjamini and Yekutieli (2005). They do not hold together either;
     - :math:`\alpha` for `"none"`. With `"randomised_tukey"` all intervals hold together.
 
-    So for a statement about all differences at once take `"bonferroni"`, or `"randomised_tukey"`.
+    For a statement about all differences at once, use `"bonferroni"` or `"randomised_tukey"`.
 
-    For `"permutation"` it holds every difference that the test, applied to what is left when it is
-    taken off, does not reject. For `"wilcoxon"` it is null: its p value speaks of ranks, and no
-    interval of the mean always agrees with it. It is also null where `resamples` are too few for
-    so small a chance of error.
+    For `"permutation"`, a difference is in the interval if the test does not reject after it is
+    subtracted from all differences. For `"wilcoxon"` the interval is null, because its p value is
+    of ranks and no interval of the mean always agrees with it. It is also null if `resamples` are
+    too few for the level.
 
-    **Clusters.** Of G clusters of in all n queries, with :math:`S_g` the sum of
+    **Clusters.** With G clusters, n queries in total, and :math:`S_g` the sum of
     :math:`d_q - \bar d` over the queries of cluster g,
 
     .. math:: SE^2 = \frac{G}{G - 1} \frac{1}{n^2} \sum_g S_g^2
 
     As text: ``SE² = G / (G - 1) ∑ S(g)² / n²``, and Student's distribution has G - 1 degrees of
-    freedom: statsmodels has the same with ``cov_type="cluster"``. Means are still those of queries.
-    With one query in each cluster all numbers are those without `cluster`. Where G is small, or one
-    cluster has most of the queries, the t test finds differences too often; `"permutation"` keeps
-    its level. With fewer than two clusters nothing is tested.
+    freedom: statsmodels computes the same with ``cov_type="cluster"``. Means are still those of
+    queries. With one query per cluster, all numbers equal those without `cluster`. If G is small,
+    or one cluster has most of the queries, the t test finds differences too often; `"permutation"`
+    keeps its level. With fewer than two clusters nothing is tested.
 
     **Practical equivalence.** By Bayes' rule with a flat prior the mean difference is distributed
     as Student's t about :math:`\bar d`, and with the half-width r of the region
@@ -270,11 +271,11 @@ def compare(
 
     As text: ``P(better) = F((d - r) / (s / sqrt(n)), n - 1)``, and P(worse) the same of -d.
 
-    **A skew** of the differences matters where queries are few: tests then find strategies of the
-    same mean to differ too often, the bootstrap least. How often, and how often intervals hold
-    together, has tables in the book, on the page on how it is tested.
+    **Skewed differences** matter with few queries: tests then too often find a difference between
+    strategies of equal mean, the bootstrap least often. Tables in the book, on the page on how it
+    is tested, show how often, and how often intervals hold together.
 
-    A frame of one measure with one column per strategy becomes what is wanted here by
+    A frame of one measure with one column per strategy is converted by
     ``wide.unpivot(index="query", variable_name="strategy", value_name="ndcg@10")``.
 
     References
@@ -296,7 +297,7 @@ def compare(
 
     Examples
     --------
-    Of the 16 ways to sign the differences 0.25, 0.25, 0 and 0.25, four are as far from 0:
+    Four of the 16 ways to sign the differences 0.25, 0.25, 0 and 0.25 are as far from 0:
 
     >>> per_query = pl.DataFrame(
     ...     {
@@ -361,24 +362,24 @@ def summarise(
     per_query, *measures, query, strategy, segments, missing, grader
         As for `compare`.
     trusted
-        The grader whose grades count, where they judged some queries and a model all (Notes): the
-        queries that they judged must be **a random sample of all queries**. Picked by hand, or the
-        easy or the disputed ones, they make the result wrong. `DataWarning.selection` tells where
-        the model's values of these queries differ from its others.
+        The grader whose grades count, who judged some queries, while a model judged all (Notes).
+        The queries that they judged must be **a random sample of all queries**: with easy, disputed
+        or hand-picked queries the result is wrong. `DataWarning.selection` reports if the model's
+        values of these queries differ from its other values.
     confidence
         The confidence of the interval, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        One row per measure, segment and strategy, in the order of measures, then of segments, then
-        of strategies, with Float64 columns but where said:
+        One row per measure, segment and strategy, in this order. Columns are Float64 unless stated
+        otherwise:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
           (UInt32) and `median`;
         - `geometric_mean` (:math:`g`), which for `ap` is GMAP; a value below 0.00001 counts as
           that, as in trec_eval, since a single 0 would otherwise make it 0;
-        - `best` (String, null where it is not known), which value is, and `confidence`;
+        - `best` (String, null if unknown), which value is best, and `confidence`;
         - `mean`, and `std` (:math:`s`, null for one query);
         - `ci_low`, `ci_high`: Student's interval of the mean,
           :math:`\bar x \pm t_{n-1} s / \sqrt n`, null where there are fewer than two queries or
@@ -389,47 +390,49 @@ def summarise(
         - `grader` (String), the model that judged all queries; `measure`, the segments, the
           strategy; `queries` that both judged and `model_queries` that the model alone did
           (UInt32); `best`;
-        - what the trusted grader alone says, `trusted_mean` with `trusted_low` and `trusted_high`,
-          and the model alone of all queries, `model_mean` with `model_low` and `model_high`;
-        - `weight` of the model, from 0 to 1, and the `correlation` of both graders' values; the
-          `worth` of the model's grades, in queries that the trusted grader would have to judge
-          besides for as sure a mean (below 0 where the model makes it less sure), itself an
-          estimate, of which `note` says where a gain is not certain; `confidence`;
-        - `mean`, as the trusted grader would have it of all queries, `ci_low` and `ci_high`;
-        - `note` (String): fewer than ten trusted queries, or fewer than two, of which there is no
-          interval; a correlation that gives no gain, or no certain one, or that makes the mean less
-          sure; queries that are hardly a random sample; queries left out, which
-          the model did not judge. Else null.
+        - the means by the trusted grader's grades, `trusted_mean` with `trusted_low` and
+          `trusted_high`, and by the model's grades of all queries, `model_mean` with `model_low`
+          and `model_high`;
+        - `weight` of the model, from 0 to 1, and the `correlation` of both graders' values;
+        - the `worth` of the model's grades: an estimate of how many more queries the trusted grader
+          would have to judge for an equally precise mean (below 0 if the model makes it less
+          precise); `note` states if a gain is not certain; `confidence`;
+        - `mean`, the estimate of what the trusted grader would find in all queries, `ci_low` and
+          `ci_high`;
+        - `note` (String): fewer than ten trusted queries; fewer than two, which have no interval; a
+          correlation that gives no gain, or no certain one, or a less precise mean; queries that
+          are hardly a random sample; queries that are left out because the model did not judge
+          them. Null otherwise.
 
     Notes
     -----
-    **A trusted grader.** People gave grades to n queries, of which the measure is y, and a model to
-    these, f, and to N others, F. The mean that people would have given is (Angelopoulos, Duchi and
-    Zrnic)
+    **A trusted grader.** People judged n queries, with the values y of the measure. A model judged
+    these queries, with the values f, and N others, with the values F. The estimate of the mean that
+    people would find is (Angelopoulos, Duchi and Zrnic)
 
     .. math:: \theta = \lambda \bar F + \frac{1}{n} \sum_q (y_q - \lambda f_q) \qquad
         \lambda = \frac{\mathrm{cov}(y, f)}{(1 + n / N) \, \mathrm{Var}(f \cup F)} \qquad
         SE^2 = \frac{\lambda^2 \mathrm{Var}(F)}{N} + \frac{\mathrm{Var}(y - \lambda f)}{n}
 
     As text: ``θ = λ mean(F) + mean(y - λ f); λ = cov(y, f) / ((1 + n / N) Var(f and F)), within 0
-    and 1; SE² = λ² Var(F) / N + Var(y - λ f) / n``. Whatever bias the model has is taken off;
-    where it says nothing of people, λ is near 0, and people's queries count alone. The λ of a query
-    is fitted on all other queries, and the interval is Student's with n - 1 degrees: with λ fitted
-    where it is used and normal quantiles, as is usual, intervals hold the mean too seldom where
-    queries are few.
+    and 1; SE² = λ² Var(F) / N + Var(y - λ f) / n``. This corrects for the bias of the model. If the
+    model does not predict people's values, λ is near 0 and only people's queries count. The λ of a
+    query is fitted on all other queries, and the interval is Student's with n - 1 degrees of
+    freedom. With the usual λ, which is fitted on all queries, and normal quantiles, intervals
+    contain the mean too seldom if queries are few.
 
-    **A random sample** of queries has values of the model that differ from its others by chance
-    alone. Where they differ by the test of Mann and Whitney (p of at most 0.001 after Bonferroni
-    for all rows of a measure), a warning says so. It can miss a selection that the model knows
-    nothing of.
+    **A random sample** of queries has values of the model that differ from its other values by
+    chance alone. A warning reports a difference by Mann and Whitney's test (p of at most 0.001
+    after Bonferroni for all rows of a measure). It can miss a selection that the model's values do
+    not depend on.
 
-    It gains where the correlation exceeds :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are not
-    linear in grades, so people must have judged **whole queries**: all that the model judged there;
-    `evaluate` warns where they did not.
+    There is a gain if the correlation exceeds :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are
+    not linear in grades, so people must have judged **complete queries**: all documents that the
+    model judged. `evaluate` warns if they did not.
 
-    Intervals hold the true mean as often as they say, from 10 queries on and however good the
-    model, but of skewed values less often; with a model that correlates by 0.9 they are about half
-    as wide. The page of the book on how it is tested has the table.
+    From 10 queries on, intervals contain the true mean as often as `confidence` states, however
+    good the model is, but less often for skewed values. With a model that correlates by 0.9 they
+    are about half as wide. The page of the book on how it is tested has the table.
 
     References
     ----------
@@ -451,7 +454,7 @@ def summarise(
     │ bm25     ┆ 3       ┆ 0.5    ┆ 0.5            │
     └──────────┴─────────┴────────┴────────────────┘
 
-    A model grades all of forty queries, too high by 0.25, and people every fifth, which are harder:
+    A model grades all forty queries, too high by 0.25. People grade every fifth, which are harder:
 
     >>> model = pl.DataFrame({"query": range(40)}).with_columns(ap=pl.col("query") / 52 + 0.25)
     >>> people = model.filter(pl.col("query") % 5 == 0).with_columns(pl.col("ap") - 0.25)

@@ -370,12 +370,14 @@ SUPERSCRIPTS = dict(zip(f"{LETTERS}+-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿ
 
 
 def _write_markdown(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+    """Return the lines of a Markdown table."""
     first, *lines = (f"| {' | '.join(cells)} |" for cells in ([" ", *head], *rows))
     caption_lines = ["", fill(escape_markdown(caption), 92)] if caption else []
     return [first, "|---" * (len(head) + 1) + "|", *lines, *caption_lines]
 
 
 def _write_latex(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+    """Return the lines of a LaTeX table."""
     first, *lines = (" & ".join(cells) + r" \\" for cells in (["", *head], *rows))
     lines = ["\\toprule", first, "\\midrule", *lines, "\\bottomrule"]
     lines = [f"\\begin{{tabular}}{{ll{'r' * (len(head) - 1)}}}", *lines, "\\end{tabular}"]
@@ -384,6 +386,7 @@ def _write_latex(head: list[str], rows: list[list[str]], caption: str) -> list[s
 
 
 def _escape_latex(text: str) -> str:
+    """Return a text with the special characters of LaTeX escaped."""
     return "".join(LATEX_ESCAPES.get(character, character) for character in text)
 
 
@@ -395,6 +398,7 @@ LATEX_ESCAPES = {c: f"\\{c}" for c in "&%$#_{}"} | {
 
 
 def _write_html(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+    """Return the lines of an HTML table."""
     caption_lines = [f"<caption>{escape(caption, quote=False)}</caption>"] if caption else []
     first = "".join(f"<th>{cell}</th>" for cell in ["", *head])
     lines = (f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>" for cells in rows)

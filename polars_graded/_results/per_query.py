@@ -337,7 +337,7 @@ class Grid:
         return [(key, every.select(places[counts[places]])) for key, places in self.segments]
 
     def _get_all_values(self, measure: str) -> tuple[Results, Mask]:
-        """Return the values of a measure for all queries, and a mask of valid ones."""
+        """Return the values of a measure for all queries, and the valid ones."""
         values = self.get_values(measure)
         name = f"measure {measure!r}"
         self._check(np.isinf(values), name, "must be finite, got infinity")
@@ -647,14 +647,14 @@ def compute_mean(values: Floats) -> float:
 
 
 def compute_central_interval(values: Floats, confidence: float) -> Floats:
-    """Return the ends of the central share of the values, NaN if there are none."""
+    """Return the ends of the central share of the values, NaN without any."""
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # if all are NaN
         ends: Floats = np.nanquantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     return ends
 
 
 def compute_mean_and_std(values: Floats) -> tuple[Floats, Floats]:
-    """Return the mean and the standard deviation of each row, NaN if undefined."""
+    """Return mean and standard deviation of each row, NaN if undefined."""
     count, n = values.shape
     mean = values.mean(axis=1) if n else np.full(count, np.nan)
     if n < 2:  # noqa: PLR2004

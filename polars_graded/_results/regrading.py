@@ -59,9 +59,9 @@ def unjudged_bounds(
 
     The bounds are the values with all unjudged documents irrelevant, and with all of them best.
 
-    Retrieved documents without a grade count as irrelevant in every measure. Here they are given
-    the highest grade as well. Rank-biased precision with patience p also has what Moffat and Zobel
-    call its residual, which counts what lies beyond the end of a ranking of d documents too:
+    Retrieved documents without a grade count as irrelevant in every measure. For the other bound
+    they get the highest grade. Rank-biased precision with patience p also has a residual (Moffat,
+    Zobel), which includes the ranks beyond the end of a ranking of d documents:
 
     .. math:: (1 - p) \sum_{i \text{ unjudged}} p^{i - 1} + p^d
 
@@ -74,8 +74,8 @@ def unjudged_bounds(
     *measures
         Measures with one value per query, as for `evaluate`.
     **options
-        The keywords of `evaluate`, but for `condensed`. The highest grade is `max_grade`, or else
-        that of the whole frame.
+        The keywords of `evaluate`, except `condensed`. The highest grade is `max_grade`, or else
+        the maximum of the frame.
 
     Returns
     -------
@@ -85,17 +85,17 @@ def unjudged_bounds(
         - `measure` (String), the strategy and the query under the names of their columns;
         - `value` (Float64), as `evaluate` has it, with unjudged documents irrelevant;
         - `value_if_best` (Float64), with unjudged documents of the highest grade;
-        - `low` and `high` (Float64), the smaller and the larger of the two of this query, null
-          where one of them is. Their means over queries are of neither setting, where some queries
-          fall and others rise;
-        - `exact` (Boolean), whether these two are bounds: no judgments lead out of them;
-        - `residual` (Float64) of `rbp`, null for other measures and where `value` is.
+        - `low` and `high` (Float64), the smaller and the larger of both values, null if one of them
+          is. Their means over queries belong to neither setting if some queries fall and others
+          rise;
+        - `exact` (Boolean), whether both values are bounds, which no judgments exceed;
+        - `residual` (Float64) of `rbp`, null for other measures and if `value` is null.
 
     Warns
     -----
     UserWarning
-        If no grade of the frame is relevant to a measure, or there is none at all, and `max_grade`
-        is not specified: then it is not known how relevant a document could be, and nothing moves.
+        If no grade of the frame is relevant to a measure and `max_grade` is not specified. Then the
+        highest possible relevance is unknown, and both values are equal.
 
     See Also
     --------
@@ -104,17 +104,17 @@ def unjudged_bounds(
 
     Notes
     -----
-    They are bounds for measures that look at retrieved documents alone, as precision, DCG and
-    rank-biased precision: each of these is no lower for a better grade. Those that take grades over
-    the highest of a query (`err`, `generalized_precision`, `rbp(graded=True)`) have them where
-    `max_grade` is specified, and none has where `undefined_as` is a number above 0. With
-    `undefined_as=None` a query has none where one of its two values is null: it enters means under
-    some judgments only. `judged` has none, since under any judgments all documents are judged.
+    Measures of retrieved documents alone, such as precision, DCG and rank-biased precision, have
+    bounds, because a better grade never lowers them. Measures that divide by the highest grade of a
+    query (`err`, `generalized_precision`, `rbp(graded=True)`) have bounds if `max_grade` is
+    specified. No measure has bounds if `undefined_as` is a number above 0. With `undefined_as=None`
+    a query has no bounds if one of its two values is null, because it counts in means under some
+    judgments only. `judged` has no bounds, because all documents are judged under any judgments.
 
-    All others also depend on how many relevant documents there are, so that one more of them at a
-    low rank makes the value lower, and some judgments between all and none may lead out. Of a
-    thousand rankings of four documents with grades 0, 1, 2 or none at random, at least one relevant
-    and one unjudged, these shares have judgments that do:
+    All other measures also depend on the number of relevant documents. One more relevant document
+    at a low rank lowers them, so that judgments between both settings may exceed both values. The
+    table has the shares of a thousand rankings with such judgments. The rankings have four
+    documents with random grades 0, 1, 2 or none, at least one relevant and one unjudged:
 
     ===== ========= ===== ===== ===== ===== ======= ===== ======== ===== ===========
     bpref q_measure gap   ndcng ndcg  nerr  roc_auc mu_ap recall@2 ap    r_precision
@@ -129,8 +129,8 @@ def unjudged_bounds(
 
     Examples
     --------
-    The second of three documents is unjudged. RBP with p = 0.5 is 1/2, with it 1/4 more, and what
-    is beyond the third could add an eighth:
+    The second of three documents is unjudged. RBP with p = 0.5 is 1/2. The second document could
+    add 1/4, and documents beyond the third could add 1/8:
 
     >>> df = pl.DataFrame({"query": "a", "grade": [1, None, 0], "score": [3, 2, 1]})
     >>> bounds = unjudged_bounds(df, "precision@2", "rbp(p=0.5)")
@@ -254,15 +254,15 @@ def robustness_to_grading(
         taking its lowest grade; and `moved`.
     moved
         The share of judged documents whose grade is moved by one level at random, as a grading
-        "10 % moved" (the lowest level can only go up); 0 for none. It is only there by default.
+        "10 % moved" (the lowest level can only go up); 0 for none. It is ignored with `gradings`.
     confidence
-        Differences are significant by the paired t test with Holm's correction where p is at most
-        1 - `confidence`.
+        Differences are significant if p is at most 1 - `confidence`, by the paired t test with
+        Holm's correction.
     seed
         The same seed moves the same grades.
     **options
-        The keywords of `evaluate`. Where strategies are stacked, `doc` names the column by which a
-        document is moved alike for all.
+        The keywords of `evaluate`. With stacked strategies, `doc` names the column of documents, so
+        that the grade of a document is moved for all strategies.
 
     Returns
     -------
@@ -274,15 +274,15 @@ def robustness_to_grading(
         - `mean` (Float64), and `place` (UInt32) among the strategies, 1 the best;
         - of the grading and measure: `tau` and `tau_ap` (Float64), the correlation of the order of
           strategies with that as given, null without an order; and `lost`, `gained` and `reversed`
-          (UInt32), how many pairs are significant only as given, only in this grading, or in both
-          the other way round;
+          (UInt32), the numbers of pairs that are significant only as given, only in this grading,
+          or in both with opposite signs;
         - `flipped` (List), the strategies whose difference from this one is lost, gained or
           reversed, in the order of strategies.
 
     See Also
     --------
-    experiments.robustness_to_levels : The same question of artificial rankings.
-    trust.order_stability : Whether conclusions survive other queries.
+    experiments.robustness_to_levels : The same with artificial rankings.
+    trust.order_stability : Stability of the order with other queries.
     charts.grading_profile : Strategies drawn across gradings.
 
     References
@@ -292,7 +292,7 @@ def robustness_to_grading(
 
     Examples
     --------
-    Which of both is better depends on whether grade 1 is relevant:
+    The order of both strategies depends on whether grade 1 is relevant:
 
     >>> df = pl.DataFrame(
     ...     {"query": "a", "grade": [2, 1, 1, 0], "x": [4, 1, 2, 3], "y": [1, 4, 3, 2]}

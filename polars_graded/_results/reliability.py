@@ -63,9 +63,9 @@ def swap_rate(
 ) -> pl.DataFrame:
     """Return how often two samples of queries reverse a pair of strategies.
 
-    Two samples of queries that share none are drawn; a pair of strategies is swapped where its
-    difference of means is above 0 in one and below 0 in the other; a tie is no swap. The larger the
-    difference in the first sample, the rarer that is.
+    Two disjoint samples of queries are drawn. A pair of strategies is swapped if its difference of
+    means is above 0 in one sample and below 0 in the other; a tie is no swap. Swaps are rarer for
+    larger differences in the first sample.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ def swap_rate(
     sizes
         The number of queries in each sample, or several; by default half of all, and smaller ones.
     width
-        How wide a class of differences is, in the unit of the measure.
+        The width of the classes of differences, in the unit of the measure.
     samples
-        How many times two samples are drawn for each size.
+        The number of pairs of samples for each size.
     seed
         The same seed draws the same queries for all measures that have the same number of them.
 
@@ -93,7 +93,7 @@ def swap_rate(
 
     See Also
     --------
-    trust.order_stability : How alike the order of all strategies is.
+    trust.order_stability : Correlation of the orders of all strategies.
     charts.swap_rates : The rates drawn, one line per size.
 
     References
@@ -103,8 +103,8 @@ def swap_rate(
 
     Examples
     --------
-    The last of four queries weighs more than any other. With it bm25 is better, without it ours,
-    so that either half contradicts the other:
+    The last of four queries has the largest difference. bm25 is better in samples with it, and ours
+    in all others, so that each half contradicts the other:
 
     >>> per_query = pl.DataFrame(
     ...     {
@@ -179,7 +179,7 @@ def order_stability(
         The correlation of both orders, as for `rank_correlation`; `"ap"` goes down the order from
         fewer queries.
     samples
-        How many times queries are drawn for each size.
+        The number of samples for each size.
     confidence
         The share of samples that lie from `tau_low` to `tau_high`.
     seed
@@ -194,8 +194,8 @@ def order_stability(
 
     See Also
     --------
-    trust.swap_rate : How often two strategies change places.
-    trust.rank_correlation : How alike two measures order the strategies.
+    trust.swap_rate : Share of samples in which two strategies change places.
+    trust.rank_correlation : Correlation of the orders by two measures.
     charts.stability_curves : The correlations drawn, one line per measure.
 
     References
@@ -204,7 +204,7 @@ def order_stability(
 
     Examples
     --------
-    Of three queries one puts the two strategies the other way round:
+    One of three queries reverses the order of the two strategies:
 
     >>> per_query = pl.DataFrame(
     ...     {
@@ -330,9 +330,9 @@ def rank_correlation(
 
     It is 1 for equal orders and -1 for reversed ones.
 
-    Kendall's :math:`\tau` counts every pair of strategies alike. AP correlation counts those near
-    the top more: it goes down one order, from the second of its N strategies, and takes the share
-    of those above the i-th that the other order puts above it too, :math:`C(i)` of them:
+    Kendall's :math:`\tau` weights all pairs of strategies equally. AP correlation gives pairs near
+    the top more weight: for each strategy i of one order, from the second of N on, it takes the
+    share of the strategies above i that are above i in the other order too, :math:`C(i)` of them:
 
     .. math:: \tau_{AP} = \frac{2}{N - 1} \sum_{i=2}^{N} \frac{C(i)}{i - 1} - 1
 
@@ -359,12 +359,12 @@ def rank_correlation(
 
     Notes
     -----
-    Strategies whose means are tied in the order that is gone down count as one place there: each is
-    compared with those above the tie, and those at the top with none, as in Urbano and Marrero's
-    :math:`\tau_{AP,b}`, which is what the mean of both directions is. A tie in one order where the
-    other has none counts as disagreement.
+    Strategies with tied means share a place in the first order: each is compared with those above
+    the tie, and those at the top with none, as in Urbano and Marrero's :math:`\tau_{AP,b}`, which
+    equals the mean of both directions. A tie in only one of the orders counts as disagreement.
 
-    A measure known to be best at its lowest, as `e_measure`, orders the strategies from there.
+    If the lowest value of a measure is best, such as of `e_measure`, it orders strategies from
+    there.
 
     References
     ----------
@@ -374,7 +374,7 @@ def rank_correlation(
 
     Examples
     --------
-    Both measures agree but for the two best of four strategies, which is one pair of six:
+    Both measures agree except on the two best of four strategies, which are one pair of six:
 
     >>> per_query = pl.DataFrame(
     ...     {
@@ -494,7 +494,10 @@ def compute_kendall(x: Floats, reference: Floats) -> float:
 
 
 def compute_kendalls(signs: Floats, reference: Floats) -> Floats:
-    """Return Kendall's tau-b of many orders, a row of signs of pairs each, with another."""
+    """Return Kendall's tau-b of many orders with a reference.
+
+    Each order is a row of the signs of its pairs.
+    """
     a, b = np.triu_indices(len(reference), 1)
     others = np.sign(reference[a] - reference[b])
     pairs = np.sqrt(np.count_nonzero(others) * np.count_nonzero(signs, axis=1).astype(np.float64))

@@ -195,7 +195,7 @@ def estimate_differences(pairs: Pairs) -> Estimate:
 
 
 def _run_wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
-    """Return the outcome of the signed rank test, with intervals of the t test."""
+    """Return the outcome of the signed rank test, with t test intervals."""
     from scipy.stats import rankdata
 
     p, balance = np.empty((2, len(pairs)))
@@ -564,10 +564,12 @@ class Correction:
 
 
 def _correct_bonferroni(p: Floats) -> Floats:
+    """Return Bonferroni's p values: each is multiplied by their number."""
     return np.minimum(1, p * len(p))
 
 
 def _compute_bonferroni_levels(p: Floats, level: float) -> Floats:
+    """Return the level divided by the number of p values, for each."""
     return np.full(len(p), level / len(p))
 
 
@@ -597,6 +599,7 @@ def _compute_holm_levels(p: Floats, level: float) -> Floats:
 
 
 def _correct_benjamini_hochberg(p: Floats) -> Floats:
+    """Return p values that bound the false discovery rate."""
     from scipy.stats import false_discovery_control
 
     return np.asarray(false_discovery_control(p, method="bh"))

@@ -82,6 +82,7 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
     correlation = np.full(len(y), np.nan)
     product = trusted.error * own.error * n
     np.divide(_compute_covariance(y, f), product, out=correlation, where=varies)
+    # Without variation of the trusted values there is no interval, whatever the model varies.
     has_errors = (trusted.error > 0) & (error > 0)
     both = Estimate(estimate.mean, np.where(has_errors, error, np.nan), n)
     return Corrected(both, trusted, model, weight, correlation)
