@@ -205,11 +205,17 @@ def rates(*classes: tuple[int, float, int, int]) -> pl.DataFrame:
     )
 
 
-def test_a_number_of_queries_stands_where_its_line_falls_below_the_rate():
-    frame = rates((5, 0.0, 100, 30), (5, 0.01, 100, 10), (5, 0.02, 100, 0), (5, 0.03, 100, 6))
-    [row] = charts.swap_rates(frame).data.drop_nulls("label_x").rows(named=True)
+def test_a_number_of_queries_stands_where_its_line_falls_below_the_rate_and_stays_there():
+    falling = rates((5, 0.0, 100, 30), (5, 0.01, 100, 10), (5, 0.02, 100, 0), (5, 0.03, 100, 1))
+    [row] = charts.swap_rates(falling).data.drop_nulls("label_x").rows(named=True)
     # From 10 % at 0.015 to none at 0.025, 5 % is half way.
     assert (row["label_x"], row["label_y"]) == pytest.approx((0.02, 0.05))
+    again = rates((5, 0.0, 100, 10), (5, 0.01, 100, 0), (5, 0.02, 100, 10), (5, 0.03, 100, 0))
+    [row] = charts.swap_rates(again).data.drop_nulls("label_x").rows(named=True)
+    assert (row["label_x"], row["label_y"]) == pytest.approx((0.03, 0.05))
+    frame = rates((5, 0.0, 100, 30), (5, 0.01, 100, 10), (5, 0.02, 100, 0), (5, 0.03, 100, 6))
+    [row] = charts.swap_rates(frame).data.drop_nulls("label_x").rows(named=True)
+    assert (row["label_x"], row["label_y"]) == pytest.approx((0.035, 0.06))  # at its end
     [row] = charts.swap_rates(frame, rate=0.2).data.drop_nulls("label_x").rows(named=True)
     assert (row["label_x"], row["label_y"]) == pytest.approx((0.01, 0.2))
     [row] = charts.swap_rates(frame.head(2)).data.drop_nulls("label_x").rows(named=True)

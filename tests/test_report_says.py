@@ -465,6 +465,25 @@ def test_the_overview_is_that_of_the_frame(made, ranked):
     assert page["overview"]["note"] == f"{ranked.height:,} rows of documents."
 
 
+def test_the_verdict_begins_with_ties_that_decide_the_means(made):
+    frame = pl.DataFrame(
+        {
+            "query": [1, 1, 1, 2, 2, 2],
+            "doc": [*"abc"] * 2,
+            "grade": [1, 0, 0, 0, 1, 0],
+            "x": [1.0, 1.0, 1.0, 1.0, 1.0, 2.0],
+            "y": [1.0, 2.0, 3.0, 3.0, 2.0, 1.0],
+        }
+    )
+    options: dict[str, Any] = {"by": ["x", "y"], "ties": "doc"}
+    page = made(evaluate(frame, "ap", **options), frame=frame, **options)
+    first = "83 % of the scores of x are tied: the order of ties decides the means. "
+    assert said(page).startswith(first)
+    assert page["overview"]["mostTies"] == 0.5
+    apart = made(evaluate(frame, "ap", by="y"), frame=frame, by="y")
+    assert "tied" not in said(apart)
+
+
 def test_the_overview_says_what_makes_means_wrong(made):
     frame = pl.DataFrame(
         {

@@ -18,6 +18,7 @@ from polars_graded._drawing import axis_ends, pair_rows
 from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.style import (
     DOUBT,
+    INTERVAL_PADDING,
     LINE_SYMBOL,
     UNFLUSHED_LABELS,
     add_p,
@@ -248,24 +249,26 @@ def draw_diagonal(ends: AxisEnds, *, nice: bool = False) -> alt.Chart:
 
 
 def draw_forest(
-    title: str | list[str],
+    title: str,
     pairs: list[str] | alt.ExprRef,
     axis: alt.Axis,
     believed: str,
     size: int,
     ends: tuple[str, str] = pair_rows.AGREEING_ENDS,
     rope: float = 0,
+    sides: tuple[str, str] | None = None,
 ) -> list[alt.Chart]:
     """Draw a point and an interval for each pair, grey and hollow unless significant.
 
-    Behind them, a band shows the region of practical equivalence, from -`rope` to `rope`.
+    Behind them, a band shows the region of practical equivalence, from -`rope` to `rope`. `sides`
+    are the words above the plot to the left and to the right of 0.
 
     Rows have `pair`, `difference`, the `ends`, `significance` and the fields of the tooltip.
     """
     y = alt.Y("pair:N", title=None, axis=axis, sort=None, scale=alt.Scale(domain=pairs))
-    x = alt.X(
-        "difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6, **UNFLUSHED_LABELS)
-    )
+    scale = alt.Scale(padding=INTERVAL_PADDING)
+    ticks = alt.Axis(titleLimit=300, tickCount=6, **UNFLUSHED_LABELS)
+    x = alt.X("difference:Q", title=title, axis=ticks, scale=scale)
     base, p = add_p(alt.Chart())
     tooltip = ["measure:N", "strategy:N", "baseline:N", *format_decimals("difference", *ends), p]
     base = base.encode(y=y, tooltip=tooltip)
@@ -275,13 +278,31 @@ def draw_forest(
     colour, inside = (
         alt.condition(is_believed, alt.value(written), alt.value(other)) for other in (DOUBT, paper)
     )
-    point = base.mark_point(size=size, strokeWidth=2, opacity=1)
-    line = draw_interval(base, title, ends).encode(fill=colour)
+    # A thin outline keeps a small point hollow.
+    point = base.mark_point(size=size, strokeWidth=2 if size > MAX_SMALL_DOT else 1, opacity=1)
+    line = draw_interval(base, title, ends, scale=scale).encode(fill=colour)
     layers = [draw_rule(x=0), line, point.encode(x=x, fill=inside, stroke=colour)]
     if rope:
         region = build_one_row().mark_rect(color=DOUBT, opacity=0.2)
         layers.insert(0, region.encode(alt.XDatum(-rope), alt.X2Datum(rope)))
-    return layers
+    return layers + ([] if sides is None else _draw_sides(*sides, y))
+
+
+MAX_SMALL_DOT = 30
+"""Maximum size of a small point, whose outline is thin, in square pixels."""
+
+
+def _draw_sides(left: str, right: str, y: alt.Y) -> list[alt.Chart]:
+    """Draw words above the plot to the left and to the right of 0."""
+    first: Any = y["scale"]["domain"][0]
+    above = alt.YDatum(first, type="nominal", bandPosition=0)
+    sides: Any = ("right", -5, f"← {left}"), ("left", 5, f"{right} →")
+    return [
+        build_one_row()
+        .mark_text(align=align, dx=dx, dy=-9, fontSize=11, color=find_ink())
+        .encode(x=alt.XDatum(0), y=above, text=alt.value(text))
+        for align, dx, text in sides
+    ]
 
 
 def write_significance_key(believed: str, doubted: str) -> str:

@@ -184,14 +184,15 @@ def _draw_bins(queries: ExploredQueries) -> Any:
 def _draw_in_order(queries: ExploredQueries, query: str) -> Any:
     """Draw each query as a bar of its difference, the highest first."""
     is_fixed = isinstance(queries.total, int)
-    end = queries.total + 1 if is_fixed else alt.ExprRef(f"{write_operand(queries.total)} + 1")
+    end = queries.total + 0.5 if is_fixed else alt.ExprRef(f"{write_operand(queries.total)} + 0.5")
     ticks = {"values": choose_rank_ticks(queries.total)} if is_fixed else {"tickMinStep": 1}
     x = alt.X(
         "position:Q",
         title=f"{query}, by falling difference",
-        **bound_axis((0, end), zero=False, format=",d", **ticks),
+        **bound_axis((0.5, end), zero=False, format=",d", **ticks),
     )
-    bar = alt.ExprRef(f"max(1, {FULL_WIDTH} / {write_operand(queries.total)} - 1)")
+    # Bars of many queries touch, and those of few have gaps.
+    bar = alt.ExprRef(f"max(1, 0.9 * {FULL_WIDTH} / {write_operand(queries.total)})")
     bars = alt.Chart().mark_bar(orient="vertical", size=bar)
     bars = bars.encode(
         x=x,

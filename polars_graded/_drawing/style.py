@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ import altair as alt
 import polars as pl
 from altair.expr.core import Expression
 
+from polars_graded._drawing.pair_rows import build_pair_name
 from polars_graded._drawing.printing import escape_text
 from polars_graded._results.per_query import natural_order
 from polars_graded._sentences import LARGEST_P, SMALLEST_P, format_p, shorten_names
@@ -357,6 +359,26 @@ def write_short_label(text: str, names: Iterable[Any] | None = None) -> str:
     return f"length({text}) > {MAX_LABEL_LETTERS} ? {middle} : {text}"
 
 
+MAX_PAIR_LABEL_LETTERS = MAX_LABEL_LETTERS // 2 + 2
+"""Maximum number of letters of each of the two names of a pair."""
+
+
+def build_pairs_axis(table: pl.DataFrame, pair: str = "pair", **axis: Any) -> alt.Axis:
+    """Return the axis of the names of pairs, where each strategy's name is shortened by itself."""
+    several = table["baseline"].n_unique() > 1
+    columns = ["strategy", "baseline"] if several else ["strategy"]
+    names = pl.concat([table[column] for column in columns]).unique().sort()
+    most = MAX_PAIR_LABEL_LETTERS if several else MAX_LABEL_LETTERS
+    short = pl.col(*columns).replace_strict(names, shorten_names(names.to_list(), most))
+    label = build_pair_name(versus=several).alias("label")
+    labels = table.select(pair, *columns).unique().sort(pair).with_columns(short)
+    cut = labels.with_columns(label).filter(pl.col("label") != pl.col(pair))
+    if not cut.is_empty():
+        texts = dict(cut.select(pair, "label").rows())
+        axis["labelExpr"] = f"{json.dumps(texts)}[datum.label] || datum.label"
+    return alt.Axis(labelLimit=600, **axis)
+
+
 def order_axis(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
     """Return the settings of an axis of names in their order, or in the order of a signal.
 
@@ -441,6 +463,33 @@ def draw_interval(
     low, high = ends
     x = alt.X(f"{low}:Q", title=title, axis=alt.Axis(titleLimit=300, **UNFLUSHED_LABELS), **scale)
     return base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
+
+
+INTERVAL_PADDING = 5
+"""Minimum space between an interval and the frame, in pixels."""
+
+MIN_DOT_SIZE = 7
+"""Minimum size of a dot on an interval, in square pixels."""
+
+
+def fit_dot_size(
+    table: pl.DataFrame, ends: Sequence[str], shared: str, width: int, most: int
+) -> int:
+    """Return the size of dots that leave half of nearly every interval visible.
+
+    `shared` is how panels share their axis, and `width` is the width of a panel in pixels.
+    """
+    intervals = table.drop_nulls([*ends]) if ends else table.clear()
+    if intervals.is_empty():
+        return most
+    low, high = (pl.col(end) for end in ends)
+    extent = high.max() - low.min()
+    if shared == "independent" and "panel" in table.columns:
+        extent = extent.over("panel")
+    lengths = ((high - low) / extent).fill_nan(1).quantile(1 / 10)
+    length: Any = intervals.select(lengths).item()
+    diameter = width * length / 2
+    return round(min(most, max(MIN_DOT_SIZE, math.pi * diameter**2 / 4)))
 
 
 def build_one_row() -> alt.Chart:

@@ -258,6 +258,9 @@ def report(
     if documents is not None:
         page_settings |= documents.settings
         payload["overview"] = documents.build_overview()
+        if warning := documents.warn_of_ties():
+            for measure in payload["measures"]:
+                measure["verdict"].insert(0, f"{warning} ")
         payload["unjudged"] = documents.compute_unjudged_means(grid, numbers)
         room = MAX_FILE_LETTERS - len(scripts) - len(_encode_json(payload))
         payload["rankings"] = documents.build_rankings(

@@ -133,6 +133,7 @@ class Overview(TypedDict):
 
     note: str
     columns: list[tuple[str, str]]
+    mostTies: float
     rows: list[list[Any]]
 
 

@@ -18,11 +18,14 @@ from polars_graded._results.per_query import (
     length_of,
     measures_and_curves,
 )
-from polars_graded._sentences import titles
+from polars_graded._sentences import shorten_names, titles
 from polars_graded.charts._queries import build_compared_queries, choose_pair_look, describe_wins
 
 MAX_EXPLORED_QUERIES = 5000
 """Maximum number of rows that Altair embeds in a page."""
+
+MAX_AXIS_NAME_LETTERS = 20
+"""Maximum number of letters of a name in the title of an axis or above an interval."""
 
 MAX_CURVE_RANKS = 20
 """Maximum number of ranks of a curve, per query."""
@@ -149,10 +152,11 @@ def explore(
         look = choose_pair_look(table, per_query, both, strategy=strategy, legends=True)
     else:
         look = style.choose_look(table["known"], colour, field="known")
+    one, other = shorten_names(both, MAX_AXIS_NAME_LETTERS)
     queries = query_views.ExploredQueries(
         name=chart_rows.build_selection_name(f"{measure}", table)[-10:],
-        a=both[0],
-        b=both[1],
+        a=one,
+        b=other,
         measure=measure,
         total=table.height,
         values=axis_ends.choose_ends(pl.concat([table["value_a"], table["value_b"]])),

@@ -83,7 +83,9 @@ def strategy_bars(
     )
     names = chart_rows.sort_names(table, "mean", "strategy")
     ends = ("ci_low", "ci_high") if {"ci_low", "ci_high"} <= set(table.columns) else ()
-    title, scale = style.write_mean_title(table), alt.Scale(zero=show == "bars")
+    title = style.write_mean_title(table)
+    padding = alt.Undefined if show == "bars" else style.INTERVAL_PADDING
+    scale = alt.Scale(zero=show == "bars", padding=padding)
     facts = chart_rows.collect_title_facts(table)
     has_intervals = bool(ends) and table["ci_low"].null_count() < table.height
     notes = titles.write_subtitle(facts)
@@ -94,23 +96,24 @@ def strategy_bars(
     tooltip = ["measure:N", "strategy:N", *style.format_decimals("mean", *ends)]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **style.choose_few_colours(names, strategy))
     layers = [style.draw_interval(base, title, ends, scale=scale)] if ends else []
+    several = chart_rows.has_panels(table)
+    width = width or (200 if several else 300)
+    axis = style.choose_panel_axis(table, "mean" if show == "bars" else None)
     if show == "bars":
         layers.insert(0, base.mark_bar(fillOpacity=0.5).encode(x=x))
     else:
-        layers.append(style.draw_dots(base, 70).encode(x=x))
+        size = style.fit_dot_size(table, ends, axis, width, 70)
+        layers.append(style.draw_dots(base, size).encode(x=x))
     layers.append(style.draw_beside(y, alt.Text("mean:Q", format=".4f"), 6))
     if "group" in table.columns:
         layers.append(style.draw_beside(y, "group:N", 50))
         notes.append(style.SHARED_LETTERS)
-    several = chart_rows.has_panels(table)
-    axis = style.choose_panel_axis(table, "mean" if show == "bars" else None)
     first = table.filter(panel=table["panel"][0]) if several else table
     where = f"mean {table['panel'][0]}" if several else title
     means = first.select("strategy", "mean").sort("mean", descending=True)
     what = "Mean" if len(facts.measures) == 1 else "Means"
     headline = titles.title_strategies(what, facts, intervals=has_intervals)
     words = style.Words(headline, notes, style.list_values(where, means.iter_rows()))
-    width = width or (200 if several else 300)
     return style.draw_panels(layers, table, panel, words, axis, columns=2, width=width)
 
 
@@ -130,12 +133,16 @@ def _write_finding(comparison: pl.DataFrame, level: float) -> str:
     return verdicts.write_title(sentence, names_of_tests(comparison, alone=alone))
 
 
-def _describe_sides(comparison: pl.DataFrame) -> list[str]:
-    """Describe which side of a baseline is better; return nothing if measures differ in this."""
+def _describe_sides(comparison: pl.DataFrame, *, several: bool) -> tuple[str, str] | None:
+    """Describe the two sides of 0; return None if measures differ in the better side.
+
+    With several baselines, a pair is better for its first strategy or for its second.
+    """
     measures = comparison.partition_by("measure", maintain_order=True)
-    arrows = {"highest": "← worse · better →", "lowest": "← better · worse →"}
+    better, worse = ("first better", "second better") if several else ("better", "worse")
+    sides = {"highest": (worse, better), "lowest": (better, worse)}
     bests = {best_in(rows) for rows in measures}
-    return [arrows[best] for best in bests if best in arrows] if len(bests) == 1 else []
+    return sides.get(bests.pop()) if len(bests) == 1 else None
 
 
 def comparison_forest(
@@ -209,10 +216,8 @@ def comparison_forest(
     chart_checks.check_not_repeated("comparison", table, "pair", panel)
     pairs = chart_rows.sort_names(table, "difference", "pair")
     many = len(pairs) > style.MAX_NAMED_MARKS
-    title: Any = style.write_mean_title(table, "difference of ", "difference of means")
-    if not several:
-        title = [*_describe_sides(table), f"{title}, to {shorten_name(table['baseline'][0])}"]
-    axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
+    title = style.write_mean_title(table, "difference of ", "difference of means")
+    axis = style.build_pairs_axis(table, labelFontSize=8 if many else alt.Undefined)
     facts = chart_rows.collect_title_facts(table)
     notes = [
         *titles.write_subtitle(facts, "difference of mean"),
@@ -229,9 +234,11 @@ def comparison_forest(
     if rope:
         inside = int((table["probability_equal"] >= MIN_EQUIVALENCE_PROBABILITY).sum())
         notes += titles.write_equivalence(rope, inside, table.height, MIN_EQUIVALENCE_PROBABILITY)
-    size = 40 if many else 60
-    layers = marks.draw_forest(title, pairs, axis, believed, size, ends, rope or 0)
-    words, shared = style.Words(finding, notes), style.choose_panel_axis(table, "difference")
+    shared = style.choose_panel_axis(table, "difference")
+    size = style.fit_dot_size(table, ends, shared, 300, 40 if many else 60)
+    sides = _describe_sides(table, several=several)
+    layers = marks.draw_forest(title, pairs, axis, believed, size, ends, rope or 0, sides)
+    words = style.Words(finding, notes)
     height: dict[str, Any] = {"height": alt.Step(10)} if many else {}
     return style.draw_panels(layers, table, panel, words, shared, columns=2, width=300, **height)
 

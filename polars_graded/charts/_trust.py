@@ -269,7 +269,8 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     are_two = "strategies" in table.columns and table["strategies"].max() == 2  # noqa: PLR2004
     banded = banded and not are_two
     lowest: Any = table.select(pl.min_horizontal("tau", "tau_low" if banded else "tau").min())
-    ends = math.floor(10 * lowest.item()) / 10, 1.0
+    # An axis needs two ends, even if all orders are equal.
+    ends = min(0.9, math.floor(10 * lowest.item()) / 10), 1.0
     table = _add_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
     x, title = _build_queries_axis(table), "τ to the order from all queries"
     # A band would have the axis begin at 0, and names stand at other heights.
@@ -285,7 +286,9 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     most: Any = table["queries"].max()
     headline = f"τ of the orders of strategies from fewer queries and from all {most:,g}"
     note = "band: where most of the samples lie" if banded else "mean of the samples"
-    if are_two:
+    if table["queries"].n_unique() == 1:
+        note = "too few queries to draw smaller samples"
+    elif are_two:
         note = "two strategies: 1 where all samples have them in the same order, −1 where none has"
     return _draw_measures(table, panel, layers, headline, note, f"{title} by number of queries")
 
@@ -293,9 +296,9 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
     """Draw how often other queries contradict a difference, by its size, one line per sample size.
 
-    The number of queries is written where its line falls below the dashed `rate`. The same number
-    of other queries contradicts a larger difference less often than this rate. After Voorhees and
-    Buckley (SIGIR 2002), figure 1.
+    The number of queries is written where its line falls below the dashed `rate` and stays there,
+    or else at the end of the line. The same number of other queries contradicts a larger difference
+    less often than this rate. After Voorhees and Buckley (SIGIR 2002), figure 1.
 
     Parameters
     ----------
@@ -355,8 +358,8 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     table = _add_sizes(curve_rows.thin_by_position(table, "difference"), lines, rate)
     sizes = table["queries"].unique().sort().to_list()
     top: Any = table["swap_rate"].max()
-    most = max(top, 2 * rate)
-    step = axis_ends.choose_step(most / 5)
+    step = axis_ends.choose_step(max(top, 2 * rate) / 5)
+    most = step * math.ceil(max(top, 2 * rate) / step)
     ticks = sorted({rate, *(round(step * place, 9) for place in range(11))})
     axis = alt.Axis(tickCount=5, **style.UNFLUSHED_LABELS)
     x = alt.X("difference:Q", title="difference of means in one sample", axis=axis)
@@ -378,11 +381,12 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     ]
     labels = alt.Chart().transform_filter("isValid(datum.label_x)")
     x_of_label = alt.X("label_x:Q", title=x["title"])
-    labels = labels.encode(x=x_of_label, y=alt.Y("label_y:Q", title="swap rate"), text="queries:O")
+    labels = labels.encode(x=x_of_label, y=alt.Y("label_y:Q", title="swap rate"))
+    labels = labels.encode(text=alt.Text("queries:Q", format=",d"))
     place: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 2, "dy": -1}
     layers = [
         _draw_level(rate),
-        base.mark_line().encode(stroke=shade),
+        base.mark_line(strokeJoin="round").encode(stroke=shade),
         base.mark_point(filled=True, opacity=0).encode(tooltip=tooltip),
         # A number has an outline in the colour of the background, so that lines do not cross it.
         labels.mark_text(**place, stroke=paper, strokeWidth=4, color=paper),
@@ -595,7 +599,7 @@ def unjudged_bounds(
         ],
         **style.choose_few_colours(names, strategy),
     )
-    scale = alt.Scale(zero=False)
+    scale = alt.Scale(zero=False, padding=style.INTERVAL_PADDING)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.build_means_axis())
     layers = [
         style.draw_interval(base, title, ("low", "high"), size=3, scale=scale),
@@ -694,10 +698,10 @@ def _add_names(
 
 
 def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFrame:
-    """Return the rows with `label_x` and `label_y`, where each line first meets the rate.
+    """Return the rows with `label_x` and `label_y`, where each line last falls below the rate.
 
-    A label that would overlap another is left out. The labels of the most and the fewest queries
-    take precedence.
+    A line that ends above the rate has its label at its end. A label that would overlap another is
+    left out. The labels of the most and the fewest queries take precedence.
     """
     most: Any = table["difference"].max()
     every = dict(table.group_by(lines))
@@ -708,7 +712,8 @@ def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFra
     for key in in_turn:
         line = every[key]
         x, y = line["difference"].to_list(), line["swap_rate"].to_list()
-        place = next((i for i, each in enumerate(y) if each < rate), len(y) - 1)
+        above = [i for i, each in enumerate(y) if each >= rate]
+        place = min(above[-1] + 1 if above else 0, len(y) - 1)
         label_x, label_y = x[place], y[place]
         if place and label_y < rate:
             share = (y[place - 1] - rate) / (y[place - 1] - y[place])
