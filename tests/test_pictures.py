@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,9 @@ import pytest
 from hard_results import LONG_NAMES, graded_twice, hard_results, scores_of_documents
 from scenes import marks_of, scene_of, texts_of
 
-from polars_graded import charts, compare, overview, summarise
+from polars_graded import charts, compare, experiments, overview, rank_strategies, summarise
+from polars_graded._drawing import line_names, style
+from polars_graded.trust import significance_levels
 
 if TYPE_CHECKING:
     pass
@@ -149,3 +152,102 @@ def test_bars_of_queries_do_not_overlap(n):
     assert len(bars) == n
     for (left, width), (right, _) in pairwise(bars):
         assert left + width < right
+
+
+# Names of lines
+
+
+def test_names_stand_where_lines_are_apart():
+    meeting = pl.DataFrame(
+        {"strategy": [*"aabbcc"], "recall": [0.0, 1.0] * 3, "cg": [0.9, 0.5, 0.6, 0.5, 0.2, 0.5]}
+    )
+    at_start = charts.recall_precision_curves(meeting, "cg").data.drop_nulls("label_at")
+    assert at_start["recall"].to_list() == [0.0] * 3
+    turned = meeting.with_columns(recall=1 - pl.col("recall")).sort("strategy", "recall")
+    at_end = charts.recall_precision_curves(turned, "cg").data.drop_nulls("label_at")
+    assert at_end["recall"].to_list() == [1.0] * 3
+    same = pl.DataFrame({"strategy": ["a", "a"], "recall": [0.0, 1.0], "value": [0.5, 0.5]})
+    assert line_names.choose_side(same, "recall", (0.0, 1.0)) == 1
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.8])
+def test_the_name_of_a_significance_curve_stands_on_its_line(confidence):
+    levels = significance_levels(short(), "ndcg", "ap", test="t", correction="none")
+    data = charts.significance_curves(levels, confidence=confidence).data
+    named = data.drop_nulls("label_at")
+    assert named["measure"].sort().to_list() == ["ap", "ndcg"]
+    assert named["label_at"].n_unique() == 2
+    for name in named.rows(named=True):
+        line = data.filter(measure=name["measure"]).sort("place")
+        low, high = (
+            line.filter(side)["p_corrected"]
+            for side in (pl.col("place") >= name["label_x"], pl.col("place") <= name["label_x"])
+        )
+        assert low.max() <= name["label_at"] <= high.min()
+    one = charts.significance_curves(levels.filter(measure="ap"), confidence=confidence).data
+    assert one.drop_nulls("label_at")["label_at"].item() == pytest.approx(1 - confidence)
+
+
+def test_names_of_threshold_profiles_stand_at_the_last_threshold():
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({"query": np.repeat([1, 2], 30), "grade": rng.integers(0, 5, 60)})
+    frame = frame.with_columns(
+        pl.Series(name, rng.normal(0, spread, 60) + frame["grade"].to_numpy())
+        for name, spread in (("a", 0.5), ("b", 2.0))
+    )
+    chart = charts.threshold_profile(experiments.threshold_profile(frame, by=["a", "b"]))
+    assert {*chart.data.drop_nulls("label_at")["measure"]} == {"ap(threshold=4)"}
+    places = chart.data.group_by("joined").agg(pl.col("place").max())
+    others = chart.data.filter(pl.col("joined").is_null())
+    assert others["place"].max() < chart.data.drop_nulls("joined")["place"].min()
+    assert others.group_by("measure").agg(pl.col("place").n_unique())["place"].max() == 1
+    assert places.height > 1
+
+
+# Bands, lines and letters
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_only_few_bands_are_drawn_at_once(n):
+    frame = hard_results(SHORT_NAMES[:n], 20)
+    chart = charts.dcg_curves(frame, "dcg_curve@20", confidence=0.9)
+    areas = [mark.item for mark in marks_of(scene_of(chart)) if mark.kind == "area"]
+    assert areas
+    assert {area["opacity"] > 0 for area in areas} == {n == 3}
+    pointed = "" if n == 3 else " of the line under the pointer"
+    assert f"band: 90 % interval of the mean{pointed}" in chart.to_dict()["title"]["subtitle"]
+
+
+def test_letters_stand_behind_the_names_of_a_diagram():
+    ranks = rank_strategies(short(), "ndcg")
+    texts = texts_of(scene_of(charts.critical_differences(ranks)))
+    for row in ranks.rows(named=True):
+        assert f"{row['strategy']}  {row['mean']:.4f}  {row['group']}" in texts
+
+
+def test_the_mean_difference_stands_in_front_of_the_bars_and_is_explained():
+    chart = charts.precision_histogram(hard_results(("a", "b"), 20), "ndcg", "a", "b")
+    kinds = [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
+    assert kinds.index("rect") < kinds.index("bar")
+    dashed = [
+        place
+        for place, layer in enumerate(chart.to_dict()["layer"])
+        if "strokeDash" in layer["mark"]
+    ]
+    assert dashed[0] > kinds.index("bar")
+    assert "dashed: mean difference" in subtitle_of(chart)
+    assert "grey: its 95 % interval" in subtitle_of(chart)
+
+
+@pytest.mark.parametrize("most", range(12, 60))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "6 of 16 differences to dpr are better, 5 are worse, 5 undecided (paired t test, Holm)",
+        "p values of all pairs by 4 measures, 95 % intervals over 2,000 queries, 1 is worse",
+    ],
+)
+def test_no_line_ends_between_a_number_and_its_word(text, most):
+    lines = style._wrap_evenly(text, most)
+    assert " ".join(lines) == text
+    assert not any(re.search(r"\d( are| is)?$", line) for line in lines[:-1])

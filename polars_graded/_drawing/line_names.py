@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
@@ -25,18 +24,21 @@ def find_threshold(name: str) -> float | None:
 
 
 def place_thresholds(thresholds: Sequence[float], others: int) -> list[float]:
-    """Return the positions of thresholds on an axis, to scale, then those of other measures."""
+    """Return the positions of other measures on an axis, then those of thresholds, to scale."""
     places = [float(each) for each in thresholds]
-    last = places[-1] if places else 0.0
-    step = (last - places[0]) / (len(places) - 1) if len(places) > 1 else 1.0
-    return places + [last + step * (place + bool(places)) for place in range(others)]
+    first = places[0] if places else float(others)
+    step = (places[-1] - first) / (len(places) - 1) if len(places) > 1 else 1.0
+    return [first - step * (others - place) for place in range(others)] + places
 
 
-def compute_offsets(strategies: Sequence[str], places: Sequence[float]) -> dict[str, float]:
-    """Return the horizontal offset of each strategy, so that equal points stay visible."""
-    room = 0.8 * min((b - a for a, b in itertools.pairwise(places)), default=1.0)
-    middle = (len(strategies) - 1) / 2
-    return {name: (i - middle) * room / len(strategies) for i, name in enumerate(strategies)}
+def choose_side(table: pl.DataFrame, at: str, ends: AxisEnds) -> int:
+    """Return the side at which names of lines move less: -1 at their starts, 1 at their ends."""
+    sides = {}
+    for side, place in ((1, pl.col(at).max()), (-1, pl.col(at).min())):
+        heights = table.filter(pl.col(at) == place)["value"].sort().to_list()
+        moved = zip(spread_heights(heights, ends), heights, strict=True)
+        sides[side] = round(sum(abs(label - height) for label, height in moved), 9)
+    return min(sides, key=sides.__getitem__)
 
 
 def find_best_lines(table: pl.DataFrame, at: str | None, most: int) -> list[str]:

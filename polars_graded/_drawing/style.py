@@ -17,7 +17,13 @@ from altair.expr.core import Expression
 from polars_graded._drawing.pair_rows import build_pair_name
 from polars_graded._drawing.printing import escape_text
 from polars_graded._results.per_query import natural_order
-from polars_graded._sentences import LARGEST_P, SMALLEST_P, format_p, shorten_names
+from polars_graded._sentences import (
+    LARGEST_P,
+    MAX_NAME_LETTERS,
+    SMALLEST_P,
+    format_p,
+    shorten_names,
+)
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
@@ -184,28 +190,28 @@ MAX_NOTE_LINE_LETTERS = 64
 
 def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
     """Return a title that starts at the edge of the chart, with notes below."""
-    lines = _wrap_evenly(finding)
+    lines = _wrap_evenly(finding, MAX_TITLE_LINE_LETTERS)
     text = lines if len(lines) > 1 else "".join(lines)
-    below = [
-        line
-        for note in notes
-        for line in textwrap.wrap(note, MAX_NOTE_LINE_LETTERS, break_on_hyphens=False)
-    ]
+    below = [line for note in notes for line in _wrap_evenly(note, MAX_NOTE_LINE_LETTERS)]
     size: dict[str, Any] = {"subtitle": below, "subtitleFontSize": 11} if below else {}
     return alt.TitleParams(text, anchor="start", fontSize=13, **size)
 
 
-def _wrap_evenly(text: str) -> list[str]:
+JOINED_WORDS = re.compile(r"(?<=\d) (?=[^\W\d]|%)|(?<=\d (?:is|to)) (?=\S)|(?<=\d are) (?=\S)")
+"""Spaces after a number, and after a number and its verb, at which no line ends."""
+
+
+def _wrap_evenly(text: str, most: int) -> list[str]:
     """Wrap a text into as few lines as possible, of about the same length."""
-    widths = range(MAX_TITLE_LINE_LETTERS, 0, -1)
-    # A percent sign stays on the line of its number.
-    text = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    widths = range(most, 0, -1)
+    # A number stays on the line of the word that it counts.
+    text = JOINED_WORDS.sub("\N{NO-BREAK SPACE}", text)
     every = [
         textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
         for width in widths
     ]
     shortest = [lines for lines in every if len(lines) == len(every[0])][-1]
-    return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in shortest]
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in shortest]
 
 
 def write_rest_note(names: Collection[str]) -> list[str]:
@@ -339,8 +345,8 @@ def build_legend(names: Iterable[str] = (), **options: Any) -> alt.Legend:
     return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
 
 
-MAX_LABEL_LETTERS = 36
-"""Maximum number of letters of a name in a chart; a longer name loses its middle."""
+MAX_LABEL_LETTERS = MAX_NAME_LETTERS
+"""Maximum number of letters of a name in a chart, which is cut like names in titles."""
 
 
 def write_short_label(text: str, names: Iterable[Any] | None = None) -> str:
@@ -398,7 +404,8 @@ def bound_axis(
     If one layer has bars, the axes of all layers need `zero=False` to start at another number.
     """
     scale = alt.Scale(domain=[*ends], nice=False, zero=zero, reverse=reverse)
-    return {"scale": scale} | _build_axis(axis)
+    # The labels at the ends stand at their ticks.
+    return {"scale": scale} | _build_axis(UNFLUSHED_LABELS | axis)
 
 
 def _build_axis(look: dict[str, Any]) -> dict[str, Any]:

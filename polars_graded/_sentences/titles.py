@@ -144,7 +144,7 @@ def title_strategies(
     if drawn.panels > 1:
         text += f" in {drawn.panels:,} panels"
     if baseline is not None:
-        text += f" to {shorten_name(baseline)}"
+        text += f" to {baseline}"
     if not intervals:
         return text
     share = "" if drawn.confidence is None else f"{format_percent(drawn.confidence)} "
@@ -180,12 +180,12 @@ def title_query_by_query(measure: str, both: Sequence[str]) -> str:
     return f"{shorten_name(measure)} of {one} minus {other}, query by query"
 
 
-def write_mean_difference(mean: float, low: float | None, high: float | None) -> str:
-    """Return a mean difference and its interval: "mean difference −0.0123 (95 %: −0.0310 to …)"."""
-    numbers = f"mean difference {format_number(mean)}"
-    if low is None or high is None:
-        return numbers
-    return f"{numbers} (95 % interval {format_number(low)} to {format_number(high)})"
+def write_mean_difference(mean: float, low: float | None, high: float | None) -> list[str]:
+    """Return what the dashed line and the grey band are: a mean difference and its interval."""
+    notes = [f"dashed: mean difference {format_number(mean)}"]
+    if low is not None and high is not None:
+        notes.append(f"grey: its 95 % interval, {format_number(low)} to {format_number(high)}")
+    return notes
 
 
 def write_wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
@@ -214,7 +214,8 @@ def write_left_out(n: int) -> str:
 def write_extremes(strategy: str, queries: Sequence[str]) -> str:
     """Name the queries with the largest differences in favour of a strategy."""
     names = join_words([*map(shorten_name, queries)])
-    return f"{shorten_name(strategy)} is better by most with {names}"
+    things = "queries" if len(queries) > 1 else "query"
+    return f"{shorten_name(strategy)} is better by most in {things} {names}"
 
 
 def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
@@ -236,10 +237,10 @@ def _format_span(values: Sequence[float], form: Any) -> str:
 
 def write_equivalence(rope: float, inside: int, n: int, probability: float) -> list[str]:
     """Return how many differences are negligible with a given probability."""
-    chance = f"with a probability of at least {format_percent(probability)}"
+    counts = f"{inside:,} of {format_count(n, 'differences')} {conjugate(inside, 'lie')} in it"
     return [
         f"shaded: differences up to {format_short(rope)}, which count as none",
-        f"{inside:,} of {format_count(n, 'differences')} there {chance}",
+        f"{counts} with {format_percent(probability)} probability or more",
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -24,7 +24,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import natural_order
-from polars_graded._sentences import shorten_name, titles
+from polars_graded._sentences import format_percent, shorten_name, titles
 
 CURVE_WIDTH = 300
 """Width of a curve whose names need room beside it, in pixels."""
@@ -137,6 +137,7 @@ def dcg_curves(
     # The baseline is not drawn, but the others keep the colours that they have in charts with it.
     names = chart_rows.find_names(frame, strategy)
     notes = [*_write_subtitle(facts, baseline, panel == query), *style.write_rest_note(names)]
+    notes += _write_bands(table, confidence, is_named=baseline is not None)
     words = style.Words(headline, notes, described)
     return _draw_curves(table, panel, x, title, ends, names, strategy, words, behind)
 
@@ -159,6 +160,18 @@ def _write_subtitle(facts: titles.Drawn, baseline: Any, each_query: bool) -> lis
     if each_query:
         return titles.write_subtitle(facts._replace(queries=[]), "")
     return titles.write_subtitle(facts, "mean" if baseline is None else "mean difference of")
+
+
+def _write_bands(table: pl.DataFrame, confidence: float | None, *, is_named: bool) -> list[str]:
+    """Write what the bands are, unless a title names them, and which of them are drawn."""
+    if confidence is None:
+        return []
+    many = table["strategy"].n_unique() > style.MAX_STRONG_BANDS
+    where = " of the line under the pointer" if many else ""
+    share = f"{format_percent(confidence)} interval of the mean"
+    if is_named:
+        return [f"band: only{where}"] if many else []
+    return [f"band: {share}{where}"]
 
 
 def recall_precision_curves(
@@ -229,18 +242,20 @@ def recall_precision_curves(
     names = table["strategy"].unique().to_list()
     facts = _collect_curve_facts(frame, table, curve, query)
     notes = [*_write_subtitle(facts, None, panel == query), *style.write_rest_note(names)]
+    notes += _write_bands(table, confidence, is_named=False)
     words = style.Words(titles.title_curves(curve, facts, recall), notes)
     ends = _choose_unit_ends(table["value"])
     if chart_rows.has_panels(table):
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
-    # Names are at recall 0, where lines are far apart. Lines meet at recall 1, where the precision
-    # is that of all documents.
-    room = marks.estimate_name_width(names)
+    # Names are at the side where lines are further apart.
+    side, room = line_names.choose_side(table, "recall", ends), 0.0
+    if side < 0:
+        room = marks.estimate_name_width(names)
     x = marks.build_recall_axis(recall, -room / CURVE_WIDTH)
     width = CURVE_WIDTH + room
     return _draw_curves(
-        table, panel, x, title, ends, names, strategy, words, named_at="start", width=width
+        table, panel, x, title, ends, names, strategy, words, named_at=side, width=width
     )
 
 
@@ -255,7 +270,7 @@ def _draw_curves(
     words: style.Words,
     behind: Sequence[alt.Chart] = (),
     *,
-    named_at: Literal["start", "end"] = "end",
+    named_at: int = 1,
     **size: Any,
 ) -> Chart:
     """Draw curves with the names of strategies beside them, or with panels and a legend."""
@@ -265,13 +280,12 @@ def _draw_curves(
     look = style.choose_look(names, strategy, matter=best, legends=several)
     n, drawn = table["strategy"].n_unique(), pl.concat(table.select("value", "^ideal$"))
     few = n <= style.MAX_COLOURS and table[at].n_unique() <= style.MAX_MARKED_POINTS
-    # The bands of many strategies overlap, so that each is fainter.
-    band = (0.2 if n <= style.MAX_STRONG_BANDS else 0.07) if "ci_low" in table.columns else 0
-    facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": few, "band": band}
+    bands = n if "ci_low" in table.columns else 0
+    facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": few, "bands": bands}
     facts |= {"ideal": "ideal" in table.columns, "seen": _build_selections(table, legend=several)}
     described = words.described or f"{title} by {x['title']}, {n} strategies"
     if not several:
-        place = pl.col(at).min() if named_at == "start" else pl.col(at).max()
+        place = pl.col(at).min() if named_at < 0 else pl.col(at).max()
         is_named = pl.col(at) == place.over("strategy")
         # Means that differ only by rounding errors keep the order of their names.
         height = pl.col("value").round(12)
@@ -329,8 +343,8 @@ def threshold_profile(
         The rows are those of `frame`, with `strategy` as text and these columns: `at` is the label
         on the axis, `place` the horizontal position, and `joined` the mean at a threshold. There is
         also `panel` if panels are drawn, or else `label_at`, the height of a name. The axis shows
-        the thresholds to scale, connected by a line, and then the other measures as points side by
-        side. With more than 30 thresholds, the chart shows some at equal steps.
+        the other measures as ticks, and then the thresholds to scale, connected by a line. With
+        more than 30 thresholds, the chart shows some at equal steps.
 
     Examples
     --------
@@ -355,22 +369,16 @@ def threshold_profile(
     rising = sorted(at, key=at.__getitem__)
     kept = [rising[place] for place in curve_rows.choose_equal_steps(len(rising), MAX_THRESHOLDS)]
     others = [name for name in names if name not in at]
-    labels = {name: repr(at[name]).removesuffix(".0") for name in kept} | {o: o for o in others}
+    labels = {o: o for o in others} | {name: repr(at[name]).removesuffix(".0") for name in kept}
     places = line_names.place_thresholds([at[name] for name in kept], len(others))
     place_of, measure = dict(zip(labels, places, strict=True)), pl.col("measure")
     table = table.filter(measure.is_in([*labels]))
     chart_checks.check_row_count("frame", table)
     strategies = natural_order(table["strategy"].unique())
-    # Points without a line are drawn side by side. Points on a line keep their positions, since
-    # otherwise lines would cross where means do not.
-    side = line_names.compute_offsets(strategies, places)
-    beside = pl.col("strategy").replace_strict(side, return_dtype=pl.Float64)
-    is_joined = measure.is_in(kept)
     table = table.with_columns(
         at=measure.replace_strict(labels, return_dtype=pl.String),
-        joined=pl.when(is_joined).then("mean"),
-        place=measure.replace_strict(place_of, return_dtype=pl.Float64)
-        + pl.when(is_joined).then(0).otherwise(beside),
+        joined=pl.when(measure.is_in(kept)).then("mean"),
+        place=measure.replace_strict(place_of, return_dtype=pl.Float64),
     )
     step = style.compute_name_step(len(labels))
     gap = (places[-1] - places[0]) / max(1, len(places) - 1) or 1
@@ -381,7 +389,8 @@ def threshold_profile(
         "grid": False,
     }
     axis = style.fit_name_axis(labels.values(), step, **ticks, labelOverlap="greedy")
-    title = "AP at threshold, and measures without one" if kept else "measure"
+    title = "measures without a threshold, and AP by threshold" if kept else "measure"
+    title = title if others else "AP by threshold"
     x_ends = places[0] - gap / 2, places[-1] + gap / 2
     x = alt.X("place:Q", title=title, **style.bound_axis(x_ends, **axis))
     best = chart_rows.sort_names(table, "mean", "strategy")[: style.MAX_COLOURS]
@@ -392,10 +401,14 @@ def threshold_profile(
     y, y_joined = (alt.Y(f"{name}:Q", title="mean", **scale) for name in ("mean", "joined"))
     base = alt.Chart().encode(x=x, detail="strategy:N", **look)
     tooltip = ["strategy:N", "measure:N", *style.format_decimals("mean")]
-    # A line connects only the thresholds.
+    # A line connects only the thresholds, and other measures have ticks.
+    is_joined = "isValid(datum.joined)"
     layers = [
         base.mark_line().encode(y=y_joined),
-        style.draw_dots(base, 40).encode(y=y, tooltip=tooltip),
+        style.draw_dots(base.transform_filter(is_joined), 40).encode(y=y, tooltip=tooltip),
+        base.transform_filter(f"!{is_joined}")
+        .mark_tick(orient="horizontal", size=18, thickness=2)
+        .encode(y=y, tooltip=tooltip),
     ]
     facts = chart_rows.collect_title_facts(table)._replace(measures=[])
     headline = titles.title_strategies("Means at each threshold", facts)
@@ -459,7 +472,7 @@ def robustness_curves(
     scale = style.build_unit_scale(style.is_unit(table["mean"]))
     lines = alt.Chart().mark_line(point={"fill": "white"} if few else False)
     lines = lines.encode(
-        x=alt.X("swaps:Q", title=swapped),
+        x=alt.X("swaps:Q", title=swapped, axis=alt.Axis(**style.UNFLUSHED_LABELS)),
         y=alt.Y("mean:Q", title=style.write_mean_title(table), scale=scale),
         # The stroke is used, since `color` belongs to strategies if charts are side by side.
         stroke=alt.Stroke("levels:O", title=levels, scale=alt.Scale(domain=numbers)),

@@ -16,7 +16,7 @@ from polars_graded._drawing.style import Chart
 from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._results.agreement import grades_of
 from polars_graded._results.trusting import median_width_change
-from polars_graded._sentences import format_count, shorten_name, titles
+from polars_graded._sentences import format_count, shorten_name, shorten_names, titles
 
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
 """The grades behind an estimate, by the prefix of the columns of its interval."""
@@ -101,20 +101,22 @@ def agreement(
         tooltip=["one:N", "other:N", "documents:Q", alt.Tooltip("share:Q", format=".1%")],
     )
     scale = alt.Scale(domain=[0, 1], range=["white", style.PALETTE[0]], interpolate="rgb")
-    legend = style.build_legend(format="%")
+    legend = style.build_legend(labelExpr="format(100 * datum.value, '~g') + ' %'")
     fill = alt.Fill("share:Q", title="share of the row", scale=scale, legend=legend)
-    on_dark = alt.condition("datum.share > 0.55", alt.value("white"), alt.value(style.INK))
+    on_dark = alt.condition("datum.share > 0.62", alt.value("white"), alt.value("black"))
+    percent = base.transform_filter("datum.documents > 0")
+    percent = percent.transform_calculate(percent="format(100 * datum.share, '.0f') + ' %'")
     same = base.transform_filter("datum.same")
     layers = [
         base.mark_rect(stroke=style.FAINT).encode(fill=fill),
         same.mark_rect(fillOpacity=0, strokeWidth=2, stroke=style.INK),
-        base.mark_text().encode(text=alt.Text("share:Q", format=".0%"), color=on_dark),
+        percent.mark_text().encode(text="percent:N", color=on_dark),
     ]
     documents = format_count(both.height, "documents")
     headline = f"Grades of {shorten_name(other)} by grade of {shorten_name(one)}, {documents}"
     described = f"grades of {other} for {both.height:,} documents by their grade of {one}"
     words, side = (
-        style.Words(headline, ["shares of a row, which make 1"], described),
+        style.Words(headline, ["each row adds up to 100 %"], described),
         alt.Step(step),
     )
     return style.draw_layers(layers, table, words, apart=["fill"], width=side, height=side)
@@ -312,7 +314,9 @@ def trusted_forest(
     layers = [style.draw_rule(x=0), *layers] if pairs else layers
     facts = chart_rows.collect_title_facts(wide)
     what = "Difference of mean" if pairs else "Mean" if len(facts.measures) == 1 else "Means"
-    baseline = wide["baseline"][0] if pairs and not several else None
+    baseline = None
+    if pairs and not several:
+        *_, baseline = shorten_names([*wide["strategy"].unique(), wide["baseline"][0]])
     headline = titles.title_strategies(what, facts, baseline, intervals=True)
     change = titles.write_width_change(median_width_change(wide))
     notes = [*titles.write_subtitle(facts._replace(queries=[]), what.lower()), *change]

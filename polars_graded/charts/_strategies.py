@@ -13,7 +13,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import count_directions, is_significant, names_of_tests
 from polars_graded._results.per_query import best_in
-from polars_graded._sentences import shorten_name, titles, verdicts
+from polars_graded._sentences import shorten_names, titles, verdicts
 
 MINUS_SIGN = "\u2212"
 """The sign of a number below 0."""
@@ -90,7 +90,7 @@ def strategy_bars(
     has_intervals = bool(ends) and table["ci_low"].null_count() < table.height
     notes = titles.write_subtitle(facts)
     if has_intervals:
-        notes.append("line: interval of one mean; that two overlap is no test")
+        notes.append("line: interval of one mean; overlap does not show that two are equal")
     y = style.build_names_axis("strategy", names)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.build_means_axis(), stack=None)
     tooltip = ["measure:N", "strategy:N", *style.format_decimals("mean", *ends)]
@@ -124,11 +124,11 @@ def _write_finding(comparison: pl.DataFrame, level: float) -> str:
     strategies = comparison["strategy"].unique().to_list()
     sentence = verdicts.count_settled(directions)
     if len(baselines) == 1:
-        only = shorten_name(strategies[0]) if comparison.height == 1 else None
+        # Names are cut as on the axis, where those of all strategies stand.
+        *names, baseline = shorten_names([*strategies, *baselines])
+        only = names[0] if comparison.height == 1 else None
         things = "differences" if comparison.height > len(strategies) else "strategies"
-        sentence = verdicts.compare_with_baseline(
-            directions, shorten_name(baselines[0]), only, things
-        )
+        sentence = verdicts.compare_with_baseline(directions, baseline, only, things)
     alone = comparison["measure"].n_unique() == comparison.height
     return verdicts.write_title(sentence, names_of_tests(comparison, alone=alone))
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import altair as alt
+import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_number
@@ -38,11 +39,17 @@ MIN_COMPARISONS = 30
 SHADES = (("#a6c8e0", "#0c3964"), ("#4d7391", "#e4f1fb"))
 """Colours of the fewest and the most queries, on a light and on a dark background."""
 
+NAMED_P = 0.6, 0.003
+"""Values of p between which the names of lines stand."""
+
 NUMBER_SHARE = 0.06
 """Share of an axis that the number beside a line takes."""
 
 MIN_VISIBLE_SHARE = 0.002
 """Minimum share of an axis that a visible line takes."""
+
+MIN_LOG_RATIO = 50
+"""Minimum ratio of the largest and the smallest number of queries on a logarithmic axis."""
 
 MAX_LINES = 20
 """Maximum number of strategies with lines at full distance."""
@@ -54,9 +61,9 @@ def significance_curves(
     """Draw the p values of all pairs of strategies in falling order, one line per measure.
 
     The lower a line, the more pairs its measure tells apart. It crosses the dashed line of
-    1 - `confidence` at the number of pairs that stay undecided. Beside its name is the number of
-    pairs that are told apart, whose share is the discriminative power. These are Sakai's achieved
-    significance level curves (SIGIR 2006, figure 4).
+    1 - `confidence` at the number of pairs that stay undecided. Its name stands beside it where it
+    falls, with the number of pairs that are told apart, whose share is the discriminative power.
+    These are Sakai's achieved significance level curves (SIGIR 2006, figure 4).
 
     Parameters
     ----------
@@ -73,8 +80,8 @@ def significance_curves(
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `levels`, with `label` and `label_at`, the name at the end of a line
-        and its height. The axis of p is logarithmic, except near 0.
+        The rows are those of `levels`, with `label`, the name of a line, and `label_x` and
+        `label_at`, its position. The axis of p is logarithmic, except near 0.
 
     Examples
     --------
@@ -98,8 +105,8 @@ def significance_curves(
     │ u32   ┆ f64         ┆ str        │
     ╞═══════╪═════════════╪════════════╡
     │ 1     ┆ 1.0         ┆ null       │
-    │ 2     ┆ 0.5         ┆ null       │
-    │ 3     ┆ 0.25        ┆ ap: 1 of 3 │
+    │ 2     ┆ 0.5         ┆ ap: 1 of 3 │
+    │ 3     ┆ 0.25        ┆ null       │
     └───────┴─────────────┴────────────┘
     """
     level = check_level(confidence)
@@ -112,15 +119,8 @@ def significance_curves(
         pl.format("{}: {} of {}", "measure", n_apart, pl.len().over(lines)).alias("label"),
         (pl.col("p_corrected") / SYMLOG_P).log1p().alias("height"),
     )
-    table = _add_names(
-        _sort_and_thin(table, "place"),
-        "place",
-        by=["height", -pl.col("told apart")],
-        label=pl.col("label"),
-        ends=(0.0, math.log1p(1 / SYMLOG_P)),
-    )
-    height = (pl.col("label_at").exp() - 1) * SYMLOG_P
-    table = table.with_columns(height.alias("label_at")).drop("told apart", "height")
+    table = _add_crossings(_sort_and_thin(table, "place"), level)
+    table = table.drop("told apart", "height")
     x = marks.build_place_axis("place:Q", "pairs of strategies, by falling p", max(table["place"]))
     y = alt.Y(
         "p_corrected:Q",
@@ -129,10 +129,24 @@ def significance_curves(
         axis=alt.Axis(values=sorted({0, 0.001, 0.01, 0.1, 1, level}), format="~g"),
     )
     few = table["place"].n_unique() <= style.MAX_MARKED_POINTS
-    line, points, *names = _draw_measure_lines(table, x, y, few=few)
+    line, points, *_ = _draw_measure_lines(table, x, y, few=few)
     points, p = style.add_p(points)
     points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
-    layers, tests = [_draw_level(level), line, points, *names], names_of_tests(table)
+    names = alt.Chart().transform_filter("isValid(datum.label_at)")
+    names = names.encode(
+        x=alt.X("label_x:Q", title=x["title"]),
+        y=alt.Y("label_at:Q", title=y["title"], scale=y["scale"]),
+        text="label:N",
+    )
+    texts: dict[str, Any] = {"align": "left", "dx": 6, "fontSize": 11, "limit": 250}
+    paper = style.find_ink_and_paper()[1]
+    layers = [
+        *(_draw_level(level), line, points),
+        # A name has an outline in the colour of the background, so that lines do not cross it.
+        names.mark_text(**texts, stroke=paper, strokeWidth=4, color=paper),
+        names.mark_text(**texts).encode(color=_choose_colours(table)),
+    ]
+    tests = names_of_tests(table)
     headline = titles.title_measures(
         "p values of all pairs", chart_rows.collect_title_facts(table), "by"
     )
@@ -285,7 +299,11 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
         layers.insert(0, area.encode(color=_choose_colours(table), detail="measure:N"))
     most: Any = table["queries"].max()
     headline = f"τ of the orders of strategies from fewer queries and from all {most:,g}"
-    note = "band: where most of the samples lie" if banded else "mean of the samples"
+    note = (
+        "band: quantiles of the samples, from tau_low to tau_high"
+        if banded
+        else "mean of the samples"
+    )
     if table["queries"].n_unique() == 1:
         note = "too few queries to draw smaller samples"
     elif are_two:
@@ -522,7 +540,7 @@ def grading_profile(
         )
     notes = [
         *(["each less the mean of all strategies"] if show == "differences" else []),
-        f"τ: Kendall's, to the order of strategies {given}",
+        f"τ: Kendall's, with the order under {'the grades ' * (given == AS_GIVEN)}{given}",
         *style.write_rest_note(names),
     ]
     described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
@@ -588,7 +606,7 @@ def unjudged_bounds(
     facts = chart_rows.collect_title_facts(means)
     title, notes = style.write_mean_title(means), titles.write_subtitle(facts)
     if (means["low"] != means["high"]).any():
-        notes.append("line: to the mean with unjudged documents of the highest grade; no interval")
+        notes.append("dot: unjudged count as irrelevant; end of line: as best")
     base = alt.Chart().encode(
         y=style.build_names_axis("strategy", names),
         tooltip=[
@@ -697,6 +715,39 @@ def _add_names(
     return table.with_columns(label=pl.when(pl.col("label_at").is_not_null()).then(label))
 
 
+def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
+    """Return the rows with `label_x` and `label_at`, where each line falls below a height.
+
+    Each line of a panel has a height of its own, so that names do not overlap: the fewer pairs a
+    line tells apart, the higher its name. A single line has its name at the level.
+    """
+    lines, named = _list_line_columns(table), _list_named_measures(table)
+    panels = table.partition_by("panel", maintain_order=True) if "panel" in lines else [table]
+    placed = []
+    for rows in panels:
+        fewest = rows.filter(pl.col("measure").is_in(named)).sort("told apart", "measure")
+        measures = fewest["measure"].unique(maintain_order=True).to_list()
+        top, bottom = (math.log1p(p / SYMLOG_P) for p in NAMED_P)
+        heights = np.linspace(top, bottom, len(measures))
+        if len(measures) == 1:
+            heights = np.array([math.log1p(level / SYMLOG_P)])
+        for measure, height in zip(measures, heights, strict=True):
+            its = rows.filter(measure=measure)
+            x, y = its["place"].to_numpy(), its["height"].to_numpy()
+            last = int(np.argmax(y <= height)) if (y <= height).any() else len(y) - 1
+            label_x = float(np.interp(-height, -y[max(0, last - 1) :], x[max(0, last - 1) :]))
+            at = SYMLOG_P * math.expm1(height)
+            placed.append((*its.select(*lines, "place").row(last), label_x, at))
+    schema = table.select(*lines, "place").schema | dict.fromkeys(
+        ["label_x", "label_at"], pl.Float64
+    )
+    labels = pl.DataFrame(placed, schema=schema, orient="row")
+    table = table.join(labels, on=[*lines, "place"], how="left", maintain_order="left")
+    return table.with_columns(
+        pl.when(pl.col("label_at").is_not_null()).then("label").alias("label")
+    )
+
+
 def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFrame:
     """Return the rows with `label_x` and `label_y`, where each line last falls below the rate.
 
@@ -743,8 +794,14 @@ def _choose_colours(table: pl.DataFrame) -> Any:
 
 
 def _build_queries_axis(table: pl.DataFrame) -> alt.X:
-    """Return the axis of numbers of queries, from 0 to the largest number."""
-    ends = style.bound_axis((0, max(table["queries"])), format=",d", tickMinStep=1)
+    """Return the axis of numbers of queries: from 0, or logarithmic for a wide range."""
+    low, high = table.select(low=pl.col("queries").min(), high=pl.col("queries").max()).row(0)
+    if low <= 0 or high < MIN_LOG_RATIO * low:
+        ends = style.bound_axis((0, high), format=",d", tickMinStep=1)
+        return alt.X("queries:Q", title="queries", **ends)
+    ticks = axis_ends.choose_log_ticks(low, high)
+    ends = style.bound_axis((low, high), format=",d", values=ticks)
+    ends["scale"].type = "log"
     return alt.X("queries:Q", title="queries", **ends)
 
 
