@@ -466,6 +466,15 @@ def test_the_overview_is_that_of_the_frame(made, ranked):
     assert page["overview"]["note"] == f"{ranked.height:,} rows of documents."
 
 
+def test_long_names_differ_in_charts_and_in_lists(made):
+    names = [f"elasticsearch-8.11-bm25-k1=1.{i}-b=0.75-rerank-cross-encoder" for i in range(3)]
+    page = made(frame_of({name: [0.1 * place, 0.5] for place, name in enumerate(names)}))
+    for key, most in (("labels", 22), ("choices", 42)):
+        assert len({*page[key]}) == 3
+        assert max(map(len, page[key])) <= most
+    assert page["strategies"] == names
+
+
 def test_the_verdict_begins_with_ties_that_decide_the_means(made):
     frame = pl.DataFrame(
         {

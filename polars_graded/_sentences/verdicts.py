@@ -20,8 +20,8 @@ from polars_graded._sentences import (
     format_percent,
 )
 
-Part: TypeAlias = "str | int"
-Sentence: TypeAlias = "list[Part]"
+Part: TypeAlias = str | int
+Sentence: TypeAlias = list[Part]
 
 ALPHA = 0.05
 """Level of significance of the report; its intervals have the confidence 1 - ALPHA."""
