@@ -105,8 +105,8 @@ def significance_curves(
     │ u32   ┆ f64         ┆ str        │
     ╞═══════╪═════════════╪════════════╡
     │ 1     ┆ 1.0         ┆ null       │
-    │ 2     ┆ 0.5         ┆ ap: 1 of 3 │
-    │ 3     ┆ 0.25        ┆ null       │
+    │ 2     ┆ 0.5         ┆ null       │
+    │ 3     ┆ 0.25        ┆ ap: 1 of 3 │
     └───────┴─────────────┴────────────┘
     """
     level = check_level(confidence)
