@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cache, partial
 from itertools import chain, cycle
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import numpy as np
@@ -24,12 +24,14 @@ import polars.selectors as cs
 import pytest
 import scipy.optimize
 import vl_convert
+from hard_results import LONG_NAMES, graded_twice, hard_results, scores_of_documents
 from helpers import frame_of, slow
 from hypothesis import example, given
 from hypothesis import strategies as st
 from papers import CG, CHEN_MEANS, CUMULATED, DCG, ICG, IDCG, as_printed, entries
 from PIL import Image
 from polars.testing import assert_frame_equal
+from scenes import assert_inside, boxes_of, scene_of
 
 from polars_graded import (
     average_curves,
@@ -43,6 +45,7 @@ from polars_graded import (
     phi_control_points,
     rank_strategies,
     summarise,
+    trust,
 )
 from polars_graded._drawing import axis_ends, chart_checks, line_names, style
 from polars_graded._results.per_query import sort_naturally
@@ -1716,34 +1719,6 @@ DRAWN = {
 """Every chart function, called on few rows."""
 
 
-LONG_NAMES = [
-    f"elasticsearch-8.11-bm25-k1=1.{i}-b=0.75-rerank-cross-encoder-v{i}" for i in range(9)
-]
-
-
-@cache
-def hard_results(names: tuple[str, ...], n: int) -> pl.DataFrame:
-    """Results like those of real runs: means close together, the values of a query alike."""
-    rng = np.random.default_rng(len(names))
-    level = rng.beta(2, 3, n)
-    frames = []
-    for place, name in enumerate(names):
-        values = np.clip(level + 0.03 * min(place, 6) + rng.normal(0, 0.12, n), 0, 1)
-        gains = np.sort(rng.random((n, 20)), axis=1)[:, ::-1] * values[:, np.newaxis]
-        frames.append(
-            pl.DataFrame(
-                {
-                    "strategy": name,
-                    "query": np.arange(n),
-                    "ndcg": values,
-                    "ap": np.clip(values + rng.normal(0, 0.1, n), 0, 1),
-                    DCG_20: gains.cumsum(axis=1).tolist(),
-                }
-            )
-        )
-    return pl.concat(frames)
-
-
 HARD_RESULTS = {
     "long names": partial(hard_results, tuple(LONG_NAMES), 45),
     "25 strategies": partial(hard_results, tuple(f"run-{i}" for i in range(25)), 50),
@@ -1768,15 +1743,26 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "query_heatmap": lambda frame: charts.query_heatmap(frame, "ndcg"),
     "sample_boxes": lambda frame: charts.sample_boxes(frame, "ndcg"),
     "measure_agreement": lambda frame: charts.measure_agreement(frame, "ndcg", "ap"),
+    "explore": lambda frame: charts.explore(
+        frame, *frame["strategy"].unique().sort().head(2), "ndcg"
+    ),
+    "stability_curves": lambda frame: charts.stability_curves(
+        trust.order_stability(frame, "ndcg", "ap", samples=20)
+    ),
+    "grader_orders": lambda frame: charts.grader_orders(summarise(graded_twice(frame), "ndcg")),
+    "trusted_forest": lambda frame: charts.trusted_forest(
+        compare(
+            graded_twice(frame), "ndcg", trusted="people", baseline=frame["strategy"].unique()[0]
+        )
+    ),
+    "rankings": lambda frame: charts.rankings(
+        scores_of_documents(frame["strategy"].unique(maintain_order=True).to_list()),
+        1,
+        "mu_ap",
+        by=frame["strategy"].unique(maintain_order=True).to_list(),
+        n=10,
+    ),
 }
-
-
-def scene_of(chart: Any) -> dict[str, Any]:
-    """Return a chart as Vega draws it."""
-    version = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
-    options = {} if version not in vl_convert.get_vegalite_versions() else {"vl_version": version}
-    scene: dict[str, Any] = vl_convert.vegalite_to_scenegraph(spec_of(chart), **options)
-    return scene
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -1796,63 +1782,6 @@ def test_texts_of_hard_data_lie_inside_the_picture_and_apart(name, data):
             overlap_x = min(one.right, other.right) - max(one.left, other.left)
             overlap_y = min(one.bottom, other.bottom) - max(one.top, other.top)
             assert overlap_x <= 1 or overlap_y <= 1, (one, other)
-
-
-def assert_inside(scene: dict[str, Any]) -> None:
-    """Assert that the box of each text lies inside the picture."""
-    boxes = [*boxes_of(scene["scenegraph"], *scene["origin"])]
-    assert boxes
-    for box in boxes:
-        assert box.left >= -1, box
-        assert box.top >= -1, box
-        assert box.right <= scene["width"] + 1, box
-        assert box.bottom <= scene["height"] + 1, box
-
-
-class Box(NamedTuple):
-    """One line of text and the least room that it takes: letters 0.4 of their height wide."""
-
-    text: str
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-
-def boxes_of(mark: dict[str, Any], x: float, y: float) -> Iterator[Box]:
-    """Yield the boxes of the visible texts of a scenegraph."""
-    for item in mark.get("items", []):
-        at_x, at_y = x + item.get("x", 0), y + item.get("y", 0)
-        if mark.get("marktype") == "text" and item.get("text") and item.get("opacity", 1) > 0:
-            yield from lines_of(item, at_x, at_y)
-        for part in item.get("items", []):
-            yield from boxes_of(part, at_x, at_y)
-
-
-def lines_of(item: dict[str, Any], x: float, y: float) -> Iterator[Box]:
-    """Yield the box of each line of a text."""
-    lines = item["text"] if isinstance(item["text"], list) else [item["text"]]
-    size = item.get("fontSize", 11)
-    turn = math.radians(item.get("angle", 0))
-    share = {"left": 0, "center": 0.5, "right": 1}[item.get("align", "left")]
-    # The top of small letters above the point of the text, as a share of their size.
-    rise = {"top": 0.1, "line-top": 0.1, "middle": -0.25, "bottom": -0.7}.get(
-        item.get("baseline", "alphabetic"), -0.5
-    )
-    for number, line in enumerate(map(str, lines)):
-        width = min(0.4 * size * len(line), item.get("limit") or math.inf)
-        start = item.get("dx", 0) - share * width
-        top = item.get("dy", 0) + rise * size + number * item.get("lineHeight", size + 2)
-        corners = [
-            (
-                x + right * math.cos(turn) - down * math.sin(turn),
-                y + right * math.sin(turn) + down * math.cos(turn),
-            )
-            for right in (start, start + width)
-            for down in (top, top + 0.5 * size)
-        ]
-        across, along = zip(*corners, strict=True)
-        yield Box(line, min(across), min(along), max(across), max(along))
 
 
 def test_every_chart_function_is_drawn():
@@ -2085,8 +2014,9 @@ def test_wins_ties_and_losses_are_those_of_compare():
     note = f"s1 better in {row['wins']} of 106 queries, s2 in {row['losses']}, {row['ties']} ties"
     numbers = [row[name] for name in ("difference", "ci_low", "ci_high")]
     mean, low, high = (f"{number:.4f}".replace("-", "−") for number in numbers)
-    assert spec_of(chart)["title"]["subtitle"][:2] == [
-        f"mean difference {mean} (95 % interval {low} to {high})",
+    assert spec_of(chart)["title"]["subtitle"][:3] == [
+        f"dashed: mean difference {mean}",
+        f"grey: its 95 % interval, {low} to {high}",
         note,
     ]
 
@@ -2099,7 +2029,7 @@ def test_a_measure_that_is_best_at_its_lowest_is_won_from_below():
     assert set(chart.data["better"]) == {"s1"}
     note = "s1 better in 5 of 5 queries, s2 in 0, 0 ties"
     # Equal differences have no interval.
-    assert spec_of(chart)["title"]["subtitle"] == ["mean difference −0.1000", note]
+    assert spec_of(chart)["title"]["subtitle"] == ["dashed: mean difference −0.1000", note]
     assert chart.data["difference"].to_list() == pytest.approx([-0.1] * 5)
     assert sides_of(chart) == {"s1": "↓"}
 
@@ -2162,7 +2092,7 @@ def test_a_heat_map_leaves_out_queries_without_a_relevant_document():
         ([1.3, 0.9, 1.1], "intervals of both are 10 % wider (median) than trusted alone"),
         (
             [1.0, 1.001, 0.5],
-            "intervals of both are as wide as those of trusted grades alone (median)",
+            "intervals of both are as wide (median) as trusted alone",
         ),
     ],
 )

@@ -148,9 +148,18 @@ def test_ties_are_broken_as_is_said():
 
 def test_it_is_said_which_documents_have_the_score_of_another():
     frame = SMALL.with_columns(score=pl.Series([1.0, 2.0, 1.0]))
-    for ties, tied in ((None, [True, False, True]), ("doc", [False, False, False])):
-        rows = documents(charts.rankings(frame, "q1", ties=ties)).sort("doc")
-        assert rows["tied"].to_list() == tied
+    for ties in (None, "doc", "trec_eval"):
+        chart = charts.rankings(frame, "q1", "ap", ties=ties)
+        assert documents(chart).sort("doc")["tied"].to_list() == [True, False, True]
+        # A line marks them, which a note explains.
+        [lines] = [
+            layer["transform"]
+            for layer in chart.to_dict()["layer"]
+            if {"filter": "datum.tied"} in layer.get("transform", [])
+        ]
+        assert lines
+        assert "line at the left" in str(chart.to_dict()["title"])
+    assert "line at the left" not in str(charts.rankings(SMALL, "q1", by=BOTH).to_dict()["title"])
 
 
 def test_a_run_ranked_by_its_rank_is_drawn():

@@ -55,7 +55,8 @@ def test_beside_a_measure_stands_the_share_of_pairs_at_most_at_alpha():
     drawn = charts.significance_curves(frame).data.drop_nulls("label")
     # Four of six, the third just so; and one of six.
     assert drawn["label"].to_list() == ["ap: 4 of 6", "ndcg: 1 of 6"]
-    assert drawn["place"].to_list() == [6, 6]
+    # The names stand where p falls below 0.003, and below 0.6.
+    assert drawn["place"].to_list() == [5, 4]
     wider = charts.significance_curves(frame, confidence=0.94).data["label"].drop_nulls()
     assert wider.to_list() == ["ap: 4 of 6", "ndcg: 3 of 6"]
 
@@ -72,15 +73,14 @@ def test_the_shares_are_those_of_discriminative_power():
     assert 0 < shares.min() < 1
 
 
-def test_names_stand_apart_where_all_lines_end_alike_the_strongest_lowest():
+def test_names_stand_apart_on_their_lines_the_strongest_lowest():
     alike = [1.0, 0.5, 0.02, 0.0, 0.0, 0.0]
     frame = levels(one=alike, two=[1.0, 0.01, *alike[2:]], three=[0.01, 0.01, *alike[2:]])
     drawn = charts.significance_curves(frame).data.drop_nulls("label").sort("label_at")
     assert drawn["measure"].to_list() == ["three", "two", "one"]
     # In pixels of a chart 300 high, on an axis that is log(1 + p / 0.001).
     heights = [300 * math.log1p(p / 0.001) / math.log1p(1000) for p in drawn["label_at"]]
-    assert heights[0] == 0
-    assert np.diff(heights) == pytest.approx([13.5, 13.5])
+    assert np.diff(heights).min() > 2 * 13.5
 
 
 def test_of_1035_pairs_those_that_are_drawn_do_not_change_the_share():
@@ -94,7 +94,7 @@ def test_of_1035_pairs_those_that_are_drawn_do_not_change_the_share():
     three = pl.concat([frame, frame.with_columns(pl.col("measure") + " again")])
     drawn = charts.significance_curves(three)
     assert drawn.data.height <= chart_checks.MAX_DRAWN_ROWS
-    assert set(drawn.data.drop_nulls("label")["place"]) == {1035}
+    assert drawn.data["place"].max() == 1035
 
 
 def test_alpha_is_a_tick_of_the_axis_and_a_rule():
@@ -205,11 +205,17 @@ def rates(*classes: tuple[int, float, int, int]) -> pl.DataFrame:
     )
 
 
-def test_a_number_of_queries_stands_where_its_line_falls_below_the_rate():
-    frame = rates((5, 0.0, 100, 30), (5, 0.01, 100, 10), (5, 0.02, 100, 0), (5, 0.03, 100, 6))
-    [row] = charts.swap_rates(frame).data.drop_nulls("label_x").rows(named=True)
+def test_a_number_of_queries_stands_where_its_line_falls_below_the_rate_and_stays_there():
+    falling = rates((5, 0.0, 100, 30), (5, 0.01, 100, 10), (5, 0.02, 100, 0), (5, 0.03, 100, 1))
+    [row] = charts.swap_rates(falling).data.drop_nulls("label_x").rows(named=True)
     # From 10 % at 0.015 to none at 0.025, 5 % is half way.
     assert (row["label_x"], row["label_y"]) == pytest.approx((0.02, 0.05))
+    again = rates((5, 0.0, 100, 10), (5, 0.01, 100, 0), (5, 0.02, 100, 10), (5, 0.03, 100, 0))
+    [row] = charts.swap_rates(again).data.drop_nulls("label_x").rows(named=True)
+    assert (row["label_x"], row["label_y"]) == pytest.approx((0.03, 0.05))
+    frame = rates((5, 0.0, 100, 30), (5, 0.01, 100, 10), (5, 0.02, 100, 0), (5, 0.03, 100, 6))
+    [row] = charts.swap_rates(frame).data.drop_nulls("label_x").rows(named=True)
+    assert (row["label_x"], row["label_y"]) == pytest.approx((0.035, 0.06))  # at its end
     [row] = charts.swap_rates(frame, rate=0.2).data.drop_nulls("label_x").rows(named=True)
     assert (row["label_x"], row["label_y"]) == pytest.approx((0.01, 0.2))
     [row] = charts.swap_rates(frame.head(2)).data.drop_nulls("label_x").rows(named=True)
@@ -621,16 +627,19 @@ def test_the_three_that_differ_most_are_named_however_many_there_are(n):
     for place, value in {7: 0.9, 3: 0.8, 40: 0.7, 11: -0.9, 50: -0.5, 60: -0.6}.items():
         differences[place - 1] = value
     chart = charts.precision_histogram(pair_of(differences), "ap", "a", "b")
-    notes = ["a is better by most with q7, q3 and q40", "b is better by most with q11, q60 and q50"]
-    assert chart.title["subtitle"][2:] == notes
+    notes = [
+        "a is better by most in queries q7, q3 and q40",
+        "b is better by most in queries q11, q60 and q50",
+    ]
+    assert chart.title["subtitle"][3:] == notes
     ordered = charts.precision_histogram(pair_of(differences), "ap", "a", "b", order="query")
-    assert ordered.title["subtitle"][2:] == notes
+    assert ordered.title["subtitle"][3:] == notes
 
 
 def test_where_one_strategy_never_wins_only_the_other_side_has_names():
     for low, high, notes in (
-        (0.1, 0.2, ["a is better by most with q61, q62 and q1"]),
+        (0.1, 0.2, ["a is better by most in queries q61, q62 and q1"]),
         (0.0, 0.0, []),
     ):
         chart = charts.precision_histogram(pair_of([low] * 60 + [high] * 2), "ap", "a", "b")
-        assert chart.title["subtitle"][2:] == notes
+        assert chart.title["subtitle"][3:] == notes

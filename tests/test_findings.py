@@ -164,7 +164,7 @@ SAID = {
                 pairs(("a", "base", 0.25, 0.01), ("b", "base", -0.2, 0.01), measure="e_measure@5"),
             )
         ),
-        "2 of 4 differences to base are better, 1 is worse, 1 undecided",
+        "Better than base in 2 of 4 differences, worse in 1, undecided in 1",
     ),
     "all pairs": (
         lambda: charts.comparison_matrix(
@@ -191,7 +191,7 @@ SAID = {
                 )
             )
         ),
-        ("1 of 2 queries has no judged document; 67 % of the scores of score are tied"),
+        "67 % of the scores of score are tied; 1 of 2 queries has no judged document",
     ),
 }
 

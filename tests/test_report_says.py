@@ -131,10 +131,10 @@ def test_against_a_baseline_the_verdict_is_about_it(made):
     )
     text = said(made(frame, baseline="b"))
     lead = "a has the best mean ap, 0.5250 over 6 queries, 0.2250 above that of "
-    assert text.startswith(f"1 of 2 is better than b, 1 is worse: {lead}the baseline b (95 % ")
+    assert text.startswith(f"1 of 2 is better than b, 1 is worse. {lead}the baseline b (95 % ")
     assert "corrected after Holm). That difference is settled" in text
     text = said(made(frame, baseline="a"))
-    assert text.startswith(f"None of 2 is better than a, 2 are worse: {lead}b ")
+    assert text.startswith(f"None of 2 is better than a, 2 are worse. {lead}b ")
 
 
 VERDICTS = [
@@ -226,8 +226,9 @@ def test_a_verdict_counts_the_measures_that_settle_it(made):
     assert by["ndcg"].endswith("b is clearly first by 1 of 3 measures.")
     assert by["recall"].startswith("No strategy is clearly first: a and b share")
     text = said(made(frame, baseline="b"))
-    assert text.startswith("a is better than b: ")
-    assert text.endswith("A strategy is significantly better than the baseline by 1 of 3 measures.")
+    assert text.startswith("a is better than b. ")
+    last = "By 1 of 3 measures, at least one strategy is significantly better than the baseline."
+    assert text.endswith(last)
 
 
 @pytest.mark.parametrize("test", ["wilcoxon", "permutation", "bootstrap", "randomised_tukey"])
@@ -463,6 +464,34 @@ def test_the_overview_is_that_of_the_frame(made, ranked):
         assert (found.pop("strategy"), found.pop("grades")) == (expected.pop("strategy"), grades)
         assert found == pytest.approx(expected, rel=1e-6)
     assert page["overview"]["note"] == f"{ranked.height:,} rows of documents."
+
+
+def test_long_names_differ_in_charts_and_in_lists(made):
+    names = [f"elasticsearch-8.11-bm25-k1=1.{i}-b=0.75-rerank-cross-encoder" for i in range(3)]
+    page = made(frame_of({name: [0.1 * place, 0.5] for place, name in enumerate(names)}))
+    for key, most in (("labels", 22), ("choices", 42)):
+        assert len({*page[key]}) == 3
+        assert max(map(len, page[key])) <= most
+    assert page["strategies"] == names
+
+
+def test_the_verdict_begins_with_ties_that_decide_the_means(made):
+    frame = pl.DataFrame(
+        {
+            "query": [1, 1, 1, 2, 2, 2],
+            "doc": [*"abc"] * 2,
+            "grade": [1, 0, 0, 0, 1, 0],
+            "x": [1.0, 1.0, 1.0, 1.0, 1.0, 2.0],
+            "y": [1.0, 2.0, 3.0, 3.0, 2.0, 1.0],
+        }
+    )
+    options: dict[str, Any] = {"by": ["x", "y"], "ties": "doc"}
+    page = made(evaluate(frame, "ap", **options), frame=frame, **options)
+    first = "83 % of the scores of x are tied: the order of ties decides the means. "
+    assert said(page).startswith(first)
+    assert page["overview"]["mostTies"] == 0.5
+    apart = made(evaluate(frame, "ap", by="y"), frame=frame, by="y")
+    assert "tied" not in said(apart)
 
 
 def test_the_overview_says_what_makes_means_wrong(made):

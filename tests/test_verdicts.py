@@ -85,7 +85,7 @@ def check_verdict(values, measure: str, baseline: int | None) -> None:
         return
     [leader] = leaders
     pattern = (
-        rf"(.*?): (\w) has the best mean {measure}, {NUMBER} over (\d+) queries, {NUMBER} "
+        rf"(.*?)[:.] (\w) has the best mean {measure}, {NUMBER} over (\d+) queries, {NUMBER} "
         rf"(above|below) that of (the baseline )?(\w)"
         rf"(?: \(95 % interval {NUMBER} to {NUMBER}(, .+?)?\))?\. (.*)"
     )
@@ -231,4 +231,4 @@ def test_a_p_of_just_alpha_settles_a_lead():
     text = "".join(str(part) for part in parts["measures"][0]["verdict"])
     assert "That difference is settled (corrected p = 0.0500)" in text
     assert text.startswith("5 of 8 are better than ")
-    assert ", 3 undecided: " in text
+    assert ", 3 undecided. " in text

@@ -63,3 +63,10 @@ def choose_power_ticks(low: float, high: float) -> list[float]:
         if len(rounded) > 3:  # noqa: PLR2004
             break
     return rounded
+
+
+def choose_log_ticks(low: float, high: float) -> list[float]:
+    """Return the numbers to label on a logarithmic axis: one, two and five times powers of ten."""
+    powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
+    ticks = (step * 10.0**power for power in powers for step in (1, 2, 5))
+    return [tick for tick in ticks if low <= tick <= high]

@@ -13,6 +13,16 @@ LABEL_SHARE = 0.045
 """Share of an axis that the name beside a line takes."""
 
 
+def choose_side(table: pl.DataFrame, at: str, ends: AxisEnds) -> int:
+    """Return the side at which names of lines move less: -1 at their starts, 1 at their ends."""
+    sides = {}
+    for side, place in ((1, pl.col(at).max()), (-1, pl.col(at).min())):
+        heights = table.filter(pl.col(at) == place)["value"].sort().to_list()
+        moved = zip(spread_heights(heights, ends), heights, strict=True)
+        sides[side] = round(sum(abs(label - height) for label, height in moved), 9)
+    return min(sides, key=sides.__getitem__)
+
+
 def find_best_lines(table: pl.DataFrame, at: str | None, most: int) -> list[str]:
     """Return the `most` strategies whose lines end highest at `at`, or have the highest mean."""
     last = table if at is None else table.filter(pl.col(at) == pl.col(at).max())

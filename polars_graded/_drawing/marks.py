@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import and_
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 
@@ -18,7 +18,9 @@ from polars_graded._drawing import axis_ends, pair_rows
 from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.style import (
     DOUBT,
+    INTERVAL_PADDING,
     LINE_SYMBOL,
+    MAX_STRONG_BANDS,
     UNFLUSHED_LABELS,
     add_p,
     add_selection,
@@ -58,6 +60,9 @@ def build_place_axis(field: str, title: str, last: float, end: alt.ExprRef | Non
     )
 
 
+BAND_OPACITY = 0.2
+"""Opacity of a band around a line."""
+
 LETTER_WIDTH = 6.5
 """Mean width of a letter of a name beside a line, in pixels."""
 
@@ -68,11 +73,13 @@ def estimate_name_width(names: Iterable[str], limit: int = 250) -> float:
     return min(limit, longest * LETTER_WIDTH) + NAME_OFFSET + 4
 
 
-def build_recall_axis(title: str, start: float | alt.ExprRef = 0) -> alt.X:
-    """Return the axis of recall to 1, from 0 or from a `start` that leaves room for names."""
+def build_recall_axis(
+    title: str, start: float | alt.ExprRef = 0, end: float | alt.ExprRef = 1
+) -> alt.X:
+    """Return the axis of recall from 0 to 1, or between ends that leave room for names."""
     values = [step / 10 for step in range(11)]
     axis = alt.Axis(values=values, format=".1f", **UNFLUSHED_LABELS)
-    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[start, 1]), axis=axis)
+    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[start, end]), axis=axis)
 
 
 def draw_curves(
@@ -82,16 +89,18 @@ def draw_curves(
     *,
     few: bool,
     unit: bool = False,
-    band: float = 0,
+    bands: int = 0,
     ideal: bool = False,
-    named_at: Literal["start", "end"] | None = None,
+    named_at: int | alt.ExprRef | None = None,
     ends: tuple[Any, Any] | None = None,
     seen: Sequence[alt.Parameter] = (),
     names: Iterable[str] | None = None,
 ) -> list[alt.Chart]:
     """Draw a line for each strategy in its look, and points whose tooltips show the values.
 
-    The lines that the parameters in `seen` select stay visible, and the others fade.
+    The lines that the parameters in `seen` select stay visible, and the others fade. The names are
+    at the left of the lines if `named_at` is -1, and at the right if it is 1. Only up to
+    `MAX_STRONG_BANDS` bands are drawn at once; of more, that of the line under the pointer is.
 
     Rows have `strategy`, the field of `x` and `value`. A band also needs `ci_low` and `ci_high`, an
     ideal curve needs `ideal`, and names beside lines need `label_at`.
@@ -104,11 +113,16 @@ def draw_curves(
     points = base.mark_point(filled=True, opacity=shown)
     points = points.encode(tooltip=tooltip, **_fade_others(seen, shown))
     layers = [base.mark_line().encode(**look, **_fade_others(seen, 1))]
-    if band:
+    if bands:
         low = alt.Y("ci_low:Q", title=title)
-        area = alt.Chart().mark_area(opacity=band, clip=True)
-        bands = area.encode(x=x, y=low, y2="ci_high:Q", **colour, **_fade_others(seen, band))
-        layers.insert(0, bands)
+        area = alt.Chart().mark_area(opacity=BAND_OPACITY, clip=True)
+        area = area.encode(x=x, y=low, y2="ci_high:Q", **colour)
+        if bands <= MAX_STRONG_BANDS:
+            area = area.encode(**_fade_others(seen, BAND_OPACITY))
+        else:
+            pointed = alt.condition(seen[0], alt.value(BAND_OPACITY), alt.value(0), empty=False)
+            area = area.encode(opacity=pointed)
+        layers.insert(0, area)
     if ideal:
         symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
         line = draw_named_line(alt.Opacity, alt.Chart(), "ideal", **symbol)
@@ -129,27 +143,37 @@ def draw_line_names(
     colour: Any,
     *,
     end: str = "value",
-    side: Literal["start", "end"] = "end",
+    side: int | alt.ExprRef = 1,
     limit: int = 250,
     names: Iterable[str] | None = None,
 ) -> list[alt.Chart]:
-    """Draw the names of lines at `label_at`, connected to the ends of their lines by thin rules."""
-    sign = -1 if side == "start" else 1
+    """Draw the names of lines at `label_at`, connected to the ends of their lines by thin rules.
+
+    The names are at the left of the ends if the `side` is -1, and at the right if it is 1.
+    """
+    align: Any = {-1: "right", 1: "left"}.get(side) if isinstance(side, int) else None
+    if isinstance(side, alt.ExprRef):
+        align = alt.ExprRef(f"{side.expr} < 0 ? 'right' : 'left'")
     labelled = alt.Chart().transform_filter("isValid(datum.label_at)")
     labelled = labelled.transform_calculate(shown=write_short_label(f"datum.{name}", names))
     is_fixed = not isinstance(x, alt.X)
     x2: Any = x if is_fixed else alt.X2(x.shorthand.partition(":")[0])
     leader = labelled.mark_rule(
-        xOffset=3 * sign, x2Offset=(NAME_OFFSET - 2) * sign, strokeWidth=0.8
+        xOffset=_multiply(3, side), x2Offset=_multiply(NAME_OFFSET - 2, side), strokeWidth=0.8
     )
     leader = leader.encode(
         x=x, x2=x2, y=alt.Y(f"{end}:Q", title=title), y2="label_at:Q", color=colour
     )
     texts: alt.Chart = labelled.mark_text(
-        align="left" if side == "end" else "right", dx=NAME_OFFSET * sign, fontSize=11, limit=limit
+        align=align, dx=_multiply(NAME_OFFSET, side), fontSize=11, limit=limit
     )
     y = alt.Y("label_at:Q", title=title)
     return [leader, texts.encode(x=x, y=y, text="shown:N", color=colour)]
+
+
+def _multiply(length: int, side: int | alt.ExprRef) -> Any:
+    """Return a length in the direction of a side, which can be a signal."""
+    return length * side if isinstance(side, int) else alt.ExprRef(f"{length} * {side.expr}")
 
 
 def _fade_others(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
@@ -166,13 +190,23 @@ BAR_ENDS = {"start": "datum.position - 0.5", "end": "datum.last + 0.5"}
 """Expressions of the left and right edge of a bar, which shows one query or more."""
 
 
-def draw_mean_and_interval(mean: float, low: float | None, high: float | None) -> list[alt.Chart]:
-    """Draw a line at a mean difference, and a band over its interval, behind the bars."""
-    line = build_one_row().mark_rule(color=find_ink(), strokeDash=[6, 3]).encode(alt.YDatum(mean))
+def draw_mean_and_interval(
+    mean: float, low: float | None, high: float | None
+) -> tuple[list[alt.Chart], list[alt.Chart]]:
+    """Draw a band over the interval of a mean difference, and a line at the mean.
+
+    The band belongs behind the bars, and the line, which has a light edge, in front of them.
+    """
+    ink, paper = find_ink_and_paper()
+    looks: tuple[dict[str, Any], ...] = (
+        {"color": paper, "strokeWidth": 3},
+        {"color": ink, "strokeDash": [6, 3]},
+    )
+    line = [build_one_row().mark_rule(**look).encode(alt.YDatum(mean)) for look in looks]
     if low is None or high is None:
-        return [line]
+        return [], line
     band = build_one_row().mark_rect(color=DOUBT, opacity=0.25)
-    return [band.encode(alt.YDatum(low), alt.Y2Datum(high)), line]
+    return [band.encode(alt.YDatum(low), alt.Y2Datum(high))], line
 
 
 def draw_better_sides(above: str | None, below: str | None, colour: alt.Color) -> list[alt.Chart]:
@@ -248,24 +282,26 @@ def draw_diagonal(ends: AxisEnds, *, nice: bool = False) -> alt.Chart:
 
 
 def draw_forest(
-    title: str | list[str],
+    title: str,
     pairs: list[str] | alt.ExprRef,
     axis: alt.Axis,
     believed: str,
     size: int,
     ends: tuple[str, str] = pair_rows.AGREEING_ENDS,
     rope: float = 0,
+    sides: tuple[str, str] | None = None,
 ) -> list[alt.Chart]:
     """Draw a point and an interval for each pair, grey and hollow unless significant.
 
-    Behind them, a band shows the region of practical equivalence, from -`rope` to `rope`.
+    Behind them, a band shows the region of practical equivalence, from -`rope` to `rope`. `sides`
+    are the words above the plot to the left and to the right of 0.
 
     Rows have `pair`, `difference`, the `ends`, `significance` and the fields of the tooltip.
     """
     y = alt.Y("pair:N", title=None, axis=axis, sort=None, scale=alt.Scale(domain=pairs))
-    x = alt.X(
-        "difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6, **UNFLUSHED_LABELS)
-    )
+    scale = alt.Scale(padding=INTERVAL_PADDING)
+    ticks = alt.Axis(titleLimit=300, tickCount=6, **UNFLUSHED_LABELS)
+    x = alt.X("difference:Q", title=title, axis=ticks, scale=scale)
     base, p = add_p(alt.Chart())
     tooltip = ["measure:N", "strategy:N", "baseline:N", *format_decimals("difference", *ends), p]
     base = base.encode(y=y, tooltip=tooltip)
@@ -275,13 +311,31 @@ def draw_forest(
     colour, inside = (
         alt.condition(is_believed, alt.value(written), alt.value(other)) for other in (DOUBT, paper)
     )
-    point = base.mark_point(size=size, strokeWidth=2, opacity=1)
-    line = draw_interval(base, title, ends).encode(fill=colour)
+    # A thin outline keeps a small point hollow.
+    point = base.mark_point(size=size, strokeWidth=2 if size > MAX_SMALL_DOT else 1, opacity=1)
+    line = draw_interval(base, title, ends, scale=scale).encode(fill=colour)
     layers = [draw_rule(x=0), line, point.encode(x=x, fill=inside, stroke=colour)]
     if rope:
         region = build_one_row().mark_rect(color=DOUBT, opacity=0.2)
         layers.insert(0, region.encode(alt.XDatum(-rope), alt.X2Datum(rope)))
-    return layers
+    return layers + ([] if sides is None else _draw_sides(*sides, y))
+
+
+MAX_SMALL_DOT = 30
+"""Maximum size of a small point, whose outline is thin, in square pixels."""
+
+
+def _draw_sides(left: str, right: str, y: alt.Y) -> list[alt.Chart]:
+    """Draw words above the plot to the left and to the right of 0."""
+    first: Any = y["scale"]["domain"][0]
+    above = alt.YDatum(first, type="nominal", bandPosition=0)
+    sides: Any = ("right", -5, f"← {left}"), ("left", 5, f"{right} →")
+    return [
+        build_one_row()
+        .mark_text(align=align, dx=dx, dy=-9, fontSize=11, color=find_ink())
+        .encode(x=alt.XDatum(0), y=above, text=alt.value(text))
+        for align, dx, text in sides
+    ]
 
 
 def write_significance_key(believed: str, doubted: str) -> str:

@@ -184,18 +184,19 @@ def _draw_bins(queries: ExploredQueries) -> Any:
 def _draw_in_order(queries: ExploredQueries, query: str) -> Any:
     """Draw each query as a bar of its difference, the highest first."""
     is_fixed = isinstance(queries.total, int)
-    end = queries.total + 1 if is_fixed else alt.ExprRef(f"{write_operand(queries.total)} + 1")
+    end = queries.total + 0.5 if is_fixed else alt.ExprRef(f"{write_operand(queries.total)} + 0.5")
     ticks = {"values": choose_rank_ticks(queries.total)} if is_fixed else {"tickMinStep": 1}
     x = alt.X(
         "position:Q",
         title=f"{query}, by falling difference",
-        **bound_axis((0, end), zero=False, format=",d", **ticks),
+        **bound_axis((0.5, end), zero=False, format=",d", **ticks),
     )
-    bar = alt.ExprRef(f"max(1, {FULL_WIDTH} / {write_operand(queries.total)} - 1)")
+    # Bars of many queries touch, and those of few have gaps.
+    bar = alt.ExprRef(f"max(1, 0.9 * {FULL_WIDTH} / {write_operand(queries.total)})")
     bars = alt.Chart().mark_bar(orient="vertical", size=bar)
     bars = bars.encode(
         x=x,
-        y=alt.Y("difference:Q", title=queries.minus, stack=None),
+        y=alt.Y("difference:Q", title="difference", stack=None),
         tooltip=queries.tooltip,
         **queries.look(),
     )
@@ -224,15 +225,16 @@ def _draw_means(queries: ExploredQueries, columns: dict[str, str], ends: Any) ->
     )
     nice = queries.nice and "difference" not in columns
     scale = alt.Scale(domain=list(ends), nice=nice, zero=False)
-    title = f"mean of the chosen, {100 * queries.confidence:g} % interval"
+    title = f"mean of all or the chosen, {100 * queries.confidence:g} % interval"
     axis = alt.Axis(grid=False, tickCount=6, **UNFLUSHED_LABELS)
     low, mean = (alt.X(f"{end}:Q", title=title, scale=scale, axis=axis) for end in ("low", "mean"))
     names = order_axis([*columns.values()], labels=False, ticks=False, domain=False)
     y = alt.Y("what:N", title=None, **names)
-    number = "datum.what + '   ' + format(datum.mean, '.4f')"
-    ends_of = "'   [' + format(datum.low, '.4f') + ', ' + format(datum.high, '.4f') + ']'"
+    # The number is first, since a long text is cut at its end.
+    ends_of = "' [' + format(datum.low, '.4f') + ', ' + format(datum.high, '.4f') + ']'"
     printed = base.transform_calculate(
-        printed=f"{number} + (isValid(datum.low) ? {ends_of} : '')"
+        printed="format(datum.mean, '.4f') + "
+        f"(isValid(datum.low) ? {ends_of} : '') + '   ' + datum.what"
     ).mark_text(dy=-10, color=find_ink(), limit=WIDTH)
     # The line at 0 would cross the text in the middle, so that the text is at the top.
     middle, height = alt.value(WIDTH / 2), alt.value(0) if "difference" in columns else y

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,9 +14,16 @@ import altair as alt
 import polars as pl
 from altair.expr.core import Expression
 
+from polars_graded._drawing.pair_rows import build_pair_name
 from polars_graded._drawing.printing import escape_text
 from polars_graded._results.per_query import sort_naturally
-from polars_graded._sentences import LARGEST_P, SMALLEST_P, format_p, shorten_names
+from polars_graded._sentences import (
+    LARGEST_P,
+    MAX_NAME_LETTERS,
+    SMALLEST_P,
+    format_p,
+    shorten_names,
+)
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
@@ -182,28 +190,28 @@ MAX_NOTE_LINE_LETTERS = 64
 
 def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
     """Return a title that starts at the edge of the chart, with notes below."""
-    lines = _wrap_evenly(finding)
+    lines = _wrap_evenly(finding, MAX_TITLE_LINE_LETTERS)
     text = lines if len(lines) > 1 else "".join(lines)
-    below = [
-        line
-        for note in notes
-        for line in textwrap.wrap(note, MAX_NOTE_LINE_LETTERS, break_on_hyphens=False)
-    ]
+    below = [line for note in notes for line in _wrap_evenly(note, MAX_NOTE_LINE_LETTERS)]
     size: dict[str, Any] = {"subtitle": below, "subtitleFontSize": 11} if below else {}
     return alt.TitleParams(text, anchor="start", fontSize=13, **size)
 
 
-def _wrap_evenly(text: str) -> list[str]:
+JOINED_WORDS = re.compile(r"(?<=\d) (?=[^\W\d]|%)|(?<=\d (?:is|to)) (?=\S)|(?<=\d are) (?=\S)")
+"""Spaces after a number, and after a number and its verb, at which no line ends."""
+
+
+def _wrap_evenly(text: str, most: int) -> list[str]:
     """Wrap a text into as few lines as possible, of about the same length."""
-    widths = range(MAX_TITLE_LINE_LETTERS, 0, -1)
-    # A percent sign stays on the line of its number.
-    text = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    widths = range(most, 0, -1)
+    # A number stays on the line of the word that it counts.
+    text = JOINED_WORDS.sub("\N{NO-BREAK SPACE}", text)
     every = [
         textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
         for width in widths
     ]
     shortest = [lines for lines in every if len(lines) == len(every[0])][-1]
-    return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in shortest]
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in shortest]
 
 
 def write_rest_note(names: Collection[str]) -> list[str]:
@@ -337,8 +345,8 @@ def build_legend(names: Iterable[str] = (), **options: Any) -> alt.Legend:
     return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
 
 
-MAX_LABEL_LETTERS = 36
-"""Maximum number of letters of a name in a chart; a longer name loses its middle."""
+MAX_LABEL_LETTERS = MAX_NAME_LETTERS
+"""Maximum number of letters of a name in a chart, which is cut like names in titles."""
 
 
 def write_short_label(text: str, names: Iterable[Any] | None = None) -> str:
@@ -355,6 +363,26 @@ def write_short_label(text: str, names: Iterable[Any] | None = None) -> str:
     start, end = MAX_LABEL_LETTERS // 2 - 1, MAX_LABEL_LETTERS // 2
     middle = f"slice({text}, 0, {start}) + '…' + slice({text}, -{end})"
     return f"length({text}) > {MAX_LABEL_LETTERS} ? {middle} : {text}"
+
+
+MAX_PAIR_LABEL_LETTERS = MAX_LABEL_LETTERS // 2 + 2
+"""Maximum number of letters of each of the two names of a pair."""
+
+
+def build_pairs_axis(table: pl.DataFrame, pair: str = "pair", **axis: Any) -> alt.Axis:
+    """Return the axis of the names of pairs, where each strategy's name is shortened by itself."""
+    several = table["baseline"].n_unique() > 1
+    columns = ["strategy", "baseline"] if several else ["strategy"]
+    names = pl.concat([table[column] for column in columns]).unique().sort()
+    most = MAX_PAIR_LABEL_LETTERS if several else MAX_LABEL_LETTERS
+    short = pl.col(*columns).replace_strict(names, shorten_names(names.to_list(), most))
+    label = build_pair_name(versus=several).alias("label")
+    labels = table.select(pair, *columns).unique().sort(pair).with_columns(short)
+    cut = labels.with_columns(label).filter(pl.col("label") != pl.col(pair))
+    if not cut.is_empty():
+        texts = dict(cut.select(pair, "label").rows())
+        axis["labelExpr"] = f"{json.dumps(texts)}[datum.label] || datum.label"
+    return alt.Axis(labelLimit=600, **axis)
 
 
 def order_axis(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
@@ -376,7 +404,8 @@ def bound_axis(
     If one layer has bars, the axes of all layers need `zero=False` to start at another number.
     """
     scale = alt.Scale(domain=[*ends], nice=False, zero=zero, reverse=reverse)
-    return {"scale": scale} | _build_axis(axis)
+    # The labels at the ends stand at their ticks.
+    return {"scale": scale} | _build_axis(UNFLUSHED_LABELS | axis)
 
 
 def _build_axis(look: dict[str, Any]) -> dict[str, Any]:
@@ -441,6 +470,33 @@ def draw_interval(
     low, high = ends
     x = alt.X(f"{low}:Q", title=title, axis=alt.Axis(titleLimit=300, **UNFLUSHED_LABELS), **scale)
     return base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
+
+
+INTERVAL_PADDING = 5
+"""Minimum space between an interval and the frame, in pixels."""
+
+MIN_DOT_SIZE = 7
+"""Minimum size of a dot on an interval, in square pixels."""
+
+
+def fit_dot_size(
+    table: pl.DataFrame, ends: Sequence[str], shared: str, width: int, most: int
+) -> int:
+    """Return the size of dots that leave half of nearly every interval visible.
+
+    `shared` is how panels share their axis, and `width` is the width of a panel in pixels.
+    """
+    intervals = table.drop_nulls([*ends]) if ends else table.clear()
+    if intervals.is_empty():
+        return most
+    low, high = (pl.col(end) for end in ends)
+    extent = high.max() - low.min()
+    if shared == "independent" and "panel" in table.columns:
+        extent = extent.over("panel")
+    lengths = ((high - low) / extent).fill_nan(1).quantile(1 / 10)
+    length: Any = intervals.select(lengths).item()
+    diameter = width * length / 2
+    return round(min(most, max(MIN_DOT_SIZE, math.pi * diameter**2 / 4)))
 
 
 def build_one_row() -> alt.Chart:

@@ -13,7 +13,6 @@ from polars_graded._drawing import axis_ends, chart_rows
 from polars_graded._drawing.style import (
     DOUBT,
     INK,
-    MAX_COLOURS,
     REST,
     add_selection,
     bound_axis,
@@ -27,6 +26,9 @@ from polars_graded._drawing.style import (
 )
 
 TILE_WIDTH, TILE_GAP, BAR_WIDTH = 0.5, 0.02, 0.18
+TIE_PLACE = -TILE_GAP
+"""Position of the line beside tied tiles, as a share of a column."""
+
 BAR_START, BAR_END = round(TILE_WIDTH + TILE_GAP, 2), round(TILE_WIDTH + TILE_GAP + BAR_WIDTH, 2)
 """Width of a document's tile, and the ends of the bar beside it, as shares of a column."""
 
@@ -45,6 +47,9 @@ TILE_LETTER_WIDTH = 6
 
 TILE_FONT_SIZE = 10
 """Font size of texts on tiles, in pixels."""
+
+MAX_LINED_COLUMNS = 4
+"""Maximum number of columns between which all documents have lines."""
 
 MAX_NUMBERED_RANKS = 25
 """Maximum number of ranks that are all numbered."""
@@ -85,7 +90,7 @@ def build_tile_rows(
     tiles = pl.concat([top, shown], how="diagonal")
     tiles = tiles.with_columns(part=pl.lit("document"), share=share).drop("value")
     heads = heads.join(hidden, on="strategy", how="left").with_columns(part=pl.lit("strategy"))
-    return pl.concat([tiles, _build_lines(tiles), heads], how="diagonal")
+    return pl.concat([tiles, _build_lines(tiles, n), heads], how="diagonal")
 
 
 def _list_documents_below(
@@ -115,14 +120,14 @@ def _list_documents_below(
     return shown, counts
 
 
-def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
+def _build_lines(tiles: pl.DataFrame, n: int) -> pl.DataFrame:
     """Return a line from each document to the same one in the next column."""
     left = tiles.select("strategy", "column", "y", "doc", "relevant", "adds", "label")
     right = left.select(pl.col("column") - 1, pl.col("y").alias("y_next"), "doc")
     lines = left.join(right, on=["column", "doc"], maintain_order="left")
-    if tiles["column"].n_unique() > MAX_COLOURS:
-        # Many columns are too narrow for lines other than those of relevant documents.
-        lines = lines.filter("relevant")
+    if tiles["column"].n_unique() > MAX_LINED_COLUMNS:
+        # Lines of all documents between many columns cannot be followed.
+        lines = lines.filter("relevant", pl.min_horizontal("y", "y_next") <= n)
     return lines.with_columns(pl.lit("line").alias("part"))
 
 
@@ -165,7 +170,6 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     n: int,
     colours: Mapping[str, str],
     *,
-    measure: str,
     grade: str,
     strategy: str,
 ) -> tuple[list[alt.Chart], dict[str, Any]]:
@@ -190,15 +194,14 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     values = every if last_rank <= MAX_NUMBERED_RANKS else axis_ends.choose_rank_ticks(last_rank)
     side = {"labels": False, "titleAnchor": "start", **LABELS_ONLY}
     up: dict[str, Any] = {"format": "d", "labelOverlap": False, "titleAngle": 0, "titleY": 22}
-    columns = bound_axis((-TILE_GAP, last), zero=False, **side)
+    columns = bound_axis((2 * TIE_PLACE, last), zero=False, **side)
     ranks = bound_axis(
         (-1.2, lowest + 0.6), reverse=True, zero=False, values=values, **up, **LABELS_ONLY
     )
 
     def encode_across(field: str) -> alt.X:
         """Return the channel of horizontal positions."""
-        title = f"beside a document: what it adds to {measure}"
-        return alt.X(f"{field}:Q", title=title, **columns)
+        return alt.X(f"{field}:Q", title=None, **columns)
 
     def encode_down(field: str) -> alt.Y:
         """Return the channel of vertical positions."""
@@ -250,6 +253,15 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         unjudged = _select_part("document", f"datum.level === '{UNJUDGED_LEVEL}'", **sides)
         outline = unjudged.mark_rect(fill=None, stroke=DOUBT, strokeDash=[3, 2])
         layers.append(outline.encode(**shape, **seen))
+    if documents["tied"].any():
+        # The lines of tied tiles below each other form one line.
+        edges = {"top": "datum.y - 0.5", "bottom": "datum.y + 0.5"}
+        side_line = _select_part(
+            "document", "datum.tied", at=f"datum.column + {TIE_PLACE}", **edges
+        )
+        side_line = side_line.mark_rule(strokeWidth=3, color=find_ink())
+        down = {"y": encode_down("top"), "y2": "bottom:Q"}
+        layers.append(side_line.encode(x=encode_across("at"), **down))
     if most:
         ends = {
             "start": f"datum.column + {BAR_START}",
@@ -303,9 +315,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         layers.append(numbers.encode(x=encode_across("column"), y=encode_down("at"), text=text))
     if lowest > last_rank:
         # A caption below the line shows the number of relevant documents there.
-        below = (
-            "datum.below + ' relevant below'" if width >= 17 * TILE_LETTER_WIDTH else "datum.below"
-        )
+        below = "datum.below + ' relevant'" if width >= 12 * TILE_LETTER_WIDTH else "datum.below"
         said_of = {"at": f"{last_rank + 1}", "caption": f"'' + {below}"}
         counts = _select_part("strategy", "datum.below > 0", **said_of)
         caption = counts.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=DOUBT)

@@ -85,12 +85,14 @@ def compute_added_by_rank(
     rows = select_query(request, opened, of)
     parts, values = [], {}
     for name, its in rank_rows_of_strategies(request, rows):
+        # Documents of equal scores are tied, whatever decides their order.
+        tied = rank_rows(replace(request, ties=None).build_ranking(name)).struct.field("tied")
         table = its.select(
             pl.lit(name).alias("strategy"),
             pl.col(RANK).alias("rank"),
             pl.col(doc).alias("doc"),
             pl.col(request.grade).cast(pl.Float64).alias("grade"),
-            (pl.col(TIED) & pl.col(RANK).is_not_null()).alias("tied"),
+            (tied & pl.col(RANK).is_not_null()).alias("tied"),
             *(pl.col(column).alias(argument) for argument, column in others.items()),
         )
         table = table.filter(~pl.all_horizontal(pl.col("rank", "grade").is_null()))

@@ -76,7 +76,7 @@ const showComparison = () => {
   const step = page.forestSteps[Number(drawn.length > page.mostNamed)];
   const key = drawn.every(({ low }) => low === null) ? "without" : "with";
   $("#comparison .line").hidden = key === "without";
-  const headline = `${measure.name}, difference${every ? "" : ` to ${strategies[against()]}`} `;
+  const headline = `${measure.name}, difference${every ? "" : ` to ${page.labels[against()]}`}`;
   const signals = { height: step * drawn.length, headline };
   const listed = drawn.map((row) =>
     `${pair(strategies, ...row.sides)} ${signed(row.difference)} (${ends(row)})`);

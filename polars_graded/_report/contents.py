@@ -264,7 +264,7 @@ def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
         pair["ci_low"] == pair["simultaneous_low"] and pair["ci_high"] == pair["simultaneous_high"]
         for pair in pairs
     )
-    return "of one difference" if same else f"{tested.corrected}, each for its own p"
+    return "of one difference" if same else f"{tested.corrected}, as p is"
 
 
 def build_segments(

@@ -30,17 +30,23 @@ const roundEnds = (values, unit) => {
 
 const NAME_HEIGHT = 13; // pixels
 const [CURVE_HEIGHT, LETTER_WIDTH, MAX_LETTERS, NAME_OFFSET] = [280, 6.5, 36, 18];
-// Names stand beside the ends of lines where the chart is wide enough for them.
+// Names stand beside the lines where the chart is wide enough for them: of the `places` from the
+// right to the left, at the one where they move least.
 const MIN_NAMED_WIDTH = 400;
-const withNames = (rows, holder, at, [lowest, highest]) => {
-  if (holder.clientWidth < MIN_NAMED_WIDTH) return 0;
-  const isNamed = (row) => row.at === at && row.value !== null && row.colour !== page.rest.colour;
-  const named = rows.filter(isNamed).sort((x, y) => x.value - y.value);
+const withNames = (rows, holder, places, [lowest, highest]) => {
+  if (holder.clientWidth < MIN_NAMED_WIDTH) return { room: 0, side: 1 };
   const step = ((highest - lowest) * NAME_HEIGHT) / CURVE_HEIGHT;
-  const heights = spreadHeights(named.map(({ value }) => value), step, lowest, highest);
+  const tried = places.map((at, place) => {
+    const isNamed = (row) => row.at === at && row.value !== null && row.colour !== page.rest.colour;
+    const named = rows.filter(isNamed).sort((x, y) => x.value - y.value);
+    const heights = spreadHeights(named.map(({ value }) => value), step, lowest, highest);
+    const moved = named.reduce((sum, { value }, i) => sum + Math.abs(heights[i] - value), 0);
+    return { named, heights, moved: Math.round(1e6 * moved / step), side: place ? -1 : 1 };
+  });
+  const { named, heights, side } = tried.reduce((x, y) => (y.moved < x.moved ? y : x));
   named.forEach((row, i) => { row.label_at = heights[i]; });
   const longest = Math.max(0, ...named.map(({ strategy }) => strategy.length));
-  return Math.min(longest, MAX_LETTERS) * LETTER_WIDTH + NAME_OFFSET;
+  return { room: Math.min(longest, MAX_LETTERS) * LETTER_WIDTH + NAME_OFFSET, side };
 };
 
 const showCurves = (kind) => {
@@ -80,8 +86,9 @@ const showCurves = (kind) => {
   const holder = $(`#${kind} .chart`);
   const values = rows.flatMap((row) => [row.value ?? 0, row.ideal ?? 0]);
   const [lowest, highest] = roundEnds(values, curve.unit);
-  const room = withNames(rows, holder, curve.at[point], [lowest, highest]);
-  draw(holder, { key, spec: curve.specs[ideal], rows, description, signals: { room, lowest, highest } });
+  const places = kind === "rank" ? [curve.at.at(-1)] : [curve.at.at(-1), curve.at[0]];
+  const named = withNames(rows, holder, places, [lowest, highest]);
+  draw(holder, { key, spec: curve.specs[ideal], rows, description, signals: { ...named, lowest, highest } });
 };
 
 const showLegend = () => {

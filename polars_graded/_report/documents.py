@@ -23,7 +23,8 @@ from polars_graded._report.packing import format_cell, round_number, round_numbe
 from polars_graded._report.payload import Overview, PageRankings
 from polars_graded._results.per_query import Grid
 from polars_graded._results.regrading import unjudged_bounds
-from polars_graded._sentences import format_count
+from polars_graded._sentences import capitalise, format_count
+from polars_graded._sentences.titles import MANY_TIED, write_many_ties
 
 MAX_SHOWN_RANKS = 10
 """Maximum number of documents of a ranking that are shown."""
@@ -48,7 +49,7 @@ OVERVIEW_COLUMNS = {
     "retrieved": ("judged documents that were retrieved", "share"),
     "judged": ("retrieved documents that are judged", "share"),
     "judged@10": ("first ten that are judged", "share"),
-    "tied": ("retrieved documents with the score of another", "share"),
+    "tied": ("retrieved documents with the score of another", "ties"),
     "none_judged": ("queries with nothing judged", "count"),
     "none_relevant": ("queries with nothing relevant", "count"),
     "only_relevant": ("queries with only relevant documents", "count"),
@@ -147,8 +148,15 @@ class RankedFrame:
         return {
             "note": note,
             "columns": [OVERVIEW_COLUMNS[name] for name in columns],
+            "mostTies": MANY_TIED,
             "rows": [[*map(format_cell, row)] for row in rows],
         }
+
+    def warn_of_ties(self) -> str:
+        """Return a sentence about tied scores; nothing if most scores differ."""
+        names = self.table.to_series().cast(pl.String).fill_null("null")
+        found = write_many_ties(dict(zip(names, self.table["tied"], strict=True)))
+        return f"{capitalise(found)}: the order of ties decides the means." if found else ""
 
     def compute_unjudged_means(
         self, grid: Grid, names: Sequence[str]

@@ -54,8 +54,12 @@ if (page.graders) {
 $("#queries").append(...queries.map((value) => element("option", "", { value })));
 
 // What its reader does.
+const STRATEGY_LISTS = ["against", "a", "b"];
 for (const select of selects) {
-  select.append(...NAMES[select.name].map((name) => element("option", name)));
+  // Long names of strategies are shortened to what they differ in.
+  const short = STRATEGY_LISTS.includes(select.name) ? page.choices : [];
+  const shown = (name) => short[strategies.indexOf(name)] ?? name;
+  select.append(...NAMES[select.name].map((name) => element("option", shown(name), { title: name })));
   select.addEventListener("change", () => change({ [select.name]: select.selectedIndex }));
 }
 $("#strategies").addEventListener("change", () => {

@@ -54,7 +54,7 @@ from polars_graded._results.per_query import (
     sort_naturally,
 )
 from polars_graded._results.significance import CorrectionName, Options, TestName, choose_correction
-from polars_graded._sentences import format_percent
+from polars_graded._sentences import format_percent, shorten_names
 from polars_graded._sentences.verdicts import ALPHA, write_verdict
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, write_atomically
@@ -64,8 +64,8 @@ __all__ = ["report"]
 MAX_PAIRS = 4
 """Maximum number of strategies whose pairs are all shown; with more, one is compared."""
 
-MIN_LONG_NAME_LETTERS = 20
-"""Minimum number of letters of a long name."""
+MAX_LABEL_LETTERS = 20
+"""Maximum number of letters of a name beside the forest, which is narrow."""
 
 MAX_FILE_LETTERS = 7_800_000
 """Maximum size of a page with documents, in letters. A page without documents has no limit."""
@@ -262,6 +262,9 @@ def report(
     if documents is not None:
         page_settings |= documents.settings
         payload["overview"] = documents.build_overview()
+        if warning := documents.warn_of_ties():
+            for measure in payload["measures"]:
+                measure["verdict"].insert(0, f"{warning} ")
         payload["unjudged"] = documents.compute_unjudged_means(grid, numbers)
         room = MAX_FILE_LETTERS - len(scripts) - len(_encode_json(payload))
         payload["rankings"] = documents.build_rankings(
@@ -338,13 +341,6 @@ def _write_query_labels(queries: pl.Series) -> Iterator[str]:
         yield label
 
 
-def _shorten_names(names: list[str]) -> list[str]:
-    """Return names for a chart: a long prefix that all names share is replaced by "…"."""
-    same = [len({*letters}) == 1 for letters in zip(*names, strict=False)]
-    shared = min([*same, False].index(False), *(len(name) - 1 for name in names))
-    return [f"…{name[shared:]}" for name in names] if shared > MIN_LONG_NAME_LETTERS // 2 else names
-
-
 def _build_payload(
     grid: Grid,
     curves: Grid,
@@ -376,7 +372,8 @@ def _build_payload(
     return {
         "about": describe_data(len(strategies), len(grid.queries), len(queries), drawn),
         "strategies": strategies,
-        "labels": _shorten_names(strategies),
+        "labels": shorten_names(strategies, MAX_LABEL_LETTERS),
+        "choices": shorten_names(strategies),
         "queries": queries,
         "total": len(grid.queries),
         "measures": measured,

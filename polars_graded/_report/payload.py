@@ -133,6 +133,7 @@ class Overview(TypedDict):
 
     note: str
     columns: list[tuple[str, str]]
+    mostTies: float
     rows: list[list[Any]]
 
 
@@ -158,6 +159,9 @@ class Payload(TypedDict):
     about: str
     strategies: list[str]
     labels: list[str]
+    """Names in charts, shortened where they are equal."""
+    choices: list[str]
+    """Names in the lists to choose from, which are as wide as 40 letters."""
     queries: list[str]
     total: int
     measures: list[PageMeasure]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle, islice, product
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 
@@ -100,27 +100,29 @@ def build_curve_specs(
 ) -> list[dict[str, Any]]:
     """Return the charts of a curve, from rows with `strategy`, `colour`, `dash` and `value`.
 
-    Names are at `label_at`, where lines are far apart: beside the last rank, or beside recall 0.
-    The page sets the signal `room`, which is the width of the names in pixels, and the signals of
-    both ends of the values.
+    Names are at `label_at`, where lines are far apart: beside the last rank, or beside the level of
+    recall that the signal `side` chooses, 0 if it is -1, and 1 if it is 1. The page sets this
+    signal, the signal `room`, which is the width of the names in pixels, and the signals of both
+    ends of the values.
 
     The first chart has no ideal curve, and the second has one. Queries without an ideal curve need
     the first chart, since an axis has no ends if all values are null.
     """
     share = "room / (width - room)"
     end = alt.ExprRef(f"{max(2, last)} + {max(1, last - 1)} * {share}")
-    start = alt.ExprRef(f"-{share}")
+    left, right = (alt.ExprRef(f"side {sign} 0 ? {share} : 0") for sign in ("<", ">"))
+    recalls = alt.ExprRef(f"-({left.expr})"), alt.ExprRef(f"1 + ({right.expr})")
     by_rank = kind == "rank"
     x = (
         marks.build_place_axis("rank:Q", kind, last, end)
         if by_rank
-        else marks.build_recall_axis(kind, start)
+        else marks.build_recall_axis(kind, *recalls)
     )
     look = {"color": COLOUR, "strokeDash": alt.StrokeDash("dash:N", scale=None)}
     ends = alt.ExprRef("lowest"), alt.ExprRef("highest")
-    named_at: Literal["start", "end"] = "end" if by_rank else "start"
-    layers = marks.draw_curves(x, title, look, ends=ends, named_at=named_at, few=few, ideal=ideal)
-    spec = _build_spec(layers, height=280, room=0, lowest=0, highest=1)
+    side = alt.ExprRef("side")
+    layers = marks.draw_curves(x, title, look, ends=ends, named_at=side, few=few, ideal=ideal)
+    spec = _build_spec(layers, height=280, room=0, side=1, lowest=0, highest=1)
     return [spec | {"layer": spec["layer"][1:]}, spec] if ideal else [spec]
 
 
@@ -132,7 +134,7 @@ def build_forest_specs() -> dict[str, dict[str, Any]]:
     """
     has_names = f"length(data('rows')) <= {MAX_NAMED_MARKS}"
     axis = alt.Axis(
-        labelLimit=alt.ExprRef("0.35 * containerSize()[0]"),
+        labelLimit=alt.ExprRef("0.45 * containerSize()[0]"),
         labelExpr=f"{has_names} ? datum.label : ''",
         tickOpacity=alt.ExprRef(f"{has_names} ? 1 : 0"),
     )
@@ -152,10 +154,14 @@ def build_bar_specs(query: str) -> dict[str, Any]:
     """
     title = "difference"
     # A letter is about seven pixels wide.
-    angle = alt.ExprRef("7 * longest < bandwidth('x') ? 0 : -90")
+    fits = "7 * longest < bandwidth('x')"
+    angle = alt.ExprRef(f"{fits} ? 0 : -90")
+    align = alt.ExprRef(f"{fits} ? 'center' : 'right'")
+    baseline = alt.ExprRef(f"{fits} ? 'top' : 'middle'")
     names = alt.ExprRef("pluck(data('rows'), 'query')")
     # If not all names fit, Vega draws every second or every fourth.
-    axis = {"labelAngle": angle, "labelLimit": 120, "labelOverlap": "parity"}
+    axis: dict[str, Any] = {"labelAngle": angle, "labelAlign": align, "labelBaseline": baseline}
+    axis |= {"labelLimit": 120, "labelOverlap": "parity"}
     end = alt.ExprRef("length(data('rows')) + 0.5")
     specs = {
         "named": marks.draw_named_bars(query, names, title, COLOUR, **axis),
@@ -239,7 +245,7 @@ def _build_spec(layers: Sequence[alt.Chart], height: int, **signals: float) -> d
     spec: dict[str, Any] = chart.to_dict(validate=False)
     return spec | {
         "config": CONFIG,
-        "title": {"text": {"expr": "headline"}},
+        "title": {"text": {"expr": "headline"}, "limit": {"expr": "containerSize()[0]"}},
         "params": [*_build_signals({"headline": "", **signals}), *spec.get("params", [])],
         "width": "container",
         "autosize": {"type": "fit-x", "contains": "padding"},

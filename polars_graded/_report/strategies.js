@@ -24,7 +24,8 @@ const columnsOf = (measure, m) => {
   const ends = page.unjudged?.[name];
   const mean = (value, s) => {
     if (query !== null) return written(value);
-    const margin = margins[s] === null ? "" : ` ±${written(margins[s])}`;
+    const without = n > 1 ? " all equal" : "";
+    const margin = margins[s] === null ? without : ` ±${written(margins[s])}`;
     const open = ends ? ` (${ends[s].map(written).join(", ")})` : "";
     return [written(value), element("small", margin), element("small", open, { class: "open" })];
   };
@@ -69,7 +70,7 @@ const showStrategies = () => {
   const names = column("strategy", "Strategy", label, { value: (s) => strategies[s] });
   table("strategies", [names, ...measures.flatMap(columnsOf)], ranked());
   const beside = state.query === null
-    ? ", ± their 95 % intervals"
+    ? ", ± their 95 % intervals, which the lines below them show on one scale for each column"
     : `, and beside each the value in query ${seen.query}`;
   const bold = baseline === null && comparison.rows.length
     ? "in bold the best of each column and those that no test tells from it"

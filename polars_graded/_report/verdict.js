@@ -12,21 +12,24 @@ const showVerdict = () => {
 };
 
 const showOverview = () => {
-  const { columns, rows } = page.overview;
+  const { columns, mostTies, rows } = page.overview;
+  const percent = (share) => (share === null ? "–" : `${(100 * share).toFixed(1)} %`);
   const forms = {
     count: (n) => String(n ?? "–"),
-    share: (share) => (share === null ? "–" : `${(100 * share).toFixed(1)} %`),
+    share: percent,
+    ties: percent,
     grades: (all) => (all ?? []).map(([grade, n]) => `${grade ?? "unjudged"}: ${n}`).join(" · "),
   };
   // What is the same of all strategies is said once, and saved all the same.
   const found = columns.map(([name, form], i) => {
     const value = (row) => row[i + 1];
     const same = rows.every((row) => String(value(row)) === String(value(rows[0])));
-    return column(name, same ? undefined : name, forms[form], { value, look: form });
+    const cell = (row) => (form === "ties" && value(row) > mostTies ? { class: "alarm" } : {});
+    return column(name, same ? undefined : name, forms[form], { value, look: form, cell });
   });
   const same = found.filter(({ title }) => title === undefined);
-  const item = ({ name, value, form }) =>
-    element("div", [element("dt", name), element("dd", form(value(rows[0])))]);
+  const item = ({ name, value, form, cell }) =>
+    element("div", [element("dt", name), element("dd", form(value(rows[0])), cell(rows[0]))]);
   $("#overview dl").replaceChildren(...same.map(item));
   const strategy = column("strategy", "Strategy", named, { value: ([name]) => name ?? "null" });
   table("overview", [strategy, ...found], rows);

@@ -117,11 +117,11 @@ def write_subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
     measure = (
         f"{what} {measure_in_words(drawn.measures[0])}".strip() if len(drawn.measures) == 1 else ""
     )
-    text = ", ".join(filter(None, [measure, _count_queries(drawn)]))
+    text = ", ".join(filter(None, [measure, count_queries(drawn)]))
     return [text] if text else []
 
 
-def _count_queries(drawn: Drawn) -> str:
+def count_queries(drawn: Drawn) -> str:
     """Return the number of queries, or the least and the most of it."""
     if not drawn.queries:
         return ""
@@ -132,7 +132,9 @@ def _count_queries(drawn: Drawn) -> str:
 # Titles
 
 
-def title_strategies(what: str, drawn: Drawn, *, intervals: bool = False) -> str:
+def title_strategies(
+    what: str, drawn: Drawn, baseline: str | None = None, *, intervals: bool = False
+) -> str:
     """Return what is drawn of how many strategies: "Mean ap of 3 strategies, 95 % intervals"."""
     one = len(drawn.measures) == 1
     measure = f" {shorten_name(drawn.measures[0])}" if one else ""
@@ -141,6 +143,8 @@ def title_strategies(what: str, drawn: Drawn, *, intervals: bool = False) -> str
         text += f" by {format_count(len(drawn.measures), 'measures')}"
     if drawn.panels > 1:
         text += f" in {drawn.panels:,} panels"
+    if baseline is not None:
+        text += f" to {baseline}"
     if not intervals:
         return text
     share = "" if drawn.confidence is None else f"{format_percent(drawn.confidence)} "
@@ -176,12 +180,12 @@ def title_query_by_query(measure: str, both: Sequence[str]) -> str:
     return f"{shorten_name(measure)} of {one} minus {other}, query by query"
 
 
-def write_mean_difference(mean: float, low: float | None, high: float | None) -> str:
-    """Return a mean difference and its interval: "mean difference −0.0123 (95 %: −0.0310 to …)"."""
-    numbers = f"mean difference {format_number(mean)}"
-    if low is None or high is None:
-        return numbers
-    return f"{numbers} (95 % interval {format_number(low)} to {format_number(high)})"
+def write_mean_difference(mean: float, low: float | None, high: float | None) -> list[str]:
+    """Return what the dashed line and the grey band are: a mean difference and its interval."""
+    notes = [f"dashed: mean difference {format_number(mean)}"]
+    if low is not None and high is not None:
+        notes.append(f"grey: its 95 % interval, {format_number(low)} to {format_number(high)}")
+    return notes
 
 
 def write_wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
@@ -196,7 +200,7 @@ def write_width_change(median: float | None) -> list[str]:
     if median is None:
         return []
     if abs(median) < SMALLEST_CHANGE:
-        return ["intervals of both are as wide as those of trusted grades alone (median)"]
+        return ["intervals of both are as wide (median) as trusted alone"]
     comparison = "narrower" if median < 0 else "wider"
     share = format_percent(abs(median), 0)
     return [f"intervals of both are {share} {comparison} (median) than trusted alone"]
@@ -210,7 +214,8 @@ def write_left_out(n: int) -> str:
 def write_extremes(strategy: str, queries: Sequence[str]) -> str:
     """Name the queries with the largest differences in favour of a strategy."""
     names = join_words([*map(shorten_name, queries)])
-    return f"{shorten_name(strategy)} is better by most with {names}"
+    things = "queries" if len(queries) > 1 else "query"
+    return f"{shorten_name(strategy)} is better by most in {things} {names}"
 
 
 def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
@@ -232,26 +237,33 @@ def _format_span(values: Sequence[float], form: Any) -> str:
 
 def write_equivalence(rope: float, inside: int, n: int, probability: float) -> list[str]:
     """Return how many differences are negligible with a given probability."""
-    chance = f"with a probability of at least {format_percent(probability)}"
+    counts = f"{inside:,} of {format_count(n, 'differences')} {conjugate(inside, 'lie')} in it"
     return [
         f"shaded: differences up to {format_short(rope)}, which count as none",
-        f"{inside:,} of {format_count(n, 'differences')} there {chance}",
+        f"{counts} with {format_percent(probability)} probability or more",
     ]
 
 
 def title_gaps(rows: Sequence[Mapping[str, Any]]) -> str:
-    """State what makes means wrong: queries with nothing to rank or to find, and tied scores."""
-    sentences = [part for what, verb in GAPS.items() if (part := _write_gap(rows, what, verb))]
-    tied = [row for row in rows if (row.get("tied") or 0) > MANY_TIED]
-    if tied:
-        most = format_percent(max(row["tied"] for row in tied), 0)
-        up_to = "up to " if len(tied) > 1 else ""
-        who = list_names([row["strategy"] for row in tied])
-        sentences.append(f"{up_to}{most} of the scores of {who} are tied")
+    """State what makes means wrong, the severest first: tied scores, then queries with gaps."""
+    ties = {row["strategy"]: row.get("tied") for row in rows}
+    sentences = [write_many_ties(ties)]
+    sentences += [_write_gap(rows, what, verb) for what, verb in GAPS.items()]
     return (
-        capitalise("; ".join(sentences))
-        or "Every query has documents retrieved, judged relevant and judged not"
+        capitalise("; ".join(filter(None, sentences)))
+        or "No gaps: every query has documents retrieved, relevant and irrelevant"
     )
+
+
+def write_many_ties(ties: Mapping[str, float | None]) -> str:
+    """State how many scores of strategies are tied; nothing if most scores differ."""
+    tied = {name: share for name, share in ties.items() if (share or 0) > MANY_TIED}
+    if not tied:
+        return ""
+    most = format_percent(max(share or 0 for share in tied.values()), 0)
+    up_to = "up to " if len(tied) > 1 else ""
+    who = f"all {len(tied)} strategies" if len(tied) == len(ties) > 1 else list_names([*tied])
+    return f"{up_to}{most} of the scores of {who} are tied"
 
 
 def _write_gap(rows: Sequence[Mapping[str, Any]], what: str, verb: str) -> str:

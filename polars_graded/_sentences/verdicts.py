@@ -126,11 +126,17 @@ def compare_with_baseline(
         if undecided:
             return ["Undecided whether ", only, f" is {up} ", baseline]
         return [only, f" is {up if better else down} ", baseline]
+    if things != "strategies":
+        better_in = format_part(better, n, things) if better else f"none of {n:,} {things}"
+        parts = [(worse, f"{down.split()[0]} in"), (undecided, "undecided in")]
+        counts = "".join(f", {words} {count:,}" for count, words in parts if count)
+        return [f"{capitalise(up)} ", baseline, f" in {better_in}{counts}"]
     first = format_part(better, n, things) if better else f"none of {n:,} {things}"
     are = conjugate(better or 1, "are")
-    sentence: Sentence = [f"{capitalise(first)} to ", baseline, f" {are} {up.split()[0]}"]
-    if things == "strategies":
-        sentence = [f"{capitalise(first.removesuffix(' strategies'))} {are} {up} ", baseline]
+    sentence: Sentence = [
+        f"{capitalise(first.removesuffix(' strategies'))} {are} {up} ",
+        baseline,
+    ]
     others = [f"{worse:,} {conjugate(worse, 'are')} {down.split()[0]}"] if worse else []
     others += [f"{undecided:,} undecided"] if undecided else []
     return [*sentence, *(f", {other}" for other in others)]
@@ -228,7 +234,7 @@ def _write_answer(facts: Facts) -> Sentence:
         if len(facts.pairs) == 1:
             [pair] = facts.pairs
             only = next(each for each in (pair["strategy"], pair["baseline"]) if each != baseline)
-        return [*compare_with_baseline(facts.directions, baseline, only), ": "]
+        return [*compare_with_baseline(facts.directions, baseline, only), ". "]
     if facts.may_be_first == [facts.measure["order"][0]]:
         return [facts.measure["order"][0], " is clearly first: "]
     return [f"{NO_FIRST}: "]
@@ -332,7 +338,7 @@ def _write_by_measures(facts: Facts) -> Sentence:
     if facts.tested.baseline is not None:
         if not facts.settled_by:
             return [f"No strategy is significantly better than the baseline {by_none}."]
-        return [f"A strategy is significantly better than the baseline by {by}."]
+        return [f"By {by}, at least one strategy is significantly better than the baseline."]
     if not facts.settled_by:
         return [facts.measure["order"][0], f" is not clearly first {by_none}."]
     return [facts.measure["order"][0], f" is clearly first by {by}."]
@@ -344,11 +350,12 @@ def write_power(
     """Return which differences the queries show, and what a share of the best mean takes."""
     takes = "more queries than there are" if needed is None else format_count(needed, "queries")
     of_best = (
-        f"; one of {format_number(step)}, {format_percent(share)} of the best mean, takes {takes}"
+        f"; to show a difference of {format_number(step)}, which is {format_percent(share)} of the "
+        f"best mean, takes {takes}"
     )
     return (
         f"With {format_count(queries, 'queries')}, {name} shows a difference of "
-        f"{format_number(smallest)} or more with a probability of {format_percent(POWER)}"
+        f"{format_number(smallest)} or more with {format_percent(POWER)} probability"
         f"{of_best if step else ''} (paired t test of one pair at {ALPHA:g}, with the variance of "
         "these strategies)."
     )

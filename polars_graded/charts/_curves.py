@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -13,7 +13,7 @@ from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.keys import Columns
-from polars_graded._sentences import shorten_name, titles
+from polars_graded._sentences import format_percent, shorten_name, titles
 
 CURVE_WIDTH = 300
 """Width of a curve whose names need room beside it, in pixels."""
@@ -123,6 +123,7 @@ def dcg_curves(
     # The baseline is not drawn, but the others keep the colours that they have in charts with it.
     names = chart_rows.find_names(frame, strategy)
     notes = [*_write_subtitle(facts, baseline, panel == query), *style.write_rest_note(names)]
+    notes += _write_bands(table, confidence, is_named=baseline is not None)
     words = style.Words(headline, notes, described)
     return _draw_curves(table, panel, x, title, ends, names, strategy, words, behind)
 
@@ -145,6 +146,18 @@ def _write_subtitle(facts: titles.Drawn, baseline: Any, each_query: bool) -> lis
     if each_query:
         return titles.write_subtitle(facts._replace(queries=[]), "")
     return titles.write_subtitle(facts, "mean" if baseline is None else "mean difference of")
+
+
+def _write_bands(table: pl.DataFrame, confidence: float | None, *, is_named: bool) -> list[str]:
+    """Write what the bands are, unless a title names them, and which of them are drawn."""
+    if confidence is None:
+        return []
+    many = table["strategy"].n_unique() > style.MAX_STRONG_BANDS
+    where = " of the line under the pointer" if many else ""
+    share = f"{format_percent(confidence)} interval of the mean"
+    if is_named:
+        return [f"band: only{where}"] if many else []
+    return [f"band: {share}{where}"]
 
 
 def recall_precision_curves(
@@ -215,18 +228,20 @@ def recall_precision_curves(
     names = table["strategy"].unique().to_list()
     facts = _collect_curve_facts(frame, table, curve, query)
     notes = [*_write_subtitle(facts, None, panel == query), *style.write_rest_note(names)]
+    notes += _write_bands(table, confidence, is_named=False)
     words = style.Words(titles.title_curves(curve, facts, recall), notes)
     ends = _choose_unit_ends(table["value"])
     if chart_rows.has_panels(table):
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
-    # Names are at recall 0, where lines are far apart. Lines meet at recall 1, where the precision
-    # is that of all documents.
-    room = marks.estimate_name_width(names)
+    # Names are at the side where lines are further apart.
+    side, room = line_names.choose_side(table, "recall", ends), 0.0
+    if side < 0:
+        room = marks.estimate_name_width(names)
     x = marks.build_recall_axis(recall, -room / CURVE_WIDTH)
     width = CURVE_WIDTH + room
     return _draw_curves(
-        table, panel, x, title, ends, names, strategy, words, named_at="start", width=width
+        table, panel, x, title, ends, names, strategy, words, named_at=side, width=width
     )
 
 
@@ -241,7 +256,7 @@ def _draw_curves(
     words: style.Words,
     behind: Sequence[alt.Chart] = (),
     *,
-    named_at: Literal["start", "end"] = "end",
+    named_at: int = 1,
     **size: Any,
 ) -> Chart:
     """Draw curves with the names of strategies beside them, or with panels and a legend."""
@@ -251,13 +266,12 @@ def _draw_curves(
     look = style.choose_look(names, strategy, matter=best, legends=several)
     n, drawn = table["strategy"].n_unique(), pl.concat(table.select("value", "^ideal$"))
     few = n <= style.MAX_COLOURS and table[at].n_unique() <= style.MAX_MARKED_POINTS
-    # The bands of many strategies overlap, so that each is fainter.
-    band = (0.2 if n <= style.MAX_STRONG_BANDS else 0.07) if "ci_low" in table.columns else 0
-    facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": few, "band": band}
+    bands = n if "ci_low" in table.columns else 0
+    facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": few, "bands": bands}
     facts |= {"ideal": "ideal" in table.columns, "seen": _build_selections(table, legend=several)}
     described = words.described or f"{title} by {x['title']}, {n} strategies"
     if not several:
-        place = pl.col(at).min() if named_at == "start" else pl.col(at).max()
+        place = pl.col(at).min() if named_at < 0 else pl.col(at).max()
         is_named = pl.col(at) == place.over("strategy")
         # Means that differ only by rounding errors keep the order of their names.
         height = pl.col("value").round(12)

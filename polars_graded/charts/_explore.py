@@ -18,11 +18,14 @@ from polars_graded._results.per_query import (
     find_measures_and_curves,
     list_named_columns,
 )
-from polars_graded._sentences import titles
+from polars_graded._sentences import shorten_names, titles
 from polars_graded.charts._queries import build_compared_queries, choose_pair_look, describe_wins
 
 MAX_EXPLORED_QUERIES = 5000
 """Maximum number of rows that Altair embeds in a page."""
+
+MAX_AXIS_NAME_LETTERS = 20
+"""Maximum number of letters of a name in the title of an axis or above an interval."""
 
 MAX_CURVE_RANKS = 20
 """Maximum number of ranks of a curve, per query."""
@@ -149,10 +152,11 @@ def explore(
         look = choose_pair_look(table, per_query, both, strategy=strategy, legends=True)
     else:
         look = style.choose_look(table["known"], colour, field="known")
+    one, other = shorten_names(both, MAX_AXIS_NAME_LETTERS)
     queries = query_views.ExploredQueries(
         name=chart_rows.build_selection_name(f"{measure}", table)[-10:],
-        a=both[0],
-        b=both[1],
+        a=one,
+        b=other,
         measure=measure,
         total=table.height,
         values=axis_ends.choose_ends(pl.concat([table["value_a"], table["value_b"]])),
@@ -168,7 +172,7 @@ def explore(
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
     names = [*both, queries.minus]
     headline, described = titles.title_query_by_query(measure, both), describe_wins(both, table)
-    chart.title = style.build_title(headline, [described])
+    chart.title = style.build_title(headline, [described, "in a page, drag to choose queries"])
     described = f"mean {measure} of {table.height} queries"
     values = style.list_values(described, zip(names, means, strict=True))
     chart.description = f"{headline}. {values}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,10 +16,13 @@ from polars_graded._drawing.style import Chart
 from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._results.agreement import collect_grades
 from polars_graded._results.trusting import compute_median_width_change
-from polars_graded._sentences import format_count, shorten_name, titles
+from polars_graded._sentences import format_count, shorten_name, shorten_names, titles
 
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
 """The grades behind an estimate, by the prefix of the columns of its interval."""
+
+NAMES_PADDING = 0.1
+"""Space between the last grader and the edge of a panel, where names begin, in steps."""
 
 MAX_AGREEMENT_GRADES = 30
 """Maximum number of grades in a chart of agreement, whose shares would otherwise be illegible."""
@@ -97,20 +101,22 @@ def agreement(
         tooltip=["one:N", "other:N", "documents:Q", alt.Tooltip("share:Q", format=".1%")],
     )
     scale = alt.Scale(domain=[0, 1], range=["white", style.PALETTE[0]], interpolate="rgb")
-    legend = style.build_legend(format="%")
+    legend = style.build_legend(labelExpr="format(100 * datum.value, '~g') + ' %'")
     fill = alt.Fill("share:Q", title="share of the row", scale=scale, legend=legend)
-    on_dark = alt.condition("datum.share > 0.55", alt.value("white"), alt.value(style.INK))
+    on_dark = alt.condition("datum.share > 0.62", alt.value("white"), alt.value("black"))
+    percent = base.transform_filter("datum.documents > 0")
+    percent = percent.transform_calculate(percent="format(100 * datum.share, '.0f') + ' %'")
     same = base.transform_filter("datum.same")
     layers = [
         base.mark_rect(stroke=style.FAINT).encode(fill=fill),
         same.mark_rect(fillOpacity=0, strokeWidth=2, stroke=style.INK),
-        base.mark_text().encode(text=alt.Text("share:Q", format=".0%"), color=on_dark),
+        percent.mark_text().encode(text="percent:N", color=on_dark),
     ]
     documents = format_count(both.height, "documents")
     headline = f"Grades of {shorten_name(other)} by grade of {shorten_name(one)}, {documents}"
     described = f"grades of {other} for {both.height:,} documents by their grade of {one}"
     words, side = (
-        style.Words(headline, ["shares of a row, which make 1"], described),
+        style.Words(headline, ["each row adds up to 100 %"], described),
         alt.Step(step),
     )
     return style.draw_layers(layers, table, words, apart=["fill"], width=side, height=side)
@@ -175,7 +181,11 @@ def grader_orders(
     names = table["strategy"].unique().to_list()
     first = table.filter(grader=graders[0]).sort("place")["strategy"].unique(maintain_order=True)
     colour = style.choose_look(names, strategy, matter=first, legends=False)
-    level = style.order_axis(graders, labelAngle=0, labelLimit=120)
+    level = style.order_axis(
+        graders, labelAngle=0, labelLimit=120, labelExpr=_write_grader_labels(table)
+    )
+    # The last points are near the edge, where their names begin.
+    level["scale"].padding = NAMES_PADDING
     x = alt.X("grader:N", title="grader", **level)
     places = alt.Scale(reverse=True, zero=False, domain=[0.5, len(names) + 0.5], nice=False)
     # A grid line would cross out names.
@@ -188,14 +198,27 @@ def grader_orders(
     layers = [
         base.mark_line(strokeWidth=2),
         style.draw_dots(base, 60),
-        at_end.mark_text(align="left", dx=8, limit=250).encode(text="shown:N"),
+        at_end.mark_text(align="left", dx=18, limit=250).encode(text="shown:N"),
     ]
     described = f"place of {len(names)} strategies under {', '.join(graders)}"
     facts = chart_rows.collect_title_facts(table)
     headline = f"{titles.title_strategies('Places by mean', facts)} under {len(graders)} graders"
-    words = style.Words(headline, titles.write_subtitle(facts), described)
+    # The number of queries stands below each grader.
+    words = style.Words(headline, titles.write_subtitle(facts._replace(queries=[])), described)
     size: dict[str, Any] = {"width": alt.Step(110), "height": min(360, max(120, 24 * len(names)))}
     return style.draw_panels(layers, table, panel, words, columns=2, **size)
+
+
+def _write_grader_labels(summary: pl.DataFrame) -> str:
+    """Write an expression of the labels of graders, each above its number of queries."""
+    if "queries" not in summary.columns:
+        return "datum.label"
+    facts = summary.partition_by("grader", as_dict=True)
+    counts = {
+        grader: titles.count_queries(chart_rows.collect_title_facts(rows))
+        for (grader,), rows in facts.items()
+    }
+    return f"[datum.label, {json.dumps(counts)}[datum.label]]"
 
 
 def trusted_forest(
@@ -249,10 +272,11 @@ def trusted_forest(
     of = {"trusted": f"trusted_{value}", "model": f"model_{value}", "ci": value}
     numbers = [value, *of.values(), *(f"{key}_{end}" for key in of for end in ("low", "high"))]
     pairs = value == "difference"
+    several = pairs and frame["baseline"].n_unique() > 1
     keys: dict[str, Any] = {"strategy": strategy, "panel": panel}
     keys["texts"] = ["measure", *(["baseline"] if pairs else [])]
     wide = chart_rows.build_result_rows("estimates", frame, *dict.fromkeys(numbers), **keys)
-    wide = wide.with_columns(pair_rows.build_pair_name(versus=pairs).alias("name"))
+    wide = wide.with_columns(pair_rows.build_pair_name(versus=several).alias("name"))
     chart_checks.check_not_repeated("estimates", wide, "name", panel)
     kept = ["name", "measure", "strategy", *(["panel"] if panel else [])]
     table = pl.concat(
@@ -267,31 +291,47 @@ def trusted_forest(
     title = style.write_mean_title(table, f"{value} of " if pairs else "mean ", value)
     # The colours have no scale, since charts side by side would share it.
     first, second = (alt.FieldEqualPredicate(field="source", equal=name) for name in order[:2])
-    looks = (style.DOUBT, style.PALETTE[1], style.find_ink()), ("circle", "diamond", "square")
-    stroke, shape = (
-        alt.when(first).then(one).when(second).then(two).otherwise(last)
-        for one, two, last in ([alt.value(each) for each in look] for look in looks)
-    )
+    one, two, last = map(alt.value, (style.DOUBT, style.PALETTE[1], style.find_ink()))
+    stroke = alt.when(first).then(one).when(second).then(two).otherwise(last)
+    key = style.build_legend(symbolStrokeColor=style.find_ink(), symbolFillColor="transparent")
+    shapes = alt.Scale(domain=order, range=["circle", "diamond", "square"])
+    shape = alt.Shape("source:N", title="grades", scale=shapes, legend=key)
+    y = style.build_names_axis("name", names)
+    if pairs:
+        y["axis"] = style.build_pairs_axis(wide, "name")
     base = alt.Chart().encode(
-        y=style.build_names_axis("name", names),
+        y=y,
         yOffset=alt.YOffset("source:N", **style.order_axis(order)),
         tooltip=["measure:N", "name:N", "source:N", *style.format_decimals("value", "low", "high")],
         stroke=stroke,
     )
-    low, at = (
-        alt.X(f"{name}:Q", title=title, scale=alt.Scale(zero=False)) for name in ("low", "value")
-    )
+    scale = alt.Scale(zero=False, padding=style.INTERVAL_PADDING)
+    low, at = (alt.X(f"{name}:Q", title=title, scale=scale) for name in ("low", "value"))
     layers = [
         base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q"),
         base.mark_point(size=45, strokeWidth=2, opacity=1).encode(x=at, shape=shape),
     ]
     layers = [style.draw_rule(x=0), *layers] if pairs else layers
-    key = ", ".join(f"{mark} {name}" for mark, name in zip("○◇□", order, strict=True))
     facts = chart_rows.collect_title_facts(wide)
     what = "Difference of mean" if pairs else "Mean" if len(facts.measures) == 1 else "Means"
-    headline = titles.title_strategies(what, facts, intervals=True)
+    baseline = None
+    if pairs and not several:
+        *_, baseline = shorten_names([*wide["strategy"].unique(), wide["baseline"][0]])
+    headline = titles.title_strategies(what, facts, baseline, intervals=True)
     change = titles.write_width_change(compute_median_width_change(wide))
-    words = style.Words(headline, [*titles.write_subtitle(facts, what.lower()), *change, key])
+    notes = [*titles.write_subtitle(facts._replace(queries=[]), what.lower()), *change]
+    words = style.Words(headline, [*notes, *_write_trusted_queries(wide)])
     shared = style.choose_panel_axis(table, "value")
     size: dict[str, Any] = {"width": 260, "height": alt.Step(16)}
     return style.draw_panels(layers, table, panel, words, shared, columns=2, **size)
+
+
+def _write_trusted_queries(estimates: pl.DataFrame) -> list[str]:
+    """Write how many queries have trusted grades, and how many have only those of the model."""
+    facts = chart_rows.collect_title_facts(estimates)
+    note = [f"{queries} with trusted grades"] if (queries := titles.count_queries(facts)) else []
+    if note and "model_queries" in estimates.columns:
+        others = estimates["model_queries"].drop_nulls().unique().sort().to_list()
+        further = titles.count_queries(facts._replace(queries=others)).partition(" quer")[0]
+        note += [f"{further} more with the model's only"] if further else []
+    return [", ".join(note)] if note else []

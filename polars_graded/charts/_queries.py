@@ -128,22 +128,23 @@ def precision_histogram(
     rows = bins.build_shared_bars(table, size)
     colour = choose_pair_look(table, per_query, both, strategy=strategy)["color"]
     mean = compute_mean_interval(table["difference"].to_numpy())
-    y_title = f"{measure}: {' − '.join(shorten_names(both, 24))}"
+    band, line = marks.draw_mean_and_interval(*mean)
+    y_title = f"{measure}: {' − '.join(shorten_names(both, 16))}"
     headline = titles.title_query_by_query(measure, both)
-    notes = [titles.write_mean_difference(*mean), describe_wins(both, table)]
+    notes = [*titles.write_mean_difference(*mean), describe_wins(both, table)]
     names_of_sides = marks.draw_better_sides(*find_better(table), colour)
     if n <= style.MAX_NAMED_MARKS:
         step, names = style.compute_name_step(n), rows["query"].to_list()
         axis = style.fit_name_axis(names, step, labelLimit=120, titleLimit=400)
         layers = marks.draw_named_bars(query, names, y_title, colour, **axis)
-        layers = [*marks.draw_mean_and_interval(*mean), *layers, *names_of_sides]
+        layers = [*band, *layers, *line, *names_of_sides]
         words, width = style.Words(headline, notes), alt.Step(step)
         return style.draw_layers(layers, rows, words, apart=["color"], width=width)
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
         title += f", {size} in a bar"
     layers = marks.draw_placed_bars(title, n + 0.5, y_title, colour)
-    layers = [*marks.draw_mean_and_interval(*mean), *layers, *names_of_sides]
+    layers = [*band, *layers, *line, *names_of_sides]
     falling = table.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
     for name in both:
         queries = falling.filter(better=name)["query"].head(MAX_EXTREMES).to_list()
@@ -279,7 +280,7 @@ def query_heatmap(
     n, n_rows, size = len(queries), table["position"].n_unique(), table["queries"][0]
     facts = titles.Drawn([measure], len(order), 0, [n])
     row = "a row is one query" if size == 1 else f"a row is the mean of {size} queries"
-    notes = [*titles.write_subtitle(facts, ""), f"{row}, the hardest first"]
+    notes = [*titles.write_subtitle(facts, ""), f"{row}, hardest first; columns: best first"]
     if n_undefined:
         notes.append(titles.write_left_out(n_undefined))
     few, base = n <= style.MAX_NAMED_MARKS, alt.Chart()
@@ -296,7 +297,7 @@ def query_heatmap(
     shade = alt.Scale(scheme="blues", domain=domain)
     fields = base.mark_rect().encode(
         x=alt.X("strategy:N", title=strategy, **style.order_axis(order, **names_above)),
-        y=alt.Y(field, title=f"{query}, hardest first", **axis),
+        y=alt.Y(field, title=query, **axis),
         fill=alt.Fill("value:Q", title=measure, scale=shade),
         tooltip=["strategy:N", "query:N", "queries:Q", *style.format_decimals("value")],
     )
@@ -432,11 +433,13 @@ def measure_agreement(
     if (n := table.height) > chart_checks.MAX_DRAWN_ROWS:
         table = curve_rows.thin_by_value(table, "x", most, groups)
         notes = [f"{table.height:,} of {n:,} points are drawn"]
+    if not by_x and ends[0] == ends[1]:
+        notes.append("on the line both measures are equal")
     height = minus if by_x else y
     tooltip_names = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
     points = alt.Chart().mark_point(filled=True, opacity=0.6)
     points = points.encode(
-        x=alt.X("x:Q", title=x, **style.bound_axis(ends[0], **style.UNFLUSHED_LABELS)),
+        x=alt.X("x:Q", title=x, **style.bound_axis(ends[0])),
         y=alt.Y("y:Q", title=height, **style.bound_axis(ends[1])),
         tooltip=[*tooltip_names, *style.format_decimals("x", "y")],
         **colour,

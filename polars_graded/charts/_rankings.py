@@ -30,8 +30,10 @@ def rankings(
     r"""Draw the rankings of one query side by side, with each document's share of the measure.
 
     Each column is a strategy. Each tile is a document in the colour of its grade; an unjudged
-    document is white and dashed. A line connects a document to itself in the next column, and is
-    dark if the document is relevant. The number beside a tile is the amount that the document adds
+    document is white and dashed. A thick line at the left of a tile marks a document that has the
+    score of another. A line connects a document to itself in the next column, and is
+    dark if the document is relevant. With more than four columns, only the relevant documents of
+    the first n have lines. The number beside a tile is the amount that the document adds
     to the measure at its rank, and the sum over all ranks is the value above the column. Below the
     horizontal line are relevant documents outside the first n, with their ranks if they were
     retrieved. In a page, the document under the pointer stays and the others fade.
@@ -127,10 +129,13 @@ def rankings(
     table = table.with_columns(
         names.alias("name"), pl.col("^title$").str.slice(0, tiles.MAX_TOOLTIP_LETTERS)
     )
-    titles_of_columns = {"measure": chosen.name, "grade": grade, "strategy": strategy}
-    layers, size = tiles.draw_tiles(table, n, colours, **titles_of_columns)
+    layers, size = tiles.draw_tiles(table, n, colours, grade=grade, strategy=strategy)
     described = style.list_values(f"rankings of {query}, {chosen.name}", values.items())
     columns = format_count(len(values), "rankings")
-    number = f"+: what a document adds to {titles.measure_in_words(chosen.name)}"
-    words = style.Words(f"{columns} of {query}, {chosen.name}", [number], described)
+    notes = [f"beside a document: what it adds to {titles.measure_in_words(chosen.name)}"]
+    if documents["tied"].any():
+        notes.append("line at the left: the same score as another document")
+    if table["below"].sum():
+        notes.append(f"below the line: relevant documents outside the first {n}")
+    words = style.Words(f"{columns} of {query}, {chosen.name}", notes, described)
     return style.draw_layers(layers, table, words, apart=["fill"], **size, **style.FRAMELESS)

@@ -11,7 +11,7 @@ from polars_graded._drawing import axis_ends, chart_checks, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import name_tests
-from polars_graded._sentences import format_part, shorten_name, titles, verdicts
+from polars_graded._sentences import format_part, format_percent, shorten_names, titles, verdicts
 
 BAR_SPACING, LABEL_SPACING = 8, 16
 """Vertical distance between the bars of groups, and between names of strategies, in pixels."""
@@ -63,9 +63,9 @@ def strategy_ranks(
     base = alt.Chart().encode(y=y, tooltip=tooltip)
     line = base.mark_bar(size=2, color=style.DOUBT)
     level = chart_rows.find_confidence(table)
-    together = "" if level is None else f", together at {100 * level:g} %"
+    share = "" if level is None else f"{format_percent(level)} "
     notes = titles.write_subtitle(chart_rows.collect_title_facts(table), "rank by mean")
-    notes += [f"line: ranks it may have{together}", style.SHARED_LETTERS]
+    notes += [f"line: {share}interval of the rank, for all together", style.SHARED_LETTERS]
     size: dict[str, Any] = {"height": alt.Step(10)} if many else {}
     layers = [
         line.encode(x=alt.X("rank_low:Q", **place), x2="rank_high:Q"),
@@ -79,16 +79,20 @@ def strategy_ranks(
 def _write_finding(ranks: pl.DataFrame) -> str:
     """Write who is clearly first or may be, or by how many measures one strategy is first."""
     key = "panel" if "panel" in ranks.columns else "measure"
+    names = ranks["strategy"].unique().sort()
+    # Names are cut as on the axis, where those of all strategies stand.
+    short = pl.col("strategy").replace_strict(names, shorten_names(names.to_list()))
+    ranks = ranks.with_columns(short)
     groups = ranks.partition_by(key, maintain_order=True)
     firsts = [rows.sort("rank").filter(rank_low=1)["strategy"].to_list() for rows in groups]
     tests = name_tests(ranks, alone=ranks["strategy"].n_unique() == 2)  # noqa: PLR2004
     if len(groups) == 1:
-        sentence = verdicts.name_first([shorten_name(name) for name in firsts[0]], ranks.height)
+        sentence = verdicts.name_first(firsts[0], ranks.height)
         return verdicts.write_title(sentence, tests)
     things = "measures" if (ranks[key] == ranks["measure"]).all() else "panels"
     clear = sum(len(first) == 1 for first in firsts)
     same = {first[0] for first in firsts if len(first) == 1}
-    who = shorten_name(*same) if len(same) == 1 else "One strategy"
+    who = same.pop() if len(same) == 1 else "One strategy"
     finding = f"{who} is clearly first by {format_part(clear, len(groups), things)}"
     if not clear:
         finding = f"No strategy is clearly first by any of {len(groups)} {things}"
@@ -152,14 +156,15 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     chart_checks.check_count("strategies", table.height, MAX_LABELLED_STRATEGIES)
     rows, height = _build_diagram(table)
     title = style.write_mean_title(table)
-    x = style.bound_axis(axis_ends.choose_ends(table["mean"])) | {"title": title}
+    above: dict[str, Any] = {"orient": "top", "titleLimit": 300, "grid": False}
+    x = style.bound_axis(axis_ends.choose_ends(table["mean"]), **above) | {"title": title}
     y = style.bound_axis((0, height), reverse=True) | {"axis": None, "title": None}
     written = style.find_ink()
     names, bar, dot = (
         alt.Chart().transform_filter(alt.FieldEqualPredicate(field="part", equal=part))
         for part in ("strategy", "bar", "dot")
     )
-    mean = alt.X("mean:Q", axis=alt.Axis(orient="top", titleLimit=300, grid=False), **x)
+    mean = alt.X("mean:Q", **x)
     row = alt.Y("row:Q", **y)
     layers = [
         names.mark_rule(color=style.DOUBT).encode(x=mean, y=alt.Y("axis:Q", **y), y2="row:Q"),
@@ -170,12 +175,13 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     for side, align, dx in (("left", "right", -5), ("right", "left", 5)):
         text: Any = names.transform_filter(alt.FieldEqualPredicate(field="side", equal=side))
         name = style.write_short_label("datum.strategy", table["strategy"])
-        text = text.transform_calculate(label=f"({name}) + '  ' + format(datum.mean, '.4f')")
+        label = f"({name}) + '  ' + format(datum.mean, '.4f') + '  ' + datum.group"
+        text = text.transform_calculate(label=label)
         text = text.mark_text(align=align, dx=dx, color=written, limit=300)
         tooltip = ["strategy:N", *style.format_decimals("mean"), "rank:Q", "group:N"]
         layers.append(text.encode(x=alt.X("edge:Q", **x), y=row, text="label:N", tooltip=tooltip))
     notes = titles.write_subtitle(chart_rows.collect_title_facts(table))
-    notes.append("bar with dots: strategies of which no two are told apart")
+    notes.append("bar with dots, or the same letter: no two of them are told apart")
     words = style.Words(_write_finding(table), notes)
     return style.draw_layers(layers, rows, words, width=360, height=height, **style.FRAMELESS)
 

@@ -230,7 +230,7 @@ def sample_boxes(
     step = min(36, style.compute_name_step(len(groups)))
     ends = axis_ends.choose_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
     y = style.build_names_axis("group", groups, group)
-    axis = style.bound_axis(ends, zero=False, **style.UNFLUSHED_LABELS)
+    axis = style.bound_axis(ends, zero=False)
     low, q1, q3, median, outlier, line_at = (
         alt.X(f"{name}:Q", title=value, **axis)
         for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
@@ -257,6 +257,6 @@ def sample_boxes(
         layers.append(lines.encode(x=line_at))
     described = style.list_values(f"median {value}", zip(groups, ordered["median"], strict=True))
     notes = titles.write_subtitle(titles.Drawn([value], 0, 0, []), "")
-    notes.append("box: quartiles and median; points: beyond 1.5 times its length")
+    notes.append("by median; box: quartiles; points: over 1.5 box lengths from it")
     words = style.Words(_write_headline(value, groups, group, table), notes, described)
     return style.draw_panels(layers, table, panel, words, height=alt.Step(step))

@@ -13,7 +13,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import count_directions, is_significant, name_tests
 from polars_graded._results.per_query import find_direction_of_rows
-from polars_graded._sentences import shorten_name, titles, verdicts
+from polars_graded._sentences import shorten_names, titles, verdicts
 
 MINUS_SIGN = "\u2212"
 """The sign of a number below 0."""
@@ -83,34 +83,37 @@ def strategy_bars(
     )
     names = chart_rows.sort_names(table, "mean", "strategy")
     ends = ("ci_low", "ci_high") if {"ci_low", "ci_high"} <= set(table.columns) else ()
-    title, scale = style.write_mean_title(table), alt.Scale(zero=show == "bars")
+    title = style.write_mean_title(table)
+    padding = alt.Undefined if show == "bars" else style.INTERVAL_PADDING
+    scale = alt.Scale(zero=show == "bars", padding=padding)
     facts = chart_rows.collect_title_facts(table)
     has_intervals = bool(ends) and table["ci_low"].null_count() < table.height
     notes = titles.write_subtitle(facts)
     if has_intervals:
-        notes.append("line: interval of one mean; that two overlap is no test")
+        notes.append("line: interval of one mean; overlap does not show that two are equal")
     y = style.build_names_axis("strategy", names)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.build_means_axis(), stack=None)
     tooltip = ["measure:N", "strategy:N", *style.format_decimals("mean", *ends)]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **style.choose_few_colours(names, strategy))
     layers = [style.draw_interval(base, title, ends, scale=scale)] if ends else []
+    several = chart_rows.has_panels(table)
+    width = width or (200 if several else 300)
+    axis = style.choose_panel_axis(table, "mean" if show == "bars" else None)
     if show == "bars":
         layers.insert(0, base.mark_bar(fillOpacity=0.5).encode(x=x))
     else:
-        layers.append(style.draw_dots(base, 70).encode(x=x))
+        size = style.fit_dot_size(table, ends, axis, width, 70)
+        layers.append(style.draw_dots(base, size).encode(x=x))
     layers.append(style.draw_beside(y, alt.Text("mean:Q", format=".4f"), 6))
     if "group" in table.columns:
         layers.append(style.draw_beside(y, "group:N", 50))
         notes.append(style.SHARED_LETTERS)
-    several = chart_rows.has_panels(table)
-    axis = style.choose_panel_axis(table, "mean" if show == "bars" else None)
     first = table.filter(panel=table["panel"][0]) if several else table
     where = f"mean {table['panel'][0]}" if several else title
     means = first.select("strategy", "mean").sort("mean", descending=True)
     what = "Mean" if len(facts.measures) == 1 else "Means"
     headline = titles.title_strategies(what, facts, intervals=has_intervals)
     words = style.Words(headline, notes, style.list_values(where, means.iter_rows()))
-    width = width or (200 if several else 300)
     return style.draw_panels(layers, table, panel, words, axis, columns=2, width=width)
 
 
@@ -121,21 +124,25 @@ def _write_finding(comparison: pl.DataFrame, level: float) -> str:
     strategies = comparison["strategy"].unique().to_list()
     sentence = verdicts.count_settled(directions)
     if len(baselines) == 1:
-        only = shorten_name(strategies[0]) if comparison.height == 1 else None
+        # Names are cut as on the axis, where those of all strategies stand.
+        *names, baseline = shorten_names([*strategies, *baselines])
+        only = names[0] if comparison.height == 1 else None
         things = "differences" if comparison.height > len(strategies) else "strategies"
-        sentence = verdicts.compare_with_baseline(
-            directions, shorten_name(baselines[0]), only, things
-        )
+        sentence = verdicts.compare_with_baseline(directions, baseline, only, things)
     alone = comparison["measure"].n_unique() == comparison.height
     return verdicts.write_title(sentence, name_tests(comparison, alone=alone))
 
 
-def _describe_sides(comparison: pl.DataFrame) -> list[str]:
-    """Describe which side of a baseline is better; return nothing if measures differ in this."""
+def _describe_sides(comparison: pl.DataFrame, *, several: bool) -> tuple[str, str] | None:
+    """Describe the two sides of 0; return None if measures differ in the better side.
+
+    With several baselines, a pair is better for its first strategy or for its second.
+    """
     measures = comparison.partition_by("measure", maintain_order=True)
-    arrows = {"highest": "← worse · better →", "lowest": "← better · worse →"}
-    bests = {find_direction_of_rows(rows) for rows in measures}
-    return [arrows[best] for best in bests if best in arrows] if len(bests) == 1 else []
+    better, worse = ("first better", "second better") if several else ("better", "worse")
+    sides = {"highest": (worse, better), "lowest": (better, worse)}
+    find_best_places = {find_direction_of_rows(rows) for rows in measures}
+    return sides.get(find_best_places.pop()) if len(find_best_places) == 1 else None
 
 
 def comparison_forest(
@@ -209,10 +216,8 @@ def comparison_forest(
     chart_checks.check_not_repeated("comparison", table, "pair", panel)
     pairs = chart_rows.sort_names(table, "difference", "pair")
     many = len(pairs) > style.MAX_NAMED_MARKS
-    title: Any = style.write_mean_title(table, "difference of ", "difference of means")
-    if not several:
-        title = [*_describe_sides(table), f"{title}, to {shorten_name(table['baseline'][0])}"]
-    axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
+    title = style.write_mean_title(table, "difference of ", "difference of means")
+    axis = style.build_pairs_axis(table, labelFontSize=8 if many else alt.Undefined)
     facts = chart_rows.collect_title_facts(table)
     notes = [
         *titles.write_subtitle(facts, "difference of mean"),
@@ -229,9 +234,11 @@ def comparison_forest(
     if rope:
         inside = int((table["probability_equal"] >= MIN_EQUIVALENCE_PROBABILITY).sum())
         notes += titles.write_equivalence(rope, inside, table.height, MIN_EQUIVALENCE_PROBABILITY)
-    size = 40 if many else 60
-    layers = marks.draw_forest(title, pairs, axis, believed, size, ends, rope or 0)
-    words, shared = style.Words(finding, notes), style.choose_panel_axis(table, "difference")
+    shared = style.choose_panel_axis(table, "difference")
+    size = style.fit_dot_size(table, ends, shared, 300, 40 if many else 60)
+    sides = _describe_sides(table, several=several)
+    layers = marks.draw_forest(title, pairs, axis, believed, size, ends, rope or 0, sides)
+    words = style.Words(finding, notes)
     height: dict[str, Any] = {"height": alt.Step(10)} if many else {}
     return style.draw_panels(layers, table, panel, words, shared, columns=2, width=300, **height)
 

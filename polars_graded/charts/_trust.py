@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import altair as alt
+import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_number
@@ -38,11 +39,17 @@ MIN_COMPARISONS = 30
 SHADES = (("#a6c8e0", "#0c3964"), ("#4d7391", "#e4f1fb"))
 """Colours of the fewest and the most queries, on a light and on a dark background."""
 
+NAMED_P = 0.6, 0.003
+"""Values of p between which the names of lines stand."""
+
 NUMBER_SHARE = 0.06
 """Share of an axis that the number beside a line takes."""
 
 MIN_VISIBLE_SHARE = 0.002
 """Minimum share of an axis that a visible line takes."""
+
+MIN_LOG_RATIO = 50
+"""Minimum ratio of the largest and the smallest number of queries on a logarithmic axis."""
 
 MAX_LINES = 20
 """Maximum number of strategies with lines at full distance."""
@@ -54,9 +61,9 @@ def significance_curves(
     """Draw the p values of all pairs of strategies in falling order, one line per measure.
 
     The lower a line, the more pairs its measure tells apart. It crosses the dashed line of
-    1 - `confidence` at the number of pairs that stay undecided. Beside its name is the number of
-    pairs that are told apart, whose share is the discriminative power. These are Sakai's achieved
-    significance level curves (SIGIR 2006, figure 4).
+    1 - `confidence` at the number of pairs that stay undecided. Its name stands beside it where it
+    falls, with the number of pairs that are told apart, whose share is the discriminative power.
+    These are Sakai's achieved significance level curves (SIGIR 2006, figure 4).
 
     Parameters
     ----------
@@ -73,8 +80,8 @@ def significance_curves(
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `levels`, with `label` and `label_at`, the name at the end of a line
-        and its height. The axis of p is logarithmic, except near 0.
+        The rows are those of `levels`, with `label`, the name of a line, and `label_x` and
+        `label_at`, its position. The axis of p is logarithmic, except near 0.
 
     Examples
     --------
@@ -112,15 +119,8 @@ def significance_curves(
         pl.format("{}: {} of {}", "measure", n_apart, pl.len().over(lines)).alias("label"),
         (pl.col("p_corrected") / SYMLOG_P).log1p().alias("height"),
     )
-    table = _add_names(
-        _sort_and_thin(table, "place"),
-        "place",
-        by=["height", -pl.col("told apart")],
-        label=pl.col("label"),
-        ends=(0.0, math.log1p(1 / SYMLOG_P)),
-    )
-    height = (pl.col("label_at").exp() - 1) * SYMLOG_P
-    table = table.with_columns(height.alias("label_at")).drop("told apart", "height")
+    table = _add_crossings(_sort_and_thin(table, "place"), level)
+    table = table.drop("told apart", "height")
     x = marks.build_place_axis("place:Q", "pairs of strategies, by falling p", max(table["place"]))
     y = alt.Y(
         "p_corrected:Q",
@@ -129,10 +129,24 @@ def significance_curves(
         axis=alt.Axis(values=sorted({0, 0.001, 0.01, 0.1, 1, level}), format="~g"),
     )
     few = table["place"].n_unique() <= style.MAX_MARKED_POINTS
-    line, points, *names = _draw_measure_lines(table, x, y, few=few)
+    line, points, *_ = _draw_measure_lines(table, x, y, few=few)
     points, p = style.add_p(points)
     points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
-    layers, tests = [_draw_level(level), line, points, *names], name_tests(table)
+    names = alt.Chart().transform_filter("isValid(datum.label_at)")
+    names = names.encode(
+        x=alt.X("label_x:Q", title=x["title"]),
+        y=alt.Y("label_at:Q", title=y["title"], scale=y["scale"]),
+        text="label:N",
+    )
+    texts: dict[str, Any] = {"align": "left", "dx": 6, "fontSize": 11, "limit": 250}
+    paper = style.find_ink_and_paper()[1]
+    layers = [
+        *(_draw_level(level), line, points),
+        # A name has an outline in the colour of the background, so that lines do not cross it.
+        names.mark_text(**texts, stroke=paper, strokeWidth=4, color=paper),
+        names.mark_text(**texts).encode(color=_choose_colours(table)),
+    ]
+    tests = name_tests(table)
     headline = titles.title_measures(
         "p values of all pairs", chart_rows.collect_title_facts(table), "by"
     )
@@ -269,7 +283,8 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     are_two = "strategies" in table.columns and table["strategies"].max() == 2  # noqa: PLR2004
     banded = banded and not are_two
     lowest: Any = table.select(pl.min_horizontal("tau", "tau_low" if banded else "tau").min())
-    ends = math.floor(10 * lowest.item()) / 10, 1.0
+    # An axis needs two ends, even if all orders are equal.
+    ends = min(0.9, math.floor(10 * lowest.item()) / 10), 1.0
     table = _add_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
     x, title = _build_queries_axis(table), "τ to the order from all queries"
     # A band would have the axis begin at 0, and names stand at other heights.
@@ -284,8 +299,14 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
         layers.insert(0, area.encode(color=_choose_colours(table), detail="measure:N"))
     most: Any = table["queries"].max()
     headline = f"τ of the orders of strategies from fewer queries and from all {most:,g}"
-    note = "band: where most of the samples lie" if banded else "mean of the samples"
-    if are_two:
+    note = (
+        "band: quantiles of the samples, from tau_low to tau_high"
+        if banded
+        else "mean of the samples"
+    )
+    if table["queries"].n_unique() == 1:
+        note = "too few queries to draw smaller samples"
+    elif are_two:
         note = "two strategies: 1 where all samples have them in the same order, −1 where none has"
     return _draw_measures(table, panel, layers, headline, note, f"{title} by number of queries")
 
@@ -293,9 +314,9 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
     """Draw how often other queries contradict a difference, by its size, one line per sample size.
 
-    The number of queries is written where its line falls below the dashed `rate`. The same number
-    of other queries contradicts a larger difference less often than this rate. After Voorhees and
-    Buckley (SIGIR 2002), figure 1.
+    The number of queries is written where its line falls below the dashed `rate` and stays there,
+    or else at the end of the line. The same number of other queries contradicts a larger difference
+    less often than this rate. After Voorhees and Buckley (SIGIR 2002), figure 1.
 
     Parameters
     ----------
@@ -355,8 +376,8 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     table = _add_sizes(curve_rows.thin_by_position(table, "difference"), lines, rate)
     sizes = table["queries"].unique().sort().to_list()
     top: Any = table["swap_rate"].max()
-    most = max(top, 2 * rate)
-    step = axis_ends.choose_step(most / 5)
+    step = axis_ends.choose_step(max(top, 2 * rate) / 5)
+    most = step * math.ceil(max(top, 2 * rate) / step)
     ticks = sorted({rate, *(round(step * place, 9) for place in range(11))})
     axis = alt.Axis(tickCount=5, **style.UNFLUSHED_LABELS)
     x = alt.X("difference:Q", title="difference of means in one sample", axis=axis)
@@ -378,11 +399,12 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     ]
     labels = alt.Chart().transform_filter("isValid(datum.label_x)")
     x_of_label = alt.X("label_x:Q", title=x["title"])
-    labels = labels.encode(x=x_of_label, y=alt.Y("label_y:Q", title="swap rate"), text="queries:O")
+    labels = labels.encode(x=x_of_label, y=alt.Y("label_y:Q", title="swap rate"))
+    labels = labels.encode(text=alt.Text("queries:Q", format=",d"))
     place: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 2, "dy": -1}
     layers = [
         _draw_level(rate),
-        base.mark_line().encode(stroke=shade),
+        base.mark_line(strokeJoin="round").encode(stroke=shade),
         base.mark_point(filled=True, opacity=0).encode(tooltip=tooltip),
         # A number has an outline in the colour of the background, so that lines do not cross it.
         labels.mark_text(**place, stroke=paper, strokeWidth=4, color=paper),
@@ -514,7 +536,7 @@ def grading_profile(
         )
     notes = [
         *(["each less the mean of all strategies"] if show == "differences" else []),
-        f"τ: Kendall's, to the order of strategies {given}",
+        f"τ: Kendall's, with the order under {'the grades ' * (given == AS_GIVEN)}{given}",
         *style.write_rest_note(names),
     ]
     described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
@@ -580,7 +602,7 @@ def unjudged_bounds(
     facts = chart_rows.collect_title_facts(means)
     title, notes = style.write_mean_title(means), titles.write_subtitle(facts)
     if (means["low"] != means["high"]).any():
-        notes.append("line: to the mean with unjudged documents of the highest grade; no interval")
+        notes.append("dot: unjudged count as irrelevant; end of line: as best")
     base = alt.Chart().encode(
         y=style.build_names_axis("strategy", names),
         tooltip=[
@@ -591,7 +613,7 @@ def unjudged_bounds(
         ],
         **style.choose_few_colours(names, strategy),
     )
-    scale = alt.Scale(zero=False)
+    scale = alt.Scale(zero=False, padding=style.INTERVAL_PADDING)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.build_means_axis())
     layers = [
         style.draw_interval(base, title, ("low", "high"), size=3, scale=scale),
@@ -689,11 +711,44 @@ def _add_names(
     return table.with_columns(label=pl.when(pl.col("label_at").is_not_null()).then(label))
 
 
-def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFrame:
-    """Return the rows with `label_x` and `label_y`, where each line first meets the rate.
+def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
+    """Return the rows with `label_x` and `label_at`, where each line falls below a height.
 
-    A label that would overlap another is left out. The labels of the most and the fewest queries
-    take precedence.
+    Each line of a panel has a height of its own, so that names do not overlap: the fewer pairs a
+    line tells apart, the higher its name. A single line has its name at the level.
+    """
+    lines, named = _list_line_columns(table), _list_named_measures(table)
+    panels = table.partition_by("panel", maintain_order=True) if "panel" in lines else [table]
+    placed = []
+    for rows in panels:
+        fewest = rows.filter(pl.col("measure").is_in(named)).sort("told apart", "measure")
+        measures = fewest["measure"].unique(maintain_order=True).to_list()
+        top, bottom = (math.log1p(p / SYMLOG_P) for p in NAMED_P)
+        heights = np.linspace(top, bottom, len(measures))
+        if len(measures) == 1:
+            heights = np.array([math.log1p(level / SYMLOG_P)])
+        for measure, height in zip(measures, heights, strict=True):
+            its = rows.filter(measure=measure)
+            x, y = its["place"].to_numpy(), its["height"].to_numpy()
+            last = int(np.argmax(y <= height)) if (y <= height).any() else len(y) - 1
+            label_x = float(np.interp(-height, -y[max(0, last - 1) :], x[max(0, last - 1) :]))
+            at = SYMLOG_P * math.expm1(height)
+            placed.append((*its.select(*lines, "place").row(last), label_x, at))
+    schema = table.select(*lines, "place").schema | dict.fromkeys(
+        ["label_x", "label_at"], pl.Float64
+    )
+    labels = pl.DataFrame(placed, schema=schema, orient="row")
+    table = table.join(labels, on=[*lines, "place"], how="left", maintain_order="left")
+    return table.with_columns(
+        pl.when(pl.col("label_at").is_not_null()).then("label").alias("label")
+    )
+
+
+def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFrame:
+    """Return the rows with `label_x` and `label_y`, where each line last falls below the rate.
+
+    A line that ends above the rate has its label at its end. A label that would overlap another is
+    left out. The labels of the most and the fewest queries take precedence.
     """
     most: Any = table["difference"].max()
     every = dict(table.group_by(lines))
@@ -704,7 +759,8 @@ def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFra
     for key in in_turn:
         line = every[key]
         x, y = line["difference"].to_list(), line["swap_rate"].to_list()
-        place = next((i for i, each in enumerate(y) if each < rate), len(y) - 1)
+        above = [i for i, each in enumerate(y) if each >= rate]
+        place = min(above[-1] + 1 if above else 0, len(y) - 1)
         label_x, label_y = x[place], y[place]
         if place and label_y < rate:
             share = (y[place - 1] - rate) / (y[place - 1] - y[place])
@@ -734,8 +790,14 @@ def _choose_colours(table: pl.DataFrame) -> Any:
 
 
 def _build_queries_axis(table: pl.DataFrame) -> alt.X:
-    """Return the axis of numbers of queries, from 0 to the largest number."""
-    ends = style.bound_axis((0, max(table["queries"])), format=",d", tickMinStep=1)
+    """Return the axis of numbers of queries: from 0, or logarithmic for a wide range."""
+    low, high = table.select(low=pl.col("queries").min(), high=pl.col("queries").max()).row(0)
+    if low <= 0 or high < MIN_LOG_RATIO * low:
+        ends = style.bound_axis((0, high), format=",d", tickMinStep=1)
+        return alt.X("queries:Q", title="queries", **ends)
+    ticks = axis_ends.choose_log_ticks(low, high)
+    ends = style.bound_axis((low, high), format=",d", values=ticks)
+    ends["scale"].type = "log"
     return alt.X("queries:Q", title="queries", **ends)
 
 

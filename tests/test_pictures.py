@@ -1,0 +1,237 @@
+"""Pictures: what a reader sees of charts, measured on the marks that Vega draws."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hard_results import LONG_NAMES, graded_twice, hard_results, scores_of_documents
+from scenes import marks_of, scene_of, texts_of
+
+from polars_graded import charts, compare, overview, rank_strategies, summarise
+from polars_graded._drawing import line_names, style
+from polars_graded.trust import significance_levels
+
+if TYPE_CHECKING:
+    pass
+
+pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+
+SHORT_NAMES = tuple("abcdefghi")
+short, long = (partial(hard_results, names, 45) for names in (SHORT_NAMES, tuple(LONG_NAMES)))
+
+
+def subtitle_of(chart: Any) -> str:
+    """Return the notes below the title in one line."""
+    return " ".join(chart.to_dict()["title"]["subtitle"])
+
+
+def title_of(chart: Any) -> str:
+    """Return the title in one line."""
+    title = chart.to_dict()["title"]["text"]
+    return " ".join([title] if isinstance(title, str) else title)
+
+
+# Forests
+
+
+@pytest.mark.parametrize("measures", [["ndcg"], ["ndcg", "ap"]])
+def test_worse_and_better_stand_on_both_sides_of_zero(measures):
+    scene = scene_of(charts.comparison_forest(compare(short(), *measures, baseline="f")))
+    zeros = {
+        round(mark.x)
+        for mark in marks_of(scene)
+        if mark.kind == "rule" and mark.item.get("stroke") == "gray"
+    }
+    texts = [mark for mark in marks_of(scene) if mark.kind == "text"]
+    for word, side in (("← worse", -1), ("better →", 1)):
+        places = [mark.x + mark.item["dx"] for mark in texts if mark.item.get("text") == word]
+        assert len(places) == len(measures)
+        assert {round(place - 5 * side) for place in places} == zeros
+
+
+def test_both_sides_of_zero_are_named_for_pairs_and_where_less_is_better():
+    pairs = charts.comparison_forest(compare(short(), "ndcg"))
+    assert {"← second better", "first better →"} <= {*texts_of(scene_of(pairs))}
+    less = compare(short(), {"ndcg": "lowest"}, baseline="f")
+    assert {"← better", "worse →"} <= {*texts_of(scene_of(charts.comparison_forest(less)))}
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: charts.trusted_forest(
+            compare(graded_twice(long()), "ndcg", trusted="people", baseline=LONG_NAMES[3])
+        ),
+        lambda: charts.trusted_forest(compare(graded_twice(long()), "ndcg", trusted="people")),
+        lambda: charts.comparison_forest(compare(long(), "ndcg", baseline=LONG_NAMES[3])),
+        lambda: charts.comparison_forest(compare(long(), "ndcg")),
+        lambda: charts.grader_orders(summarise(graded_twice(long()), "ndcg")),
+    ],
+)
+def test_labels_of_long_names_differ_and_are_not_cut_twice(draw):
+    chart = draw()
+    names = chart.data[next(name for name in ("name", "pair", "strategy") if name in chart.data)]
+    labels = [text for text in texts_of(scene_of(chart)) if text.startswith("elasticsearch"[:9])]
+    assert len(labels) == names.n_unique()
+    assert max(map(len, labels)) < 60
+
+
+def test_the_only_baseline_of_a_trusted_forest_is_in_its_title():
+    estimates = compare(graded_twice(short()), "ndcg", trusted="people", baseline="f")
+    chart = charts.trusted_forest(estimates)
+    assert {*chart.data["name"]} == {*SHORT_NAMES} - {"f"}
+    assert title_of(chart) == "Difference of mean ndcg of 8 strategies to f, 95 % intervals"
+    assert "23 queries with trusted grades, 22 more with the model's only" in subtitle_of(chart)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda frame: charts.comparison_forest(compare(frame, "ndcg", "ap", baseline="a")),
+        lambda frame: charts.strategy_bars(summarise(frame, "ndcg", "ap")),
+    ],
+)
+@pytest.mark.parametrize("n", [45, 2000])
+def test_an_interval_is_longer_than_its_dot(draw, n):
+    chart = draw(hard_results(SHORT_NAMES, n))
+    every = [*marks_of(scene_of(chart))]
+    lengths = [mark.item["width"] for mark in every if mark.kind == "rect" and _is_bar(mark.item)]
+    sizes = {mark.item["size"] for mark in every if mark.kind == "symbol"}
+    assert len(lengths) >= 16
+    assert len(sizes) == 1
+    diameter = 2 * np.sqrt(sizes.pop() / np.pi)
+    assert np.mean(np.array(lengths) > 1.5 * diameter) >= 0.9
+
+
+def _is_bar(item: dict[str, Any]) -> bool:
+    return item.get("height") == 2
+
+
+# Graders, ties and gaps
+
+
+def test_each_grader_stands_above_its_number_of_queries():
+    chart = charts.grader_orders(summarise(graded_twice(short()), "ndcg"))
+    assert {"people 23 queries", "model 45 queries"} <= {*texts_of(scene_of(chart))}
+    assert "queries" not in subtitle_of(chart)
+
+
+def test_a_line_stands_beside_tied_documents():
+    chart = charts.rankings(scores_of_documents(["a", "b"]), 1, "mu_ap", by=["a", "b"])
+    tied = chart.data.filter(pl.col("tied")).height
+    lines = [
+        mark
+        for mark in marks_of(scene_of(chart))
+        if mark.kind == "rule" and mark.item.get("strokeWidth") == 3
+    ]
+    assert len(lines) == tied > 0
+    assert "line at the left: the same score as another document" in subtitle_of(chart)
+
+
+def test_the_severest_gap_comes_first():
+    frame = pl.DataFrame({"query": [1, 1, 2], "grade": [1, 2, 0], "a": [1.0, 1.0, 1.0]})
+    chart = charts.overview(overview(frame, by="a"))
+    assert title_of(chart).startswith("67 % of the scores of a are tied; 1 of 2 queries has")
+
+
+@pytest.mark.parametrize("n", [1, 5, 45])
+def test_bars_of_queries_do_not_overlap(n):
+    frame = hard_results(("a", "b"), n).drop("dcg_curve@20")
+    views = marks_of(scene_of(charts.explore(frame, "a", "b", "ndcg")))
+    bars = sorted(
+        (mark.x, mark.item["width"])
+        for mark in views
+        if mark.item.get("description", "").startswith("query, by falling difference")
+    )
+    assert len(bars) == n
+    for (left, width), (right, _) in pairwise(bars):
+        assert left + width < right
+
+
+# Names of lines
+
+
+def test_names_stand_where_lines_are_apart():
+    meeting = pl.DataFrame(
+        {"strategy": [*"aabbcc"], "recall": [0.0, 1.0] * 3, "cg": [0.9, 0.5, 0.6, 0.5, 0.2, 0.5]}
+    )
+    at_start = charts.recall_precision_curves(meeting, "cg").data.drop_nulls("label_at")
+    assert at_start["recall"].to_list() == [0.0] * 3
+    turned = meeting.with_columns(recall=1 - pl.col("recall")).sort("strategy", "recall")
+    at_end = charts.recall_precision_curves(turned, "cg").data.drop_nulls("label_at")
+    assert at_end["recall"].to_list() == [1.0] * 3
+    same = pl.DataFrame({"strategy": ["a", "a"], "recall": [0.0, 1.0], "value": [0.5, 0.5]})
+    assert line_names.choose_side(same, "recall", (0.0, 1.0)) == 1
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.8])
+def test_the_name_of_a_significance_curve_stands_on_its_line(confidence):
+    levels = significance_levels(short(), "ndcg", "ap", test="t", correction="none")
+    data = charts.significance_curves(levels, confidence=confidence).data
+    named = data.drop_nulls("label_at")
+    assert named["measure"].sort().to_list() == ["ap", "ndcg"]
+    assert named["label_at"].n_unique() == 2
+    for name in named.rows(named=True):
+        line = data.filter(measure=name["measure"]).sort("place")
+        low, high = (
+            line.filter(side)["p_corrected"]
+            for side in (pl.col("place") >= name["label_x"], pl.col("place") <= name["label_x"])
+        )
+        assert low.max() <= name["label_at"] <= high.min()
+    one = charts.significance_curves(levels.filter(measure="ap"), confidence=confidence).data
+    assert one.drop_nulls("label_at")["label_at"].item() == pytest.approx(1 - confidence)
+
+
+# Bands, lines and letters
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_only_few_bands_are_drawn_at_once(n):
+    frame = hard_results(SHORT_NAMES[:n], 20)
+    chart = charts.dcg_curves(frame, "dcg_curve@20", confidence=0.9)
+    areas = [mark.item for mark in marks_of(scene_of(chart)) if mark.kind == "area"]
+    assert areas
+    assert {area["opacity"] > 0 for area in areas} == {n == 3}
+    pointed = "" if n == 3 else " of the line under the pointer"
+    assert f"band: 90 % interval of the mean{pointed}" in chart.to_dict()["title"]["subtitle"]
+
+
+def test_letters_stand_behind_the_names_of_a_diagram():
+    ranks = rank_strategies(short(), "ndcg")
+    texts = texts_of(scene_of(charts.critical_differences(ranks)))
+    for row in ranks.rows(named=True):
+        assert f"{row['strategy']}  {row['mean']:.4f}  {row['group']}" in texts
+
+
+def test_the_mean_difference_stands_in_front_of_the_bars_and_is_explained():
+    chart = charts.precision_histogram(hard_results(("a", "b"), 20), "ndcg", "a", "b")
+    kinds = [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
+    assert kinds.index("rect") < kinds.index("bar")
+    dashed = [
+        place
+        for place, layer in enumerate(chart.to_dict()["layer"])
+        if "strokeDash" in layer["mark"]
+    ]
+    assert dashed[0] > kinds.index("bar")
+    assert "dashed: mean difference" in subtitle_of(chart)
+    assert "grey: its 95 % interval" in subtitle_of(chart)
+
+
+@pytest.mark.parametrize("most", range(12, 60))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "6 of 16 differences to dpr are better, 5 are worse, 5 undecided (paired t test, Holm)",
+        "p values of all pairs by 4 measures, 95 % intervals over 2,000 queries, 1 is worse",
+    ],
+)
+def test_no_line_ends_between_a_number_and_its_word(text, most):
+    lines = style._wrap_evenly(text, most)
+    assert " ".join(lines) == text
+    assert not any(re.search(r"\d( are| is)?$", line) for line in lines[:-1])
