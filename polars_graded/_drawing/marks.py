@@ -33,6 +33,7 @@ from polars_graded._drawing.style import (
     find_ink,
     find_ink_and_paper,
     format_decimals,
+    list_tooltips,
     order_axis,
     write_short_label,
 )
@@ -107,16 +108,16 @@ def draw_curves(
     """
     limits = {"scale": build_unit_scale(unit)} if ends is None else bound_axis(ends)
     y = alt.Y("value:Q", title=title, **limits)
-    colour, shown = {"color": look["color"], "detail": "strategy:N"}, 1 if few else 0
+    colour, shown = {"color": look["color"], "detail": alt.Detail("strategy:N")}, 1 if few else 0
     base = alt.Chart().encode(x=x, y=y, **colour)
-    tooltip = ["strategy:N", x.shorthand, *format_decimals("value")]
+    tooltip = list_tooltips("strategy:N", x.shorthand, *format_decimals("value"))
     points = base.mark_point(filled=True, opacity=shown)
     points = points.encode(tooltip=tooltip, **_fade_others(seen, shown))
     layers = [base.mark_line().encode(**look, **_fade_others(seen, 1))]
     if bands:
         low = alt.Y("ci_low:Q", title=title)
         area = alt.Chart().mark_area(opacity=BAND_OPACITY, clip=True)
-        area = area.encode(x=x, y=low, y2="ci_high:Q", **colour)
+        area = area.encode(x=x, y=low, y2=alt.Y2("ci_high:Q"), **colour)
         if bands <= MAX_STRONG_BANDS:
             area = area.encode(**_fade_others(seen, BAND_OPACITY))
         else:
@@ -127,7 +128,9 @@ def draw_curves(
         symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
         line = draw_named_line(alt.Opacity, alt.Chart(), "ideal", **symbol)
         line = line.mark_line(color="gray", strokeDash=IDEAL_DASH)
-        layers.insert(0, line.encode(x=x, y=alt.Y("ideal:Q", title=title), detail="strategy:N"))
+        layers.insert(
+            0, line.encode(x=x, y=alt.Y("ideal:Q", title=title), detail=alt.Detail("strategy:N"))
+        )
     if named_at is not None:
         texts = draw_line_names(x, title, "strategy", look["color"], side=named_at, names=names)
         layers += [text.encode(**_fade_others(seen, 1)) for text in texts]
@@ -162,13 +165,13 @@ def draw_line_names(
         xOffset=_multiply(3, side), x2Offset=_multiply(NAME_OFFSET - 2, side), strokeWidth=0.8
     )
     leader = leader.encode(
-        x=x, x2=x2, y=alt.Y(f"{end}:Q", title=title), y2="label_at:Q", color=colour
+        x=x, x2=x2, y=alt.Y(f"{end}:Q", title=title), y2=alt.Y2("label_at:Q"), color=colour
     )
     texts: alt.Chart = labelled.mark_text(
         align=align, dx=_multiply(NAME_OFFSET, side), fontSize=11, limit=limit
     )
     y = alt.Y("label_at:Q", title=title)
-    return [leader, texts.encode(x=x, y=y, text="shown:N", color=colour)]
+    return [leader, texts.encode(x=x, y=y, text=alt.Text("shown:N"), color=colour)]
 
 
 def _multiply(length: int, side: int | alt.ExprRef) -> Any:
@@ -220,7 +223,7 @@ def draw_better_sides(above: str | None, below: str | None, colour: alt.Color) -
             label=f"({write_short_label('datum.better', both)}) + ' better {arrow}'",
         )
         .mark_text(align="left", dx=8, fontSize=11, limit=300)
-        .encode(x=alt.value("width"), y=y, text="label:N", color=colour)
+        .encode(x=alt.value("width"), y=y, text=alt.Text("label:N"), color=colour)
         for name, arrow, y in sides
         if name is not None
     ]
@@ -249,7 +252,7 @@ def draw_placed_bars(
     # A thin stroke closes the gaps between bars whose edges lie within a pixel.
     same: Any = colour.to_dict()
     bars = _draw_bars(y_title, colour).mark_bar(strokeWidth=0.5).transform_calculate(**BAR_ENDS)
-    bars = bars.encode(x=x, x2="end:Q", y2=alt.Y2Datum(0), stroke=alt.Stroke(**same))
+    bars = bars.encode(x=x, x2=alt.X2("end:Q"), y2=alt.Y2Datum(0), stroke=alt.Stroke(**same))
     middle = _draw_ties().transform_calculate(start="(datum.position + datum.last) / 2")
     return [bars, draw_rule(y=0), middle.encode(x=x)]
 
@@ -257,7 +260,7 @@ def draw_placed_bars(
 def _draw_bars(y_title: str, colour: alt.Color) -> alt.Chart:
     """Draw bars from 0 to the difference of a query, without their horizontal positions."""
     y = alt.Y("difference:Q", title=y_title, axis=alt.Axis(titleLimit=300), stack=None)
-    tooltip = ["query:N", "queries:Q", *format_decimals("difference"), "better:N"]
+    tooltip = list_tooltips("query:N", "queries:Q", *format_decimals("difference"), "better:N")
     return alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
 
 
@@ -266,7 +269,9 @@ def _draw_ties() -> alt.Chart:
     ties = alt.Chart().transform_filter("!isValid(datum.better)")
     # The position is a constant, since a field has no extent if there are no ties.
     ties = ties.mark_point(filled=True, size=9, opacity=1, color=DOUBT)
-    return ties.encode(y=alt.YDatum(0), tooltip=["query:N", *format_decimals("difference")])
+    return ties.encode(
+        y=alt.YDatum(0), tooltip=list_tooltips("query:N", *format_decimals("difference"))
+    )
 
 
 def draw_diagonal(ends: AxisEnds, *, nice: bool = False) -> alt.Chart:
@@ -303,7 +308,9 @@ def draw_forest(
     ticks = alt.Axis(titleLimit=300, tickCount=6, **UNFLUSHED_LABELS)
     x = alt.X("difference:Q", title=title, axis=ticks, scale=scale)
     base, p = add_p(alt.Chart())
-    tooltip = ["measure:N", "strategy:N", "baseline:N", *format_decimals("difference", *ends), p]
+    tooltip = list_tooltips(
+        "measure:N", "strategy:N", "baseline:N", *format_decimals("difference", *ends), p
+    )
     base = base.encode(y=y, tooltip=tooltip)
     is_believed = alt.FieldEqualPredicate(field="significance", equal=believed)
     # A hollow point has the colour of the background inside, which hides its interval.

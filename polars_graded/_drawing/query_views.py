@@ -21,6 +21,7 @@ from polars_graded._drawing.style import (
     draw_rule,
     find_ink,
     format_decimals,
+    list_tooltips,
     order_axis,
 )
 from polars_graded._results.per_query import compute_mean_margin
@@ -102,7 +103,7 @@ class ExploredQueries:
     def tooltip(self) -> list[Any]:
         """Return the tooltip of a query."""
         fact = [] if self.facts is None else [alt.Tooltip("known:N", title=self.facts)]
-        return ["query:N", *format_decimals("value_a", "value_b", "difference"), *fact]
+        return list_tooltips("query:N", *format_decimals("value_a", "value_b", "difference"), *fact)
 
 
 def draw_views(
@@ -174,7 +175,7 @@ def _draw_bins(queries: ExploredQueries) -> Any:
             "middle:Q", title=queries.minus, **bound_axis((low, high), zero=False, tickCount=6)
         ),
         y=alt.Y("place:Q", title="queries", scale=up, axis=counts),
-        y2="under:Q",
+        y2=alt.Y2("under:Q"),
         tooltip=queries.tooltip,
         **queries.look(legend=True),
     )
@@ -210,8 +211,8 @@ def _draw_by_rank(queries: ExploredQueries, ranks: dict[str, int], curve: str) -
     limits = bound_axis((1, last), zero=False, format=",d", tickMinStep=1)
     x = alt.X("rank:Q", title="rank", **limits)
     low, mean = (alt.Y(f"{end}:Q", title=f"{curve}: {queries.minus}") for end in ("low", "mean"))
-    band = base.mark_area(opacity=0.2, color=find_ink()).encode(x=x, y=low, y2="high:Q")
-    tooltip = ["rank:Q", "queries:Q", *format_decimals("mean", "low", "high")]
+    band = base.mark_area(opacity=0.2, color=find_ink()).encode(x=x, y=low, y2=alt.Y2("high:Q"))
+    tooltip = list_tooltips("rank:Q", "queries:Q", *format_decimals("mean", "low", "high"))
     line = base.mark_line(point={"color": find_ink()}, color=find_ink()).encode(
         x=x, y=mean, tooltip=tooltip
     )
@@ -239,18 +240,26 @@ def _draw_means(queries: ExploredQueries, columns: dict[str, str], ends: Any) ->
     # The line at 0 would cross the text in the middle, so that the text is at the top.
     middle, height = alt.value(WIDTH / 2), alt.value(0) if "difference" in columns else y
     layers = [
-        base.mark_rule(strokeWidth=2, color=find_ink(), clip=True).encode(x=low, x2="high:Q", y=y),
-        draw_dots(base, 60, color=find_ink()).encode(
-            x=mean, y=y, tooltip=["what:N", "queries:Q", *format_decimals("mean", "low", "high")]
+        base.mark_rule(strokeWidth=2, color=find_ink(), clip=True).encode(
+            x=low, x2=alt.X2("high:Q"), y=y
         ),
-        printed.encode(x=middle, y=height, text="printed:N"),
+        draw_dots(base, 60, color=find_ink()).encode(
+            x=mean,
+            y=y,
+            tooltip=list_tooltips("what:N", "queries:Q", *format_decimals("mean", "low", "high")),
+        ),
+        printed.encode(x=middle, y=height, text=alt.Text("printed:N")),
     ]
     if "difference" in columns:
         of_all = f"' of ' + format({write_operand(queries.total)}, ',') + ' queries'"
         count = alt.Chart().transform_filter(queries.kept).transform_aggregate(queries="count()")
         count = count.transform_calculate(said=f"format(datum.queries, ',') + {of_all}")
         count = count.mark_text(dy=-26, color=find_ink())
-        layers = [draw_rule(x=0), *layers, count.encode(x=middle, y=height, text="said:N")]
+        layers = [
+            draw_rule(x=0),
+            *layers,
+            count.encode(x=middle, y=height, text=alt.Text("said:N")),
+        ]
     return alt.layer(*layers, width=WIDTH, height=2 * ROW_HEIGHT)
 
 

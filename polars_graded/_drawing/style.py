@@ -534,6 +534,14 @@ def format_decimals(*fields: str) -> list[Any]:
     return [alt.Tooltip(f"{field}:Q", format=".4f") for field in fields]
 
 
+def list_tooltips(*fields: str | alt.Tooltip) -> list[alt.Tooltip]:
+    """Return tooltips, with a field and its type in each text.
+
+    Altair would hash its whole schema for each text in a list, which takes milliseconds.
+    """
+    return [alt.Tooltip(field) if isinstance(field, str) else field for field in fields]
+
+
 def add_p(chart: alt.Chart) -> tuple[alt.Chart, alt.Tooltip]:
     """Return the chart with its corrected p values as text, and their tooltip."""
     smallest = f"datum.p_corrected < {SMALLEST_P} ? '{format_p(0)}'"

@@ -23,6 +23,7 @@ from polars_graded._drawing.style import (
     choose_few_colours,
     find_ink,
     format_decimals,
+    list_tooltips,
 )
 
 TILE_WIDTH, TILE_GAP, BAR_WIDTH = 0.5, 0.02, 0.18
@@ -208,13 +209,13 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         return alt.Y(f"{field}:Q", title="rank", **ranks)
 
     kept = [name for name in ("title", "tied", "gain") if name in table.columns]
-    tooltip = [
+    tooltip = list_tooltips(
         *("strategy:N", "rank:Q", "doc:N", *(f"{name}:N" for name in kept if name == "title")),
         alt.Tooltip("grade:Q", title=grade),
         *(f"{name}:N" for name in kept if name == "tied"),
         *format_decimals(*(name for name in kept if name == "gain"), "adds"),
         alt.Tooltip("share:Q", format=".1%"),
-    ]
+    )
     # If the pointer selects a document, all others are faint.
     seen = {"opacity": alt.condition(selected, alt.value(1), alt.value(0.15))}
     prints = width * BAR_WIDTH >= 5 * TILE_LETTER_WIDTH
@@ -232,15 +233,20 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         for full, else_ in ((find_ink(), DOUBT), (1, 0.35), (1.5, 1))
     )
     look_of_line = {"stroke": stroke, "strokeOpacity": strong, "strokeWidth": wide}
-    place = {"x": encode_across("start"), "x2": "end:Q", "y": encode_down("y"), "y2": "y_next:Q"}
+    place = {
+        "x": encode_across("start"),
+        "x2": alt.X2("end:Q"),
+        "y": encode_down("y"),
+        "y2": alt.Y2("y_next:Q"),
+    }
     layers = [lines.encode(**place, **look_of_line, **seen)]
     # The fill channel is used, since `color` belongs to strategies.
     sides = {"right": f"datum.column + {TILE_WIDTH}", **TILE_EDGES}
     shape = {
         "x": encode_across("column"),
-        "x2": "right:Q",
+        "x2": alt.X2("right:Q"),
         "y": encode_down("top"),
-        "y2": "bottom:Q",
+        "y2": alt.Y2("bottom:Q"),
     }
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     symbols = build_legend(symbolStrokeColor=REST, symbolType="square")
@@ -260,7 +266,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
             "document", "datum.tied", at=f"datum.column + {TIE_PLACE}", **edges
         )
         side_line = side_line.mark_rule(strokeWidth=3, color=find_ink())
-        down = {"y": encode_down("top"), "y2": "bottom:Q"}
+        down = {"y": encode_down("top"), "y2": alt.Y2("bottom:Q")}
         layers.append(side_line.encode(x=encode_across("at"), **down))
     if most:
         ends = {
@@ -274,9 +280,9 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         )
         shape = {
             "x": encode_across("start"),
-            "x2": "end:Q",
+            "x2": alt.X2("end:Q"),
             "y": encode_down("top"),
-            "y2": "bottom:Q",
+            "y2": alt.Y2("bottom:Q"),
         }
         layers.append(bars.encode(**shape, tooltip=tooltip))
     # Texts are drawn on tiles and beside them if they fit.
@@ -291,7 +297,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
             align="left", dx=4, limit=room, fontSize=TILE_FONT_SIZE
         )
         at = {"x": encode_across("column"), "y": encode_down("y")}
-        layers.append(words.encode(**at, text="name:N", fill=written, tooltip=tooltip))
+        layers.append(words.encode(**at, text=alt.Text("name:N"), fill=written, tooltip=tooltip))
     if prints:
         adds = alt.Text("adds:Q", format=".3f")
         for which, colour, text in (
@@ -304,9 +310,9 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     # Names of strategies and their values are above the columns.
     bold = _select_part("strategy", above="-0.75")
     bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95, color=find_ink())
-    value_tooltip = ["strategy:N", *format_decimals("value")]
+    value_tooltip = list_tooltips("strategy:N", *format_decimals("value"))
     at = {"x": encode_across("column"), "y": encode_down("above")}
-    layers.append(bold.encode(**at, text="strategy:N", tooltip=value_tooltip, **look))
+    layers.append(bold.encode(**at, text=alt.Text("strategy:N"), tooltip=value_tooltip, **look))
     if width >= 6 * TILE_LETTER_WIDTH:
         fits = width >= TILE_LETTER_WIDTH * max(len(label) for label in labels)
         text = alt.Text("label:N") if fits else alt.Text("value:Q", format=".3f")
@@ -322,7 +328,9 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         line = alt.YDatum(last_rank + 0.5, title="rank", **ranks)
         layers += [
             build_one_row().mark_rule(color="gray").encode(line),
-            caption.encode(x=encode_across("column"), y=encode_down("at"), text="caption:N"),
+            caption.encode(
+                x=encode_across("column"), y=encode_down("at"), text=alt.Text("caption:N")
+            ),
         ]
     return layers, {"width": width * len(names), "height": 18 * (lowest + 1.8)}
 

@@ -98,7 +98,9 @@ def agreement(
     base = alt.Chart().encode(
         x=alt.X("other:N", title=f"grade of {other}", **style.order_axis(grades, labelAngle=0)),
         y=alt.Y("one:N", title=f"grade of {one}", **style.order_axis(grades[::-1])),
-        tooltip=["one:N", "other:N", "documents:Q", alt.Tooltip("share:Q", format=".1%")],
+        tooltip=style.list_tooltips(
+            "one:N", "other:N", "documents:Q", alt.Tooltip("share:Q", format=".1%")
+        ),
     )
     scale = alt.Scale(domain=[0, 1], range=["white", style.PALETTE[0]], interpolate="rgb")
     legend = style.build_legend(labelExpr="format(100 * datum.value, '~g') + ' %'")
@@ -110,7 +112,7 @@ def agreement(
     layers = [
         base.mark_rect(stroke=style.FAINT).encode(fill=fill),
         same.mark_rect(fillOpacity=0, strokeWidth=2, stroke=style.INK),
-        percent.mark_text().encode(text="percent:N", color=on_dark),
+        percent.mark_text().encode(text=alt.Text("percent:N"), color=on_dark),
     ]
     documents = format_count(both.height, "documents")
     headline = f"Grades of {shorten_name(other)} by grade of {shorten_name(one)}, {documents}"
@@ -191,14 +193,16 @@ def grader_orders(
     # A grid line would cross out names.
     axis = alt.Axis(tickMinStep=1, format="d", grid=False, values=[*range(1, len(names) + 1)])
     y = alt.Y("place:Q", title="place by mean", scale=places, axis=axis)
-    tooltip = ["grader:N", "measure:N", "strategy:N", "place:Q", *style.format_decimals("mean")]
-    base = alt.Chart().encode(x=x, y=y, tooltip=tooltip, detail="strategy:N", **colour)
+    tooltip = style.list_tooltips(
+        "grader:N", "measure:N", "strategy:N", "place:Q", *style.format_decimals("mean")
+    )
+    base = alt.Chart().encode(x=x, y=y, tooltip=tooltip, detail=alt.Detail("strategy:N"), **colour)
     at_end = base.transform_filter(alt.datum.grader == graders[-1])
     at_end = at_end.transform_calculate(shown=style.write_short_label("datum.strategy", names))
     layers = [
         base.mark_line(strokeWidth=2),
         style.draw_dots(base, 60),
-        at_end.mark_text(align="left", dx=18, limit=250).encode(text="shown:N"),
+        at_end.mark_text(align="left", dx=18, limit=250).encode(text=alt.Text("shown:N")),
     ]
     described = f"place of {len(names)} strategies under {', '.join(graders)}"
     facts = chart_rows.collect_title_facts(table)
@@ -302,13 +306,15 @@ def trusted_forest(
     base = alt.Chart().encode(
         y=y,
         yOffset=alt.YOffset("source:N", **style.order_axis(order)),
-        tooltip=["measure:N", "name:N", "source:N", *style.format_decimals("value", "low", "high")],
+        tooltip=style.list_tooltips(
+            "measure:N", "name:N", "source:N", *style.format_decimals("value", "low", "high")
+        ),
         stroke=stroke,
     )
     scale = alt.Scale(zero=False, padding=style.INTERVAL_PADDING)
     low, at = (alt.X(f"{name}:Q", title=title, scale=scale) for name in ("low", "value"))
     layers = [
-        base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q"),
+        base.mark_rule(strokeWidth=2).encode(x=low, x2=alt.X2("high:Q")),
         base.mark_point(size=45, strokeWidth=2, opacity=1).encode(x=at, shape=shape),
     ]
     layers = [style.draw_rule(x=0), *layers] if pairs else layers

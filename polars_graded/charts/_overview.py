@@ -145,13 +145,15 @@ def _draw_cells(names: list[str], headings: dict[int, list[str]], width: int) ->
     # The position of a label is that of its first line, which needs room for the other lines.
     bare |= {"labelLineHeight": 12, "labelPadding": 28, "labelOverlap": False, "grid": False}
     x = alt.X("start:Q", title=None, **style.bound_axis((0, width), **bare))
-    base = alt.Chart().encode(x=x, y=y, tooltip=["strategy:N", "what:N", "text:N"])
+    base = alt.Chart().encode(
+        x=x, y=y, tooltip=style.list_tooltips("strategy:N", "what:N", "text:N")
+    )
     fill = alt.Fill("fill:N", title="fill", scale=None, legend=None)
     printed = base.transform_filter("isValid(datum.text)")
     printed = printed.mark_text(align="left", dx=3, fontSize=10, color=style.INK)
     # A thin gap separates grades whose colours look alike in grey.
     bars = base.mark_bar(stroke=style.find_ink_and_paper()[1], strokeWidth=0.5)
-    return [bars.encode(x2="end:Q", fill=fill), printed.encode(text="text:N")]
+    return [bars.encode(x2=alt.X2("end:Q"), fill=fill), printed.encode(text=alt.Text("text:N"))]
 
 
 GRADES_DTYPE = pl.List(pl.Struct({"grade": pl.Float64, "rows": pl.UInt32}))

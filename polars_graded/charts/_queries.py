@@ -289,7 +289,7 @@ def query_heatmap(
     else:
         ends = 0.5, n_rows * size + 0.5
         field, axis = "start:Q", style.bound_axis(ends, reverse=True, format=",d", tickCount=6)
-        base = base.transform_calculate(**marks.BAR_ENDS).encode(y2="end:Q")
+        base = base.transform_calculate(**marks.BAR_ENDS).encode(y2=alt.Y2("end:Q"))
     step = max(8, min(40, 500 // len(order)))
     names_above = style.fit_name_axis(order, step, orient="top", labelOverlap=False)
     # The fill is used, since `color` belongs to strategies. One hue is legible in grey print.
@@ -299,7 +299,9 @@ def query_heatmap(
         x=alt.X("strategy:N", title=strategy, **style.order_axis(order, **names_above)),
         y=alt.Y(field, title=query, **axis),
         fill=alt.Fill("value:Q", title=measure, scale=shade),
-        tooltip=["strategy:N", "query:N", "queries:Q", *style.format_decimals("value")],
+        tooltip=style.list_tooltips(
+            "strategy:N", "query:N", "queries:Q", *style.format_decimals("value")
+        ),
     )
     # Each row has a whole number of pixels, since gaps would show as stripes.
     height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / n_rows) * n_rows
@@ -413,13 +415,15 @@ def measure_agreement(
             # Histograms below each other are easy to compare horizontally.
             size |= {"columns": 1} if n_groups <= MAX_LANES else {"columns": 3, "width": 200}
         words = style.Words(headline, (), f"how many queries have which difference {minus}")
-        tooltip_names = ["strategy:N"] if colour else []
+        tooltip_names = style.list_tooltips("strategy:N") if colour else []
         bars = alt.Chart().mark_bar()
         bars = bars.encode(
             x=alt.X("low:Q", title=minus, bin="binned", axis=alt.Axis(**style.UNFLUSHED_LABELS)),
-            x2="high:Q",
+            x2=alt.X2("high:Q"),
             y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format=",d", tickMinStep=1)),
-            tooltip=[*tooltip_names, *style.format_decimals("low", "high"), "queries:Q"],
+            tooltip=style.list_tooltips(
+                *tooltip_names, *style.format_decimals("low", "high"), "queries:Q"
+            ),
             **colour,
         )
         return style.draw_panels([bars, style.draw_rule(x=0)], table, panel, words, **size)
@@ -436,7 +440,9 @@ def measure_agreement(
     if not by_x and ends[0] == ends[1]:
         notes.append("on the line both measures are equal")
     height = minus if by_x else y
-    tooltip_names = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
+    tooltip_names = [
+        alt.Tooltip(f"{name}:N") for name in ("strategy", "query") if name in table.columns
+    ]
     points = alt.Chart().mark_point(filled=True, opacity=0.6)
     points = points.encode(
         x=alt.X("x:Q", title=x, **style.bound_axis(ends[0])),

@@ -59,7 +59,9 @@ def strategy_ranks(
     last = int(table["rank_high"].max())  # type: ignore[arg-type]
     ticks = axis_ends.choose_rank_ticks(max(2, last))
     place = style.bound_axis((0.5, last + 0.5), format=",d", values=ticks) | {"title": "rank"}
-    tooltip = ["measure:N", "strategy:N", *(f"{name}:Q" for name in numbers), "group:N"]
+    tooltip = style.list_tooltips(
+        "measure:N", "strategy:N", *(f"{name}:Q" for name in numbers), "group:N"
+    )
     base = alt.Chart().encode(y=y, tooltip=tooltip)
     line = base.mark_bar(size=2, color=style.DOUBT)
     level = chart_rows.find_confidence(table)
@@ -68,7 +70,7 @@ def strategy_ranks(
     notes += [f"line: {share}interval of the rank, for all together", style.SHARED_LETTERS]
     size: dict[str, Any] = {"height": alt.Step(10)} if many else {}
     layers = [
-        line.encode(x=alt.X("rank_low:Q", **place), x2="rank_high:Q"),
+        line.encode(x=alt.X("rank_low:Q", **place), x2=alt.X2("rank_high:Q")),
         style.draw_dots(base, 60, color=style.find_ink()).encode(x=alt.X("rank:Q", **place)),
         style.draw_beside(y, "group:N", 8),
     ]
@@ -167,9 +169,11 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     mean = alt.X("mean:Q", **x)
     row = alt.Y("row:Q", **y)
     layers = [
-        names.mark_rule(color=style.DOUBT).encode(x=mean, y=alt.Y("axis:Q", **y), y2="row:Q"),
-        names.mark_rule(color=style.DOUBT).encode(x=mean, x2="edge:Q", y=row),
-        bar.mark_bar(size=4, color=written).encode(x=mean, x2="to:Q", y=row),
+        names.mark_rule(color=style.DOUBT).encode(
+            x=mean, y=alt.Y("axis:Q", **y), y2=alt.Y2("row:Q")
+        ),
+        names.mark_rule(color=style.DOUBT).encode(x=mean, x2=alt.X2("edge:Q"), y=row),
+        bar.mark_bar(size=4, color=written).encode(x=mean, x2=alt.X2("to:Q"), y=row),
         style.draw_dots(dot, 45, color=written).encode(x=mean, y=row),
     ]
     for side, align, dx in (("left", "right", -5), ("right", "left", 5)):
@@ -178,8 +182,12 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         label = f"({name}) + '  ' + format(datum.mean, '.4f') + '  ' + datum.group"
         text = text.transform_calculate(label=label)
         text = text.mark_text(align=align, dx=dx, color=written, limit=300)
-        tooltip = ["strategy:N", *style.format_decimals("mean"), "rank:Q", "group:N"]
-        layers.append(text.encode(x=alt.X("edge:Q", **x), y=row, text="label:N", tooltip=tooltip))
+        tooltip = style.list_tooltips(
+            "strategy:N", *style.format_decimals("mean"), "rank:Q", "group:N"
+        )
+        layers.append(
+            text.encode(x=alt.X("edge:Q", **x), y=row, text=alt.Text("label:N"), tooltip=tooltip)
+        )
     notes = titles.write_subtitle(chart_rows.collect_title_facts(table))
     notes.append("bar with dots, or the same letter: no two of them are told apart")
     words = style.Words(_write_finding(table), notes)

@@ -117,14 +117,14 @@ def relevance_function(
     base = alt.Chart().encode(
         x=alt.X("score:Q", title=score, scale=scale_of_scores, axis=axis),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
-        tooltip=["part:N", "score:Q", *style.format_decimals("relevance")],
+        tooltip=style.list_tooltips("part:N", "score:Q", *style.format_decimals("relevance")),
     )
     # The colours have no scale, since charts side by side would share it.
     line, cloud, controls = (base.transform_filter(f"datum.part === '{name}'") for name in drawn)
     # The lowest point has no name, which would overlap the name of the median.
     names = controls.transform_filter("datum.name !== 'lowest'")
     names = names.mark_text(align="right", dx=-8, dy=-8, color=style.find_ink()).encode(
-        text="name:N"
+        text=alt.Text("name:N")
     )
     layers = [
         cloud.mark_tick(orient="vertical", size=10, color=style.REST),
@@ -236,18 +236,20 @@ def sample_boxes(
         for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
     )
     base = alt.Chart().encode(y=y)
-    tooltip = ["group:N", "samples:Q", *style.format_decimals(*bins.BOX)]
+    tooltip = style.list_tooltips("group:N", "samples:Q", *style.format_decimals(*bins.BOX))
     box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
     upright: dict[str, Any] = {"orient": "vertical"}
     middle = box.mark_tick(**upright, size=step * 0.6, thickness=4, color=style.find_ink())
     points = base.transform_filter("datum.outlier !== null").mark_point(size=15)
     # Bars get the colour of the theme, unlike rules.
     layers = [
-        box.mark_bar(size=1.5).encode(x=low, x2="q1:Q"),
-        box.mark_bar(size=1.5).encode(x=q3, x2="whisker_high:Q"),
-        box.mark_bar(size=step * 0.6, fillOpacity=0.3).encode(x=q1, x2="q3:Q"),
+        box.mark_bar(size=1.5).encode(x=low, x2=alt.X2("q1:Q")),
+        box.mark_bar(size=1.5).encode(x=q3, x2=alt.X2("whisker_high:Q")),
+        box.mark_bar(size=step * 0.6, fillOpacity=0.3).encode(x=q1, x2=alt.X2("q3:Q")),
         middle.encode(x=median),
-        points.encode(x=outlier, tooltip=["group:N", *style.format_decimals("outlier")]),
+        points.encode(
+            x=outlier, tooltip=style.list_tooltips("group:N", *style.format_decimals("outlier"))
+        ),
     ]
     if name:
         # `opacity` would share its scale with the ideal curve of a chart beside this one.

@@ -93,7 +93,7 @@ def strategy_bars(
         notes.append("line: interval of one mean; overlap does not show that two are equal")
     y = style.build_names_axis("strategy", names)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.build_means_axis(), stack=None)
-    tooltip = ["measure:N", "strategy:N", *style.format_decimals("mean", *ends)]
+    tooltip = style.list_tooltips("measure:N", "strategy:N", *style.format_decimals("mean", *ends))
     base = alt.Chart().encode(y=y, tooltip=tooltip, **style.choose_few_colours(names, strategy))
     layers = [style.draw_interval(base, title, ends, scale=scale)] if ends else []
     several = chart_rows.has_panels(table)
@@ -318,7 +318,9 @@ def comparison_matrix(
     base = base.encode(
         x=alt.X("baseline:N", title="baseline", **across),
         y=alt.Y("strategy:N", title=strategy, **down),
-        tooltip=["measure:N", "strategy:N", "baseline:N", *style.format_decimals("difference"), p],
+        tooltip=style.list_tooltips(
+            "measure:N", "strategy:N", "baseline:N", *style.format_decimals("difference"), p
+        ),
     )
     # Readers with a colour vision deficiency can tell orange from blue. The fill is used, since
     # `color` belongs to strategies. The domain has only two ends, so that charts side by side can
@@ -328,7 +330,7 @@ def comparison_matrix(
     fill = alt.Fill("difference:Q", title="difference", scale=scale)
     on_dark = f"abs(datum.difference) > {0.6 * furthest}"
     ink = alt.condition(on_dark, alt.value("white"), alt.value(style.INK))
-    signs = base.mark_text(fontSize=max(12, step * 0.7)).encode(text="mark:N", color=ink)
+    signs = base.mark_text(fontSize=max(12, step * 0.7)).encode(text=alt.Text("mark:N"), color=ink)
     strength = alt.condition("datum.mark !== ''", alt.value(1), alt.value(UNSETTLED_OPACITY))
     believed = table.filter(pl.col("mark") != "").height // 2
     described = (

@@ -131,12 +131,14 @@ def significance_curves(
     few = table["place"].n_unique() <= style.MAX_MARKED_POINTS
     line, points, *_ = _draw_measure_lines(table, x, y, few=few)
     points, p = style.add_p(points)
-    points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
+    points = points.encode(
+        tooltip=style.list_tooltips("measure:N", "place:Q", "strategy:N", "baseline:N", p)
+    )
     names = alt.Chart().transform_filter("isValid(datum.label_at)")
     names = names.encode(
         x=alt.X("label_x:Q", title=x["title"]),
         y=alt.Y("label_at:Q", title=y["title"], scale=y["scale"]),
-        text="label:N",
+        text=alt.Text("label:N"),
     )
     texts: dict[str, Any] = {"align": "left", "dx": 6, "fontSize": 11, "limit": 250}
     paper = style.find_ink_and_paper()[1]
@@ -217,7 +219,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     lines = _draw_measure_lines(table, x, y, *tooltip, few=False)
     # A large point shows the power of the queries at hand.
     large = style.draw_dots(alt.Chart().transform_filter("datum.at_hand"), 90)
-    tooltips = ["measure:N", "queries:Q", *tooltip]
+    tooltips = style.list_tooltips("measure:N", "queries:Q", *tooltip)
     large = large.encode(x=x, y=y, color=_choose_colours(table), tooltip=tooltips)
     at_hand = table.filter("at_hand")
     n, amounts = at_hand["queries"].unique(), at_hand["difference"].drop_nulls().to_list()
@@ -295,8 +297,8 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     )
     if banded:
         low = alt.Y("tau_low:Q", title=title, **height)
-        area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2="tau_high:Q")
-        layers.insert(0, area.encode(color=_choose_colours(table), detail="measure:N"))
+        area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2=alt.Y2("tau_high:Q"))
+        layers.insert(0, area.encode(color=_choose_colours(table), detail=alt.Detail("measure:N")))
     most: Any = table["queries"].max()
     headline = f"τ of the orders of strategies from fewer queries and from all {most:,g}"
     note = (
@@ -392,11 +394,11 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     shades = style.build_ramp(*SHADES[ink == style.LIGHT_INK], len(sizes), alone=1)
     scale = alt.Scale(domain=sizes, range=shades)
     shade = alt.Stroke("queries:O", title="queries", scale=scale, legend=None)
-    base = alt.Chart().encode(x=x, y=y, detail="queries:O")
-    tooltip = [
+    base = alt.Chart().encode(x=x, y=y, detail=alt.Detail("queries:O"))
+    tooltip = style.list_tooltips(
         *("measure:N", "queries:O", "difference_from:Q", "difference_to:Q"),
         *("comparisons:Q", "swaps:Q", *style.format_decimals("swap_rate")),
-    ]
+    )
     labels = alt.Chart().transform_filter("isValid(datum.label_x)")
     x_of_label = alt.X("label_x:Q", title=x["title"])
     labels = labels.encode(x=x_of_label, y=alt.Y("label_y:Q", title="swap rate"))
@@ -518,14 +520,14 @@ def grading_profile(
     across = style.order_axis(gradings, labelAngle=angle, labelLimit=200)
     x = alt.X("grading:N", title="grading", **across)
     y = alt.Y(f"{height}:Q", title=title, scale=scale, axis=ticks)
-    base = alt.Chart().encode(x=x, y=y, detail="strategy:N", **look)
-    tooltip = [
+    base = alt.Chart().encode(x=x, y=y, detail=alt.Detail("strategy:N"), **look)
+    tooltip = style.list_tooltips(
         *("measure:N", "grading:N", "strategy:N", *style.format_decimals("mean"), "place:Q"),
         *(*style.format_decimals("tau", "tau_ap"), "lost:Q", "gained:Q", "reversed:Q"),
-    ]
+    )
     above = alt.Chart().transform_filter("isValid(datum.correlation)")
     above = above.mark_text(baseline="top", fontSize=10, color=style.find_ink())
-    above = above.encode(x=x, y=alt.value(3), text="correlation:N")
+    above = above.encode(x=x, y=alt.value(3), text=alt.Text("correlation:N"))
     layers = [base.mark_line(), style.draw_dots(base, 40).encode(tooltip=tooltip), above]
     if not several:
         named_strategies = names if len(names) <= style.MAX_COLOURS else best
@@ -605,12 +607,12 @@ def unjudged_bounds(
         notes.append("dot: unjudged count as irrelevant; end of line: as best")
     base = alt.Chart().encode(
         y=style.build_names_axis("strategy", names),
-        tooltip=[
+        tooltip=style.list_tooltips(
             "measure:N",
             "strategy:N",
             *style.format_decimals("mean", "low", "high"),
             "queries:Q",
-        ],
+        ),
         **style.choose_few_colours(names, strategy),
     )
     scale = alt.Scale(zero=False, padding=style.INTERVAL_PADDING)
@@ -669,8 +671,11 @@ def _draw_measure_lines(
     table: pl.DataFrame, x: alt.X, y: alt.Y, *tooltips: Any, few: bool
 ) -> list[alt.Chart]:
     """Draw a line for each measure, its name at its end, and points with tooltips."""
-    colour, tooltip = _choose_colours(table), ["measure:N", x.shorthand, *tooltips]
-    base = alt.Chart().encode(x=x, y=y, color=colour, detail="measure:N")
+    colour, tooltip = (
+        _choose_colours(table),
+        style.list_tooltips("measure:N", x.shorthand, *tooltips),
+    )
+    base = alt.Chart().encode(x=x, y=y, color=colour, detail=alt.Detail("measure:N"))
     points = base.mark_point(filled=True, size=25, opacity=1 if few else 0)
     end = y.shorthand.partition(":")[0]
     names = marks.draw_line_names(x, y["title"], "label", colour, end=end, limit=250)
