@@ -192,7 +192,9 @@ def equivalence(seed):
         return
     pairs = compare(results(seed), "ap", rope=0.1)
     note = noted(charts.comparison_forest(pairs))
-    n, total = map(int, re.search(r"(\d+) of (\d+) differences? there", note).groups())
+    n, total = map(
+        int, re.search(r"(\d+) of (\d+) differences? (?:lies?|lie) in it", note).groups()
+    )
     assert total == pairs.height
     assert n == (pairs["probability_equal"] >= 0.95).sum()
 
@@ -258,10 +260,10 @@ def histogram(seed):
     more, fewer, ties = (int(each.sum()) for each in (p > q, q > p, p == q))
     n = f"{len(p)} {'query' if len(p) == 1 else 'queries'}"
     ties = f"{ties} {'tie' if ties == 1 else 'ties'}"
-    mean = f"mean difference {written(np.mean(p - q))}"
+    mean = f"dashed: mean difference {written(np.mean(p - q))}"
     if np.ptp(p - q) > 0:
         low, high = ttest_rel(p, q).confidence_interval(0.95)
-        mean += f" (95 % interval {written(low)} to {written(high)})"
+        mean += f" grey: its 95 % interval, {written(low)} to {written(high)}"
     assert noted(chart).startswith(f"{mean} p better in {more} of {n}, q in {fewer}, {ties}")
     assert said(chart) == "ap of p minus q, query by query"
 

@@ -501,7 +501,7 @@ def test_measures_gives_the_same(others):
 
 @pytest.mark.filterwarnings(
     "ignore:no document is judged",
-    "ignore:.*takes the highest grade of each query",
+    "ignore:.*uses the highest grade of each query",
     "ignore:.* below 0 count",
 )
 def test_evaluate_gives_the_same():

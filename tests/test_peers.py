@@ -580,7 +580,7 @@ def assert_printed(
         assert abs(value - float(text)) <= 0.5 * 10**-decimals + 1e-9, (name, topic, text, value)
 
 
-@pytest.mark.filterwarnings("ignore:.* takes the highest grade of each query")  # as its rbp does
+@pytest.mark.filterwarnings("ignore:.* uses the highest grade of each query")  # as its rbp does
 @EVERY_CASE
 def test_trec_eval(trec, case):
     frame, level, printed = trec(case)

@@ -1,4 +1,4 @@
-"""Compute the positions of names beside lines, and of thresholds on an axis."""
+"""Compute the positions of names beside lines."""
 
 from __future__ import annotations
 
@@ -21,6 +21,17 @@ def choose_side(table: pl.DataFrame, at: str, ends: AxisEnds) -> int:
         moved = zip(spread_heights(heights, ends), heights, strict=True)
         sides[side] = round(sum(abs(label - height) for label, height in moved), 9)
     return min(sides, key=sides.__getitem__)
+
+
+def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float]:
+    """Return the first point of a falling line at or below a height, and the x of that height.
+
+    A line that stays above the height ends in its last point.
+    """
+    below = (y <= height).arg_max() if (y <= height).any() else y.len() - 1
+    end = int(below or 0)
+    near = slice(max(0, end - 1), end + 1)
+    return end, float(np.interp(-height, -y[near].to_numpy(), x[near].to_numpy()))
 
 
 def find_best_lines(table: pl.DataFrame, at: str | None, most: int) -> list[str]:

@@ -155,8 +155,8 @@ class RankedFrame:
     def warn_of_ties(self) -> str:
         """Return a sentence about tied scores; nothing if most scores differ."""
         names = self.table.to_series().cast(pl.String).fill_null("null")
-        found = write_many_ties(dict(zip(names, self.table["tied"], strict=True)))
-        return f"{capitalise(found)}: the order of ties decides the means." if found else ""
+        ties = write_many_ties(dict(zip(names, self.table["tied"], strict=True)))
+        return f"{capitalise(ties)}: the order of ties decides the means." if ties else ""
 
     def compute_unjudged_means(
         self, grid: Grid, names: Sequence[str]

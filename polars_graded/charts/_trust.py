@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import altair as alt
-import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_number
@@ -722,23 +721,22 @@ def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
     Each line of a panel has a height of its own, so that names do not overlap: the fewer pairs a
     line tells apart, the higher its name. A single line has its name at the level.
     """
-    lines, named = _list_line_columns(table), _list_named_measures(table)
+    lines, shown = _list_line_columns(table), _list_named_measures(table)
     panels = table.partition_by("panel", maintain_order=True) if "panel" in lines else [table]
     placed = []
     for rows in panels:
-        fewest = rows.filter(pl.col("measure").is_in(named)).sort("told apart", "measure")
+        fewest = rows.filter(pl.col("measure").is_in(shown)).sort("told apart", "measure")
         measures = fewest["measure"].unique(maintain_order=True).to_list()
         top, bottom = (math.log1p(p / SYMLOG_P) for p in NAMED_P)
-        heights = np.linspace(top, bottom, len(measures))
+        step = (bottom - top) / max(1, len(measures) - 1)
+        heights = [top + step * number for number in range(len(measures))]
         if len(measures) == 1:
-            heights = np.array([math.log1p(level / SYMLOG_P)])
+            heights = [math.log1p(level / SYMLOG_P)]
         for measure, height in zip(measures, heights, strict=True):
-            its = rows.filter(measure=measure)
-            x, y = its["place"].to_numpy(), its["height"].to_numpy()
-            last = int(np.argmax(y <= height)) if (y <= height).any() else len(y) - 1
-            label_x = float(np.interp(-height, -y[max(0, last - 1) :], x[max(0, last - 1) :]))
+            line = rows.filter(measure=measure)
+            last, label_x = line_names.find_crossing(line["place"], line["height"], height)
             at = SYMLOG_P * math.expm1(height)
-            placed.append((*its.select(*lines, "place").row(last), label_x, at))
+            placed.append((*line.select(*lines, "place").row(last), label_x, at))
     schema = table.select(*lines, "place").schema | dict.fromkeys(
         ["label_x", "label_at"], pl.Float64
     )
