@@ -80,7 +80,7 @@ def check_verdict(values, measure: str, baseline: int | None) -> None:
             assert text.startswith("No strategy is clearly first: ")
         assert re.search(rf" share the best mean {measure}, [\d.]+ over {n} queries\.", text)
         assert near(re.search(r", ([\d.]+) over", text)[1], float(means[leaders[0]]))
-        shown = set(re.findall(r"\b[a-d]\b", re.split(" share|: ", text)[-2]))
+        shown = set(re.findall(r"\b[a-d]\b", re.search(r"(?:^|[.:] )([^.:]*) share", text)[1]))
         assert shown == {NAMES[place] for place in leaders[:3]}
         return
     [leader] = leaders
