@@ -31,14 +31,14 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 
 JUDGED_AT_THE_TOP = Measure.of("judged", 10)
 MAX_SHARE_DIFFERENCE = 0.2
-"""Difference between strategies in the judged share of the first ten documents, from which on a
-warning says so."""
+"""Minimum difference between strategies in the judged share of the first ten documents that causes
+a warning."""
 
 MIN_TRUSTED_QUERIES = 10
 """Minimum number of queries for a warning about shares of documents."""
 
 MIN_JUDGED_SHARE = 0.8
-"""Share of the first ten documents that must be judged, or a warning says how many are not."""
+"""Minimum judged share of the first ten documents; a lower share causes a warning."""
 
 MIN_HALF_STAR = 0.5
 """Lowest grade of a scale of half stars."""
@@ -53,7 +53,7 @@ CODES = {9, 98, 99, 127, 255, 999, 9999, 32767, 65535}
 """Numbers that stand for a missing grade in files of many tools."""
 
 MIN_CODE_RATIO = 3
-"""Minimum ratio of such a number to the next highest grade from which it may be no grade."""
+"""Minimum ratio of such a number to the next highest grade at which it may be a code."""
 
 RANK_WORDS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 """Words in the names of columns of ranks, which suffice for a warning below ten queries."""
@@ -67,10 +67,10 @@ def find_order_dependent_measures(request: Request) -> list[Measure]:
 
 
 MIN_SHARE_OF_OTHER_GRADER = 0.5
-"""Share of the documents that another grader judged in a query, below which a warning says so."""
+"""Minimum share of the documents that another grader judged; a lower share causes a warning."""
 
 
-def warn_of_parts(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:
+def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:
     """Warn of graders who judged only a part of the documents that another grader judged."""
     query = list(requests[0].query)
     names = [f"polars_graded: {number}" for number, _ in enumerate(requests)]
@@ -88,8 +88,8 @@ def warn_of_parts(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -
                 f"{request.grader!r} judged less than half as many documents as another grader in "
                 f"{partly.height} of {some.height} queries, so their values are not comparable: "
                 f"{first_few(partly.select(query).rows())}\n\n"
-                "Hint: compare graders on queries that both judged whole, or correct means with "
-                "trusted=",
+                "Hint: compare graders on queries that both judged completely, or correct means "
+                "with trusted=",
             )
 
 
@@ -246,7 +246,7 @@ class NotedData:
             yield (
                 f"{these} as judged and irrelevant; the lowest is {low:g}\n\n"
                 f"Hint: pl.when(pl.col({grade!r}) >= 0).then({grade!r}) leaves these documents "
-                "unjudged, as trec_eval does; relevant_from= says that they were judged"
+                "unjudged, as trec_eval does; relevant_from= states that they were judged"
             )
 
     def find_codes(self) -> Iterator[str]:

@@ -62,28 +62,29 @@ def evaluate(
         Measures as their columns are called: `"mu_ap"`, `"ndcg@10"`, `"ap(threshold=2)@100"`; lists
         of them; or mappings that give a column another name: `{"nDCG": "ndcg(gain=linear)@10"}`.
     query
-        The column that tells the queries apart, or several, which stand side by side in the result.
+        The column that tells queries apart, or several, all of which are columns of the result.
     grade
-        The column of relevance grades; or several, each of a grader called so, or with a mapping
-        otherwise: `grade={"people": "grade_1", "model": "grade_2"}`. Then there is a row per grader
-        too, under the column `"grader"`, and the values of a query in which a grader judged nothing
-        are null: they did not judge it. Spark and Ray go through the rows once for each grader.
-        An expression is evaluated within each ranking: φ is per query in
-        `grade=pl.col("popularity").graded.phi_relevance()`.
+        The column of relevance grades, or several columns, one per grader, each grader named after
+        its column. A mapping gives other names: `grade={"people": "grade_1", "model": "grade_2"}`.
+        The result then has a row per grader, too, under the column `"grader"`. If a grader judged
+        no document of a query, the values of that grader for it are null. Spark and Ray read the
+        rows once for each grader. An expression is evaluated within each ranking, so φ is per query
+        in `grade=pl.col("popularity").graded.phi_relevance()`.
     by
-        The column to rank by, or several, each then a strategy named after it; a mapping names
-        strategies otherwise: `by={"BM25": "score_1", "ours": "score_2"}`. A list in the place of a
-        column is one strategy whose further columns break ties: `by=[["score", "doc"]]`.
-        Expressions take the place of columns, and are evaluated within each ranking:
+        The column to rank by, or several, each a strategy named after its column. A mapping gives
+        other names: `by={"BM25": "score_1", "ours": "score_2"}`. A list in the place of a column is
+        one strategy, whose further columns break ties: `by=[["score", "doc"]]`. Expressions can
+        take the place of columns and are evaluated within each ranking:
         `by={"old": -pl.col("rank")}`.
     strategy
-        The column that tells strategies apart, where rows are stacked; then `by` names one.
+        The column that tells strategies apart, if rows are stacked. Then `by` names one column.
     ties
         The column, or columns, that break ties of all strategies, the highest value first; or
-        `"order"`, which keeps the order of rows. By default the column that `doc` names orders tied
-        documents, as text, the highest first: trec_eval's order, which `ties="doc"` says is meant;
-        other columns of numbers order them as numbers. Without that column the order of
-        rows does. A warning says so where this decides a value.
+        `"order"`, which keeps the order of the rows. By default tied documents are ordered by the
+        column that `doc` names, as text, the highest first. This is trec_eval's order, and
+        `ties="doc"` confirms it. Other columns of numbers are ordered as numbers. Without a column
+        of documents, tied documents keep the order of the rows. If the order of tied documents
+        changes a value, a warning reports it.
 
         The name of a tool gives the order in which it ranks tied documents: `"trec_eval"` (also
         pytrec_eval; by document as text, descending, of scores in 32 bits), `"ir_measures"` (that
@@ -92,32 +93,31 @@ def evaluate(
         another column of documents: `ties={"trec_eval": "item"}`.
     descending
         Whether the highest value comes first: a Boolean for all strategies; a list of one entry per
-        strategy; or a mapping for some of them, `descending={"old_rank": False}`. Of a strategy
-        with several columns an entry may be a list. By default the highest comes first, and a
-        column that may hold ranks is refused. One False for ranks beside scores is refused, too;
-        a False for each is not. What `ties` names has its highest value first in any
-        case.
+        strategy; or a mapping for some of them, `descending={"old_rank": False}`. The entry of a
+        strategy with several columns may be a list. By default the highest comes first, and a
+        column that may hold ranks is refused. A single False is also refused if only some of the
+        columns may hold ranks; one False per strategy is accepted. Columns in `ties` always have
+        their highest value first.
     doc
-        The column of documents, which each ranking must have once. By default it is the column
+        The column of documents, which each ranking must contain once. By default it is the column
         "doc", or one whose name means the same, such as "product_id" or "sku", or else the last
-        column of texts that breaks ties; None for none.
+        column of texts that breaks ties; None if there is none.
     irrelevant, max_grade, relevant_from
-        The scale of the grades, and from which of them on documents are relevant, as in
-        `Graded.scaled`.
+        The scale of the grades, and the lowest relevant grade, as in `Graded.scaled`.
     undefined_as
-        What a query without a relevant document gets: a number, or None for null, as in
+        The value of a query without a relevant document: a number, or None for null, as in
         `Graded.undefined_as`. By default 0, and null for `roc_auc`.
     condensed
         Whether to drop unjudged documents from the rankings, as in `Graded.condensed`.
     parts
-        How to cut rows that exceed memory into parts of whole queries: `"sorted"` streams rows that
-        stand together for each query; a number is that many passes over the rows, each with a share
-        of the queries; `"scratch"` is one pass that writes what exceeds memory to a folder of
-        `tempfile.gettempdir()`. By default a DataFrame is measured at once; of a LazyFrame rows
-        stream that its plan has sorted (`set_sorted`, `sort`), and otherwise its size and the
-        memory at hand decide. The logger "polars_graded" says at level INFO what was chosen. Values
-        are the same, but for the last bit of `mu_ap` and `gap`. For Spark and Ray a number of
-        buckets, by default `spark.sql.shuffle.partitions` and 64: a worker holds one at a time.
+        How to cut rows that exceed memory into parts of whole queries: `"sorted"` streams rows in
+        which each query is in one place; a number is that many passes over the rows, each with a
+        share of the queries; `"scratch"` is one pass that writes what exceeds memory to a folder of
+        `tempfile.gettempdir()`. By default a DataFrame is measured as a whole. A LazyFrame whose
+        plan sorts its rows (`set_sorted`, `sort`) is streamed; for any other, its size and the free
+        memory decide. The logger "polars_graded" reports the choice at level INFO. Values are the
+        same except for the last bit of `mu_ap` and `gap`. For Spark and Ray a number of buckets, by
+        default `spark.sql.shuffle.partitions` and 64: a worker holds one at a time.
     progress
         Whether to draw a bar where it takes seconds, tqdm is installed, and there is a terminal or
         a notebook.
@@ -139,60 +139,64 @@ def evaluate(
     Raises
     ------
     ValueError
-        If `descending` is not passed for a column to rank by that may hold ranks. Its numbers are
-        whole and hardly repeat within a query, in nine of ten queries: they are 1 to n, or 0 to
-        n - 1, in ten queries or more; or the pairs of equal numbers are at most 0.75 of those that
-        unrelated numbers would have, and fewer by five standard deviations, and the lowest number
-        is at most twice the distance to the highest. Halves are rounded down, as the means of tied
-        ranks are halves. Numbers below 1 are left out, and the highest where a query repeats it,
-        since they may stand for documents that were not shown; where `descending=False` would rank
-        several numbers below 1 first, they are refused. If one `descending=False` covers columns of
-        which only some may hold ranks.
+        If `descending` is not passed for a column that may hold ranks. A column may hold ranks if,
+        in nine of ten queries, its numbers are whole and hardly repeat. Either they are 1 to n, or
+        0 to n - 1, in ten queries or more. Or the column has at most 0.75 of the pairs of equal
+        numbers that unrelated numbers would have, fewer by five standard deviations, and its lowest
+        number is at most twice the distance to its highest. Halves, which are means of tied ranks,
+        are rounded down. Numbers below 1, and a highest number that a query repeats, are left out,
+        because they may stand for documents that were not shown.
+
+        If `descending=False` would rank several numbers below 1 first, or if a single False is
+        passed for several columns of which only some may hold ranks.
 
         If a document is twice in a ranking, or has different grades for two stacked strategies. Up
-        to a million rows all are checked for ranks and documents. Of more, a quarter of a million
-        are for ranks, and half a million or a twentieth for documents, in whole queries spread over
-        the frame (`overview` counts in all rows). Spark and Ray check each bucket by itself.
+        to a million rows, all are checked for ranks and documents. Of more rows, a quarter of a
+        million are checked for ranks, and half a million or a twentieth for documents, in whole
+        queries spread over the frame (`overview` counts in all rows). Spark and Ray check each
+        bucket separately.
 
-        If no column has a name of documents, and a further column of a frame, which must not be
-        lazy, repeats few of its values in rankings (in ten or more): texts, or rows that are equal
-        in all columns; or repeats none beside the values of another, as for two devices.
+        If the name of no column means documents, but a column that no argument names seems to hold
+        them and repeats some within rankings. This is checked for DataFrames with ten
+        rankings or more. A column seems to hold documents if few of its values repeat within
+        rankings, and it holds texts or the repeated rows are equal in all columns; or if no value
+        repeats together with another column, as when rows of two devices are mixed.
 
-        If two strategies have one name; if the frame has a column "strategy" of several values, or
-        is lazy and has one, that no argument names; if a grade or a score is NaN or infinite, or
-        rows said to be sorted have a query in several places, of a LazyFrame when it is collected.
+        If two strategies have one name; if the frame has a column "strategy" with several values,
+        or is lazy and has such a column, that no argument names; if a grade or a score is NaN or
+        infinite; or if rows that are declared sorted have a query in several places. The rows of a
+        LazyFrame are checked when it is collected.
 
     Warns
     -----
     DataWarning
-        Of what makes means wrong though every value is right; of a LazyFrame when it is collected.
+        If data make means wrong although each value is right; for a LazyFrame when it is collected.
 
-        - `unjudged`: queries without a judged document, as a left join of a run and judgments has
-          them; strategies of which a share of the first ten documents is judged that differs by
-          0.2; a strategy of whose first ten documents less than 0.8 are judged, in ten queries or
-          more; one of several graders who judged less than half of what another judged in a query.
-        - `join`: relevant documents of a query that differ between stacked strategies; or all that
-          is judged was retrieved, in ten queries or more, but not all that was retrieved is judged,
-          as in logged data, and after a join that starts from the run.
-        - `nulls`: rows whose query, or strategy, is null or NaN, and that are one of their own: how
-          many; of several query columns one that is null in some rows of a query alone.
-        - `missing`: a stacked strategy that has no row for some query, which its mean then lacks;
-          a strategy that retrieved nothing at all.
-        - `ranks`: a column that is called rank, position or place, counts from 1 in fewer than ten
-          queries or in some of them, and of which the highest number is ranked first. In so few
-          queries scores may count by chance, so that the name has to say so too.
-        - `scale`: `err`, `nerr`, `generalized_precision` and `rbp(graded=True)` where queries
-          differ in their highest grade and `max_grade` is not said: each is on a scale of its own
-          then; grades that are whole numbers from 1 to 4 or more and never 0, as stars are, of
-          which 1 counts as relevant; grades below 0, which count as judged and irrelevant; a
-          highest grade such as 99 or 255, three times the next highest or more.
-        - `ties`: documents with the same score whose order changes a value that was asked for,
-          where `ties` is not passed, with the strategies that have most such queries; or `ties`
-          that names the grade.
+        - `unjudged`: queries have no judged document, as after a left join of a run and judgments;
+          the judged share of the first ten documents differs by 0.2 between strategies, or is below
+          0.8 in ten queries or more; a grader judged less than half as many documents of a query as
+          another.
+        - `join`: the relevant documents of a query differ between stacked strategies; or in ten
+          queries or more all judged documents were retrieved but not all retrieved documents are
+          judged, as in logged data, and after a join that starts from the run.
+        - `nulls`: the query or the strategy of some rows is null or NaN; or one of several query
+          columns is null in some rows of a query.
+        - `missing`: a stacked strategy has no row for some query, so that its mean lacks it; or a
+          strategy retrieved nothing at all.
+        - `ranks`: a column that is called rank, position or place counts from 1 in some queries, or
+          in fewer than ten, and its highest number is ranked first. Scores may count by chance in
+          so few queries, so that the name matters, too.
+        - `scale`: queries differ in their highest grade, `max_grade` is not passed, and a measure
+          depends on it (`err`, `nerr`, `generalized_precision`, `rbp(graded=True)`); grades are
+          whole numbers from 1 to 4 or more and never 0, as stars are, so that 1 counts as relevant;
+          grades below 0 count as judged and irrelevant; the highest grade is a number such as 99
+          or 255, and at least three times the next highest.
+        - `ties`: the order of documents with the same score changes a requested value, and `ties`
+          is not passed; or `ties` names the grade.
 
-        `warnings.simplefilter("ignore", DataWarning.ties)` silences one of these kinds.
-        Engines are not warned of anything: nobody there sees all queries. Their rows have no order
-        either, so name what breaks `ties`.
+        `warnings.simplefilter("ignore", DataWarning.ties)` silences one of these kinds. Spark and
+        Ray give no warnings, because no worker sees all queries. Their rows have no order either,
+        so pass `ties`.
 
     See Also
     --------

@@ -41,8 +41,8 @@ def overview(
 ) -> pl.DataFrame:
     """Look at a frame before measuring: what was retrieved, judged and relevant, and what not.
 
-    Each row is a strategy. What makes means wrong shows here: judgments that were left out by a
-    join, queries that count without being judged, strategies that did not run, ties.
+    Each row is a strategy. The counts show what makes means wrong: judgments that a join lost,
+    queries that count without being judged, strategies that did not run, ties.
 
     Parameters
     ----------
@@ -66,13 +66,14 @@ def overview(
         - `least`, `median` and `most`: how many documents were retrieved for a query;
         - `grades`: how many rows have each grade, a list of structs with `grade` (Float64, null
           for unjudged) and `rows`, by rising grade;
-        - `only_relevant` and `none_retrieved`: the queries that are so;
+        - `only_relevant` and `none_retrieved`: how many queries have only relevant documents among
+          the judged ones, and for how many nothing was retrieved;
         - `duplicates`: how many rows repeat a document of their ranking, which `evaluate` refuses;
           all rows are looked at. It is null without a column of documents;
         - `judged@10`: the share of the first ten documents that is judged;
         - `tied`: the share of retrieved documents that have the score of another of the query;
-        - `none_judged` and `none_relevant` (of those with a judged document): the queries that are
-          so.
+        - `none_judged` and `none_relevant`: how many queries have no judged document, and how many
+          have judged but no relevant documents.
 
     Raises
     ------

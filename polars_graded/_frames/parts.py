@@ -43,19 +43,19 @@ MIN_ROWS = 1 << 17
 """Minimum number of rows of a part; smaller parts save hardly any memory."""
 
 WORKING_BYTES = 400
-"""What measuring takes for a row beside the row itself: its lists, and the arrays of a kernel."""
+"""Bytes that measuring needs per row beside the row itself: lists, and arrays of a kernel."""
 
 ENGINE_BYTES = 256 << 20
-"""What reading and measuring take however few rows there are."""
+"""Bytes that reading and measuring need for any number of rows."""
 
 MAX_MEMORY_SHARE = 0.5
-"""What of the memory at hand a part may take, since nobody knows it to the byte."""
+"""Maximum share of the free memory that a part may take; the estimate is rough."""
 
 MAX_PASSES = 16
 """Maximum number of passes over the rows; beyond, a scratch folder is less work."""
 
 BUCKETS = 64
-"""Folders of the scratch folder; one that is too large itself is read in passes."""
+"""Number of subfolders of the scratch folder; one that is too large is read in passes."""
 
 SAMPLE_ROWS = 1000
 """Rows that show how large one is."""
@@ -63,9 +63,9 @@ SAMPLE_ROWS = 1000
 SORTED = "sorted-group-by"
 """The step that groups rows which `set_sorted` or a `sort` has sorted."""
 
-READ_AGAIN = {"multi-scan[parquet]", "multi-scan[ipc]", "in-memory-source", "map", "filter"}
-READ_AGAIN |= {"select", "simple-projection", "with-columns", "negative-slice", "streaming-slice"}
-"""Steps that cost little when they are taken again: files of columns, what they hold."""
+CHEAP_STEPS = {"multi-scan[parquet]", "multi-scan[ipc]", "in-memory-source", "map", "filter"}
+CHEAP_STEPS |= {"select", "simple-projection", "with-columns", "negative-slice", "streaming-slice"}
+"""Steps that are cheap to repeat: reading files of columns, and selecting from them."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def choose_cut(
     keys = tuple(query)
     stacked = keys if strategy is None else (strategy, *query)
     rows = None
-    if (steps := list_plan_steps(frame)) and steps <= READ_AGAIN:
+    if (steps := list_plan_steps(frame)) and steps <= CHEAP_STEPS:
         rows = frame.select(pl.len()).collect().item()
     if requested is None or requested == "sorted":
         by = next((each for each in (stacked, keys) if is_declared_sorted(frame, each)), None)
@@ -159,8 +159,8 @@ def batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 def split_sorted_rows(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Yield parts of sorted rows, cut where a query ends.
 
-    Rows that are not sorted, whatever was said, are noticed within a part at once. A query split
-    over two parts is caught at the end.
+    Unsorted rows within a part raise an error at once. A query that is split over two parts is
+    found at the end.
     """
     held = [frame.head(0).collect()]
     for batch in _slice_batches(frame):

@@ -297,11 +297,11 @@ class Request:
             if schema[first] == pl.String:
                 msg = (
                     f"score {first!r} must be a number to rank by, got String\n\n"
-                    f"Hint: numbers that are texts, pl.col({first!r}).cast(pl.Float64) reads"
+                    f"Hint: if the texts are numbers, cast them: pl.col({first!r}).cast(pl.Float64)"
                 )
                 if len(self.by) > 1:
                     msg += (
-                        f"; ids, ties={first!r} ranks tied documents by, and so does a list in "
+                        f"; if they are ids that break ties, pass ties={first!r}, or a list in "
                         "`by`: by=[['score', 'doc']]"
                     )
                 raise TypeError(msg)

@@ -370,7 +370,7 @@ def finished(gathered: Sequence[Gathered]) -> pl.DataFrame:
     """Return the result of `evaluate`, and warn of what its notes show."""
     values = [each.in_order() for each in gathered]
     if len(gathered) > 1:
-        data_warnings.warn_of_parts([each.request for each in gathered], values)
+        data_warnings.warn_of_partial_judging([each.request for each in gathered], values)
     return pl.concat(map(_finish_request, gathered, values))
 
 

@@ -57,7 +57,7 @@ def describe_data(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Cu
     lengths = [len(curve["inspected"]) for curve in drawn if curve["inspected"]]
     with_curves = min(lengths, default=n_seen)
     if n_seen < n_queries:
-        sentence += f" {n_seen:,} of them, at equal steps in their order, are here one by one"
+        sentence += f" {n_seen:,} of them, at equal steps in their order, are shown individually"
         sentence += f", {with_curves:,} with their curves" if with_curves < n_seen else ""
     elif with_curves < n_seen:
         sentence += (

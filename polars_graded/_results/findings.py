@@ -99,7 +99,7 @@ def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
 
 
 def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
-    """Return the places of strategies that no other is significantly above."""
+    """Return the places of strategies that no other is significantly better than."""
     # A strategy is defeated if a significant difference favours the other one of the pair.
     defeated = {
         pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]
