@@ -431,8 +431,8 @@ def test_of_more_queries_than_can_be_seen_some_are_shown_and_all_count(written):
     assert len(page["queries"]) == 5000
     assert (page["queries"][0], page["queries"][-1], page["total"]) == ("0", "129999", 130_000)
     assert page["about"] == (
-        "2 strategies, 130,000 queries. 5,000 of them, at equal steps in their order, are here one "
-        "by one; means, intervals and tests are of all."
+        "2 strategies, 130,000 queries. 5,000 of them, at equal steps in their order, are shown "
+        "individually; means, intervals and tests are of all."
     )
     expected = summarise(frame, "ap")
     assert page["measures"][0]["means"] == pytest.approx(expected["mean"].to_list(), rel=1e-6)
