@@ -256,7 +256,7 @@ def expected(frame: pl.DataFrame, queries: list[str], total: int, confidence: fl
     lines = []
     for name, values in (("ours", ours), ("bm25", bm25), ("ours - bm25", ours - bm25)):
         mean, low, high = interval_of(values, confidence)
-        lines.append(f"{name}   {mean:.4f}   [{low:.4f}, {high:.4f}]")
+        lines.append(f"{mean:.4f} [{low:.4f}, {high:.4f}]   {name}")
     return [*lines, f"{len(queries)} of {total} queries"]
 
 
@@ -303,7 +303,7 @@ def test_a_rectangle_without_a_query_has_no_mean_and_with_one_no_interval(drawn)
     assert [text for text in shown(page) if "queries" not in text] == []
     drag(page, "points", (0.9, 0.1), (1.02, -0.02))
     waited(page, lambda: "1 of 30 queries" in shown(page))
-    assert shown(page)[:3] == ["ours   1.0000", "bm25   1.0000", "ours - bm25   0.0000"]
+    assert shown(page)[:3] == ["1.0000   ours", "1.0000   bm25", "0.0000   ours - bm25"]
 
 
 def test_a_name_in_the_legend_chooses_its_queries(drawn):
@@ -349,4 +349,4 @@ def test_the_means_of_all_queries_are_those_of_summarise(drawn):
     means = summarise(frame, "ndcg").filter(strategy="ours")
     [mean], [low], [high] = (means[name] for name in ("mean", "ci_low", "ci_high"))
     page = drawn(charts.explore(frame, "ours", "bm25"))
-    assert shown(page)[0] == f"ours   {mean:.4f}   [{low:.4f}, {high:.4f}]"
+    assert shown(page)[0] == f"{mean:.4f} [{low:.4f}, {high:.4f}]   ours"

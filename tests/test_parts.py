@@ -459,6 +459,6 @@ def in_little_memory(file, way, megabytes=560):
 def test_memory_that_is_too_little_for_all_rows_is_enough_for_parts(two_million):
     mixed, by_query = two_million / "mixed.parquet", two_million / "sorted.parquet"
     assert in_little_memory(mixed, 1) is None
-    found = [in_little_memory(mixed, "choose_cut"), in_little_memory(by_query, "set_sorted")]
+    found = [in_little_memory(mixed, "chosen"), in_little_memory(by_query, "set_sorted")]
     whole = in_little_memory(mixed, 1, 5000)
     assert found == pytest.approx([whole, whole], rel=1e-12)

@@ -797,7 +797,7 @@ def test_differences_are_drawn_as_compare_has_them(doubtful, shown, against):
 def test_hollow_points_are_hollow_in_the_legend(doubtful, shown):
     page = shown(doubtful)
     kinds = ["corrected p ≤ 0.05", "not significant"]
-    held = "95 % interval corrected after Holm, each for its own p"
+    held = "95 % interval corrected after Holm, as p is"
     assert page.texts("#comparison .legend li:not([hidden]) span") == [*kinds, held]
     script = """return [...document.querySelectorAll('#comparison .legend circle')]
         .map((dot) => [dot.getAttribute('fill'), dot.getAttribute('stroke')])"""
@@ -1143,7 +1143,7 @@ def test_nothing_is_cut_on_paper(per_query, shown, width):
     try:
         for section, (seen, drawn, share) in driver.execute_script(PRINTED).items():
             assert (section, seen) == (section, drawn)
-            assert share > 0.5, section
+            assert share > 0.45, section
         assert len(page.bars()) == 80
         assert len(page.forest()) == 3
         said = [e.text for e in page.all(".said") if e.is_displayed()]
