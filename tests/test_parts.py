@@ -397,13 +397,13 @@ CAPPED = """
 import resource, sys
 import polars as pl
 from polars_graded import evaluate
-from polars_graded._frames.memory import of_process
+from polars_graded._frames.memory import read_process_entry
 
 file, way, megabytes = sys.argv[1], sys.argv[2], int(sys.argv[3])
 names, scores = ["mu_ap", "ndcg@10", "ap", "reciprocal_rank"], ["a", "b", "c", "d"]
 few = pl.read_parquet(file, n_rows=1000)
 evaluate(few.lazy(), names, by=scores, ties="doc").collect()
-limit = of_process("/proc/self/status", "VmData") + megabytes * 1_000_000
+limit = read_process_entry("/proc/self/status", "VmData") + megabytes * 1_000_000
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 rows = pl.scan_parquet(file)
 if way == "set_sorted":
