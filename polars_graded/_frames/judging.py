@@ -179,7 +179,7 @@ def join_judgments(
     if unjudged_below is not None:
         unjudged_below = check_number("unjudged_below", unjudged_below)
     engine = find_engine(run)
-    if engine is not None and hasattr(engine, "judged"):
+    if engine is not None and hasattr(engine, "join_rows"):
         return engine.join_rows(run, judgments, query, doc, grade, strategy, unjudged_below)
     runs = build_run_table(run, query, doc, strategy)
     judged, grades = build_grader_table(judgments, query, doc, grade)
