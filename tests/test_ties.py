@@ -32,7 +32,7 @@ def told(frame: pl.DataFrame, *names: str) -> tuple[int, int]:
     """In how many queries ties are said to be decided by the order of rows, and of how many."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        evaluate(frame, *names)
+        evaluate(frame, *names, descending=True)
     said = "have different grades in (\\d+) of (\\d+) queries .* the order of rows decides"
     found = [match for each in caught if (match := re.search(said, str(each.message)))]
     assert len(found) <= 1
@@ -49,7 +49,9 @@ def changed(queries: list[Query]) -> dict[str, int]:
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        values = evaluate(pl.concat(frames), [row.name for row in NAMED], ties="order")
+        values = evaluate(
+            pl.concat(frames), [row.name for row in NAMED], ties="order", descending=True
+        )
     of_query = values.with_columns(pl.col("query").str.split(", ").list.first().cast(int))
     found = dict.fromkeys((row.name for row in NAMED), 0)
     for part in of_query.partition_by("query"):
@@ -89,9 +91,9 @@ def test_nothing_is_told_where_ties_are_averaged_bounded_or_broken(queries):
     with warnings.catch_warnings():
         warnings.filterwarnings("error", ".*the order of rows decides")
         warnings.filterwarnings(
-            "ignore", "no document|all documents|.* takes? the|.* nothing for|grades"
+            "ignore", "no document|all documents|.* uses? the|.* nothing for|grades"
         )
-        evaluate(frame, "ndcg", "ap", ties="doc")
+        evaluate(frame, "ndcg", "ap", ties="doc", descending=True)
 
 
 def test_there_are_ties_of_every_kind_among_those_drawn():
