@@ -8,6 +8,7 @@ import os
 import shutil
 import tomllib
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,6 +139,21 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         if not any(fnmatch(reason.removeprefix("Skipped: "), pattern) for pattern in listed):
             reporter.write_line(f"{reason} (tests/skips.toml does not list this reason)", red=True)
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(scope="module")
+def charts_built_once() -> Iterator[None]:
+    """Build the charts of a page once, since they do not depend on its results.
+
+    They take most of the time of a report, and tests of its numbers and sentences write hundreds.
+    """
+    from polars_graded._report import specs
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("curve_specs", "forest_specs", "bar_specs", "explore_spec"):
+            build = getattr(specs, f"build_{name}")
+            patch.setattr(specs, build.__name__, cache(build))
+        yield
 
 
 @pytest.fixture

@@ -91,8 +91,8 @@ NAMES = ("equal", "kappa_quadratic", "alpha_ordinal", "ac2")
 
 
 CASES = [
-    *(pytest.param(*key, 150) for key in PRINTED if key[1] <= FEW_QUERIES),
-    *(pytest.param(*key, 2000, marks=pytest.mark.slow) for key in PRINTED),
+    *(pytest.param(*key, 60) for key in PRINTED if key[1] <= FEW_QUERIES),
+    *(pytest.param(*key, 500, marks=pytest.mark.slow) for key in PRINTED),
 ]
 
 

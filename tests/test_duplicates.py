@@ -280,8 +280,7 @@ def long() -> pl.DataFrame:
     )
 
 
-@pytest.mark.parametrize("lazily", [False, True])
-@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize(("shuffled", "lazily"), [(False, True), (True, False)])
 def test_of_more_rows_whole_queries_spread_over_the_frame_are_looked_at(long, shuffled, lazily):
     first, last = pl.col("query") < 1000, pl.col("query") >= 19_000
     for where in (first, last):

@@ -9,6 +9,8 @@ from report_page import payload
 
 import polars_graded as pg
 
+pytestmark = pytest.mark.usefixtures("charts_built_once")
+
 FRAME = pl.DataFrame(
     {
         "query": ["a", "a", "b", "b", "c", "c"],

@@ -270,12 +270,11 @@ def test_a_column_that_polars_takes_for_a_pattern_is_refused(call, tmp_path, mon
             call(pattern)
 
 
+@pytest.mark.usefixtures("charts_built_once")
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_column_may_have_any_other_name(call, tmp_path, monkeypatch):
-    for number, name in enumerate(("^q", "ü.*", "q$", "**", "$^")):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        monkeypatch.chdir(folder)
+    monkeypatch.chdir(tmp_path)
+    for name in ("^q.*", "**$"):
         call(name)
 
 

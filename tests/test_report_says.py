@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = of_few
+pytestmark = [of_few, pytest.mark.usefixtures("charts_built_once")]
 pytest.importorskip("vl_convert", reason="vl-convert is not installed")
 
 

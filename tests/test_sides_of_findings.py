@@ -14,6 +14,8 @@ from polars_graded import charts, compare, datasets, evaluate, paper_table, rank
 from polars_graded._results.significance import TESTS
 from polars_graded.trust import discriminative_power, significance_levels, unjudged_bounds
 
+pytestmark = pytest.mark.usefixtures("charts_built_once")
+
 GAINS = np.concatenate([np.full(30, 0.02), np.full(4, -0.5)]) + np.arange(34) * 1e-4
 """Thirty small gains and four large losses of a: its mean is lower, its ranks are higher."""
 
@@ -94,7 +96,7 @@ def missed_ranks(test, repeats, n=200):
     return missed / repeats
 
 
-@pytest.mark.parametrize("repeats", [40, *slow(1000)])
+@pytest.mark.parametrize("repeats", [40, *slow(400)])
 def test_true_ranks_are_missed_by_ranks_and_not_by_means(repeats):
     """Why ranks by Wilcoxon's test are refused; the book has these numbers."""
     room = 3 * (0.05 * 0.95 / repeats) ** 0.5

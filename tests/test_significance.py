@@ -361,7 +361,7 @@ def test_simultaneous_intervals_hold_all_true_differences(correction, shifts, n_
 
 # A true null, a true difference: each replicate is a measure, and all are compared at once.
 
-REPLICATES = 2000
+REPLICATES = 1000
 LEVEL = 0.05
 # Three standard errors of a share of 0.05 among 2000.
 SAMPLING = 3 * math.sqrt(LEVEL * (1 - LEVEL) / REPLICATES)

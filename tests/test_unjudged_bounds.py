@@ -84,16 +84,16 @@ def held(rng, count):
 
 def test_no_grading_leads_out_of_bounds_that_are_exact():
     """Every option of `evaluate` and of measures, two strategies, ties and gaps."""
-    checked, wrong = held(np.random.default_rng(40), 40)
+    checked, wrong = held(np.random.default_rng(40), 25)
     assert not wrong, wrong[0]
-    assert checked > 500
+    assert checked > 250
 
 
 @pytest.mark.slow
 def test_no_grading_leads_out_of_bounds_that_are_exact_in_many_queries():
-    checked, wrong = held(np.random.default_rng(41), 200)
+    checked, wrong = held(np.random.default_rng(41), 100)
     assert not wrong, wrong[0]
-    assert checked > 2_500
+    assert checked > 1_250
 
 
 def one(grades, scores=None, **options):

@@ -55,7 +55,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_whole_new_one(
     path.write_text("0\n" * 1000)
     rng = random.Random(1)
     numbers = set()
-    for _ in range(100):
+    for _ in range(40):
         killed_writer(path, max(numbers, default=0), rng.random() * 0.02)
         lines = path.read_text().splitlines()
         assert len(lines) == 1000
@@ -64,7 +64,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_whole_new_one(
         for part in {*tmp_path.iterdir()} - {path}:
             assert part.name.endswith(".part")
             part.unlink()
-    assert len(numbers) > 10
+    assert len(numbers) > 5
 
 
 def stopped_writing(part: Path) -> None:
