@@ -791,6 +791,24 @@ def test_real_valued_grades_are_measured_alike_whatever_other_queries_there_are(
     assert among[name] == pytest.approx(of_loop, rel=1e-12)
 
 
+@pytest.mark.parametrize("magnitude", [1e-300, 1e200, 1e300, 1.7e308])
+def test_grades_of_any_size_have_finite_values_or_are_refused(magnitude):
+    """Sums, products and powers of such grades are not numbers."""
+    queries = random_queries(6, 30, [0, 0.1 * magnitude, 0.5 * magnitude, magnitude])
+    frame, finite = frame_of(queries), 0
+    for row in (row for row in ROWS if not isinstance(row.options.get("gain"), dict)):
+        try:
+            got = values(row.of(GRADED), frame)
+        except ValueError as error:
+            refused = r"takes relevance up to 1000|must not be more than 1e\+300"
+            assert re.search(refused, str(error))  # noqa: PT017
+            continue
+        flat = [one for value in got for one in (value if isinstance(value, list) else [value])]
+        assert all(one is None or math.isfinite(one) for one in flat), row.name
+        finite += 1
+    assert finite > 40 or magnitude > 1e300
+
+
 # The sentence that says what a measure gives.
 
 over_functions = pytest.mark.parametrize(
