@@ -141,8 +141,17 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.fixture(scope="session")
+def cached_charts() -> dict[str, Callable[..., Any]]:
+    """The functions that build the charts of a page, each with a cache."""
+    from polars_graded._report import specs
+
+    names = ("build_curve_specs", "build_forest_specs", "build_bar_specs", "build_explore_spec")
+    return {name: cache(getattr(specs, name)) for name in names}
+
+
 @pytest.fixture(scope="module")
-def charts_built_once() -> Iterator[None]:
+def charts_built_once(cached_charts: dict[str, Callable[..., Any]]) -> Iterator[None]:
     """Build the charts of a page once, since they do not depend on its results.
 
     They take most of the time of a report, and tests of its numbers and sentences write hundreds.
@@ -150,9 +159,8 @@ def charts_built_once() -> Iterator[None]:
     from polars_graded._report import specs
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("curve_specs", "forest_specs", "bar_specs", "explore_spec"):
-            build = getattr(specs, f"build_{name}")
-            patch.setattr(specs, build.__name__, cache(build))
+        for name, build in cached_charts.items():
+            patch.setattr(specs, name, build)
         yield
 
 

@@ -21,7 +21,7 @@ from polars_graded.trust import unjudged_bounds
 
 pytestmark = of_few
 
-SEEDS = [range(10), pytest.param(range(10, 30), marks=pytest.mark.slow)]
+SEEDS = [range(5), pytest.param(range(5, 30), marks=pytest.mark.slow)]
 NUMBERS = {"the": 1, "both": 2}
 
 

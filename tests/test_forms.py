@@ -21,6 +21,8 @@ from polars_graded._results.keys import find_keys
 from polars_graded._results.significance import CORRECTIONS, TESTS
 from polars_graded.trust import rank_correlation
 
+pytestmark = pytest.mark.usefixtures("charts_built_once")
+
 PER_QUERY = pl.DataFrame(
     {
         "strategy": ["bm25"] * 5 + ["ours"] * 5 + ["old"] * 5,

@@ -72,6 +72,9 @@ WIDE = "".join(
 )
 
 
+pytestmark = pytest.mark.usefixtures("charts_built_once")
+
+
 def parquet(frame: pl.DataFrame) -> bytes:
     file = io.BytesIO()
     frame.write_parquet(file)

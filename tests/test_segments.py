@@ -13,6 +13,8 @@ from results import close, rng
 
 from polars_graded import compare_segments, paper_table, report, summarise
 
+pytestmark = pytest.mark.usefixtures("charts_built_once")
+
 
 def segmented(sizes, seed=0, strategies=("a", "b", "c"), decimals=15):
     """Random results of strategies in segments of these sizes, the last of which vary most."""

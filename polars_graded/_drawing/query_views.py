@@ -120,7 +120,8 @@ def draw_views(
     )
     wide = _draw_by_rank(queries, ranks, curve or "") if ranks else _draw_in_order(queries, query)
     # Each view has its own scale of colours, so that no other chart adds to it.
-    grid: Any = alt.vconcat(squares, numbers, wide).resolve_scale(color="independent")
+    own_colours = alt.Resolve(scale=alt.ScaleResolveMap(color="independent"))
+    grid: Any = alt.vconcat(squares, numbers, wide, resolve=own_colours)
     left, right = grid.vconcat[0].hconcat
     views = {"points": left.layer[1], "bins": right.layer[0]}
     if not ranks:
