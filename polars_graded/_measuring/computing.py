@@ -59,8 +59,8 @@ def compute(
     """Return the values of the measures for each strategy, or raise an error.
 
     Strategies that share grades share the work on these. `known_items` are the grades of known
-    documents alone, for one strategy. For the measures in `ordered`, the result also says for which
-    queries the order of tied documents decides a value.
+    documents alone, for one strategy. For the measures in `ordered`, the result also contains the
+    queries for which the order of tied documents decides a value.
     """
     round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
     ranking = replace(
@@ -95,7 +95,7 @@ def compute(
                 condensed=ranking.condensed,
                 depth=depth,
                 max_grade=ranking.max_grade,
-                alone=len(judged) == len(rankings),
+                judged_is_shared=len(judged) < len(rankings),
             )
 
         known_queries = None if known_items is None else rank_documents(rankings[-1])
@@ -108,10 +108,10 @@ def compute(
                 )
                 for measure, options in zip(measures, arguments, strict=True)
             ]
-            of_order = [
+            ordered_pairs = [
                 pair for pair in zip(measures, arguments, strict=True) if pair[0] in ordered
             ]
-            return values, _find_decided_by_order(of_order, queries)
+            return values, _find_decided_by_order(ordered_pairs, queries)
 
         # One strategy at a time, so that the arrays of one are freed before the next.
         return [measure_queries(rank_documents(each)) for each in rankings[: len(strategies)]]
@@ -214,8 +214,8 @@ def _compute_values(
         return values
     defined = queries.relevant(queries.judged.top, arguments.get("threshold"))
     if isinstance(values, Ragged):
-        of_value = np.repeat(defined, values.lengths)
-        return values.of(_fill_undefined(measure, of_value, values.values, undefined))
+        defined_per_value = np.repeat(defined, values.lengths)
+        return values.of(_fill_undefined(measure, defined_per_value, values.values, undefined))
     return _fill_undefined(measure, defined, values, undefined)
 
 

@@ -30,7 +30,7 @@ class DocumentLists:
     scores: Lists | None
     """Scores, null if a document was not retrieved; None if documents are in rank order."""
     ties: Lists | None
-    """Tie groups as numbers: documents that only the order of rows separates share one."""
+    """Index of the tie group of each document; only the order of rows separates its documents."""
     rows: Integers | None = None
     """Place of each document before its ties were broken; None if none moved."""
     descending: bool = True
@@ -47,7 +47,7 @@ class DocumentLists:
     ) -> DocumentLists:
         """Return the documents of checked lists of grades and sort keys.
 
-        `tied` orders documents that are equal in all keys, and leaves them tied. It may need
+        `tied` orders documents that are equal in all keys; they still count as tied. It may need
         `names`, which returns the documents at given places.
         """
         if not keys:
@@ -60,16 +60,17 @@ class DocumentLists:
             sorted_scores = scores.at(rows)
             return cls(grades.at(rows), sorted_scores, sorted_scores, rows)
         by_name = names if tied is not None and tied.needs_documents else None
-        order, falls = None, tied is None or tied.sort == "descending"
+        order, descending_names = None, tied is None or tied.sort == "descending"
         if by_name is not None and not keys[1:]:
-            moved = _sort_ties_by_name(scores, grades, by_name, descending=falls)
+            moved = _sort_ties_by_name(scores, grades, by_name, descending=descending_names)
             ordered = grades if moved is None else grades.at(moved)
             return cls(ordered, scores, scores, moved, descending=ranking.descending[0])
         if keys[1:]:
-            order = _Order.of(scores, keys[1:], [*ranking.descending[1:], falls], by_name)
+            descending = [*ranking.descending[1:], descending_names]
+            order = _Order.of(scores, keys[1:], descending, by_name)
         if order is None:
             return cls(grades, scores, scores, descending=ranking.descending[0])
-        ties = Lists(pl.Series(order.sets), scores.offsets)
+        ties = Lists(pl.Series(order.tie_groups), scores.offsets)
         return cls(
             grades.at(order.rows),
             scores.at(order.rows),
@@ -119,8 +120,8 @@ class _Order:
 
     rows: Integers
     """Document to put at each place."""
-    sets: Integers
-    """Number that documents share if all of their keys are equal."""
+    tie_groups: Integers
+    """Index of the tie group of each document; all keys of its documents are equal."""
 
     @classmethod
     def of(
@@ -146,17 +147,17 @@ class _Order:
             ]
         )
         ordered = tied if names is None else tied.with_columns(names(places).alias("name"))
-        falling = [False, False, *descending][: ordered.width]
+        flags = [False, False, *descending][: ordered.width]
         by = ordered.columns
         order = ordered.select(
-            pl.arg_sort_by(by, descending=falling, nulls_last=True, maintain_order=True)
+            pl.arg_sort_by(by, descending=flags, nulls_last=True, maintain_order=True)
         ).to_series()
         # Tied documents take each other's places, in their new order.
         run = tied[order].to_struct().rle_id().to_numpy()
-        sets, rows = np.arange(len(scores.flat)), np.arange(len(scores.flat))
-        sets[places] = places[np.flatnonzero(np.diff(run, prepend=run[0] + 1))[run]]
+        tie_groups, rows = np.arange(len(scores.flat)), np.arange(len(scores.flat))
+        tie_groups[places] = places[np.flatnonzero(np.diff(run, prepend=run[0] + 1))[run]]
         rows[places] = places[order.to_numpy()]
-        return cls(rows, sets)
+        return cls(rows, tie_groups)
 
 
 # Checks of the data

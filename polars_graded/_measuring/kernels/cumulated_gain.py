@@ -76,7 +76,7 @@ def dcg(
 ) -> Floats:
     """Return DCG: Σ_i gain(i) · discount(i) over the top n (equation 3)."""
     worth = apply_discount(
-        queries.valued(n, lambda documents: form(queries, documents, gain), ties), discount, base
+        queries.worths(n, lambda documents: form(queries, documents, gain), ties), discount, base
     )
     return worth.sum(worth.values)
 

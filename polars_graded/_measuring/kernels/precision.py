@@ -83,7 +83,7 @@ def precision_at_hit(queries: Queries, k: int, threshold: float | None) -> Float
 def r_precision(queries: Queries, threshold: float | None, ties: str) -> Floats:
     """Return hits in the top R over R."""
     total = queries.judged.n_relevant(threshold)
-    worth = queries.valued(
+    worth = queries.worths(
         None, lambda documents: queries.relevant(documents.values, threshold), ties
     )
     return worth.sum(worth.values * (worth.ranks <= repeat_each(total, worth.lengths))) / total
@@ -185,7 +185,7 @@ def judged(queries: Queries, n: int | None, ties: str) -> Floats:
 
 def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
     """Return Σ of relevance over the highest, in the top n, over n."""
-    worth = queries.valued(n, queries.share_of_best, ties)
+    worth = queries.worths(n, queries.share_of_best, ties)
     total = worth.sum(worth.values)
     return total / n if n else replace_nan(total / queries.ranked.lengths)
 
@@ -193,7 +193,7 @@ def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
 def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
     """Return Σ of relevance in the top n over Σ of all judged relevance."""
     relevant = queries.judged.relevant
-    worth = queries.valued(n, lambda documents: queries.relevance(documents.values), ties)
+    worth = queries.worths(n, lambda documents: queries.relevance(documents.values), ties)
     return divide_by_ideal(
         worth.sum(worth.values), relevant.sum(queries.relevance(relevant.values))
     )
@@ -273,7 +273,7 @@ def count_hits(queries: Queries, n: int | None, threshold: float | None, ties: s
     """Return the hits in the top n, or their expected number over ties."""
     if ties == "order":
         return n_relevant_retrieved(queries, n, threshold).astype(np.float64)
-    worth = queries.valued(n, lambda documents: queries.relevant(documents.values, threshold), ties)
+    worth = queries.worths(n, lambda documents: queries.relevant(documents.values, threshold), ties)
     return worth.sum(worth.values)
 
 

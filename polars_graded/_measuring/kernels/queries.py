@@ -107,8 +107,8 @@ class Queries:
     """Grades in rank order, down to the depth of the measure; NaN for an unjudged document."""
     judged: Judged
     ties: Ragged
-    """Number of the tie group of each ranked document; empty if none are tied, or if
-    ties do not matter."""
+    """Index of the tie group of each ranked document; empty if no documents are tied, or if ties do
+    not matter."""
     max_grade: float | None
     """Highest grade of the scale, if it was passed."""
     full: tuple[Ragged, Ragged] | None = None
@@ -125,7 +125,7 @@ class Queries:
         condensed: bool = False,
         depth: int | None = None,
         max_grade: float | None = None,
-        alone: bool = True,
+        judged_is_shared: bool = False,
     ) -> Queries:
         """Return queries with their documents ranked, as deep as a measure looks.
 
@@ -133,9 +133,9 @@ class Queries:
         order. Documents of equal scores keep their order. With `condensed`, unjudged documents are
         left out.
 
-        If the ranking contains all documents, the judged documents are taken in rank order as well:
-        counts of one can then be used for the other. With `alone=False` they are kept, since other
-        rankings share them.
+        If the ranking contains all documents, the judged documents are put in rank order too, so
+        that both share their counts. With `judged_is_shared` they keep their order, since other
+        rankings use them.
         """
         grades = judged.documents
         if scores is None:
@@ -151,7 +151,7 @@ class Queries:
         if ties is not None and not new.all():
             all_tied = every.of(ties.keep(retrieved).values[places])
             tied, full = all_tied.head(depth), (every.of(kept.values[places]), all_tied)
-        if alone and len(ranked.values) == len(grades.values):
+        if not judged_is_shared and len(ranked.values) == len(grades.values):
             judged = Judged(ranked, judged.irrelevant)
         return cls(ranked, judged, tied, max_grade, full)
 
@@ -194,13 +194,13 @@ class Queries:
         return self.ranked.documents(self.relevant(self.ranked.values, None))
 
     def count_judged_so_far(self, documents: Documents) -> Integers:
-        """Return the number of judged documents down to each of `documents`."""
+        """Return the number of judged documents at or above the rank of each of `documents`."""
         judged = ~np.isnan(self.ranked.values)
         if judged.all():
             return documents.ranks
         starts = repeat_each(self.ranked.offsets[:-1], documents.lengths)
-        down_to: Integers = self.ranked.count_so_far(judged)[starts + documents.ranks - 1]
-        return down_to
+        counts: Integers = self.ranked.count_so_far(judged)[starts + documents.ranks - 1]
+        return counts
 
     def hits(self, n: int | None, threshold: float | None) -> Documents:
         """Return the relevant documents among the first `n`."""
@@ -217,10 +217,10 @@ class Queries:
             return relevant
         return relevant.of(self.relevance(relevant.values))
 
-    def valued(
+    def worths(
         self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
-        """Return the worth of the first `n` documents; those of 0 may be left out."""
+        """Return the worth of each of the first `n` documents; documents worth 0 may be missing."""
         if ties == "average":
             return self.first(n, worth, ties)
         hits = self.hits(n, None)
@@ -277,14 +277,14 @@ class Queries:
 
     @cached_property
     def undecided(self) -> Queries | None:
-        """Return the queries in which documents of one tie group differ, or None.
+        """Return the queries with a tie group of different grades, or None if there are none.
 
         Their lists are at full depth; those of the other queries are empty.
         """
         if self.full is None:
             return None
         ranked, ties = self.full
-        differ = np.diff(np.nan_to_num(ranked.values, nan=-np.inf)) != 0  # NaN beside NaN does not
+        differ = np.diff(np.nan_to_num(ranked.values, nan=-np.inf)) != 0  # two NaN are equal
         above = np.flatnonzero((ties.values[1:] == ties.values[:-1]) & differ)
         of_query = np.zeros(len(ranked.lengths), bool)
         upper, lower = (
@@ -297,10 +297,10 @@ class Queries:
         return replace(self, ranked=ranked.keep(kept), ties=ties.keep(kept), full=None)
 
     def _with_ties_by(self, ranked: Ragged, keys: Floats) -> Queries:
-        """Return the queries with each tie group of `ranked` by rising keys."""
+        """Return the queries with each tie group of `ranked` sorted by ascending keys."""
         starts = self.tie_starts
-        sets = repeat_each(np.arange(len(starts)), np.diff(starts, append=len(keys)))
-        ranked = ranked.of(ranked.values[np.lexsort((keys, sets))])
+        groups = repeat_each(np.arange(len(starts)), np.diff(starts, append=len(keys)))
+        ranked = ranked.of(ranked.values[np.lexsort((keys, groups))])
         return replace(self, ranked=ranked, ties=EMPTY)
 
     @cached_property

@@ -54,7 +54,7 @@ def rbp(
         hit = queries.relevant(documents.values, threshold)
         return np.where(hit, queries.share_of_best(documents) if graded else 1.0, 0.0)
 
-    worth = queries.valued(n, relevance, ties)
+    worth = queries.worths(n, relevance, ties)
     # Computing a power that underflows is slow, so one 0 serves all ranks from there on.
     n_powers = min(int(worth.ranks.max(initial=0)), int(MIN_LOG / np.log(p)) + 1)
     continuing = p ** np.arange(n_powers + 1, dtype=np.float64)
