@@ -252,7 +252,7 @@ def test_what_is_wrong_is_counted_over_all_parts():
 
 def test_rows_that_are_not_sorted_as_was_said_are_refused():
     lazy = evaluate(MIXED.lazy().set_sorted("query"), "ap", **ORDERS_OF_ROWS)
-    sentence = "said to be sorted by 'query' must stand together .* in several places: 'q"
+    sentence = "declared as sorted by 'query' must be consecutive .* in several places: 'q"
     with pytest.raises(COLLECTED, match=sentence):
         lazy.collect()
 

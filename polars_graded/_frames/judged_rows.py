@@ -23,7 +23,7 @@ from polars_graded._frames.judge_checks import (
     check_schemas,
     select_judgments,
 )
-from polars_graded._frames.parts import batches
+from polars_graded._frames.parts import read_batches
 from polars_graded._frames.sources import scan_frames
 
 MAX_LISTED_DUPLICATES = 100_000
@@ -72,7 +72,9 @@ def _iterate_parts(
     if isinstance(run, pl.DataFrame):
         blocks: Iterable[pl.DataFrame] = [run]
     else:
-        blocks = chain([run.head(0).collect()], batches(run))  # the columns where there is no row
+        blocks = chain(
+            [run.head(0).collect()], read_batches(run)
+        )  # the columns where there is no row
     alone = runs.strategy is None
     not_null = [name for name in key if name != "strategy" or not alone]
     with closing(Hashes()) as hashes:
@@ -98,6 +100,7 @@ def _check_no_duplicates(run: pl.LazyFrame, key: Sequence[str], repeated: pl.Ser
         return
     few = repeated.head(MAX_LISTED_DUPLICATES)
     again = [
-        keys.filter(hash_keys(keys, key).is_in(few.implode())) for keys in batches(run.select(key))
+        keys.filter(hash_keys(keys, key).is_in(few.implode()))
+        for keys in read_batches(run.select(key))
     ]
     check_distinct(pl.concat(again), "run", key, len(repeated) - len(few))

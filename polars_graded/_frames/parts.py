@@ -2,14 +2,14 @@
 
 | way | what it needs | what it costs |
 |---|---|---|
-| `"sorted"` | the rows of a query stand together | one pass, the memory of a few batches |
+| `"sorted"` | the rows of a query are consecutive | one pass, the memory of a few batches |
 | a number n | rows that can be read again | n passes, each with a share of the queries by hash |
-| `"scratch"` | free disk, as much as the rows | one pass, one more through a scratch folder |
+| `"scratch"` | free disk space for all rows | one pass over the rows, one over a scratch folder |
 
-The choice depends on the steps that Polars would take, which only its plan tells. If a later
-version names a step differently, or offers no such plan, rows go through a scratch folder: that
-takes more time and memory (on 20 million rows of Parquet 1.6 times as long as five passes), and
-gives the same values.
+The choice depends on the steps that Polars would take, which only its plan shows. If a later
+version names a step differently, or offers no such plan, rows go through a scratch folder. The
+values are the same, but it takes more time and memory: on 20 million rows of Parquet 1.6 times as
+long as five passes.
 
 Rows of a query keep their order, which decides between tied documents.
 """
@@ -37,7 +37,7 @@ Parts: TypeAlias = 'int | Literal["sorted", "scratch"] | None'
 WAYS = ("sorted", "scratch")
 
 BATCH_ROWS = 1 << 20
-"""Rows of a part where they stream by: enough to keep every core at work."""
+"""Rows of a batch of streamed rows: enough to keep all cores busy."""
 
 MIN_ROWS = 1 << 17
 """Minimum number of rows of a part; smaller parts save hardly any memory."""
@@ -58,10 +58,10 @@ BUCKETS = 64
 """Number of subfolders of the scratch folder; one that is too large is read in passes."""
 
 SAMPLE_ROWS = 1000
-"""Rows that show how large one is."""
+"""Number of rows from which the size of a row is estimated."""
 
-SORTED = "sorted-group-by"
-"""The step that groups rows which `set_sorted` or a `sort` has sorted."""
+SORTED_STEP = "sorted-group-by"
+"""The step that groups rows which `set_sorted` or `sort` declares sorted."""
 
 CHEAP_STEPS = {"multi-scan[parquet]", "multi-scan[ipc]", "in-memory-source", "map", "filter"}
 CHEAP_STEPS |= {"select", "simple-projection", "with-columns", "negative-slice", "streaming-slice"}
@@ -75,7 +75,7 @@ class Cut:
     way: int | str
     keys: tuple[str, ...]
     rows: int | None
-    """How many rows there are, where it costs nothing to know."""
+    """Number of rows, if counting them is cheap."""
 
     def __str__(self) -> str:
         columns = ", ".join(map(repr, self.keys))
@@ -125,7 +125,7 @@ def choose_cut(
 
 def is_declared_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> bool:
     """Return whether Polars would group the frame as sorted rows."""
-    return SORTED in list_plan_steps(
+    return SORTED_STEP in list_plan_steps(
         frame.group_by(keys, maintain_order=True).agg(pl.len().alias("number of rows"))
     )
 
@@ -147,13 +147,13 @@ def estimate_part_rows(sample: pl.DataFrame) -> int:
     return max(1, int(MAX_MEMORY_SHARE * free / (row + WORKING_BYTES)))
 
 
-def batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     """Return the rows in their order, a batch at a time, none of them empty."""
     batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
     return (batch for batch in batches if batch.height)
 
 
-# Rows that stand together
+# Rows of a query that are consecutive
 
 
 def split_sorted_rows(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -178,23 +178,23 @@ def split_sorted_rows(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.D
 def _slice_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     """Yield batches, cut into slices if memory is too small for a whole batch."""
     at_once = 0
-    for batch in batches(frame):
+    for batch in read_batches(frame):
         at_once = at_once or max(MIN_ROWS, estimate_part_rows(batch))
         yield from batch.iter_slices(at_once)
 
 
 def check_queries_are_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
-    """Raise if the rows of a query are in several places."""
+    """Raise if the rows of a query are not consecutive."""
     varied = [key for key in keys if queries.get_column(key).n_unique() > 1]
     if queries.height <= 1 or (varied and queries.select(varied).n_unique() == queries.height):
         return
     twice = queries.filter(queries.is_duplicated()).unique(maintain_order=True)
     if twice.height:
         msg = (
-            f"rows that are said to be sorted by {', '.join(map(repr, keys))} must stand together "
-            f"for each query, got {twice.height} of {queries.n_unique()} queries in several "
+            f"rows declared as sorted by {', '.join(map(repr, keys))} must be consecutive for "
+            f"each query, got {twice.height} of {queries.n_unique()} queries in several "
             f"places: {first_few(twice.rows())}\n\n"
-            "Hint: without set_sorted and parts='sorted' rows may stand in any order"
+            "Hint: without set_sorted and parts='sorted' rows may be in any order"
         )
         raise ValueError(msg)
 
@@ -215,10 +215,10 @@ def read_in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator
 
 def read_through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Yield all rows if they fit in memory, or else parts from a scratch folder."""
-    coming = batches(frame)
+    remaining = read_batches(frame)
     held = [frame.head(0).collect()]
     rows = at_once = 0
-    for batch in coming:
+    for batch in remaining:
         held.append(batch)
         rows += batch.height
         at_once = at_once or estimate_part_rows(batch)
@@ -231,7 +231,7 @@ def read_through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[p
     scratch = tempfile.TemporaryDirectory(prefix="polars_graded-", ignore_cleanup_errors=True)
     with scratch as name:
         folder = Path(name)
-        _write_buckets(held, coming, folder, keys)
+        _write_buckets(held, remaining, folder, keys)
         for bucket in sorted(folder.iterdir()):
             scan = pl.scan_parquet(bucket / "*.parquet", hive_partitioning=False)
             passes = -(-scan.select(pl.len()).collect().item() // at_once)
@@ -240,14 +240,14 @@ def read_through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[p
 
 
 def _write_buckets(
-    held: list[pl.DataFrame], batches: Iterator[pl.DataFrame], folder: Path, keys: Sequence[str]
+    held: list[pl.DataFrame], remaining: Iterator[pl.DataFrame], folder: Path, keys: Sequence[str]
 ) -> None:
-    """Write the rows in memory and all further rows into folders by hash."""
+    """Write the held and the remaining rows into folders by hash."""
 
     def rows(*_: object) -> Iterator[pl.DataFrame]:
         while held:
             yield held.pop(0)
-        yield from batches
+        yield from remaining
 
     source = register_io_source(rows, schema=held[0].schema)
     by_hash = pl.PartitionBy(folder, key={"bucket": _hash_keys(keys) % BUCKETS}, include_key=False)
