@@ -27,7 +27,7 @@ def is_significant(columns: Collection[str], level: float) -> pl.Expr:
     """Return whether a difference is significant and has the mean's sign.
 
     A test of ranks may reject although the mean difference has the opposite sign. Then nothing
-    follows about which mean is higher.
+    follows for the order of the means.
     """
     significant = pl.col("p_corrected") <= level
     if RANK_COLUMN in columns:
@@ -36,7 +36,7 @@ def is_significant(columns: Collection[str], level: float) -> pl.Expr:
 
 
 def find_agreeing_pairs(pairs: Pairs, outcome: Outcome) -> Mask:
-    """Return the mask of pairs whose test has the sign of the mean."""
+    """Return the mask of pairs whose test statistic has the sign of the mean difference."""
     if outcome.rank_biserial is None:
         return np.ones(len(pairs), dtype=bool)
     same: Mask = np.sign(outcome.rank_biserial) == np.sign(pairs.statistics.mean)

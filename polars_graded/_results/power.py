@@ -131,7 +131,7 @@ def discriminative_power(
         test, choose_correction(test, correction), confidence, seed, resamples, progress
     )
     rows, messages = [], dict[str, None]()
-    for pairs, p in _compute_achieved_p(grid, options):
+    for pairs, p in _compute_p_of_findings(grid, options):
         messages |= dict.fromkeys(find_weak_tests([pairs], options))
         told_apart = int(np.count_nonzero(p <= options.level))
         rows.append(
@@ -178,14 +178,14 @@ def significance_levels(
     Returns
     -------
     DataFrame
-        One row per measure and pair, by falling p value: `measure` (String), `place` (UInt32, from
-        1), the strategy (under the name of its column), `baseline`, `test` and `correction`
+        One row per measure and pair, by descending p value: `measure` (String), `place` (UInt32,
+        from 1), the strategy (under the name of its column), `baseline`, `test` and `correction`
         (String), and `p_corrected` (Float64). A pair without a p value is not distinguished
         and has 1. So does a pair whose ranks contradict its means, with `test="wilcoxon"`.
 
     See Also
     --------
-    charts.significance_curves : The levels drawn, one line per measure.
+    charts.significance_curves : Chart of these p values, one line per measure.
 
     References
     ----------
@@ -219,7 +219,7 @@ def significance_levels(
     correction_name = choose_correction(test, correction)
     options = Options(test, correction_name, seed=seed, resamples=resamples, progress=progress)
     tables = []
-    for pairs, p in _compute_achieved_p(grid, options):
+    for pairs, p in _compute_p_of_findings(grid, options):
         falling = np.argsort(-p, kind="stable")
         names = name_pairs(grid.strategies, pairs.a[falling], pairs.b[falling])
         levels = {
@@ -233,7 +233,7 @@ def significance_levels(
     return pl.concat(tables)
 
 
-def _compute_achieved_p(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
+def _compute_p_of_findings(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
     """Yield all pairs by each measure, and their p values, 1 if there is none."""
     for pairs in _list_pairs(grid, MIN_STRATEGIES):
         outcome = run_test(pairs, options)
@@ -263,13 +263,13 @@ def queries_needed(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Return how many queries show a difference.
+    r"""Return the number of queries that a difference needs to become significant.
 
-    It also returns the smallest difference that the queries at hand show.
+    The result also contains the smallest difference that the given queries can show.
 
-    Both are of the paired t test, with the variance that the strategies at hand have: that of the
-    differences between two of them, averaged over all pairs. With the noncentral t distribution of
-    n - 1 degrees of freedom, the power of n queries is
+    Both refer to the paired t test. Its variance is the variance of the differences between two
+    strategies, averaged over all pairs of strategies. With the noncentral t distribution of n - 1
+    degrees of freedom, the power of n queries is
 
     .. math:: P \big( |T| > t_{n-1, 1 - \alpha / 2} \big) \qquad
         T \sim t_{n-1} (\delta \sqrt n / s) \qquad s^2 = \operatorname{mean}_{i < j} s_{ij}^2
@@ -283,28 +283,30 @@ def queries_needed(
     difference
         The difference of means to look for, above 0.
     unit
-        Unit of `difference`: the unit of the `"measure"`, or the `"range"` of each measure,
-        from the lowest mean of a strategy to the highest. Measures are compared by the second: 0.02
-        is a lot on one scale and little on another.
+        Unit of `difference`: the unit of the `"measure"`, or the `"range"` of each measure, from
+        the lowest mean of a strategy to the highest. Use `"range"` to compare measures, since 0.02
+        is much on one scale and little on another.
     power
-        The chance that such a difference is found significant, between 0 and 1.
+        The probability that such a difference is found significant, between 0 and 1.
     confidence
-        1 - α, where α is the level of significance. For m comparisons, corrected after Bonferroni,
-        the level is one m-th of the whole.
+        1 - α, where α is the level of significance. For m comparisons with Bonferroni's correction,
+        pass 1 - α / m.
 
     Returns
     -------
     DataFrame
         One row per measure, in their order:
 
-        - `measure` (String), `queries` (UInt32), those at hand, and `std` (Float64), which is s;
+        - `measure` (String), `queries` (UInt32), the number of given queries, and `std` (Float64),
+          which is s;
         - `difference` (Float64), in the unit of the measure, and `queries_needed` (UInt64), the
-          fewest queries that show it with `power`;
-        - `power` (Float64), that of the queries at hand for `difference`;
-        - `smallest_difference` (Float64), the smallest that they show with the power asked for.
+          smallest number of queries that shows it with the requested power;
+        - `power` (Float64), the power of the given queries for `difference`;
+        - `smallest_difference` (Float64), the smallest difference that they show with the requested
+          power.
 
-        `queries_needed` is null where it is more than :math:`2^{40}`, `smallest_difference` where
-        the noncentral t distribution has no number for so high a `confidence` of so few queries.
+        `queries_needed` is null if it is above :math:`2^{40}`. `smallest_difference` is null if the
+        noncentral t distribution cannot be computed for so high a `confidence` and so few queries.
 
     See Also
     --------
@@ -312,10 +314,9 @@ def queries_needed(
 
     Notes
     -----
-    A variance that was measured on few queries is itself uncertain: with 25 queries s is off by
-    some 15 %, and so the number of queries by some 30 %. The power for the observed
-    difference adds nothing to its p value (Hoenig, Heisey 2001), so choose a `difference` that
-    would matter.
+    A variance estimated from few queries is uncertain: with 25 queries, the error of s is about
+    15 %, and the error of the number of queries about 30 %. The power for the observed difference
+    adds nothing to its p value (Hoenig, Heisey 2001), so choose a `difference` that would matter.
 
     References
     ----------
@@ -325,8 +326,8 @@ def queries_needed(
 
     Examples
     --------
-    The differences are 0.25, 0.25, 0 and 0.25 with a standard deviation of an eighth, so that half
-    of that is to be found:
+    The differences are 0.25, 0.25, 0 and 0.25, with a standard deviation of 0.125. The difference
+    to detect is half of that:
 
     >>> per_query = pl.DataFrame(
     ...     {
@@ -387,27 +388,27 @@ def power_curve(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """Say how probable it is that a number of queries shows a difference.
+    """Return the probability that a number of queries shows a difference, the power.
 
     Parameters
     ----------
     per_query, *measures, query, strategy, difference, unit, confidence, missing, grader
         As for `queries_needed`.
     queries
-        The numbers of queries, at least 2 each; by default some thirty from 5 to four times those
-        at hand. The number at hand is always among them.
+        The numbers of queries, each at least 2. The default is about thirty numbers from 5 to four
+        times the number of given queries, which is always included.
 
     Returns
     -------
     DataFrame
         One row per measure and number of queries: `measure` (String), `queries` (UInt64), `power`
-        (Float64) and `at_hand` (Boolean), whether this is the number at hand; `difference`, the one
-        that is looked for, in the unit of the measure, and `share_of_range`, in that of its range
-        (Float64), null where all means are the same.
+        (Float64), `at_hand` (Boolean), true for the number of given queries, and the difference to
+        detect, as `difference` in the unit of the measure and as `share_of_range` of the range of
+        its means (Float64), which is null if all means are equal.
 
     See Also
     --------
-    charts.power_curves : The power drawn, with where the data stand.
+    charts.power_curves : Chart of the power, with the number of given queries marked.
 
     Examples
     --------
