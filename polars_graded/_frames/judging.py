@@ -43,92 +43,95 @@ def join_judgments(
     strategy: str | None = None,
     unjudged_below: float | None = None,
 ) -> Any:
-    """Join a run with judgments into the one frame that measures need.
+    """Join a run with judgments into one frame, which measures can be computed from.
 
-    A row is a document of a query: retrieved and judged, retrieved only (its grade is null) or
-    judged only (its score is null, as is every other column of the run). Every judged document of
-    every judged query is there for every strategy, so a query that a strategy failed to answer
-    counts as a failure instead of vanishing from the mean. A judgment whose grade is null does
-    not count: it is as if its row were not there.
+    A row is a document of a query: retrieved and judged, only retrieved (the grade is null) or only
+    judged (the score is null, and so is every other column of the run). The result contains every
+    judged document of every judged query for every strategy. A query that a strategy failed to
+    answer thus counts as a failure, instead of vanishing from the mean. A judgment whose grade is
+    null is ignored.
 
     Parameters
     ----------
     run
         The retrieved documents, with a score or a rank: any data frame, as for `evaluate`; or a
-        mapping from queries to scores, `{query: {doc: score}}`, as pytrec_eval, ranx and BEIR have
-        it; or a mapping from queries to documents in rank order, `{query: [doc, ...]}`. A mapping
-        from names to any of these stacks several strategies. A LazyFrame, of `scan_run` or any
-        other, may be larger than memory: its rows go by when the result is collected. A frame of
-        Spark is joined there; a dataset of Ray is collected.
+        mapping from queries to scores, `{query: {doc: score}}`, as in pytrec_eval, ranx and BEIR;
+        or a mapping from queries to documents in rank order, `{query: [doc, ...]}`. A mapping from
+        names to any of these stacks several strategies. A LazyFrame, from `scan_run` or any other
+        source, may be larger than memory: its rows are streamed when the result is collected. A
+        frame of Spark is joined in Spark; a dataset of Ray is collected.
     judgments
         The judged documents: a data frame; or `{query: {doc: grade}}`; or `{query: [doc, ...]}` of
-        relevant documents, which then have grade 1. Of several graders a mapping from their names
+        relevant documents, which get grade 1. For several graders, pass a mapping from their names
         to any of these, or a frame with a column `"grader"` and one row per query, document and
-        grader: then each has a column of grades, called as they are, for `evaluate(grade=[...])`.
+        grader. The result then has one column of grades per grader, named after the grader, for
+        `evaluate(grade=[...])`.
     query
         The column of both frames that names the query.
     doc
-        The column of both frames that names the document. A column of lists has one row per query:
-        lists of ids in rank order (in `judgments`: of relevant documents, of grade 1), or of
-        structs, whose fields are columns then. Without a column of that name it is `retrieved` of
-        `run` and `relevant` of `judgments`.
+        The column of both frames that names the document. It may hold lists, with one row per
+        query: ids in rank order (in `judgments`, ids of relevant documents, which get grade 1), or
+        structs, whose fields become columns. If a frame has no such column, `retrieved` in `run`
+        and `relevant` in `judgments` are used.
     grade
         The column of `judgments` that holds the grade.
     strategy
-        The column of `run` that tells several runs apart. Without it the run is one ranking per
-        query, and a column called "strategy" may hold one value only, which added rows get too. A
-        mapping of strategies has it under this name, or else "strategy".
+        The column of `run` that tells several runs apart. Without it, the run is one ranking per
+        query, and a column called "strategy" may hold only one value, which added rows get too. The
+        strategies of a mapping are stacked in a column of this name, by default "strategy".
     unjudged_below
-        A judgment with a lower grade does not count: with 0, documents that a qrels file marks by
-        -1 as pooled but not judged are unjudged, as trec_eval has them. By default every grade is
-        a judgment.
+        Judgments with a lower grade are ignored. With 0, documents that a qrels file marks with -1
+        as pooled but not judged are unjudged, as in trec_eval. By default, every grade is a
+        judgment.
 
     Returns
     -------
     DataFrame, LazyFrame or Spark's DataFrame
-        The columns of `run`, then those `judgments` adds. First the rows of the run in their order,
-        then the judged documents that were not retrieved, strategy by strategy, in the order of
-        `judgments`. An empty run gives every judged document without a score if `strategy` is None,
-        and no row at all otherwise, since it names no strategy. What comes in rank order has `rank`
-        and, so that the first is highest, `score`, minus the rank.
+        The columns of `run`, then the columns that `judgments` adds. The rows of the run come
+        first, in their order, then the judged documents that were not retrieved, strategy by
+        strategy, in the order of `judgments`. If the run is empty, the result contains every judged
+        document without a score if `strategy` is None, and otherwise no row, since no strategy is
+        named. Input in rank order gets the columns `rank` and `score`; `score` is the negative
+        rank, so that the first document has the highest score.
 
-        A lazy run, or a mapping with one, gives a LazyFrame of the same rows in the same order. A
-        run of Spark gives a frame of Spark, in no order.
+        A lazy run, or a mapping with one, returns a LazyFrame of the same rows in the same order. A
+        run in Spark returns a frame of Spark, in no order.
 
     Raises
     ------
     ValueError
-        If the two have no (query, document) in common, or another column of the same name, such as
-        a grade. If a query, document or strategy is null, or a document is in a frame more than
-        once for a query (in `run`: and strategy). If the run holds several strategies and
-        `strategy` is None.
+        If the two have no pair of query and document in common, or share another column, such as a
+        grade. If a query, document or strategy is null. If a document occurs more than once for a
+        query in `judgments`, or for a query and strategy in `run`. If the run holds several
+        strategies and `strategy` is None.
 
-        What the columns of a lazy run show is refused at once, what its rows show when it is
-        collected, as they go by (within a ComputeError, in Polars before 2). To see that none comes
-        twice, eight bytes of each row are kept, in a temporary folder where they are many. A run of
-        Spark fails where a key is null, or where a document comes twice for a judged query; whether
-        it has anything in common with the judgments is not looked at.
+        Errors in the columns of a lazy run are raised at once, errors in its rows when it is
+        collected (within a ComputeError in Polars before 2). Duplicate documents are found by a
+        64-bit hash per row, which spills to a temporary folder for large runs. A run in Spark fails
+        if a key is null, or if a document occurs twice for a judged query. It is not checked
+        whether such a run has any document in common with the judgments.
 
     Warns
     -----
     DataWarning
-        If judgments have a grade below 0 and `unjudged_below` is not said: they count as judged.
-        If queries of the run have no judgment; they are left out. If judged queries were answered
-        by no strategy, by some strategies alone (it names these and the first of the queries), or a
-        strategy answered none of them; they count as failures. If in most of the queries that were
-        answered nothing that was retrieved is judged, or the two have hardly a document in common,
-        as where identifiers are written differently; one of each side is shown.
-        What the rows of a lazy run show is warned of when it is collected. Of a run of Spark
-        nothing is, but of grades below 0 in judgments that are not in Spark.
+        If judgments have a grade below 0 and `unjudged_below` is not passed: they count as judged.
+        If queries of the run have no judgment: they are left out. If judged queries were not
+        answered, or only by some strategies, or if a strategy answered none of them: they count as
+        failures. If no retrieved document is judged in most of the answered queries, or the two
+        have hardly any document in common, as happens if identifiers are written differently: the
+        warning shows one identifier of each side.
+
+        For a lazy run, warnings about its rows appear when the result is collected. For a run in
+        Spark, the only warning is about grades below 0, and only if the judgments are not in Spark.
 
     See Also
     --------
-    overview : What there is to measure, before measuring.
+    overview : Counts of retrieved, judged and relevant documents, before measuring.
     evaluate : Measures of such a frame.
 
     Examples
     --------
-    Nothing says whether d9 is relevant, and "a" missed d2 of q1 and d1 of q2.
+    d9 is unjudged, and "a" missed d2 of q1 and d1 of q2.
 
     >>> import polars as pl
     >>> runs = {

@@ -106,37 +106,36 @@ def gate(
 ) -> pl.DataFrame:
     r"""Return a verdict on each strategy: better, no worse or worse.
 
-    Each strategy is compared with the baseline.
+    Each strategy is compared with the baseline. The verdict depends on the interval of the mean
+    difference, strategy minus baseline, and on the margin :math:`\delta` by which a strategy may be
+    worse:
 
-    With the interval of the mean difference, strategy minus baseline, and the margin
-    :math:`\delta` by which a strategy may be worse, the verdict is
-
-    - **better** where the whole interval is above 0;
-    - **unchanged** where no query changed;
-    - **no worse** where the interval is above :math:`-\delta` and contains or touches 0;
-    - **worse, by less than the margin** where it is between :math:`-\delta` and 0;
-    - **worse; whether by more than the margin is undecided** where it is below 0 and contains
-      :math:`-\delta`;
-    - **worse** where it is below :math:`-\delta`, or all queries have the same
-      loss beyond it;
+    - **better** if the whole interval is above 0;
+    - **unchanged** if no query changed;
+    - **no worse** if the interval is above :math:`-\delta` and contains or touches 0;
+    - **worse, by less than the margin** if the interval is between :math:`-\delta` and 0;
+    - **worse; whether by more than the margin is undecided** if the interval is below 0 and
+      contains :math:`-\delta`;
+    - **worse** if the interval is below :math:`-\delta`, or if all queries have the same loss and
+      it exceeds the margin;
     - **undecided** otherwise: there are too few queries.
 
-    The first four pass.
+    The first four verdicts pass.
 
     If the lowest value of a measure is best, all signs are reversed. All verdicts hold together at
-    `confidence`: with m rows, each interval has the chance of error
-    :math:`(1 - \mathtt{confidence}) / m` (Bonferroni). So intervals are wider with more measures
-    and segments.
+    `confidence`: with m rows, each interval has the error rate
+    :math:`(1 - \mathtt{confidence}) / m` (Bonferroni). Intervals are therefore wider with more
+    measures and segments.
 
     Parameters
     ----------
     per_query, *measures, query, strategy, missing, grader, segments
         As for `compare`.
     baseline
-        The strategy that all others are compared with; or results of another day, a frame or the
-        `Path` of a Parquet or CSV file that `write_results` or `--per-query` wrote. Of other
-        results the only strategy is the baseline, or of several the one of the same name. Where one
-        of both has texts as ids, ids are compared as text.
+        The strategy that all others are compared with; or earlier results, as a frame or the `Path`
+        of a Parquet or CSV file that `write_results` or `--per-query` wrote. If those results hold
+        one strategy, it is the baseline; if they hold several, each strategy is compared with the
+        one of the same name. If the ids of either side are text, ids are compared as text.
     margin
         Maximum loss of a mean that counts as no worse, in the unit of the measure, at least 0 and
         less than its range; or a mapping from measures to their margins.
@@ -147,58 +146,58 @@ def gate(
     seed, resamples
         As for `compare`.
     judgments, formulas, scale
-        `"changed"` allows that the baseline was measured with other judgments, with other formulas
-        under the same name, or on another scale or with another order of ties. Results say so if
-        `evaluate(..., fingerprint=)` made them; of others a plain column of what judgments alone
-        decide, such as `n_relevant`, is compared, and `sentence` says what was not checked.
-        `sentence` states what was allowed. Queries that one side lacks are refused, unless
-        `missing="drop"` leaves them out.
+        `"changed"` allows a baseline that was measured with other judgments, with other formulas
+        under the same name, or on another scale or with another order of ties. Such changes are
+        detected if `evaluate(..., fingerprint=...)` made the results. Without fingerprints, only
+        columns that depend on judgments alone, such as `n_relevant`, are compared, and `sentence`
+        states what was not checked. It also states what was allowed. Queries that one side lacks
+        are refused, unless `missing="drop"` leaves them out.
 
     Returns
     -------
     DataFrame
-        In the order of measures, segments and strategies, with Float64 columns but where said:
+        One row per measure, segment and strategy, in this order. Columns are Float64 unless stated:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `baseline`;
         - `queries` (in common), `strategy_queries` and `baseline_queries` (with a value), `lost`
           (with a value on one side alone), `undefined` (with a value on neither), `changed` (with a
           difference), all UInt32;
         - `best` (String), `baseline_mean`, `mean`;
-        - `more_queries` (UInt64): where it is undecided, how many more such queries decide in
-          80 % of cases if the difference stays as it is; null if that is more than 100 times the
-          queries at hand;
-        - `confidence`, and `level`, the chance of error of this interval alone;
-        - `margin`, `difference` (strategy minus baseline), `low` and `high`, its interval;
-        - `verdict` (String), `passes` (Boolean), `notes` (String), what was allowed or could not be
-          checked, and `sentence` (String), which says all of it in words.
+        - `more_queries` (UInt64): for an undecided verdict, the number of further such queries that
+          decide in 80 % of cases if the difference stays the same; null if it is more than 100
+          times the number of given queries;
+        - `confidence`, and `level`, the error rate of this interval alone;
+        - `margin`, `difference` (strategy minus baseline), and `low` and `high`, the interval of
+          the difference;
+        - `verdict` (String), `passes` (Boolean), `notes` (String), which lists what was allowed or
+          could not be checked, and `sentence` (String), which states the whole row in words.
 
     Raises
     ------
     ValueError
-        As `compare` does; also if both results differ in queries, judgments, formulas or scale and
-        no argument allows it; if the margin is not below the range of the measure; if other results
-        lack a measure or a strategy, or have ids of another type; or if there are several graders
-        and `grader` names none.
+        In the same cases as for `compare`. If both results differ in queries, judgments, formulas
+        or scale and no argument allows it. If the margin is not below the range of the measure. If
+        earlier results lack a measure or a strategy, or have ids of another type. If there are
+        several graders and `grader` is None.
 
     See Also
     --------
-    assert_no_worse : The same as one line of a test.
+    assert_no_worse : The same check as one line of a test.
     compare : Differences, intervals and p values of any pairs.
-    trust.queries_needed : How many queries show a difference.
+    trust.queries_needed : The number of queries that a difference needs.
 
-    Notes
-    -----
-    Student's interval, moved by the skewness of the differences (Johnson 1978), or that of another
-    `test`, is used where at least 25 queries changed. Where fewer did, the interval is Stringer's:
-    a share of unseen queries is assumed to be as bad as possible. It needs the range of
-    the measure. Without one (gains without a norm, or a column whose measure is unknown) there
-    is no interval then. Where all queries have the same loss, that is its less careful end.
+    Notes ----- If at least 25 queries changed, the interval is Student's, moved by the skewness of
+    the differences (Johnson 1978), or the interval of another `test`. If fewer queries changed, the
+    interval is Stringer's, which assumes that a share of unseen queries is as bad as possible.
+    Stringer's interval needs the range of the measure. If the range is unknown, as for gains that
+    are not normalised and for columns whose measure is unknown, there is no interval. If all
+    queries have the same loss, this loss is the end of the interval that is closer to 0.
 
-    With `missing="drop"` a strategy passes only if it also does when every query that has a value
-    on one side alone counts as worst: 0 for the strategy, the highest value for the baseline.
+    With `missing="drop"`, a strategy passes only if it also passes with the worst values in place
+    of missing ones: 0 for the strategy and the highest value for the baseline.
 
-    A table in the book, on the page on how it is tested, shows how often changes pass that are
-    worse by just the margin, and how many queries most changes without effect need to pass.
+    A table in the book, on the page about tests of the library, shows how often changes pass that
+    are worse by exactly the margin, and how many queries most changes without effect need to pass.
 
     References
     ----------
