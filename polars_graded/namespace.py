@@ -125,21 +125,21 @@ class Graded:
             Column names or expressions. `ranked_by("score", "doc")` is trec_eval's order.
         descending
             Whether the highest value comes first; one for all columns or a list of one each.
-            False ranks by a column of rank numbers. By default the highest value comes first, and
+            Pass False for a column of rank numbers. By default the highest value comes first, and
             columns that may hold ranks are refused.
 
         Raises
         ------
         ValueError
             If `descending` is not passed and a column may hold ranks, as in `evaluate`. An
-            expression without `group_by` or `over` sees one query, and notices nothing. A further
-            column `"doc"` may hold any numbers.
+            expression without `group_by` or `over` sees only one query and cannot notice ranks. A
+            further column `"doc"` may hold any numbers.
 
         Notes
         -----
         If ties are left, `ties="pessimistic"` and `"optimistic"` return bounds of the value over
-        all orders. They hold for measures that never fall if a better document moves up: all but
-        `q_measure` and `ap(over="retrieved")` with a cutoff.
+        all orders. The bounds hold for measures that never fall if a better document moves up: all
+        except `q_measure` and `ap(over="retrieved")` with a cutoff.
 
         References
         ----------
@@ -170,26 +170,27 @@ class Graded:
         max_grade: float | None = None,
         relevant_from: float | None = None,
     ) -> Graded:
-        """Set the grade that means not relevant, and the highest of the scale.
+        """Set the grade that means not relevant, and the highest grade of the scale.
 
         Parameters
         ----------
         irrelevant
-            The grade that means not relevant. It is shifted to 0, and any grade below it is 0
-            too. Stars from 1 to 5 have `irrelevant=1`.
+            The grade that means not relevant. It counts as 0, and so does any lower grade. For
+            stars from 1 to 5, pass `irrelevant=1`.
         max_grade
             The highest grade of the scale, for measures that depend on it; by default the
-            highest judged grade of the query. A grade above it is an error when the query runs.
+            highest judged grade of the query. A higher grade raises an error when the expression
+            is evaluated.
         relevant_from
-            The lowest grade that is relevant, above `irrelevant` and at most `max_grade`, for
-            measures with gains too: a document of a lower grade is judged and gains nothing, as one
-            of grade `irrelevant`, and the gains of the others stay as they are. By default any
-            grade above `irrelevant` is relevant. Where a measure has a `threshold` as well, the
-            higher one counts.
+            The lowest grade that is relevant, above `irrelevant` and at most `max_grade`; by
+            default any grade above `irrelevant` is relevant. It holds for measures with gains, too:
+            a document of a lower grade counts as judged and gains nothing, and the gains of the
+            other documents stay the same. If a measure has a `threshold` as well, the higher of the
+            two counts.
 
         Examples
         --------
-        Above one star, 5 stars are worth 4 and 3 are worth 2, or nothing if below `relevant_from`:
+        One star counts as 0, so 5 stars are worth 4, and 3 stars 2, or 0 below `relevant_from`:
 
         >>> df = pl.DataFrame({"stars": [1, 5, 3]})
         >>> g = pl.col("stars").graded.scaled(irrelevant=1)
@@ -241,8 +242,8 @@ class Graded:
     def only_grade(self, grade: float) -> Graded:
         """Treat one grade alone as relevant, and all others as irrelevant.
 
-        Every measure then sees grades of 1 and 0, and `scaled` before it no longer matters. With a
-        `threshold`, all grades from one on are relevant instead.
+        Every measure then sees grades of 1 and 0, and a previous `scaled` no longer matters. To
+        make all grades from some number on relevant, pass a `threshold` instead.
 
         Parameters
         ----------
@@ -345,11 +346,11 @@ class Graded:
     ) -> pl.Expr:
         r"""Return φ, relevance from the distribution of a query's scores.
 
-        The column holds scores, finite numbers or null. Pass the query by `.over("query")`: all
-        rows of the context are one query, and without it these are the rows of the whole column.
-        `evaluate(grade=pl.col("popularity").graded.phi_relevance())` computes it for each query.
-        Below the median score relevance is 0, at the highest 1, and in between it rises along a
-        monotone curve, piecewise cubic Hermite interpolation (PCHIP), through control points,
+        The column holds scores, finite numbers or null. Separate the queries with `.over("query")`:
+        all rows of the context form one query, and without `over` the whole column does.
+        `evaluate(grade=pl.col("popularity").graded.phi_relevance())` computes φ for each query.
+        Relevance is 0 below the median score and 1 at the highest score. In between it rises along
+        a monotone curve, a piecewise cubic Hermite interpolation (PCHIP) through control points,
 
         .. math:: (\min, 0), \quad (\mathrm{median}, 0), \quad (\max, 1),
 
@@ -361,45 +362,46 @@ class Graded:
         As text: ``(min, 0), (median, 0), (w, 1 - (max - w) / (max - min)), (max, 1)``
 
         :math:`w` is the highest score that is not above :math:`h_u + \mathtt{whisker} \cdot (h_u -
-        h_l)`, where :math:`h_l` and :math:`h_u` are Tukey's hinges: the medians of the lower and of
-        the upper half of the scores, both with the middle score if their number is odd. The whisker
-        counts only strictly between the median and the highest score, the minimum only below the
-        median. Where the median is the highest score, φ steps from 0 to 1 there, and is 1 at it.
+        h_l)`, where :math:`h_l` and :math:`h_u` are Tukey's hinges: the medians of the lower and
+        the upper half of the scores. For an odd number of scores, both halves include the middle
+        one. The whisker is a control point only if it is strictly between the median and the
+        highest score, the minimum only if it is below the median. If the median is the highest
+        score, φ jumps from 0 to 1 at this score, where it is 1.
 
-        If all scores are equal, φ is undefined, since relevance 1 for all of them would make any
-        ranking perfect: it is null, or the value of `undefined_as`.
+        If all scores are equal, φ is undefined, since relevance 1 for all of them would make every
+        ranking perfect. It is then null, or the value of `undefined_as`.
 
-        Ratings make a poor input, since most queries have few of them, on few levels: a rating at
-        or below the median of its query has φ 0, as have two thirds of MovieLens' test ratings.
+        Ratings are a poor input, since most queries have few ratings on few levels. A rating at or
+        below the median of its query has φ 0; so do two thirds of the test ratings of MovieLens.
 
-        Between control points φ is what `scipy.interpolate.PchipInterpolator` gives. For several
-        measures make φ a column first: each computes anew what it is chained to.
+        Between control points φ equals `scipy.interpolate.PchipInterpolator`. To compute several
+        measures of φ, make it a column first, since each measure would compute φ again.
 
         Parameters
         ----------
         control_points
-            Pairs (score, relevance) to run through instead: at least two, with scores that increase
-            and relevance from 0 to 1, which may fall and rise. Scores outside get the relevance of
-            the nearest end. The same for all queries, or a column or expression of lists of pairs,
-            of which each query has those in its first row; where that is null, φ is undefined. The
-            other parameters then do not matter.
+            Pairs (score, relevance) that replace the points above: at least two, with increasing
+            scores and relevance from 0 to 1, which may fall and rise. Scores outside get the
+            relevance of the nearest end. Pass pairs for all queries, or a column or expression of
+            lists of pairs. The first row of a query counts; if it is null, φ is undefined. The
+            other parameters are then ignored.
         whisker
-            Number of distances between the hinges that a score may lie above the upper one before
-            it is an outlier; at least 0.
+            Number of distances between the hinges that a score may lie above the upper hinge
+            without being an outlier; at least 0.
         floor
-            Only scores above it take part in median, hinges and whisker, and it takes the place of
-            the minimum: up to it relevance is 0. `floor=0` is what the authors' own code does with
-            news that nobody shared. φ is undefined for a query without a score above it.
+            Only scores above the floor enter the median, the hinges and the whisker, and the floor
+            replaces the minimum: relevance is 0 up to it. `floor=0` reproduces the authors' code
+            for news that nobody shared. φ is undefined for a query without a score above the floor.
         direction
-            Which scores are relevant: `"high"`; `"low"`, for which all of the above is mirrored; or
-            `"both"`, the extremes of either side: from (min, 1) down to (median, 0) and up to
-            (max, 1), by equation 2 beyond either whisker. (Ribeiro and Torgo have relevance 1 from
-            the whiskers on: give that as `control_points`.)
+            The scores that are relevant: `"high"`; `"low"`, which mirrors all of the above; or
+            `"both"`, the extremes of both sides: from (min, 1) down to (median, 0) and up to
+            (max, 1), with equation 2 beyond each whisker. (In Ribeiro and Torgo relevance is 1 from
+            the whiskers on: pass that as `control_points`.)
 
         Returns
         -------
         Expr
-            Float64 from 0 to 1 under the column's name; null where the score is, or φ undefined.
+            Float64 from 0 to 1 under the column's name; null if the score is null or φ undefined.
 
         See Also
         --------
@@ -449,19 +451,19 @@ class Graded:
         """Return several measures over one ranking as a struct.
 
         Rows are ranked once: eight measures take about a fifth of the time of eight methods side by
-        side, each of which ranks them for itself.
+        side, each of which ranks the rows again.
 
         Parameters
         ----------
         *names
-            Measures as their columns are called: `"mu_ap"`, `"ndcg@10"`,
-            `"ap(threshold=2)@100"`, `"dcg(gain=linear, base=10)"`.
+            Names of measures, such as `"mu_ap"`, `"ndcg@10"`, `"ap(threshold=2)@100"` or
+            `"dcg(gain=linear, base=10)"`. The fields of the struct have these names.
 
         Returns
         -------
         Expr
-            A struct, named `measures`, which `.unnest("measures")` of the frame makes columns of.
-            (`.struct.unnest()` of the expression has Polars measure once for each.)
+            A struct named `measures`. `.unnest("measures")` of the frame turns it into columns.
+            (With `.struct.unnest()` of the expression, Polars computes it once for each field.)
 
         Examples
         --------
@@ -479,8 +481,8 @@ class Graded:
         │ b     ┆ 1.0 ┆ 1.0         │
         └───────┴─────┴─────────────┘
 
-        Structs of two strategies need names: `.measures(...).alias("bm25")`. `evaluate` has each
-        strategy in rows of its own.
+        Structs of two strategies need names: `.measures(...).alias("bm25")`. `evaluate` returns
+        each strategy in rows of its own.
         """
         return measure_several(map(Measure.parse, names), self._ranking)
 
@@ -491,8 +493,8 @@ class Graded:
     ) -> pl.Expr:
         r"""Return the share of the first n documents that is relevant.
 
-        A list shorter than n counts as if filled up with documents that are not relevant, so that
-        the divisor is always n; without n it is the number of retrieved documents.
+        The divisor is n even if the list is shorter; without n it is the number of retrieved
+        documents.
 
         .. math:: P@n = \frac{1}{n} \sum_{i=1}^{n} rel(i)
 
@@ -503,13 +505,13 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
+            The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        recall : Their share of what there is to find.
-        precision_curve : At every rank.
-        generalized_precision : Of grades.
+        recall : The share of all relevant documents that was retrieved.
+        precision_curve : Precision at every rank.
+        generalized_precision : Precision of graded relevance.
 
         Examples
         --------
@@ -551,16 +553,16 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
+            The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
         over
             Divisor of the hits: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
             R), so that a perfect top n gives 1.
 
         See Also
         --------
-        precision : Their share of what was retrieved.
-        recall_curve : At every rank.
-        generalized_recall : Of grades.
+        precision : The share of the retrieved documents that is relevant.
+        recall_curve : Recall at every rank.
+        generalized_recall : Recall of graded relevance.
 
         Examples
         --------
@@ -591,7 +593,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return F, the weighted harmonic mean of precision and recall.
 
-        0 where precision and recall are both 0.
+        F is 0 if precision and recall are both 0.
 
         .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
 
@@ -604,14 +606,14 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
+            The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
         beta
             Weight of recall relative to precision, above 0, at most 1e100.
 
         See Also
         --------
-        e_measure : One minus it.
-        max_f_measure : The highest at any rank.
+        e_measure : One minus F.
+        max_f_measure : The highest F at any rank.
 
         Examples
         --------
@@ -647,20 +649,21 @@ class Graded:
 
         As text: ``E = 1 - (1 + b²) / (b² / R + 1 / P)``
 
-        From 0 to 1. A query without a relevant document gets 1, or one minus what `undefined_as`
-        says, since E is one minus F. Source: Chen, B. Retrieval evaluation (slides), alternative
-        measures, method 2. Van Rijsbergen, C. J. (1979). Information Retrieval, 2nd edition.
+        From 0 to 1. A query without a relevant document gets 1, or one minus the value of
+        `undefined_as`, since E is one minus F. Source: Chen, B. Retrieval evaluation (slides),
+        alternative measures, method 2. Van Rijsbergen, C. J. (1979). Information Retrieval, 2nd
+        edition.
 
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
+            The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
         b
-            Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
+            Weight of recall relative to precision, above 0, at most 1e100.
 
         See Also
         --------
-        f_measure : One minus it.
+        f_measure : One minus E.
 
         Examples
         --------
@@ -702,9 +705,10 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and ties, but for `"average"`: see `Graded`.
+            The cutoff, the lowest relevant grade and the order of ties, except `"average"`: see
+            `Graded`.
         beta
-            Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
+            Weight of recall relative to precision, above 0, at most 1e100.
 
         See Also
         --------
@@ -744,12 +748,12 @@ class Graded:
         Parameters
         ----------
         threshold, ties
-            The lowest relevant grade and how tied documents stand: see `Graded`.
+            The lowest relevant grade and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        precision : At a rank of your choice.
-        precision_at_hit : At a relevant document of your choice.
+        precision : Precision at a given rank.
+        precision_at_hit : Precision at a given relevant document.
 
         Examples
         --------
@@ -774,8 +778,8 @@ class Graded:
     ) -> pl.Expr:
         r"""Return precision at the rank of the k-th relevant document.
 
-        0 where fewer than k relevant documents were retrieved. With k = 1 it is `reciprocal_rank`;
-        with k from 1 to R its mean is `ap`.
+        The value is 0 if fewer than k relevant documents were retrieved. With k = 1 it is
+        `reciprocal_rank`; its mean over k from 1 to R is `ap`.
 
         .. math:: \frac{k}{\min \{i : \sum_{j=1}^{i} rel(j) = k\}}
 
@@ -789,11 +793,11 @@ class Graded:
         k
             Number of the relevant document, at least 1.
         threshold, ties
-            The lowest relevant grade and ties, but for `"average"`: see `Graded`.
+            The lowest relevant grade and the order of ties, except `"average"`: see `Graded`.
 
         See Also
         --------
-        r_precision : At the rank R.
+        r_precision : Precision at rank R.
 
         Examples
         --------
@@ -819,7 +823,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return one over the rank of the first relevant document.
 
-        0 if none of the first n documents is relevant. Its mean over queries is MRR.
+        The value is 0 if none of the first n documents is relevant. Its mean over queries is MRR.
 
         .. math:: RR = \frac{1}{\min \{i \le n : rel(i) = 1\}}
 
@@ -831,12 +835,12 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
+            The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        success : Whether there is one.
-        precision_at_hit : Of the k-th relevant document, not the first.
+        success : 1 if there is a relevant document.
+        precision_at_hit : The same for the k-th relevant document.
 
         Examples
         --------
@@ -864,25 +868,25 @@ class Graded:
     ) -> pl.Expr:
         r"""Return 1 if a relevant document is among the first n, else 0.
 
-        Recommenders call its mean the hit rate.
+        In recommendation its mean is called the hit rate.
 
         .. math:: S@n = \max_{i \le n} rel(i)
 
         As text: ``S@n = 1 if one of rel(1) … rel(n) is 1, else 0``
 
-        0 or 1, between them with averaged ties. A query without a relevant document gets 0, or what
-        `undefined_as` says. Source: Craswell, N. and Hawking, D. (2004). Overview of the TREC-2004
-        Web Track.
+        0 or 1, or a value in between with averaged ties. A query without a relevant document gets
+        0, or the value of `undefined_as`. Source: Craswell, N. and Hawking, D. (2004). Overview of
+        the TREC-2004 Web Track.
 
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
+            The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        reciprocal_rank : Where it is.
-        n_relevant_retrieved : How many there are.
+        reciprocal_rank : One over the rank of the first relevant document.
+        n_relevant_retrieved : The number of relevant documents.
 
         Examples
         --------
@@ -906,8 +910,8 @@ class Graded:
     def bpref(self, *, threshold: float | None = None, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return binary preference: relevant documents above judged others.
 
-        Only judged documents count. N is the number of judged documents that are not relevant,
-        and at most R of those above a hit are held against it.
+        Only judged documents count. N is the number of judged documents that are not relevant, and
+        at most R of those above a hit lower its contribution.
 
         .. math:: bpref = \frac{1}{R} \sum_{hits} 1 - \frac{\min(others\ above, R)}{\min(R, N)}
 
@@ -919,12 +923,12 @@ class Graded:
         Parameters
         ----------
         threshold, ties
-            The lowest relevant grade and ties, but for `"average"`: see `Graded`.
+            The lowest relevant grade and the order of ties, except `"average"`: see `Graded`.
 
         See Also
         --------
-        roc_auc : Of all pairs of judged documents.
-        condensed : Without the unjudged, for any measure.
+        roc_auc : The share of ordered pairs among all judged documents.
+        condensed : Drop unjudged documents, for any measure.
 
         Examples
         --------
@@ -947,9 +951,9 @@ class Graded:
     def roc_auc(self, *, threshold: float | None = None, ties: TieRule = "average") -> pl.Expr:
         r"""Return the area under the ROC curve: the share of pairs in right order.
 
-        A pair is a relevant and another judged document of the query, in the right order if the
-        relevant one is ranked higher. Tied pairs count half. Documents that were not retrieved
-        are tied below all others. Unjudged ones do not count.
+        A pair consists of a relevant and another judged document of the query. It is in the right
+        order if the relevant document is ranked higher, and a tied pair counts half. Documents that
+        were not retrieved are tied below all others. Unjudged documents do not count.
 
         .. math::
 
@@ -966,12 +970,13 @@ class Graded:
         threshold
             The lowest relevant grade: see `Graded`.
         ties
-            Order of tied documents: `"average"`, a pair of them counts half; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"order"`, as the rows do.
+            Order of tied documents: `"average"`, for which a tied pair counts half; `"pessimistic"`
+            or `"optimistic"`, with the worst or the best of them first; `"order"`, that of the
+            rows.
 
         See Also
         --------
-        bpref : Of pairs near the top.
+        bpref : A similar measure that looks at the top.
 
         Examples
         --------
@@ -994,9 +999,9 @@ class Graded:
     def generalized_precision(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
         r"""Return generalized precision, the mean share of the highest grade.
 
-        Grades count as parts of the highest one: that of the scale where `scaled(max_grade=...)`
-        names it, otherwise of the query's judged documents. A list shorter than n counts as
-        filled up with 0.
+        Each grade above irrelevant is divided by the highest grade :math:`m_q`: that of the scale
+        if `scaled(max_grade=...)` sets it, otherwise that of the query's judged documents. The
+        divisor is n even if the list is shorter.
 
         .. math:: gP@n = \frac{1}{n} \sum_{i=1}^{n} \frac{g(i)}{m_q}
 
@@ -1008,12 +1013,12 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and how tied documents stand: see `Graded`.
+            The cutoff and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        precision : With two levels of relevance.
-        generalized_recall : Over what there is to find.
+        precision : Precision of two levels of relevance.
+        generalized_recall : The share of all relevance.
 
         Examples
         --------
@@ -1041,7 +1046,7 @@ class Graded:
 
         .. math:: gR@n = \frac{\sum_{i=1}^{n} g(i)}{\sum_{judged} g}
 
-        As text: ``gR@n = (g(1) + … + g(n)) / (sum of g over what is judged)``
+        As text: ``gR@n = (g(1) + … + g(n)) / (sum of g over all judged documents)``
 
         From 0 to 1; 0 without a relevant document. Source: Kekäläinen, J. and Järvelin, K. (2002).
         Using graded relevance assessments in IR evaluation.
@@ -1049,12 +1054,12 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and how tied documents stand: see `Graded`.
+            The cutoff and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        recall : With two levels of relevance.
-        generalized_precision : Over the number of ranks.
+        recall : Recall of two levels of relevance.
+        generalized_precision : The mean over the ranks.
 
         Examples
         --------
@@ -1099,16 +1104,17 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
+            The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
         over
-            What the sum is divided by: `"relevant"`, all R relevant documents; `"retrieved"`, those
-            seen (0 if none is); `"cutoff"`, min(n, R), so that a perfect top n gives 1.
+            Divisor of the sum: `"relevant"`, all R relevant documents; `"retrieved"`, the relevant
+            documents that were retrieved (the value is 0 if none was); `"cutoff"`, min(n, R), so
+            that a perfect top n gives 1.
 
         See Also
         --------
-        mu_ap : Over all levels of relevance.
-        gap : Over all levels of relevance, as a user may be content with any.
-        q_measure : With gains.
+        mu_ap : Average precision over all levels of relevance.
+        gap : Average precision for a user who may be satisfied by any grade.
+        q_measure : Average precision with gains.
 
         Examples
         --------
@@ -1138,8 +1144,8 @@ class Graded:
     ) -> pl.Expr:
         r"""Return average precision over all levels of relevance (μAP).
 
-        The mean of AP with each level of relevance t as threshold, weighted by the distance d of
-        the level from the next lower one. With two levels it is `ap`. Its mean over queries is
+        μAP is the mean of AP with each level of relevance t as threshold, weighted by the distance
+        d of the level from the next lower one. With two levels it is `ap`. Its mean over queries is
         μMAP.
 
         .. math:: \mu AP = \frac{1}{\sum_{t \in L} d^t} \sum_{t \in L} AP^t d^t
@@ -1151,19 +1157,19 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and ties, but for `"average"`: see `Graded`.
+            The cutoff and the order of ties, except `"average"`: see `Graded`.
         levels
             The levels L of the scale, increasing; by default the relevance grades that the judged
             documents of the query use. AP is 0 at a level that no document of the query reaches; a
-            level at or below irrelevant does not count. `"all"` are those of the scale, which needs
-            `scaled(max_grade=...)`: from one above irrelevant up to it in steps of one. With
-            levels that all queries share, the mean over queries is the mean over levels of MAP at
-            the level.
+            level at or below irrelevant does not count. `"all"` takes every level of the scale, in
+            steps of one from `irrelevant + 1` to `max_grade`, and needs `scaled(max_grade=...)`. If
+            all queries share the levels, the mean over queries is the weighted mean over levels of
+            MAP at the level.
 
         See Also
         --------
-        ap : At one level of relevance.
-        gap : With levels that count by their documents.
+        ap : Average precision at one level of relevance.
+        gap : Average precision with levels weighted by their documents.
 
         Examples
         --------
@@ -1192,9 +1198,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Return GAP, graded average precision.
 
-        The user is content from some grade on, which is not known; V(g) is the chance that g is
-        enough. The value is the expected sum of precisions over the expected number of relevant
-        documents.
+        The user is satisfied by documents from some unknown grade on; V(g) is the probability that
+        grade g satisfies the user. The value is the expected sum of precisions over the expected
+        number of relevant documents.
 
         .. math::
 
@@ -1208,16 +1214,16 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and ties, but for `"average"`: see `Graded`.
+            The cutoff and the order of ties, except `"average"`: see `Graded`.
         levels
-            The grades that may be the least that is enough, each equally likely, increasing; by
-            default every unit of the grade is, so that V is proportional to the grade. `"all"` are
-            those of the scale, as in `mu_ap`.
+            The grades from which on the user may be satisfied, increasing and equally likely. By
+            default every unit of the grade is equally likely, so that V is proportional to the
+            grade. `"all"` takes every level of the scale, as in `mu_ap`.
 
         See Also
         --------
-        mu_ap : With levels that count alike.
-        ap : At one level of relevance.
+        mu_ap : Average precision with levels weighted by their distances.
+        ap : Average precision at one level of relevance.
 
         Examples
         --------
@@ -1260,12 +1266,12 @@ class Graded:
         Parameters
         ----------
         n, gain, ties
-            The cutoff, what a grade is worth and how tied documents stand: see `Graded`.
+            The cutoff, the gain of a grade and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        ncg : Over the most there is.
-        dcg : With a discount for lower ranks.
+        ncg : CG over its ideal.
+        dcg : CG with a discount for lower ranks.
 
         Examples
         --------
@@ -1295,7 +1301,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return normalised cumulated gain: CG over that of the ideal ranking.
 
-        `ndcg` without a discount.
+        NCG is `ndcg` without a discount.
 
         .. math:: NCG@n = \frac{CG@n}{ICG@n}
 
@@ -1308,12 +1314,12 @@ class Graded:
         Parameters
         ----------
         n, gain, ties
-            The cutoff, what a grade is worth and how tied documents stand: see `Graded`.
+            The cutoff, the gain of a grade and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        cg : Before it is normalised.
-        ndcg : With a discount for lower ranks; `ndcg_curve(discount="none")` is the NCG curve.
+        cg : CG without normalisation.
+        ndcg : NCG with a discount for lower ranks; `ndcg_curve(discount="none")` is the NCG curve.
 
         Examples
         --------
@@ -1339,8 +1345,8 @@ class Graded:
     ) -> pl.Expr:
         r"""Return ideal cumulated gain: the CG of all documents, best first.
 
-        `ideal_dcg` without a discount, as `ideal_dcg_curve(discount="none")` is the ICG curve. It
-        does not depend on the ranking.
+        It is `ideal_dcg` without a discount; `ideal_dcg_curve(discount="none")` is the ICG curve.
+        It does not depend on the ranking.
 
         .. math:: ICG@n = \sum_{i=1}^{n} gain(i) \text{ in the best order}
 
@@ -1351,12 +1357,12 @@ class Graded:
         Parameters
         ----------
         n, gain
-            The cutoff and what a grade is worth: see `Graded`.
+            The cutoff and the gain of a grade: see `Graded`.
 
         See Also
         --------
-        ncg : What was reached over it.
-        ideal_dcg : With a discount for lower ranks.
+        ncg : CG over this ideal.
+        ideal_dcg : Ideal CG with a discount for lower ranks.
 
         Examples
         --------
@@ -1400,12 +1406,12 @@ class Graded:
         Parameters
         ----------
         n, gain, discount, base, ties
-            The cutoff, gains, discounts and how tied documents stand: see `Graded`.
+            The cutoff, gains, discounts and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        cg : Without the discount.
-        ndcg : Over the most there is.
+        cg : CG without the discount.
+        ndcg : DCG over its ideal.
 
         Examples
         --------
@@ -1436,7 +1442,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return the DCG of all judged documents in the best order.
 
-        Judged documents that were not retrieved are among them.
+        This includes judged documents that were not retrieved.
 
         .. math:: IDCG@n = \max_{order} DCG@n
 
@@ -1452,8 +1458,8 @@ class Graded:
 
         See Also
         --------
-        dcg : What was reached of it.
-        ideal_dcg_curve : At every rank.
+        dcg : DCG of the ranking.
+        ideal_dcg_curve : Ideal DCG at every rank.
 
         Examples
         --------
@@ -1485,9 +1491,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Return normalised discounted cumulated gain: DCG over its ideal.
 
-        The best order is that of all judged documents, retrieved or not. Gains are
-        :math:`2^g - 1` by default: `"ndcg@10"` of ranx, `nDCG@10` of ir_measures and `ndcg_cut_10`
-        of trec_eval have linear gains, and are `ndcg(10, gain="linear")` here.
+        The ideal is the best order of all judged documents, retrieved or not. Gains are
+        :math:`2^g - 1` by default. `"ndcg@10"` of ranx, `nDCG@10` of ir_measures and `ndcg_cut_10`
+        of trec_eval use linear gains: their value is `ndcg(10, gain="linear")`.
 
         .. math:: NDCG@n = \frac{DCG@n}{IDCG@n}
 
@@ -1498,12 +1504,12 @@ class Graded:
         Parameters
         ----------
         n, gain, discount, base, ties
-            The cutoff, gains, discounts and how tied documents stand: see `Graded`.
+            The cutoff, gains, discounts and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        ndcng : Of gains over the highest.
-        ndcg_curve, ndcg_area : At every rank, and the mean over the ranks.
+        ndcng : NDCG with each gain divided by the highest possible gain.
+        ndcg_curve, ndcg_area : NDCG at every rank, and its mean over the ranks.
 
         Examples
         --------
@@ -1535,9 +1541,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Return NDCG of gains normalised by the highest grade.
 
-        The grade at rank i above irrelevant, :math:`g(i)`, is divided by the highest one,
-        :math:`m_q`: that of the scale where `scaled(max_grade=...)` names it, otherwise of the
-        query's judged documents. :math:`N_n` is such that the ideal ranking has 1.
+        :math:`g(i)`, the grade at rank i above irrelevant, is divided by the highest grade
+        :math:`m_q`: that of the scale if `scaled(max_grade=...)` sets it, otherwise that of the
+        query's judged documents. :math:`N_n` normalises the ideal ranking to 1.
 
         .. math::
 
@@ -1551,15 +1557,15 @@ class Graded:
         Parameters
         ----------
         n, discount, base, ties
-            The cutoff, how ranks are discounted and how tied documents stand: see `Graded`.
+            The cutoff, discounts and the order of tied documents: see `Graded`.
         gain
             `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose gains
-            then stand for the grades, that of the highest grade for m_q. With linear gain the value
-            is that of `ndcg`.
+            replace the grades, and whose gain of the highest grade replaces m_q. With linear gains
+            the value equals `ndcg` with linear gains.
 
         See Also
         --------
-        ndcg : Of gains as they are.
+        ndcg : NDCG without this normalisation of gains.
 
         Examples
         --------
@@ -1590,10 +1596,10 @@ class Graded:
     ) -> pl.Expr:
         r"""Return the area under the NDCG curve: its mean over the ranks 1 to n.
 
-        The mean of `ndcg_curve`. With `discount="none"` it is the area under the NCG curve. Its
-        mean over queries is a mean of ratios; Chen's slides draw the ratio of mean DCG to mean
-        ideal DCG, in which queries with many relevant documents weigh more: `average_curves` gives
-        both means.
+        It is the mean of `ndcg_curve`; with `discount="none"` it is the area under the NCG curve.
+        Its mean over queries is a mean of ratios. Chen's slides draw the ratio of mean DCG to mean
+        ideal DCG, in which queries with many relevant documents weigh more. `average_curves`
+        returns both means.
 
         .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCG@k
 
@@ -1605,11 +1611,11 @@ class Graded:
         Parameters
         ----------
         n, gain, discount, base, ties
-            The cutoff, gains, discounts and how tied documents stand: see `Graded`.
+            The cutoff, gains, discounts and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        ndcng_area : Of gains over the highest.
+        ndcng_area : The same area for NDCNG.
 
         Examples
         --------
@@ -1641,7 +1647,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return the area under the NDCNG curve: its mean over the ranks 1 to n.
 
-        The mean of `ndcng_curve`.
+        It is the mean of `ndcng_curve`.
 
         .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCNG@k
 
@@ -1653,13 +1659,13 @@ class Graded:
         Parameters
         ----------
         n, discount, base, ties
-            The cutoff, discounts and how tied documents stand: see `Graded`.
+            The cutoff, discounts and the order of tied documents: see `Graded`.
         gain
             As for `ndcng`.
 
         See Also
         --------
-        ndcg_area : Of gains as they are.
+        ndcg_area : The same area for NDCG.
 
         Examples
         --------
@@ -1686,8 +1692,8 @@ class Graded:
         r"""Return expected reciprocal rank: one over the rank where a user stops.
 
         The user goes down the list and is satisfied by a document of grade g with probability
-        R(g). The highest grade is that of the scale where `scaled(max_grade=...)` names it,
-        otherwise of the query's judged documents.
+        R(g). The highest grade is that of the scale if `scaled(max_grade=...)` sets it, otherwise
+        that of the query's judged documents.
 
         .. math::
 
@@ -1702,12 +1708,12 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and ties, but for `"average"`: see `Graded`.
+            The cutoff and the order of ties, except `"average"`: see `Graded`.
 
         See Also
         --------
-        nerr : Over the best order's.
-        rbp : With patience that does not depend on what was found.
+        nerr : ERR over its ideal.
+        rbp : A user model whose stopping does not depend on the documents.
 
         Examples
         --------
@@ -1730,7 +1736,7 @@ class Graded:
     def nerr(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return normalised expected reciprocal rank: ERR over its ideal.
 
-        The best order is that of all judged documents, retrieved or not.
+        The ideal is the best order of all judged documents, retrieved or not.
 
         .. math:: nERR = \frac{ERR}{ERR_{ideal}}
 
@@ -1742,11 +1748,11 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and ties, but for `"average"`: see `Graded`.
+            The cutoff and the order of ties, except `"average"`: see `Graded`.
 
         See Also
         --------
-        err : Before it is normalised.
+        err : ERR without normalisation.
 
         Examples
         --------
@@ -1775,10 +1781,10 @@ class Graded:
         threshold: float | None = None,
         ties: TieRule = "order",
     ) -> pl.Expr:
-        r"""Return rank-biased precision: a user goes on with probability p.
+        r"""Return rank-biased precision: a user continues with probability p.
 
-        With p = 0.8 five documents are looked at on average. The value of a perfect list stays
-        below 1 unless the list is endless.
+        With p = 0.8 a user looks at five documents on average. The value of a perfect list is below
+        1, and approaches 1 with its length.
 
         .. math:: RBP = (1 - p) \sum_i rel(i)\, p^{i-1}
 
@@ -1790,15 +1796,15 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
+            The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
         p
-            Probability that the user goes on to the next document, above 0 and below 1.
+            Probability that the user continues to the next document, above 0 and below 1.
         graded
-            Whether a relevant document counts as its grade over the highest one instead of 1.
+            If True, a relevant document counts as its grade over the highest grade, instead of 1.
 
         See Also
         --------
-        err : With patience that depends on what was found.
+        err : A user model whose stopping depends on the documents.
 
         Examples
         --------
@@ -1846,20 +1852,21 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and ties, but for `"average"`: see `Graded`.
+            The cutoff and the order of ties, except `"average"`: see `Graded`.
         beta
             Weight of the gain relative to the hits, from 0 to 1e4.
         gain
-            Gain of a grade: `"linear"` (g, the grade above irrelevant), `"exp2"` (2^g - 1),
-            or a mapping from grade to gain, whose gains do not fall; what is not relevant gains 0.
+            Gain of a grade: `"linear"` (g, the grade above irrelevant), `"exp2"` (2^g - 1), or a
+            mapping from grade to gain, whose gains do not fall; documents that are not relevant
+            gain 0.
         over
-            What the sum is divided by: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
-            R), so that a perfect top n gives 1.
+            Divisor of the sum: `"relevant"`, all R relevant documents; `"cutoff"`, min(n, R), so
+            that a perfect top n gives 1.
 
         See Also
         --------
-        ap : Without gains.
-        gap : Of levels of relevance.
+        ap : Average precision without gains.
+        gap : Average precision over levels of relevance.
 
         Examples
         --------
@@ -1884,27 +1891,27 @@ class Graded:
     def coverage_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the share of known relevant documents that was retrieved.
 
-        U are the relevant documents that the user knew, R_k those of them that were retrieved.
+        U is the set of relevant documents that the user knew, and R_k its retrieved part.
 
         .. math:: \frac{|R_k|}{|U|}
 
         As text: ``|R_k| / |U|``
 
-        From 0 to 1. A query without a relevant document, or without a known one, gets 0, or what
-        `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), user-oriented measures.
-        Korfhage, R. R. (1997). Information Storage and Retrieval.
+        From 0 to 1. A query without a relevant document, or without a known one, gets 0, or the
+        value of `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), user-oriented
+        measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
 
         Parameters
         ----------
         known
-            Whether the user knew the document: a column, or an expression; null is False.
+            Column or expression that is true if the user knew the document; null is False.
         threshold
             The lowest relevant grade: see `Graded`.
 
         See Also
         --------
-        novelty_ratio : What was not known of what was found.
-        relative_recall : Over what was expected.
+        novelty_ratio : The share of retrieved relevant documents that was new.
+        relative_recall : Retrieved relevant documents over known ones.
 
         Examples
         --------
@@ -1928,8 +1935,8 @@ class Graded:
     def novelty_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the share of retrieved relevant documents that was new.
 
-        R_k are the retrieved relevant documents that the user knew, R_u those they did not. 0
-        where no relevant document was retrieved.
+        R_k is the set of retrieved relevant documents that the user knew, and R_u the set of those
+        that the user did not know. The value is 0 if no relevant document was retrieved.
 
         .. math:: \frac{|R_u|}{|R_u| + |R_k|}
 
@@ -1941,13 +1948,13 @@ class Graded:
         Parameters
         ----------
         known
-            Whether the user knew the document: a column, or an expression; null is False.
+            Column or expression that is true if the user knew the document; null is False.
         threshold
             The lowest relevant grade: see `Graded`.
 
         See Also
         --------
-        coverage_ratio : What was found of what was known.
+        coverage_ratio : The share of known relevant documents that was retrieved.
 
         Examples
         --------
@@ -1971,28 +1978,29 @@ class Graded:
     def relative_recall(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return relevant documents retrieved over those the user expected.
 
-        U are the relevant documents that the user knew, R_k and R_u the known and the new ones
-        that were retrieved. Above 1 the user finds more than expected.
+        U is the set of relevant documents that the user knew; R_k and R_u are the sets of known and
+        of new ones that were retrieved. A value above 1 means that the user found more than
+        expected.
 
         .. math:: \frac{|R_k| + |R_u|}{|U|}
 
         As text: ``(|R_k| + |R_u|) / |U|``
 
-        Not below 0. A query without a relevant document, or without a known one, gets 0, or what
-        `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), user-oriented measures.
-        Korfhage, R. R. (1997). Information Storage and Retrieval.
+        Not below 0. A query without a relevant document, or without a known one, gets 0, or the
+        value of `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), user-oriented
+        measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
 
         Parameters
         ----------
         known
-            Whether the user knew the document: a column, or an expression; null is False.
+            Column or expression that is true if the user knew the document; null is False.
         threshold
             The lowest relevant grade: see `Graded`.
 
         See Also
         --------
-        coverage_ratio : Of known documents alone.
-        recall_effort : Over what was retrieved.
+        coverage_ratio : The same for known documents alone.
+        recall_effort : Known relevant documents over all retrieved ones.
 
         Examples
         --------
@@ -2016,7 +2024,7 @@ class Graded:
     def recall_effort(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return relevant documents the user expected over all retrieved.
 
-        U are the relevant documents that the user knew, A is all that was retrieved.
+        U is the set of relevant documents that the user knew, and A the set of retrieved documents.
 
         .. math:: \frac{|U|}{|A|}
 
@@ -2029,13 +2037,13 @@ class Graded:
         Parameters
         ----------
         known
-            Whether the user knew the document: a column, or an expression; null is False.
+            Column or expression that is true if the user knew the document; null is False.
         threshold
             The lowest relevant grade: see `Graded`.
 
         See Also
         --------
-        relative_recall : Of documents that were found.
+        relative_recall : Retrieved relevant documents over known ones.
 
         Examples
         --------
@@ -2061,14 +2069,14 @@ class Graded:
     def judged(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
         """Return the share of the first n documents that was judged.
 
-        The divisor is the lower of n and the length of the list; 0 for an empty list.
+        The divisor is the lower of n and the length of the list. An empty list gets 0.
 
         From 0 to 1. `undefined_as` does not apply.
 
         Parameters
         ----------
         n, ties
-            The cutoff and how tied documents stand: see `Graded`.
+            The cutoff and the order of tied documents: see `Graded`.
 
         See Also
         --------
@@ -2094,13 +2102,13 @@ class Graded:
     def n_retrieved(self) -> pl.Expr:
         """Return the number of retrieved documents.
 
-        Rows with a score, judged or not; all rows where `ranked_by` was not used.
+        These are the rows with a score, judged or not; without `ranked_by`, all rows.
 
         One count per query. `undefined_as` does not apply.
 
         See Also
         --------
-        n_relevant_retrieved : Those that are relevant.
+        n_relevant_retrieved : The number of retrieved documents that are relevant.
 
         Examples
         --------
@@ -2132,8 +2140,8 @@ class Graded:
 
         See Also
         --------
-        n_relevant_retrieved : Those that were retrieved.
-        recall : The share that was retrieved.
+        n_relevant_retrieved : The number of these that were retrieved.
+        recall : The share of these that was retrieved.
 
         Examples
         --------
@@ -2157,19 +2165,20 @@ class Graded:
     ) -> pl.Expr:
         """Return the number of relevant documents among the first n.
 
-        Judged relevant, and with a score.
+        These are the documents that were judged relevant and have a score.
 
         One count per query. `undefined_as` does not apply.
 
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and ties, but for `"average"`: see `Graded`.
+            The cutoff, the lowest relevant grade and the order of ties, except `"average"`: see
+            `Graded`.
 
         See Also
         --------
-        n_relevant : All there are.
-        precision : Their share of what was retrieved.
+        n_relevant : The number of all relevant documents.
+        precision : The share of the retrieved documents that is relevant.
 
         Examples
         --------
@@ -2195,7 +2204,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return precision at every rank from 1 to n.
 
-        The value at rank k is `precision(k)`, also below the end of the list.
+        The value at rank k is `precision(k)`, also beyond the end of the list.
 
         One value per rank, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides).
@@ -2203,11 +2212,11 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The last rank, the lowest relevant grade and how tied documents stand: see `Graded`.
+            The last rank, the lowest relevant grade and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        interpolated_precision : At levels of recall.
+        interpolated_precision : Precision at levels of recall.
 
         Examples
         --------
@@ -2230,7 +2239,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return recall at every rank from 1 to n.
 
-        The value at rank k is `recall(k)`: below its end a list keeps its last value.
+        The value at rank k is `recall(k)`, which stays the same beyond the end of the list.
 
         One value per rank, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides).
@@ -2238,11 +2247,11 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The last rank, the lowest relevant grade and how tied documents stand: see `Graded`.
+            The last rank, the lowest relevant grade and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        recall : At one rank.
+        recall : Recall at one rank.
 
         Examples
         --------
@@ -2270,22 +2279,22 @@ class Graded:
     ) -> pl.Expr:
         """Return the F measure at every rank from 1 to n.
 
-        A list shorter than n counts as filled up with documents that are not relevant.
+        Beyond the end of the list, documents count as not relevant.
 
-        Values from 0 to 1. A query without a relevant document has a list of 0, or of what
-        `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), alternative measures.
+        Values from 0 to 1. A query without a relevant document gets a list of 0, or of the value of
+        `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), alternative measures.
 
         Parameters
         ----------
         n, threshold, ties
-            The last rank, the lowest relevant grade and how tied documents stand: see `Graded`.
+            The last rank, the lowest relevant grade and the order of tied documents: see `Graded`.
         beta
-            Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
+            Weight of recall relative to precision, above 0, at most 1e100.
 
         See Also
         --------
-        max_f_measure : The highest of the curve.
-        e_measure_curve : One minus it.
+        max_f_measure : The maximum of the curve.
+        e_measure_curve : One minus this curve.
 
         Examples
         --------
@@ -2315,24 +2324,23 @@ class Graded:
     ) -> pl.Expr:
         """Return the E measure at every rank from 1 to n.
 
-        A list shorter than n counts as filled up with documents that are not relevant.
-        Lower is better.
+        Lower is better. Beyond the end of the list, documents count as not relevant.
 
-        Values from 0 to 1. A query without a relevant document has a list of 1, or of one minus
-        what `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), alternative
+        Values from 0 to 1. A query without a relevant document gets a list of 1, or of one minus
+        the value of `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), alternative
         measures.
 
         Parameters
         ----------
         n, threshold, ties
-            The last rank, the lowest relevant grade and how tied documents stand: see `Graded`.
+            The last rank, the lowest relevant grade and the order of tied documents: see `Graded`.
         b
-            Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
+            Weight of recall relative to precision, above 0, at most 1e100.
 
         See Also
         --------
-        e_measure : At one rank.
-        f_measure_curve : One minus it.
+        e_measure : E at one rank.
+        f_measure_curve : One minus this curve.
 
         Examples
         --------
@@ -2361,9 +2369,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Return interpolated precision at levels of recall.
 
-        The precision at a level r is the highest where at least a share r of the relevant
-        documents has been found; 0 at a level that the ranking does not reach. (trec_eval rounds
-        r times R to a whole number of documents, which can be one less.)
+        The precision at a level r is the highest precision at a rank where at least the share r of
+        the relevant documents was found. It is 0 at a level that the ranking does not reach.
+        (trec_eval rounds r times R to a whole number of documents, which can be one less.)
 
         .. math:: P(r) = \max_{r' \ge r} P(r')
 
@@ -2377,11 +2385,11 @@ class Graded:
         recall_levels
             Number of levels from 0 to 1, in equal steps, at least 2; or the levels, increasing.
         threshold, ties
-            The lowest relevant grade and ties, but for `"average"`: see `Graded`.
+            The lowest relevant grade and the order of ties, except `"average"`: see `Graded`.
 
         See Also
         --------
-        precision_curve : At ranks.
+        precision_curve : Precision at ranks.
 
         Examples
         --------
@@ -2413,7 +2421,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return cumulated gain at every rank from 1 to n.
 
-        The value at rank k is `cg(k)`: below its end a list keeps its last value.
+        The value at rank k is `cg(k)`, which stays the same beyond the end of the list.
 
         One value per rank, not below 0; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides).
@@ -2421,11 +2429,11 @@ class Graded:
         Parameters
         ----------
         n, gain, ties
-            The last rank, what a grade is worth and how tied documents stand: see `Graded`.
+            The last rank, the gain of a grade and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        dcg_curve : With a discount for lower ranks.
+        dcg_curve : The curve with a discount for lower ranks.
 
         Examples
         --------
@@ -2455,7 +2463,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return discounted cumulated gain at every rank from 1 to n.
 
-        The value at rank k is `dcg(k)`: below its end a list keeps its last value.
+        The value at rank k is `dcg(k)`, which stays the same beyond the end of the list.
 
         One value per rank, not below 0; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides).
@@ -2463,11 +2471,11 @@ class Graded:
         Parameters
         ----------
         n, gain, discount, base, ties
-            The last rank, gains, discounts and how tied documents stand: see `Graded`.
+            The last rank, gains, discounts and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        ideal_dcg_curve : The most there is.
+        ideal_dcg_curve : The highest curve that is possible.
 
         Examples
         --------
@@ -2495,7 +2503,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return the DCG of the best order at every rank from 1 to n.
 
-        The value at rank k is `ideal_dcg(k)`: below its end a list keeps its last value.
+        The value at rank k is `ideal_dcg(k)`, which stays the same beyond the last judged document.
 
         One value per rank, not below 0; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides).
@@ -2503,13 +2511,13 @@ class Graded:
         Parameters
         ----------
         n
-            The last rank, at least 1; a list is as long as what was judged without.
+            The last rank, at least 1; by default the number of judged documents.
         gain, discount, base
             Gains and discounts: see `Graded`.
 
         See Also
         --------
-        dcg_curve : What was reached of it.
+        dcg_curve : The curve of the ranking.
 
         Examples
         --------
@@ -2546,12 +2554,12 @@ class Graded:
         Parameters
         ----------
         n, gain, discount, base, ties
-            The last rank, gains, discounts and how tied documents stand: see `Graded`.
+            The last rank, gains, discounts and the order of tied documents: see `Graded`.
 
         See Also
         --------
-        ndcg_area : The mean over the ranks.
-        ndcng_curve : Of gains over the highest.
+        ndcg_area : The mean of the curve.
+        ndcng_curve : The same curve for NDCNG.
 
         Examples
         --------
@@ -2588,14 +2596,14 @@ class Graded:
         Parameters
         ----------
         n, discount, base, ties
-            The last rank, discounts and how tied documents stand: see `Graded`.
+            The last rank, discounts and the order of tied documents: see `Graded`.
         gain
             As for `ndcng`.
 
         See Also
         --------
-        ndcng_area : The mean over the ranks.
-        ndcg_curve : Of gains as they are.
+        ndcng_area : The mean of the curve.
+        ndcg_curve : The same curve for NDCG.
 
         Examples
         --------
@@ -2617,10 +2625,10 @@ class Graded:
 def graded(column: str | pl.Expr) -> Graded:
     """Return the `.graded` namespace of a column, for type checkers and editors.
 
-    They do not see a namespace that is registered at run time; this is the same object. In Jupyter,
-    ``graded("grade").`` completes; ``pl.col("grade").graded.`` does after ``%config
-    Completer.use_jedi = False`` and ``%config Completer.evaluation = "unsafe"``, or where the
-    expression is held by a variable.
+    Type checkers and editors do not see a namespace that is registered at run time; the result is
+    the same object. In Jupyter, ``graded("grade").`` can be completed. ``pl.col("grade").graded.``
+    can be completed after ``%config Completer.use_jedi = False`` and
+    ``%config Completer.evaluation = "unsafe"``, or if a variable holds the expression.
 
     Parameters
     ----------
