@@ -83,7 +83,7 @@ def reference_rankings(
     levels
         DrawnNumber of levels of relevance, at least 2: the grades are 0 to `levels - 1`.
     uniform
-        Whether each level has the same number of documents, or nearly so where they do not divide.
+        If True, all levels have the same number of documents, as far as they divide.
         Else each query draws a probability for every level, all combinations of probabilities
         being equally likely, and then its documents; some levels may have none. A query without
         any relevant document is drawn again.
@@ -381,7 +381,8 @@ def robustness_to_levels(
     documents
         DrawnNumber of documents in a ranking.
     uniform
-        Whether all levels have about the same number of documents, or random ones (figure 5).
+        If True, all levels have about the same number of documents; if False, random numbers
+        (figure 5).
     seed
         The same seed gives the same rankings.
 
@@ -449,7 +450,7 @@ def threshold_profile(
     measures
         Measures beside `ap` at the thresholds, as for `evaluate`.
     ties
-        What breaks ties, as for `evaluate`, which warns where that decides a value.
+        The order of ties, as for `evaluate`, which warns if it changes a value.
 
     Returns
     -------
@@ -518,7 +519,7 @@ def ndcg_by_relevance(
     cutoffs
         The cutoffs n of NDCG@n.
     ties
-        What breaks ties, as for `evaluate`, which warns where that decides a value.
+        The order of ties, as for `evaluate`, which warns if it changes a value.
 
     Returns
     -------

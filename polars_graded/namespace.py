@@ -124,7 +124,7 @@ class Graded:
         *by
             Column names or expressions. `ranked_by("score", "doc")` is trec_eval's order.
         descending
-            Whether the highest value comes first; one for all columns or a list of one each.
+            True if the highest value comes first: one Boolean for all columns or a list.
             Pass False for a column of rank numbers. By default the highest value comes first, and
             columns that may hold ranks are refused.
 

@@ -27,7 +27,7 @@ Rows = tuple[pl.DataFrame | pl.LazyFrame, dict[str, Any]]
 """Rows to measure, and the keywords of `evaluate` that name their columns."""
 
 MEMORY_PER_BYTE = 8
-"""Bytes of memory that a byte of a run may take, be it compressed, and what is made of it."""
+"""Bytes of memory per byte of a run, which may be compressed, including the joined frame."""
 
 
 def read_rows(arguments: Arguments) -> Rows:

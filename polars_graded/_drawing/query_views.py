@@ -66,7 +66,7 @@ class ExploredQueries:
     """The column of an attribute of queries, whose values can be selected in the legend."""
     confidence: float = 0.95
     nice: bool = False
-    """Whether the axes of the measure extend to round numbers."""
+    """True if the axes of the measure extend to round numbers."""
     typed: str | None = None
     """A further condition for a query to be selected, as an expression."""
 

@@ -39,7 +39,7 @@ class Directions:
 
     request: Request
     evidence: dict[tuple[str, Any, str], RankEvidence] = field(default_factory=dict)
-    """By entry of `by`, stacked strategy if there are any, and column."""
+    """Evidence by entry of `by`, by stacked strategy if there are any, and by column."""
 
     def add(self, groups: Groups) -> None:
         """Add the evidence of whole queries."""

@@ -18,7 +18,7 @@ from polars_graded._measuring.keywords import takes_options_of
 
 
 class FrameOptions(RequestOptions, total=False):
-    """The keywords of `evaluate`, which what is built on it hands on."""
+    """Keywords of `evaluate` that functions built on it pass on."""
 
     doc: str | None
     parts: Parts
@@ -92,12 +92,12 @@ def evaluate(
         `reciprocal_rank@10`) and `"ranx"` (its own sort, which needs numba). A mapping names
         another column of documents: `ties={"trec_eval": "item"}`.
     descending
-        Whether the highest value comes first: a Boolean for all strategies; a list of one entry per
-        strategy; or a mapping for some of them, `descending={"old_rank": False}`. The entry of a
-        strategy with several columns may be a list. By default the highest comes first, and a
-        column that may hold ranks is refused. A single False is also refused if only some of the
-        columns may hold ranks; one False per strategy is accepted. Columns in `ties` always have
-        their highest value first.
+        The direction, True if the highest value comes first: a Boolean for all strategies; a list
+        of one entry per strategy; or a mapping for some of them, `descending={"old_rank": False}`.
+        The entry of a strategy with several columns may be a list. By default the highest value
+        comes first, and a column that may hold ranks is refused. A single False is also refused if
+        only some of the columns may hold ranks; one False per strategy is accepted. Columns in
+        `ties` always have their highest value first.
     doc
         The column of documents, which each ranking must contain once. By default it is the column
         "doc", or one whose name means the same, such as "product_id" or "sku", or else the last
@@ -108,25 +108,26 @@ def evaluate(
         The value of a query without a relevant document: a number, or None for null, as in
         `Graded.undefined_as`. By default 0, and null for `roc_auc`.
     condensed
-        Whether to drop unjudged documents from the rankings, as in `Graded.condensed`.
+        If True, unjudged documents are dropped from the rankings, as in `Graded.condensed`.
     parts
-        How to cut rows that exceed memory into parts of whole queries: `"sorted"` streams rows in
-        which each query is in one place; a number is that many passes over the rows, each with a
-        share of the queries; `"scratch"` is one pass that writes what exceeds memory to a folder of
-        `tempfile.gettempdir()`. By default a DataFrame is measured as a whole. A LazyFrame whose
-        plan sorts its rows (`set_sorted`, `sort`) is streamed; for any other, its size and the free
-        memory decide. The logger "polars_graded" reports the choice at level INFO. Values are the
-        same except for the last bit of `mu_ap` and `gap`. For Spark and Ray a number of buckets, by
-        default `spark.sql.shuffle.partitions` and 64: a worker holds one at a time.
+        The way to cut rows that exceed memory into parts of whole queries: `"sorted"` streams rows
+        in which the rows of each query are consecutive; a number is the number of passes over the
+        rows, each with a share of the queries; `"scratch"` is one pass that writes rows beyond the
+        memory to a folder of `tempfile.gettempdir()`. By default a DataFrame is measured as a
+        whole. A LazyFrame whose plan sorts its rows (`set_sorted`, `sort`) is streamed; for any
+        other, its size and the free memory decide. The logger "polars_graded" reports the choice at
+        level INFO. Values are the same except for the last bit of `mu_ap` and `gap`. For Spark and
+        Ray a number of buckets, by default `spark.sql.shuffle.partitions` and 64: a worker holds
+        one at a time.
     progress
-        Whether to draw a bar where it takes seconds, tqdm is installed, and there is a terminal or
-        a notebook.
+        If True, draw a progress bar if evaluating takes seconds, tqdm is installed, and there is a
+        terminal or a notebook.
     fingerprint
-        The column of documents. The results then say what they are, for `write_results` and `gate`,
-        in two more columns of text: `judgments`, a hash of the judged documents of the query and
-        their grades, whatever their order; and `settings`, how values were measured (the version,
-        each measure's full formula, the scale and what breaks ties). Documents are hashed as text,
-        so that 7 and "7" are the same. Not for Spark and Ray.
+        The column of documents. The results then describe themselves, for `write_results` and
+        `gate`, in two more columns of text: `judgments`, a hash of the judged documents of the
+        query and their grades, whatever their order; and `settings`, the way the values were
+        measured (the version, each measure's full formula, the scale and the order of ties).
+        Documents are hashed as text, so that 7 and "7" are the same. Not for Spark and Ray.
 
     Returns
     -------

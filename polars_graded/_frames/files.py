@@ -27,7 +27,7 @@ class Block(NamedTuple):
     """Complete lines of a file."""
 
     file: str
-    """What a message calls the file."""
+    """Name of the file in messages."""
     text: bytes
     first: int
     """The number of its first line, counted from 1."""
@@ -39,7 +39,7 @@ class TextFile:
 
     source: Path | bytes | IO[str] | IO[bytes]
     strategy: str | None = None
-    """What the strategy of a run is called, where its tag does not say."""
+    """Name of the strategy of a run, if its tag does not give one."""
 
     @property
     def name(self) -> str:

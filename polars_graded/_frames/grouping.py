@@ -12,12 +12,12 @@ from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.kernels.ragged import Integers
 
 KEY = "polars_graded: {}"
-"""What a key is called beside the columns of a frame; no frame has such names."""
+"""Pattern of names for keys beside the columns of a frame; no frame has such names."""
 
 ROW = KEY.format("row")
 
 MANY_RUNS = 0.75
-"""Of more runs of equal keys per row it is not worth looking whether each is a group."""
+"""Maximum number of runs of equal keys per row for which it is checked whether each is a group."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Groups:
 
     frame: pl.DataFrame
     keys: pl.DataFrame
-    """What tells the groups apart, a row per group."""
+    """Keys of the groups, one row per group."""
     offsets: Integers
     source: pl.DataFrame
     """The frame that they come from, with all of its columns."""

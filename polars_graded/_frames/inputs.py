@@ -24,9 +24,9 @@ class Runs(NamedTuple):
 
     table: Frame
     strategy: str | None
-    """The column of strategies, where there is one."""
+    """Column of strategies, if there is one."""
     names: Sequence[str] = ()
-    """The strategies that a mapping of lazy frames names, of which each must have a row."""
+    """Strategies of a mapping of lazy frames, each of which must have a row."""
 
 
 def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:

@@ -197,15 +197,14 @@ def check_overlap(join: Join) -> None:
 
 
 MIN_JUDGED_SHARE = 0.05
-"""So small a share of what could be in common is told: identifiers seem to be written differently.
-"""
+"""Maximum share of documents in common that suggests identifiers written differently."""
 
 
 def _is_little(join: Join, retrieved: int, n_found: int) -> bool:
     """Return whether few retrieved documents are judged, in total and in each query.
 
-    Where a few of many are relevant, as for recommenders, what is retrieved for one user is judged
-    for another: the identifiers are the same.
+    In recommendation, few of many documents are relevant for a user, and documents retrieved for
+    one user are judged for others. Then the identifiers are the same.
     """
     could = min(retrieved, join.judged.height * len(join.strategies))
     if not could or n_found > MIN_JUDGED_SHARE * could:

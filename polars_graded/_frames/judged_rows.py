@@ -1,7 +1,7 @@
-"""The rows of a run with their judgments, and those of judged documents that it missed.
+"""The rows of a run with their judgments, and rows of judged documents that the run missed.
 
-Rows go by as they are, and what was missed follows when all are seen: those of a DataFrame at once,
-those of a LazyFrame some at a time, when it is collected.
+The rows of the run come first, unchanged, and the missed documents follow. A DataFrame is joined at
+once, a LazyFrame batch by batch when it is collected.
 """
 
 from __future__ import annotations

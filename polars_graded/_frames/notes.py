@@ -40,7 +40,7 @@ COUNTS: Mapping[str, tuple[pl.Expr, str]] = {
     "highest": (pl.col("relevant_highest").max(), "max"),
     "relevant": (pl.col("relevant_highest").count(), "sum"),
 }
-"""For each count of a strategy's rankings its expression, and how the counts of parts combine."""
+"""Expression of each count of a strategy's rankings, and the way to combine counts of parts."""
 
 LOWEST, HIGHEST, HALVES = "lowest_grade", "highest_grade", "grades_are_halves"
 BELOW_ZERO = "grades_below_zero"
@@ -53,7 +53,7 @@ GRADES: Mapping[str, str] = {
     AT_CODE: "sum",
     BELOW_CODE: "max",
 }
-"""For each note of all grades of a part how the notes of parts combine."""
+"""Way to combine the notes of parts, for each note about all grades of a part."""
 
 AT_HIGHEST = "relevant_at_highest"
 

@@ -27,7 +27,7 @@ COLUMNS = (
     *("queries", "retrieved", "judged", "least", "median", "most", "grades", "only_relevant"),
     *("duplicates", "none_retrieved", "judged@10", "tied", "none_judged", "none_relevant"),
 )
-"""What `overview` says of each strategy: Polars prints the first and the last four columns."""
+"""Columns of `overview`, in an order for which Polars prints the most important ones."""
 
 STRATEGY, GRADE, RETRIEVED, DOCUMENT = (
     f"polars_graded: {name}" for name in ("strategy", "grade", "retrieved", "document")
@@ -39,15 +39,15 @@ STRATEGY, GRADE, RETRIEVED, DOCUMENT = (
 def overview(
     frame: Any, *, doc: str | None = DEFAULT_DOC, **options: Unpack[RequestOptions]
 ) -> pl.DataFrame:
-    """Look at a frame before measuring: what was retrieved, judged and relevant, and what not.
+    """Count what was retrieved, judged and relevant in a frame, before measuring.
 
-    Each row is a strategy. The counts show what makes means wrong: judgments that a join lost,
-    queries that count without being judged, strategies that did not run, ties.
+    Each row of the result is a strategy. The counts show common reasons for wrong means: judgments
+    that a join lost, queries without judgments, strategies that did not run, and ties.
 
     Parameters
     ----------
     frame
-        Any data frame, as for `evaluate`; what is lazy is collected.
+        Any data frame, as for `evaluate`. A LazyFrame is collected.
     query, grade, by, strategy, ties, descending, doc
         As for `evaluate`.
     irrelevant, max_grade, relevant_from, undefined_as, condensed
@@ -56,24 +56,26 @@ def overview(
     Returns
     -------
     DataFrame
-        In the order of `evaluate`, shares as Float64 from 0 to 1 (null where there is nothing to
-        have a share of) and numbers of queries as UInt32:
+        One row per strategy, in the order of `evaluate`, with shares as Float64 from 0 to 1 (null
+        if the whole is empty) and numbers of queries as UInt32:
 
         - the strategy (under the name of its column) and `queries`;
         - `retrieved`: the share of judged documents that were retrieved. It is 1 after a left or
-          an inner join, which has lost the others;
-        - `judged`: the share of retrieved documents that is judged;
-        - `least`, `median` and `most`: how many documents were retrieved for a query;
-        - `grades`: how many rows have each grade, a list of structs with `grade` (Float64, null
-          for unjudged) and `rows`, by rising grade;
-        - `only_relevant` and `none_retrieved`: how many queries have only relevant documents among
-          the judged ones, and for how many nothing was retrieved;
-        - `duplicates`: how many rows repeat a document of their ranking, which `evaluate` refuses;
-          all rows are looked at. It is null without a column of documents;
-        - `judged@10`: the share of the first ten documents that is judged;
-        - `tied`: the share of retrieved documents that have the score of another of the query;
-        - `none_judged` and `none_relevant`: how many queries have no judged document, and how many
-          have judged but no relevant documents.
+          an inner join, which loses the others;
+        - `judged`: the share of retrieved documents that are judged;
+        - `least`, `median` and `most`: the lowest, median and highest number of documents retrieved
+          for a query;
+        - `grades`: the number of rows with each grade, a list of structs with `grade` (Float64,
+          null for unjudged) and `rows`, by ascending grade;
+        - `only_relevant` and `none_retrieved`: the numbers of queries whose judged documents are
+          all relevant, and of queries for which nothing was retrieved;
+        - `duplicates`: the number of rows that repeat a document of their ranking, which `evaluate`
+          refuses. All rows are checked. It is null without a column of documents;
+        - `judged@10`: the share of the first ten documents that are judged;
+        - `tied`: the share of retrieved documents that share their score with another one of the
+          query;
+        - `none_judged` and `none_relevant`: the numbers of queries without a judged document, and
+          of queries with judged but no relevant documents.
 
     Raises
     ------
@@ -82,13 +84,13 @@ def overview(
 
     See Also
     --------
-    evaluate : Measures, which warns of some of this.
-    join_judgments : A run and its judgments without loss.
-    charts.overview : The table drawn, with what makes means wrong in red.
+    evaluate : Measures of the frame, with warnings about some of these counts.
+    join_judgments : Join a run and its judgments without loss.
+    charts.overview : Chart of this table, with reasons for wrong means in red.
 
     Examples
     --------
-    A left join keeps queries that were not judged, and loses what was not retrieved:
+    A left join keeps queries without judgments, and loses documents that were not retrieved:
 
     >>> run = pl.DataFrame(
     ...     {"query": [1, 1, 2], "doc": ["a", "b", "a"], "score": [0.9, 0.5, 0.7]}

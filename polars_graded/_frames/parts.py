@@ -32,7 +32,7 @@ from polars_graded._frames.grouping import find_run_starts
 from polars_graded._frames.memory import find_free_memory
 
 Parts: TypeAlias = 'int | Literal["sorted", "scratch"] | None'
-"""How to cut a frame; None chooses."""
+"""Way to cut a frame; None chooses one."""
 
 WAYS = ("sorted", "scratch")
 

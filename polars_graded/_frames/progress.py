@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 
 SECONDS = 2.0
-"""What takes less needs no bar."""
+"""Minimum time in seconds for which a bar is drawn."""
 
 
 @contextmanager

@@ -50,12 +50,12 @@ class LineFormat:
     """A format whose lines have the same fields between blanks."""
 
     line: str
-    """What a message calls a line."""
+    """Name of a line in messages."""
     fields: tuple[str, ...]
     rest: str = ""
     """A pattern of what may follow the last field."""
     header: re.Pattern[bytes] = re.compile(b"")
-    """What files of this format begin with."""
+    """Beginning of files of this format."""
 
 
 _JUDGMENTS = (
@@ -256,7 +256,7 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
 def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     r"""Read LETOR files lazily: as `read_letor`, a slice of lines at a time, when it is collected.
 
-    Files may be larger than memory where what is done with them needs less. A malformed line is an
+    Files may be larger than memory if later steps need less. A malformed line is an
     error when it is reached (a ComputeError, in Polars before 2).
 
     Parameters
@@ -264,8 +264,8 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     paths
         A file, or several: paths, or patterns such as `"fold*/test.txt.gz"`.
     n_features
-        How many features there are, which a lazy frame has to know before it reads. By default the
-        highest number in the first 4096 lines of the first file; a higher one is an error then.
+        The number of features, which a lazy frame needs before it reads. The default is the highest
+        number in the first 4096 lines of the first file; a higher number later raises an error.
 
     Returns
     -------
@@ -345,7 +345,7 @@ def scan_qrels(paths: Paths) -> pl.LazyFrame:
 def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     r"""Read TREC runs lazily: as `read_run`, a block of lines at a time, when it is collected.
 
-    Files may be larger than memory where what is done with them needs less. A malformed line is an
+    Files may be larger than memory if later steps need less. A malformed line is an
     error when it is reached (a ComputeError, in Polars before 2).
 
     Parameters
@@ -680,10 +680,10 @@ def _cast_whole_grades(frame: pl.DataFrame) -> pl.DataFrame:
 # What is wrong with a line
 
 Rule: TypeAlias = tuple[pl.Expr, pl.Expr]
-"""What is wrong, and what is said of it."""
+"""Condition of a wrong line, and the text of its error."""
 
 Fault: TypeAlias = tuple[int, str]
-"""A row, and what is said of it."""
+"""Number of a row, and the text of its error."""
 
 
 def _find_wrong_numbers(names: Iterable[str]) -> Iterator[Rule]:

@@ -76,7 +76,7 @@ class Request:
     ties: tuple[str, ...] | None
     """The columns that break ties; empty for the order of rows, None if `ties` is not passed."""
     descending: Mapping[str, tuple[bool, ...]]
-    """Whether the highest value comes first, for each column of the strategies in `descending=`."""
+    """Direction of each column of the strategies in `descending=`; True ranks the highest first."""
     scale: Ranking
     """The scale of the grades; its columns to rank by are not used, `by` holds them."""
     computed: Mapping[str, pl.Expr] = field(default_factory=dict)
@@ -84,9 +84,9 @@ class Request:
     doc: str | None = DEFAULT_DOC
     """The column of documents, None for none; the default until a frame is known."""
     may_be_unnamed: bool = False
-    """Whether a frame may have a column of documents that no argument and no name shows."""
+    """True if a frame may have a column of documents that no argument and no name shows."""
     all_ascending: bool = False
-    """Whether one `descending=False` is passed for several strategies."""
+    """True if one `descending=False` is passed for several strategies."""
     grader: str | None = None
     """Name of the grader, if there are several."""
     tool: Tool | None = None

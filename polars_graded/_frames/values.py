@@ -73,9 +73,9 @@ class Rankings:
     notes: pl.DataFrame
     """Keys and notes."""
     not_finite: Integers
-    """For each query the number of a column with NaN or infinity in it, or 0."""
+    """Number of a column with NaN or infinity, for each query; 0 without one."""
     error: UnusableDataError | None = None
-    """What else is wrong with the data."""
+    """Other errors in the data."""
 
 
 def measure_rankings(request: Request, groups: Groups, kept: Sequence[str]) -> Iterator[Rankings]:
@@ -343,7 +343,7 @@ class Faults:
     def __init__(self) -> None:
         self.n = 0
         self.not_finite: Counter[int] = Counter()
-        """In how many queries a column has NaN or infinity, by the number of the column."""
+        """Number of queries with NaN or infinity, by the number of the column."""
         self.errors: list[UnusableDataError] = []
 
     def add(self, rankings: Rankings) -> None:

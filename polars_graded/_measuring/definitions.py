@@ -54,7 +54,7 @@ class Option:
     default: Any
     check: Callable[[str, Any], Any]
     of_grades: bool = False
-    """Whether the value is a grade, several grades, or pairs of a grade and its gain."""
+    """True if the value is a grade, several grades, or pairs of a grade and its gain."""
 
     def check_value(self, name: str, value: Any) -> Any:
         """Return `value` checked and as kernels take it."""
@@ -123,27 +123,27 @@ class Definition:
     options: Mapping[str, Option]
     ranked: Depth = CUTOFF
     judged: bool = False
-    """Whether it needs all judged documents, and not only the highest grade."""
+    """True if it needs all judged documents, and not only the highest grade."""
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
     needs_known: bool = False
-    """Whether it needs the mask of known documents."""
+    """True if it needs the mask of known documents."""
     needs_relevant: bool = True
-    """Whether it is undefined for a query without a relevant document."""
+    """True if it is undefined for a query without a relevant document."""
     needs_pairs: bool = False
-    """Whether it is null where it is undefined, unless `undefined_as` is passed: its value for a
+    """True if it is null where it is undefined, unless `undefined_as` is passed: its value for a
     random order is not 0, so that 0 would be worse than random."""
     can_be_undefined: bool = False
-    """Whether it can be undefined for other queries too, where its kernel returns NaN: without a
+    """True if it can be undefined for other queries too, where its kernel returns NaN: without a
     pair to order, without a known document, or if no level and no gain is above 0."""
     if_undefined: Callable[[float], float] = lambda value: value
     """Function from the value of `undefined_as` to the fill value of an undefined query."""
     best: Best = "highest"
     """End of the range that is best, if any."""
     is_of_a_scale: bool = False
-    """Whether it divides by the maximum of the scale, which no query need contain."""
+    """True if it divides by the maximum of the scale, which no query need contain."""
     is_sum: bool = False
-    """Whether it is a sum over documents, each independent of the documents below it."""
+    """True if it is a sum over documents, each independent of the documents below it."""
 
     @property
     def averages_ties(self) -> bool:

@@ -34,7 +34,7 @@ class DocumentLists:
     rows: Integers | None = None
     """Place of each document before its ties were broken; None if none moved."""
     descending: bool = True
-    """Whether the highest score comes first."""
+    """True if the highest score comes first."""
 
     @classmethod
     def of(

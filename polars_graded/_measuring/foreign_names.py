@@ -14,11 +14,11 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 FIRST_OF_LIST = ", with .list.first() of its column"
-"""Further step for a number that is a list of one number here."""
+"""Further step for a measure that returns a list of one number here."""
 
 
 class Call(NamedTuple):
-    """Measure of another tool, as it is called here."""
+    """Call of this library for a measure of another tool."""
 
     tool: str
     measure: str

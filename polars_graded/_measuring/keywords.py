@@ -114,7 +114,7 @@ def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:
 
 
 def _write_example(option: str) -> str:
-    """Return a measure with an option, as it is written."""
+    """Return the name of a measure with an option."""
     if option == "threshold":
         return "ap(threshold=2)"
     having = (name for name, definition in DEFINITIONS.items() if option in definition.options)

@@ -25,7 +25,7 @@ class Ranking:
     by: tuple[pl.Expr, ...] = ()
     descending: tuple[bool, ...] = ()
     direction_is_passed: bool = False
-    """Whether `descending` was passed, so that columns may hold ranks."""
+    """True if `descending` was passed, so that columns may hold ranks."""
     irrelevant: float = 0.0
     max_grade: float | None = None
     relevant_from: float | None = None

@@ -22,9 +22,9 @@ class TieOrder:
     """Rule that orders documents of the same score, and leaves them tied."""
 
     sort: Literal["descending", "ascending", "rows", "ranx"]
-    """By document as text, in the order of rows, or as the sort of ranx leaves them."""
+    """Order of tied documents: by name as text, by row, or as the sort of ranx leaves them."""
     is_single: bool = False
-    """Whether scores are compared as numbers of 32 bits."""
+    """True if scores are compared as numbers of 32 bits."""
 
     @property
     def needs_documents(self) -> bool:

@@ -48,7 +48,7 @@ class Curve(TypedDict):
     kind: str
     at: list[float]
     unit: bool
-    """Whether all values lie between 0 and 1."""
+    """True if all values lie between 0 and 1."""
     queries: int
     inspected: list[int] | None
     packed: PagePoints

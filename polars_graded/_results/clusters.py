@@ -94,8 +94,8 @@ class Clusters:
     def estimate_differences(self, pairs: Pairs) -> Estimate:
         r"""Return mean differences with their cluster-robust standard errors.
 
-        With G clusters and the sums :math:`S_g` of what is left of differences without their mean,
-        :math:`SE^2 = G / (G - 1) \sum_g S_g^2 / n^2` (Liang, Zeger 1986), and G - 1 degrees of
+        With G clusters and :math:`S_g`, the sum of a cluster's deviations from the mean difference,
+        :math:`SE^2 = G / (G - 1) \sum_g S_g^2 / n^2` (Liang, Zeger 1986), with G - 1 degrees of
         freedom.
         """
         mean, std, *_ = pairs.statistics

@@ -512,23 +512,23 @@ def differences(
     Parameters
     ----------
     per_query, query, strategy, missing, grader
-        As for `compare`; other strategies than the two do not matter.
+        As for `compare`. Strategies other than the two are ignored.
     measures
-        The column to compare, for a precision histogram `"r_precision"`; or a list of several.
-        A mapping says what a column measures, as for `compare`.
+        The column to compare, such as `"r_precision"` for a precision histogram; or a list of
+        columns. A mapping names the measure of a column, as for `compare`.
     a, b
         The two strategies.
     order
-        Whether rows come by falling `"difference"`, and where that is the same by query, or by
-        `"query"` alone.
+        Order of the rows: by descending `"difference"`, and by query if differences are equal; or
+        by `"query"` alone.
 
     Returns
     -------
     DataFrame
         One row per query: the query (under the name of its column or columns), `value_a`,
         `value_b`, `difference` (a minus b, all Float64) and `winner`, the better of the two
-        strategies, null for a tie. Better and tie are as for `compare`. A list of measures gives
-        one row per measure and query, with the measure in a first column `measure`.
+        strategies, null for a tie. Ties are defined as for `compare`. For a list of measures, there
+        is one row per measure and query, with the measure in a first column `measure`.
 
     References
     ----------

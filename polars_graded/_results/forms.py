@@ -146,30 +146,31 @@ def paper_table(
 ) -> str:
     """Return the table of a paper: strategies, measures, significant pairs.
 
-    Means are rounded, the best of a measure is bold, and letters stand for the strategies that one
-    beats: its mean is better and the corrected p value at most 1 - `confidence`. With a baseline,
-    + and - stand for what is significantly better or worse than it.
+    Means are rounded, and the best mean of a measure is bold. The raised letters after a mean name
+    the strategies that are significantly worse: their mean is worse, and the corrected p value is
+    at most 1 - `confidence`. With a baseline, + and - mark strategies that are significantly better
+    or worse than the baseline.
 
     Parameters
     ----------
     per_query, *measures, query, strategy, segments, test, correction, confidence, missing, grader
-        As for `compare`. With segments each measure has a column for each.
+        As for `compare`. With segments, there is a column per measure and segment.
     trusted
-        The grader whose grades count, as for `compare`: means, and the differences that letters
-        stand for, are those that they would find in all queries. It takes the t test. If there are
-        several models beside, `grader` names one.
+        The grader whose grades are trusted, as for `compare`: means and differences are estimates
+        for this grader and all queries. This needs the t test. If there are several other graders,
+        `grader` selects one.
     format
         `"markdown"`, `"latex"` (with booktabs) or `"html"`.
     digits
-        How many digits stand after the point.
+        Number of digits after the decimal point.
     baseline
-        The strategy that all others are compared with, in the place of all pairs.
+        The strategy that all others are compared with; by default all pairs are compared.
     letters
-        Whether letters stand for the strategies that are significantly `"worse"`, or for the
-        `"groups"` of `rank_strategies`: those that share one do not differ significantly.
+        Meaning of the letters: strategies that are significantly `"worse"`, or the `"groups"` of
+        `rank_strategies`, in which strategies with a common letter do not differ significantly.
     caption
-        Whether a sentence says what is bold and what the letters or signs stand for. In LaTeX it
-        makes a `table` of the `tabular`.
+        If True, a sentence below the table explains the bold means and the letters or signs. In
+        LaTeX, the `tabular` is then part of a `table`.
 
     Returns
     -------
@@ -179,8 +180,8 @@ def paper_table(
     Raises
     ------
     ValueError
-        If there are more than 25 strategies, or groups, and so not enough raised letters; if
-        `trusted` comes with another test, with groups, or with several models.
+        If there are more than 25 strategies or groups, since there are not enough raised letters.
+        If `trusted` is combined with another test, with groups, or with several other graders.
 
     Examples
     --------

@@ -290,7 +290,7 @@ def assert_no_worse(
     per_query, *measures, baseline, margin, **options
         As for `gate`.
     undecided
-        Whether the verdict "undecided" passes too. A strategy that is worse by the whole interval
+        If True, the verdict "undecided" passes too. A strategy that is worse by the whole interval
         passes only if that is by less than the margin.
 
     Raises
@@ -627,7 +627,7 @@ def _fill_with_worst(pairs: Pairs, every: Results, place: int, top: float | None
 
 
 MAX_QUERIES_RATIO = 100
-"""Maximum ratio of recommended queries to the queries at hand."""
+"""Maximum ratio of recommended to given queries."""
 
 
 def _compute_adverse_skewness(pairs: Pairs, by: VerdictInputs) -> Floats:
@@ -646,7 +646,7 @@ def _compute_more_queries(
 ) -> int | None:
     """Return how many more queries decide.
 
-    None if that is unknown, or more than `MAX_QUERIES_RATIO` times the queries at hand.
+    None if that is unknown, or more than `MAX_QUERIES_RATIO` times the number of given queries.
     """
     needed = count_deciding_queries(effect, level, skewness, changed / n) if n else None
     if needed is None or needed > MAX_QUERIES_RATIO * n:

@@ -447,7 +447,7 @@ class Results:
     queries: pl.Series
     values: Floats
     best: Best | None = "highest"
-    """Which value is best, None if unknown."""
+    """Direction in which values are better; None if unknown."""
 
     @property
     def n(self) -> int:

@@ -381,7 +381,7 @@ class _Conclusions:
         self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
 
     def compare_with(self, first: _Conclusions, name: str, measure: str) -> pl.DataFrame:
-        """Return the rows of a measure, against what was concluded first."""
+        """Return the rows of a measure, compared with the first conclusions."""
         results, before = self.grid.get_results(measure), first.grid.get_results(measure)
         order, signs, earlier = results.order, self.signs[measure], first.signs[measure]
         strategies = self.grid.strategies

@@ -112,23 +112,24 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     Parameters
     ----------
     path
-        A .parquet or .csv file. In a CSV file measures are numbers and every other column is text,
-        so that an id such as 001 stays as it is.
+        A .parquet or .csv file. In a CSV file, measures are numbers and every other column is text,
+        so that an id such as 001 keeps its zeros.
 
     Returns
     -------
     DataFrame
-        The results. Those of `evaluate(..., fingerprint=)` have their columns `judgments` and
-        `settings`. A file of another origin is read as it is, and says nothing of itself.
+        The results, with the columns `judgments` and `settings` if `evaluate(..., fingerprint=)`
+        made them. Files of other origin have no such columns.
 
     Raises
     ------
     ValueError
-        If the file has another suffix, is damaged, or has not the queries it was written with.
+        If the file has another suffix, is damaged, or does not have the queries it was written
+        with.
 
     See Also
     --------
-    write_results : Writes such a file.
+    write_results : Write such a file.
 
     Examples
     --------

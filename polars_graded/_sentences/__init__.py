@@ -1,8 +1,8 @@
-"""Sentences: who leads, what is settled, what is drawn; and the numbers and names in them.
+"""Sentences about results and charts, and the format of names, counts and numbers in them.
 
-Every function takes facts and returns words. It computes nothing, so that a sentence claims what
-was found elsewhere: `verdicts` phrases what tests found, `gates` what a gate found, `titles` what
-charts draw. Names, counts and numbers are formatted here.
+Every function takes facts and returns words. It computes nothing, so that a sentence only claims
+facts from elsewhere: `verdicts` phrases results of tests, `gates` the verdicts of a gate, and
+`titles` the contents of charts.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ MAX_LISTED_NAMES = 3
 """Maximum number of names that a sentence lists in full."""
 
 BOTH = 2
-"""How many are both."""
+"""Number of things for which sentences say "both"."""
 
 ONE = {"queries": "query", "strategies": "strategy"}
-"""What one of some things is called, where it is not by its last letter."""
+"""Singular of plurals that do not only lose an s."""
 
 
 MIN_END_LETTERS = 4

@@ -135,7 +135,7 @@ def count_queries(drawn: Drawn) -> str:
 def title_strategies(
     what: str, drawn: Drawn, baseline: str | None = None, *, intervals: bool = False
 ) -> str:
-    """Return what is drawn of how many strategies: "Mean ap of 3 strategies, 95 % intervals"."""
+    """Return a title such as "Mean ap of 3 strategies, 95 % intervals"."""
     one = len(drawn.measures) == 1
     measure = f" {shorten_name(drawn.measures[0])}" if one else ""
     text = f"{what}{measure} of {format_count(drawn.strategies, 'strategies')}"
@@ -152,7 +152,7 @@ def title_strategies(
 
 
 def title_measures(what: str, drawn: Drawn, between: str = "of") -> str:
-    """Return what is drawn of which measures: "τ of ap and ndcg", "τ of 5 measures"."""
+    """Return a title such as "τ of ap and ndcg" or "τ of 5 measures"."""
     few = len(drawn.measures) <= 3  # noqa: PLR2004
     measures = list_names(drawn.measures) if few else format_count(len(drawn.measures), "measures")
     return f"{what} {between} {measures}"

@@ -54,7 +54,7 @@ class Tested(NamedTuple):
     """Correction of p values, in words; "none" if the test holds for all pairs by itself."""
     is_corrected: bool
     is_joint: bool
-    """Whether the intervals that agree with p hold together."""
+    """True if the intervals that agree with p hold together."""
     of_ranks: bool
     baseline: int | None
     """Place of the strategy that all others are compared with."""
@@ -68,7 +68,7 @@ class Tested(NamedTuple):
 
     @property
     def corrected(self) -> str:
-        """Return what was done to p values."""
+        """Return the words for the correction of p values."""
         return self.correction if self.pairs > 1 else "none"
 
     @property

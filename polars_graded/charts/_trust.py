@@ -159,7 +159,7 @@ def significance_curves(
 def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
     """Draw the power to find a difference by the number of queries, one line per measure.
 
-    The large point on a line is at the number of queries at hand. A line crosses the dashed line at
+    The large point on a line marks the number of given queries. A line crosses the dashed line at
     the number of queries that would be enough (`trust.queries_needed` computes it exactly). The
     title states the difference to find. Measures on different scales are comparable if the
     difference is the same share of their ranges, with `power_curve(..., unit="range")`.
@@ -169,7 +169,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     curve
         One row per measure and number of queries, as `trust.power_curve` returns it.
     power
-        The wanted power, which is a dashed line.
+        The target power, drawn as a dashed line.
     panel
         A column whose values get a panel each, such as the difference to find, or None.
 

@@ -23,7 +23,7 @@ class Worker:
 
     request: Request
     schema: pa.Schema
-    """Of what comes out: Polars has types of its own for texts and lists, engines want theirs."""
+    """Schema of the result, with the types of engines for texts and lists in place of Polars'."""
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Return the values of a table of whole queries, with the columns of the request first.

@@ -16,19 +16,19 @@ class RankNumbers(NamedTuple):
     """Evidence of each list that its numbers are ranks."""
 
     queries: Mask
-    """Whether the list has a number."""
+    """True if the list has a number."""
     counting: Mask
-    """Whether its numbers are 1 to n, each once, beside one below 1."""
+    """True if its numbers are 1 to n, each once, with at most one below 1."""
     telling: Mask
-    """Whether it counts so many documents that chance is unlikely."""
+    """True if it counts so many documents that chance is unlikely."""
     spread: Mask
-    """Whether its numbers are whole or halves, from 0, of at most `MAX_SLOTS` ranks a document."""
+    """True if its numbers are whole or halves, from 0, of at most `MAX_SLOTS` ranks each."""
     lowest: Floats
     """Lowest of these numbers, rounded down."""
     slots: Floats
     """Whole numbers from the lowest to the highest of them."""
     informative: Mask
-    """Whether ties are counted: in lists of three numbers or more that are not all equal."""
+    """True if ties are counted: in lists of three numbers or more that are not all equal."""
     tied: Integers
     """Pairs of equal numbers in the list."""
     expected: Floats

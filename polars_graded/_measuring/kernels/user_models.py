@@ -14,7 +14,7 @@ MIN_LOG = -746.0
 
 
 def err(queries: Queries, n: int | None) -> Floats:
-    """Return ERR: 1 over the rank at which the user stops, as it is expected."""
+    """Return ERR, the expected value of 1 over the rank at which the user stops."""
     return compute_err(queries, queries.hits(n, None))
 
 
