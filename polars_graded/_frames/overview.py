@@ -182,20 +182,20 @@ def _divide_sums(part: pl.Expr, total: pl.Expr) -> pl.Expr:
 def side_by_side(
     frame: Any, of: Any, *, n: int = 10, doc: str = "doc", **options: Unpack[RequestOptions]
 ) -> pl.DataFrame:
-    """Set the rankings of one query side by side: what each strategy has at each rank.
+    """Return the documents of one query side by side, one column per strategy.
 
     Parameters
     ----------
     frame
         Any data frame, as for `evaluate`.
     of
-        The query to look at, a value of the column `query`, or a tuple of one of each of several.
+        The query to show: a value of the column `query`, or a tuple of values of several columns.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
     irrelevant, max_grade, relevant_from, undefined_as, condensed
         As for `evaluate`.
     n
-        How many ranks.
+        The number of ranks.
     doc
         The column to show of a document: its id, or its title.
 
@@ -204,14 +204,14 @@ def side_by_side(
     DataFrame
         One row per rank: `rank` (UInt32, from 1), and for each strategy, in the order of
         `evaluate`, the document under the strategy's name and its grade in `grade of ...`. A null
-        grade is an unjudged document. A strategy that retrieved fewer documents ends in nulls; the
-        table ends where all do, or at rank `n`.
+        grade means unjudged. The column of a strategy that retrieved fewer documents ends in nulls.
+        The table ends with the longest ranking, or at rank `n`.
 
     Warns
     -----
     DataWarning
-        If the order of rows decides at which rank some of them stand: `ties` is not passed, and
-        there is no column of documents.
+        If the order of rows decides the ranks of some documents: `ties` is not passed, and there is
+        no column of documents.
 
     Examples
     --------

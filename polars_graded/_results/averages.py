@@ -39,18 +39,19 @@ def average_curves(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Average curves over queries: one row per strategy and rank.
 
-    At each rank it is the mean over all queries. That of a normalised curve is thus the mean of
-    ratios; the ratio of means is a division of two columns, as in the example.
+    The value at each rank is the mean over all queries. For a normalised curve it is thus a mean of
+    ratios. For the ratio of means, divide two columns, as in the example.
 
     Parameters
     ----------
     frame
-        A DataFrame, or a LazyFrame, which gives a LazyFrame.
+        A DataFrame; or a LazyFrame, for which the result is a LazyFrame.
     *curves
-        Curves with a cutoff, the same in all: `"dcg_curve@20"`, `"ndcg_curve(gain=linear)@20"`;
-        or `"interpolated_precision"` alone.
+        Names of curves with the same cutoff, such as `"dcg_curve@20"` and
+        `"ndcg_curve(gain=linear)@20"`; or `"interpolated_precision"` alone.
     segments
-        The column that tells segments of queries apart, or several: each is averaged by itself.
+        The column that tells segments of queries apart, or several. Each segment is averaged
+        separately.
     **options
         The keywords of `evaluate`.
 
@@ -148,14 +149,14 @@ def count_retrieved(
 def count_retrieved(
     frame: Any, *, threshold: float | None = None, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Count what all queries together retrieved and could have retrieved.
+    """Count retrieved and relevant documents over all queries.
 
     Parameters
     ----------
     frame
-        A DataFrame, or a LazyFrame, which gives a LazyFrame.
+        A DataFrame; or a LazyFrame, for which the result is a LazyFrame.
     threshold
-        The lowest relevant grade; without it any grade above irrelevant is relevant.
+        The lowest relevant grade; by default any grade above irrelevant is relevant.
     **options
         The keywords of `evaluate`.
 

@@ -57,25 +57,25 @@ def long_form(
     strategy: str = "strategy",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """Return one row per measure and cutoff, for charts.
+    """Return one row per measure and cutoff, with cutoffs in a column of their own.
 
-    Cutoffs are in a column of their own.
+    Charts by cutoff need this form.
 
     Parameters
     ----------
     per_query
         One row per strategy and query with one column per measure, as `evaluate` returns it.
     *measures
-        The columns to take; by default all measures that are numbers.
+        The columns of measures to stack; by default all measures that are numbers.
     query, strategy
-        The columns of keys; by default the columns called so, or the second and the first.
+        The columns of keys; by default "query" and "strategy", or else the second and first column.
     grader
         As for `compare`.
 
     Returns
     -------
     DataFrame
-        The columns that are no measures, then `measure` (String, without its cutoff), `cutoff`
+        The columns other than measures, then `measure` (String, without its cutoff), `cutoff`
         (Int64, null for the whole ranking) and `value` (Float64), measure by measure.
 
     Examples

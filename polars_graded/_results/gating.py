@@ -283,20 +283,21 @@ def assert_no_worse(
 ) -> None:
     """Raise an error if a strategy is, or may be, worse than the baseline.
 
-    It is one line of a test.
+    Use it as one line of a test.
 
     Parameters
     ----------
     per_query, *measures, baseline, margin, **options
         As for `gate`.
     undecided
-        If True, the verdict "undecided" passes too. A strategy that is worse by the whole interval
-        passes only if that is by less than the margin.
+        If True, the verdict "undecided" passes too. A strategy whose whole interval is below 0
+        passes only if the interval is above minus the margin.
 
     Raises
     ------
     AssertionError
-        If a verdict does not pass; with a sentence for each, in lines that fit a terminal.
+        If a verdict does not pass. The message has a sentence for each such verdict, in lines that
+        fit a terminal.
 
     Examples
     --------

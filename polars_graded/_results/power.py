@@ -78,8 +78,8 @@ def discriminative_power(
         As for `compare`.
     test, correction, seed, resamples, progress
         As for `compare`: by default the paired t test with Holm's correction, so that the count is
-        that of the report and of `charts.comparison_matrix`. `"randomised_tukey"` is what
-        Carterette (2012) proposes.
+        that of the report and of `charts.comparison_matrix`. Carterette (2012) proposes
+        `"randomised_tukey"`.
     confidence
         A pair is distinguished if its corrected p value is at most 1 - `confidence`, and if a test
         of ranks does not contradict the means.
@@ -88,13 +88,13 @@ def discriminative_power(
     -------
     DataFrame
         One row per measure, in their order: `measure` (String), `test` and `correction` (String),
-        `strategies`, `pairs` and `told_apart` (UInt32), and `discriminative_power`, the latter over
-        the former (Float64, from 0 to 1).
+        `strategies`, `pairs` and `told_apart` (UInt32), and `discriminative_power`, the share of
+        `pairs` that are told apart (Float64, from 0 to 1).
 
     See Also
     --------
     trust.significance_levels : The p values of all pairs, in order.
-    trust.queries_needed : How many queries a measure needs.
+    trust.queries_needed : The number of queries that a measure needs.
 
     References
     ----------

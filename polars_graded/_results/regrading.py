@@ -83,24 +83,24 @@ def unjudged_bounds(
         One row per measure, strategy and query, sorted as by `evaluate` within each measure:
 
         - `measure` (String), the strategy and the query under the names of their columns;
-        - `value` (Float64), as `evaluate` has it, with unjudged documents irrelevant;
+        - `value` (Float64), the value of `evaluate`, with unjudged documents irrelevant;
         - `value_if_best` (Float64), with unjudged documents of the highest grade;
         - `low` and `high` (Float64), the smaller and the larger of both values, null if one of them
           is. Their means over queries belong to neither setting if some queries fall and others
           rise;
-        - `exact` (Boolean), whether both values are bounds, which no judgments exceed;
+        - `exact` (Boolean), true if no judgments lead to values outside `low` and `high`;
         - `residual` (Float64) of `rbp`, null for other measures and if `value` is null.
 
     Warns
     -----
-    UserWarning
+    DataWarning.unjudged
         If no grade of the frame is relevant to a measure and `max_grade` is not specified. Then the
         highest possible relevance is unknown, and both values are equal.
 
     See Also
     --------
     Graded.judged : The share of documents that are judged.
-    charts.unjudged_bounds : The means of both settings, drawn.
+    charts.unjudged_bounds : Chart of the means of both settings.
 
     Notes
     -----
@@ -248,13 +248,14 @@ def robustness_to_grading(
     *measures
         Measures with one value per query, as for `evaluate`.
     gradings
-        Other gradings under names of their own: a column of the frame, as another grader's, an
-        expression, or a mapping from grades to grades, which keeps those that it does not name. By
-        default every way to merge neighbouring levels, of which there may be five, each group
-        taking its lowest grade; and `moved`.
+        A mapping from names to other gradings: a column of the frame, such as another grader's, an
+        expression, or a mapping from grades to grades, which keeps all other grades. The default is
+        every way to merge neighbouring levels, of at most five levels, each group getting its
+        lowest grade; and the grading of `moved`.
     moved
-        The share of judged documents whose grade is moved by one level at random, as a grading
-        "10 % moved" (the lowest level can only go up); 0 for none. It is ignored with `gradings`.
+        The share of judged documents whose grade moves by one level at random, in a grading called
+        "10 % moved" (the lowest level can only move up); 0 for none. It is ignored if `gradings` is
+        passed.
     confidence
         Differences are significant if p is at most 1 - `confidence`, by the paired t test with
         Holm's correction.
@@ -267,8 +268,7 @@ def robustness_to_grading(
     Returns
     -------
     DataFrame
-        One row per grading, measure and strategy, gradings in their order, of which the first is
-        "as given":
+        One row per grading, measure and strategy. Gradings are in their order, after "as given":
 
         - `grading` and `measure` (String), and the strategy under the name of its column;
         - `mean` (Float64), and `place` (UInt32) among the strategies, 1 the best;
@@ -283,7 +283,7 @@ def robustness_to_grading(
     --------
     experiments.robustness_to_levels : The same with artificial rankings.
     trust.order_stability : Stability of the order with other queries.
-    charts.grading_profile : Strategies drawn across gradings.
+    charts.grading_profile : Chart of the strategies under each grading.
 
     References
     ----------

@@ -94,7 +94,7 @@ def swap_rate(
     See Also
     --------
     trust.order_stability : Correlation of the orders of all strategies.
-    charts.swap_rates : The rates drawn, one line per size.
+    charts.swap_rates : Chart of the rates, one line per size.
 
     References
     ----------
@@ -190,13 +190,13 @@ def order_stability(
     DataFrame
         One row per measure and size: `measure` (String), `strategies` and `queries` (UInt32), and
         the mean `tau` of the samples with the quantiles `tau_low` and `tau_high` (Float64, from -1
-        to 1; null where all strategies have one mean). Of two strategies a sample's is 1 or -1.
+        to 1; null if all strategies have the same mean). With two strategies, each τ is 1 or -1.
 
     See Also
     --------
     trust.swap_rate : Share of samples in which two strategies change places.
     trust.rank_correlation : Correlation of the orders by two measures.
-    charts.stability_curves : The correlations drawn, one line per measure.
+    charts.stability_curves : Chart of the correlations, one line per measure.
 
     References
     ----------
@@ -343,9 +343,9 @@ def rank_correlation(
     per_query, *measures, query, strategy, missing, grader
         As for `compare`, with at least two measures.
     reference
-        The measure whose order is the true one, for the others to be compared with; it is among
-        the measures, or is added to them. Without it each pair of measures is compared once. Of
-        results of several graders it is a grader.
+        The measure whose order the orders of all others are compared with; it need not be among
+        `measures`. By default each pair of measures is compared once. For results of several
+        graders it is a grader.
     method
         `"kendall"` (`scipy.stats.kendalltau`, which is :math:`\tau_b`) or `"ap"`. AP correlation
         goes down the order of the measure that is compared with the reference; without a
@@ -355,16 +355,15 @@ def rank_correlation(
     -------
     DataFrame
         `measure`, `reference` (both String), `strategies` (UInt32) and `tau` (Float64), from -1 to
-        1, null where a measure gives all strategies the same mean, or there are fewer than two.
+        1. `tau` is null if a measure gives all strategies the same mean, or if there are fewer than
+        two strategies.
 
-    Notes
-    -----
-    Strategies with tied means share a place in the first order: each is compared with those above
-    the tie, and those at the top with none, as in Urbano and Marrero's :math:`\tau_{AP,b}`, which
-    equals the mean of both directions. A tie in only one of the orders counts as disagreement.
+    Notes ----- Strategies with tied means share a place in the first order: each is compared with
+    the strategies above the tie, as in Urbano and Marrero's :math:`\tau_{AP,b}`, which equals the
+    mean of both directions. A tie in only one of the orders counts as disagreement.
 
-    If the lowest value of a measure is best, such as of `e_measure`, it orders strategies from
-    there.
+    If the lowest value of a measure is best, as for `e_measure`, the strategy with the lowest mean
+    is first.
 
     References
     ----------

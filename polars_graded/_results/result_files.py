@@ -27,23 +27,23 @@ FORMATS = (".parquet", ".csv")
 def write_results(
     per_query: Any, path: str | PathLike[str], *, query: Columns | None = None
 ) -> None:
-    """Write the results of `evaluate` with their conditions to a file.
+    """Write the results of `evaluate` to a file, with the settings they were made with.
 
-    The file holds the number of queries and the version and, if the results come from
-    `evaluate(..., fingerprint=)`, each measure's full formula, the scale, what breaks ties, and the
-    fingerprint of each query's judgments. In a Parquet file the number of queries, the version and
-    the settings are its own key-value metadata, under the key "polars_graded"; in a CSV file they
-    stand in the first row of a column `settings`. The file is written atomically.
+    The file contains the number of queries and the version. If the results come from `evaluate(...,
+    fingerprint=)`, it also contains each measure's full formula, the scale, the order of ties, and
+    the fingerprint of each query's judgments. A Parquet file holds the number of queries, the
+    version and the settings in its key-value metadata, under the key "polars_graded"; a CSV file
+    holds them in the first row of a column `settings`. The file is written atomically.
 
     Parameters
     ----------
     per_query
         Results: any data frame, eager or lazy.
     path
-        A .parquet or .csv file. A CSV file has numbers with all digits, curves as numbers with
-        blanks in between, and an empty cell for null.
+        A .parquet or .csv file. In a CSV file, numbers have all digits, curves are numbers
+        separated by blanks, and null is an empty cell.
     query
-        The column of queries, or several; by default as `compare` finds it.
+        The column of queries, or several; by default the same as for `compare`.
 
     Raises
     ------
@@ -52,8 +52,8 @@ def write_results(
 
     See Also
     --------
-    read_results : Reads such a file.
-    gate : Refuses to compare results that are not comparable.
+    read_results : Read such a file.
+    gate : Compare with earlier results; results that are not comparable are refused.
 
     Examples
     --------

@@ -38,11 +38,11 @@ def compare_segments(
 ) -> pl.DataFrame:
     r"""Test whether a difference of two strategies varies between segments.
 
-    A difference that is significant in one country and not in another need not differ between them
-    (Gelman, Stern 2006). Whether it does is tested by Welch's analysis of variance of the
-    differences of each query, for two segments Welch's t test: segments may differ in how many
-    queries they have and in how far these vary. Of k segments with :math:`n_j` queries, whose
-    differences have the mean :math:`\bar d_j` and the standard deviation :math:`s_j`, it is
+    A difference that is significant in one country and not in another need not differ between the
+    two (Gelman, Stern 2006). Welch's analysis of variance tests this on the differences of each
+    query; for two segments it is Welch's t test. Segments may differ in their numbers of queries
+    and in their variances. With k segments of :math:`n_j` queries, whose differences have the mean
+    :math:`\bar d_j` and the standard deviation :math:`s_j`, the statistic is
 
     .. math:: w_j = \frac{n_j}{s_j^2} \qquad
         \bar d = \frac{\sum_j w_j \bar d_j}{\sum_j w_j} \qquad
@@ -51,7 +51,8 @@ def compare_segments(
         F = \frac{\sum_j w_j (\bar d_j - \bar d)^2 / (k - 1)}
         {1 + 2 \Lambda (k - 2) / (k^2 - 1)} \qquad \nu = \frac{k^2 - 1}{3 \Lambda}
 
-    and p is the chance of an F as large with k - 1 and :math:`\nu` degrees of freedom.
+    and p is the probability of an F at least as large, with k - 1 and :math:`\nu` degrees of
+    freedom.
 
     As text: ``w(j) = n(j) / s(j)²; d = ∑ w(j) d(j) / ∑ w(j);
     L = ∑ (1 - w(j) / ∑ w)² / (n(j) - 1);
@@ -62,20 +63,19 @@ def compare_segments(
     per_query, *measures, query, strategy, baseline, missing, grader
         As for `compare`.
     segments
-        The column that tells segments of queries apart, or several. One with fewer than two queries
-        says nothing, and is left out.
+        The column that tells segments of queries apart, or several. A segment with fewer than two
+        queries is left out.
     correction
-        How p values are corrected for their number, which is that of the pairs of a measure, as for
-        `compare`.
+        The correction of p values for the number of pairs of a measure, as for `compare`.
 
     Returns
     -------
     DataFrame
         One row per measure and pair, in the order of `compare`: `measure` (String), the strategy
-        (under the name of its column) and `baseline`; how many `segments` and `queries` count
-        (UInt32); the `smallest` and the `largest` mean difference of a segment; `f`, its second
-        degrees of freedom `df`, `p_value` and `p_corrected` (Float64), null with fewer than two
-        segments, or where the differences of one do not vary.
+        (under the name of its column) and `baseline`; the numbers of `segments` and `queries` that
+        count (UInt32); the `smallest` and the `largest` mean difference of a segment; `f`, its
+        second degrees of freedom `df`, `p_value` and `p_corrected` (Float64), null with fewer than
+        two segments, or if the differences in one of them do not vary.
 
     See Also
     --------
