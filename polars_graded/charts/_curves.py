@@ -235,8 +235,10 @@ def recall_precision_curves(
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
     # Names are at the side where lines are further apart.
-    at_ends = table.filter(pl.col("recall").is_in([0.0, 1.0]))
-    side = -1 if line_names.choose_place(at_ends, "recall", "value", ends) == 0 else 1
+    first, last = table["recall"].min(), table["recall"].max()
+    at_ends = table.filter(pl.col("recall").is_in([first, last]))
+    place = line_names.choose_place(at_ends, "recall", "value", ends)
+    side = -1 if place == first != last else 1
     room = marks.estimate_name_width(names) if side < 0 else 0.0
     x = marks.build_recall_axis(recall, -room / CURVE_WIDTH)
     width = CURVE_WIDTH + room
