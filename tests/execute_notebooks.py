@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jupyter_client.manager import AsyncKernelManager
@@ -36,6 +36,30 @@ SECONDS_A_CELL = 120
 """How long a cell may take before its notebook has failed."""
 
 
+STARTUP = """import altair as alt
+
+with alt.renderers.enable("png"):
+    draw_png = alt.renderers.get()
+
+
+def draw_described(spec, **options):
+    data, metadata = draw_png(spec, **options)
+    words = []
+    # A chart of several has a title, or each of them has one.
+    for chart in [spec, *spec.get("hconcat", []), *spec.get("vconcat", [])]:
+        title = chart.get("title", {})
+        title = title if isinstance(title, dict) else {"text": title}
+        for part in (title.get("text", []), title.get("subtitle", [])):
+            words.append(part if isinstance(part, str) else " ".join(part))
+    text = ". ".join(filter(None, words)) or spec.get("description", "")
+    return data, {"image/png": metadata["image/png"] | {"alt": text}}
+
+
+alt.renderers.register("png", draw_described)
+"""
+"""Code with which the kernel adds a description to pictures: the title and the notes of a chart."""
+
+
 def execute(notebook: NotebookNode) -> NotebookNode:
     """Return a copy of a notebook as a fresh kernel leaves it; an error of a cell is raised."""
     from nbclient import NotebookClient
@@ -52,6 +76,9 @@ def execute(notebook: NotebookNode) -> NotebookNode:
             coalesce_streams=True,
             extra_arguments=["--log-level=ERROR"],
         )
+        startup = Path(folder, "ipython/profile_default/startup")
+        startup.mkdir(parents=True)
+        (startup / "pictures.py").write_text(STARTUP)
         others = {k: v for k, v in os.environ.items() if not k.startswith("POLARS_FMT")}
         environment = others | {"IPYTHONDIR": str(Path(folder, "ipython"))}
         # A kernel that the client did not make itself, it leaves running unless told otherwise.
@@ -85,14 +112,22 @@ def _kernel_manager(connection_file: Path) -> AsyncKernelManager:
 
 
 def _cleaned(notebook: NotebookNode) -> NotebookNode:
-    """Return the notebook with no metadata but its kernel, and of its cells their tags."""
+    """Return the notebook with its kernel, the tags of cells and the descriptions of pictures."""
     from nbformat import from_dict
 
     cells = [
-        cell | {"metadata": {name: cell.metadata[name] for name in {"tags"} & set(cell.metadata)}}
+        cell
+        | {"metadata": {n: cell.metadata[n] for n in ("tags",) if n in cell.metadata} | _alt(cell)}
         for cell in notebook.cells
     ]
     return from_dict(notebook | {"cells": cells, "metadata": METADATA})
+
+
+def _alt(cell: NotebookNode) -> dict[str, Any]:
+    """Return the metadata by which the book describes the pictures of a cell."""
+    shown = [output.get("metadata", {}).get("image/png", {}) for output in cell.get("outputs", [])]
+    alt = ". ".join(picture["alt"] for picture in shown if picture.get("alt"))
+    return {"mystnb": {"image": {"alt": alt}}} if alt else {}
 
 
 def _smaller(png: str) -> str:

@@ -86,6 +86,12 @@ def test_the_committed_file_is_whole(path: Path, notebook: NotebookNode) -> None
     }
     assert {output.name for output in outputs if "name" in output} <= {"stdout"}
     assert any(images_of(cell) for cell in cells)
+    for cell in cells:
+        for output in cell.outputs:
+            if "image/png" in output.get("data", {}):
+                alt = output.metadata["image/png"]["alt"]
+                assert alt
+                assert alt in cell.metadata["mystnb"]["image"]["alt"]
 
 
 def test_nothing_says_who_ran_it_where_or_when(notebook: NotebookNode) -> None:

@@ -15,7 +15,7 @@ from scenes import marks_of, scene_of, texts_of
 
 from polars_graded import charts, compare, overview, rank_strategies, summarise
 from polars_graded._drawing import line_names, style
-from polars_graded.trust import significance_levels
+from polars_graded.trust import power_curve, significance_levels
 
 if TYPE_CHECKING:
     pass
@@ -167,7 +167,28 @@ def test_names_stand_where_lines_are_apart():
     at_end = charts.recall_precision_curves(turned, "cg").data.drop_nulls("label_at")
     assert at_end["recall"].to_list() == [1.0] * 3
     same = pl.DataFrame({"strategy": ["a", "a"], "recall": [0.0, 1.0], "value": [0.5, 0.5]})
-    assert line_names.choose_side(same, "recall", (0.0, 1.0)) == 1
+    assert line_names.choose_place(same, "recall", "value", (0.0, 1.0)) == 1
+
+
+def test_lines_of_measures_are_named_where_they_are_apart():
+    curve = power_curve(short(), "ndcg", "ap", difference=0.1, unit="range")
+    named = charts.power_curves(curve).data.drop_nulls("label_at")
+    assert named["measure"].sort().to_list() == ["ap", "ndcg"]
+    assert named["queries"].n_unique() == 1
+    assert named["label_at"].to_list() == pytest.approx(named["power"].to_list())
+    assert abs(named["power"][0] - named["power"][1]) >= line_names.LABEL_SHARE
+
+
+@pytest.mark.parametrize("panel", [None, "measure"])
+def test_lines_that_hide_each_other_are_named_in_a_note(panel):
+    curves = pl.DataFrame({"strategy": [*"aabbcc"], "rank": [1, 2] * 3, "cg": [1, 2] * 2 + [1, 3]})
+    curves = curves.with_columns(measure=pl.lit("m"))
+    chart = charts.dcg_curves(curves, "cg", panel=panel)
+    assert "one line for a and b" in subtitle_of(chart)
+    apart = curves.filter(pl.col("strategy") != "a")
+    assert "one line" not in str(charts.dcg_curves(apart, "cg").to_dict()["title"])
+    many = pl.concat(curves[:2].with_columns(strategy=pl.lit(name)) for name in SHORT_NAMES)
+    assert "one line for a, b, c and 6 more" in subtitle_of(charts.dcg_curves(many, "cg"))
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.8])

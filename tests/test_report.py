@@ -1143,7 +1143,7 @@ def test_nothing_is_cut_on_paper(per_query, shown, width):
     try:
         for section, (seen, drawn, share) in driver.execute_script(PRINTED).items():
             assert (section, seen) == (section, drawn)
-            assert share > 0.45, section
+            assert share > 0.5, section
         assert len(page.bars()) == 80
         assert len(page.forest()) == 3
         said = [e.text for e in page.all(".said") if e.is_displayed()]

@@ -3,24 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from polars_graded._drawing.axis_ends import AxisEnds
+from polars_graded._sentences import shorten_names
+
+MAX_LISTED_LINES = 3
+"""Maximum number of names of lines that coincide."""
 
 LABEL_SHARE = 0.045
 """Share of an axis that the name beside a line takes."""
 
 
-def choose_side(table: pl.DataFrame, at: str, ends: AxisEnds) -> int:
-    """Return the side at which names of lines move less: -1 at their starts, 1 at their ends."""
-    sides = {}
-    for side, place in ((1, pl.col(at).max()), (-1, pl.col(at).min())):
-        heights = table.filter(pl.col(at) == place)["value"].sort().to_list()
-        moved = zip(spread_heights(heights, ends), heights, strict=True)
-        sides[side] = round(sum(abs(label - height) for label, height in moved), 9)
-    return min(sides, key=sides.__getitem__)
+def choose_place(
+    table: pl.DataFrame,
+    at: str,
+    height: str,
+    ends: AxisEnds,
+    lines: Sequence[str] = ("strategy",),
+) -> Any:
+    """Return the position at which names of lines move least, among those that all lines have.
+
+    If names move nowhere, it is the last position, or else where lines are furthest apart. None if
+    the lines have no common position.
+    """
+    table = table.drop_nulls(height)
+    n, moved = table.select(lines).n_unique(), {}
+    for (place,), rows in table.sort(at, descending=True).group_by(at, maintain_order=True):
+        if rows.select(lines).n_unique() < n:
+            continue
+        panels = rows.partition_by("panel") if "panel" in lines else [rows]
+        every = [panel[height].sort().to_list() for panel in panels]
+        pairs = [zip(spread_heights(heights, ends), heights, strict=True) for heights in every]
+        distance = round(sum(abs(name - line) for pair in pairs for name, line in pair), 9)
+        gap = min((b - a for heights in every for a, b in pairwise(heights)), default=0)
+        moved[place] = distance, place != table[at].max(), -gap
+    return min(moved, key=moved.__getitem__, default=None)
+
+
+def write_coinciding(
+    table: pl.DataFrame, at: str, height: str, lines: Sequence[str] = ("strategy",)
+) -> list[str]:
+    """Write which lines hide each other, since all of their points are the same."""
+    points = table.group_by(lines, maintain_order=True).agg(
+        path=pl.struct(at, pl.col(height).round(12)).sort_by(at)
+    )
+    same = points.group_by(*lines[:-1], "path", maintain_order=True).agg(names=pl.col(lines[-1]))
+    several = same.filter(pl.col("names").list.len() > 1)
+    panels = several["panel"].to_list() if "panel" in lines else [""] * several.height
+    notes = []
+    for panel, names in zip(panels, several["names"].to_list(), strict=True):
+        short = shorten_names(names)
+        more = len(short) - MAX_LISTED_LINES
+        listed = short if more <= 0 else [*short[:MAX_LISTED_LINES], f"{more} more"]
+        where = f"{panel}: " if panel else ""
+        notes.append(f"{where}one line for {', '.join(listed[:-1])} and {listed[-1]}")
+    return notes
 
 
 def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float]:

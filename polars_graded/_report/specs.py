@@ -45,10 +45,10 @@ CONFIG = {
 }
 
 DARK_PALETTE = [
-    *("#a5bfff", "#fd7401", "#fdfff7", "#03fb96", "#d9a1ad"),
-    *("#b0a873", "#4ba7c1", "#b7f426", "#f4d2ec", "#a28afe"),
+    *("#aeb9f7", "#f08b60", "#ffffe9", "#05a294", "#af5eed"),
+    *("#ecd865", "#aff1fc", "#a47a07", "#e3476f", "#e4a6c3"),
 ]
-"""Colours of strategies on a dark screen: the hues of `PALETTE`, lightened equally."""
+"""Colours of strategies on a dark screen: the hues of `PALETTE`, lightened and moved apart."""
 
 CHOSEN_COLOUR = "#1b1f24"
 """Colour of the line at the selected query."""

@@ -235,9 +235,11 @@ def recall_precision_curves(
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
     # Names are at the side where lines are further apart.
-    side, room = line_names.choose_side(table, "recall", ends), 0.0
-    if side < 0:
-        room = marks.estimate_name_width(names)
+    first, last = table["recall"].min(), table["recall"].max()
+    at_ends = table.filter(pl.col("recall").is_in([first, last]))
+    place = line_names.choose_place(at_ends, "recall", "value", ends)
+    side = -1 if place == first != last else 1
+    room = marks.estimate_name_width(names) if side < 0 else 0.0
     x = marks.build_recall_axis(recall, -room / CURVE_WIDTH)
     width = CURVE_WIDTH + room
     return _draw_curves(
@@ -269,6 +271,8 @@ def _draw_curves(
     bands = n if "ci_low" in table.columns else 0
     facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": few, "bands": bands}
     facts |= {"ideal": "ideal" in table.columns, "seen": _build_selections(table, legend=several)}
+    lines = ["panel", "strategy"] if several else ["strategy"]
+    notes = [*words.notes, *line_names.write_coinciding(table, at, "value", lines)]
     described = words.described or f"{title} by {x['title']}, {n} strategies"
     if not several:
         place = pl.col(at).min() if named_at < 0 else pl.col(at).max()
@@ -278,7 +282,9 @@ def _draw_curves(
         table = line_names.add_labels(table, is_named, [height], ends, best)
         facts |= {"named_at": named_at, "ends": ends, "names": table["strategy"].unique()}
     layers = [*([] if several else behind), *marks.draw_curves(x, title, look, **facts)]
-    return style.draw_panels(layers, table, panel, words._replace(described=described), **size)
+    return style.draw_panels(
+        layers, table, panel, words._replace(notes=notes, described=described), **size
+    )
 
 
 def _choose_unit_ends(values: pl.Series) -> AxisEnds:

@@ -327,7 +327,9 @@ def comparison_matrix(
     # merge their domains.
     furthest: Any = table["difference"].abs().max() or 1.0
     scale = alt.Scale(domain=[-furthest, furthest], scheme="blueorange", reverse=True)
-    fill = alt.Fill("difference:Q", title="difference", scale=scale)
+    # The legend names its ends.
+    key_of_colours = alt.Legend(values=[-furthest, 0, furthest], format=".3~g")
+    fill = alt.Fill("difference:Q", title="difference", scale=scale, legend=key_of_colours)
     on_dark = f"abs(datum.difference) > {0.6 * furthest}"
     ink = alt.condition(on_dark, alt.value("white"), alt.value(style.INK))
     signs = base.mark_text(fontSize=max(12, step * 0.7)).encode(text=alt.Text("mark:N"), color=ink)

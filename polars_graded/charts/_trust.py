@@ -26,6 +26,9 @@ from polars_graded._results.findings import name_tests
 from polars_graded._results.regrading import AS_GIVEN, compute_mean_bounds
 from polars_graded._sentences import format_percent, titles
 
+MAX_MOVE = 1e-9
+"""Maximum distance of a name from its line that is a rounding error."""
+
 SYMLOG_P = 0.001
 """Constant of the symlog axis of p, which is linear below and logarithmic above."""
 
@@ -153,7 +156,8 @@ def significance_curves(
     )
     headline += f" ({tests})" if tests else ""
     note = f"pairs below the dashed line, p ≤ {level:g}, are told apart"
-    return _draw_measures(table, panel, layers, headline, note, "p of all pairs in falling order")
+    what, axes = "p of all pairs in falling order", ("place", "p_corrected")
+    return _draw_measures(table, panel, layers, headline, note, what, axes)
 
 
 def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
@@ -176,8 +180,8 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `curve`, with `label` and `label_at`, the name at the end of a line
-        and its height.
+        The rows are those of `curve`, with `label` and `label_at`, the name of a line and its
+        height, at a number of queries where the lines are apart.
 
     Examples
     --------
@@ -206,7 +210,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     table = chart_rows.build_result_rows("curve", curve, *numbers, at=at, panel=panel)
     table = table.with_columns(pl.col("at_hand").cast(pl.Boolean))
     table = _sort_and_thin(table, "queries")
-    table = _add_names(table, "queries", by=["power"], ends=(0.0, 1.0))
+    table = _add_names(table, "queries", by=["power"], ends=(0.0, 1.0), inside=True)
     x = _build_queries_axis(table)
     y = alt.Y(
         "power:Q",
@@ -228,7 +232,8 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     layers = [_draw_level(power), *lines, large]
     hand = f"the {n[0]:,g} queries at hand" if len(n) == 1 and n[0] > 1 else "the queries at hand"
     note = f"● {hand}; dashed: power {power:g}"
-    return _draw_measures(table, panel, layers, headline, note, "power by number of queries")
+    what, axes = "power by number of queries", ("queries", "power")
+    return _draw_measures(table, panel, layers, headline, note, what, axes)
 
 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
@@ -309,7 +314,8 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
         note = "too few queries to draw smaller samples"
     elif are_two:
         note = "two strategies: 1 where all samples have them in the same order, −1 where none has"
-    return _draw_measures(table, panel, layers, headline, note, f"{title} by number of queries")
+    what, axes = f"{title} by number of queries", ("queries", "tau")
+    return _draw_measures(table, panel, layers, headline, note, what, axes)
 
 
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
@@ -484,10 +490,10 @@ def grading_profile(
     )
     gradings = table["grading"].unique(maintain_order=True).to_list()
     given = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
-    several = chart_rows.has_panels(table)
+    several, lines = chart_rows.has_panels(table), _list_line_columns(table)
     # One row per grading has the text, except the grading with which the others are compared.
-    one = pl.col("strategy") == pl.col("strategy").min().over("grading", *_list_line_columns(table))
-    one &= pl.col("grading") != given
+    is_first = pl.col("strategy") == pl.col("strategy").min().over("grading", *lines)
+    one = is_first & (pl.col("grading") != given)
     tau = pl.Series(
         [
             None if tau is None else f"τ {tau:.2f}".replace("-", "\N{MINUS SIGN}")
@@ -502,7 +508,7 @@ def grading_profile(
     look = style.choose_look(names, strategy, matter=best, legends=several)
     height, title, ticks = "mean", style.write_mean_title(table), alt.Axis()
     if show == "differences":
-        mean = pl.col("mean").mean().over("grading", *_list_line_columns(table))
+        mean = pl.col("mean").mean().over("grading", *lines)
         table = table.with_columns(difference=pl.col("mean") - mean)
         height, title = "difference", f"{title}, less that of all strategies"
     ends = axis_ends.choose_ends(table[height])
@@ -515,8 +521,7 @@ def grading_profile(
     scale = alt.Scale(domain=domain, nice=False, zero=False, padding=20, reverse=show == "places")
     width = 6 * max(len(name) for name in gradings)
     step = min(max(40, width + 6), max(40, (300 if several else 480) // len(gradings)))
-    angle = 0 if width <= step else -40
-    across = style.order_axis(gradings, labelAngle=angle, labelLimit=200)
+    across = style.order_axis(gradings, labelAngle=0 if width <= step else -40, labelLimit=200)
     x = alt.X("grading:N", title="grading", **across)
     y = alt.Y(f"{height}:Q", title=title, scale=scale, axis=ticks)
     base = alt.Chart().encode(x=x, y=y, detail=alt.Detail("strategy:N"), **look)
@@ -540,10 +545,11 @@ def grading_profile(
         f"τ: Kendall's, with the order under {'the grades ' * (given == AS_GIVEN)}{given}",
         *style.write_rest_note(names),
     ]
-    described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
+    notes += line_names.write_coinciding(table, "grading", height, [*lines[:-1], "strategy"])
     facts = chart_rows.collect_title_facts(table)
     what = {"places": "Places by mean"}.get(show, "Mean" if len(facts.measures) == 1 else "Means")
     headline = titles.title_strategies(what, facts) + f" under {len(gradings)} gradings"
+    described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
     words = style.Words(headline, [*titles.write_subtitle(facts), *notes], described)
     chart = style.draw_panels(layers, table, panel, words, columns=2, width=alt.Step(step))
     return chart.resolve_scale(y=style.choose_panel_axis(table)) if several else chart
@@ -653,9 +659,11 @@ def _draw_measures(
     headline: str,
     note: str,
     what: str,
+    axes: tuple[str, str],
 ) -> Chart:
     """Draw lines of measures, with their names beside them instead of a legend."""
     notes = [note, *style.write_rest_note(set(table["measure"]))]
+    notes += line_names.write_coinciding(table, *axes, _list_line_columns(table))
     words = style.Words(headline, notes, _describe_measures(what, table))
     return style.draw_panels(layers, table, panel, words, apart=["color"])
 
@@ -677,8 +685,13 @@ def _draw_measure_lines(
     base = alt.Chart().encode(x=x, y=y, color=colour, detail=alt.Detail("measure:N"))
     points = base.mark_point(filled=True, size=25, opacity=1 if few else 0)
     end = y.shorthand.partition(":")[0]
-    names = marks.draw_line_names(x, y["title"], "label", colour, end=end, limit=250)
-    return [base.mark_line(), points.encode(tooltip=tooltip), *names]
+    leader, names = marks.draw_line_names(x, y["title"], "label", colour, end=end, limit=250)
+    at = x.shorthand.partition(":")[0]
+    if "label_at" in table and (table.drop_nulls("label_at")[at] < table[at].max()).all():
+        # Within the plot, a name stands below its line.
+        names.mark.dy = 9
+        return [base.mark_line(), points.encode(tooltip=tooltip), names]
+    return [base.mark_line(), points.encode(tooltip=tooltip), leader, names]
 
 
 def _sort_and_thin(table: pl.DataFrame, at: str) -> pl.DataFrame:
@@ -697,21 +710,32 @@ def _add_names(
     table: pl.DataFrame,
     at: str,
     *,
-    by: Sequence[str | pl.Expr],
+    by: Sequence[str],
     ends: AxisEnds,
-    label: pl.Expr | None = None,
+    inside: bool = False,
 ) -> pl.DataFrame:
-    """Return the rows with `label` and `label_at` at the end of each line.
+    """Return the rows with `label` and `label_at` at the end of each line, or `inside` the plot.
 
-    By default, the label is the measure, unless the measure is the title of the panel.
+    The label is the measure, unless the measure is the title of the panel. It is inside if the ends
+    of lines are close, and if there is a position at which all lines are apart.
     """
     lines = _list_line_columns(table)
-    if label is None:
+    label: pl.Expr = pl.col("measure")
+    if "panel" in lines:
         label = pl.when(pl.col("panel") != pl.col("measure")).then("measure")
-        label = label if "panel" in lines else pl.col("measure")
-    is_last = pl.col(at) == pl.col(at).max().over(lines)
-    is_last &= label.is_not_null()
-    table = line_names.add_labels(table, is_last, by, ends, _list_named_measures(table), lines)
+    names = _list_named_measures(table)
+    shown = table.filter(pl.col("measure").is_in(names))
+    place = line_names.choose_place(shown, at, by[0], ends, lines) if inside else None
+    every = [pl.col(at) == pl.col(at).max().over(lines)]
+    every = every if place is None else [pl.col(at) == place, *every]
+    for is_named in every:
+        placed = line_names.add_labels(
+            table, is_named & label.is_not_null(), by, ends, names, lines
+        )
+        moved = placed["label_at"] - placed[by[0]]
+        if not (moved.abs() > MAX_MOVE).any():
+            break
+    table = placed
     return table.with_columns(label=pl.when(pl.col("label_at").is_not_null()).then(label))
 
 
