@@ -66,12 +66,14 @@ def write_coinciding(
 
 
 def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float]:
-    """Return the first point of a falling line at or below a height, and the x of that height.
+    """Return the point from which on a line stays below a height, and the x where it falls to it.
 
-    A line that stays above the height ends in its last point.
+    For a line that ends above the height, this is its last point.
     """
-    below = (y <= height).arg_max() if (y <= height).any() else y.len() - 1
-    end = int(below or 0)
+    above = (y > height).arg_true()
+    if y[-1] > height:
+        return y.len() - 1, float(x[-1])
+    end = int(above[-1]) + 1 if len(above) else 0
     near = slice(max(0, end - 1), end + 1)
     return end, float(np.interp(-height, -y[near].to_numpy(), x[near].to_numpy()))
 

@@ -117,10 +117,7 @@ def agreement(
     documents = format_count(both.height, "documents")
     headline = f"Grades of {shorten_name(other)} by grade of {shorten_name(one)}, {documents}"
     described = f"grades of {other} for {both.height:,} documents by their grade of {one}"
-    words, side = (
-        style.Words(headline, ["each row adds up to 100 %"], described),
-        alt.Step(step),
-    )
+    words, side = style.Words(headline, ["each row adds up to 100 %"], described), alt.Step(step)
     return style.draw_layers(layers, table, words, apart=["fill"], width=side, height=side)
 
 

@@ -785,17 +785,13 @@ def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFra
     placed, taken = [], dict[tuple[Any, ...], list[float]]()
     for key in in_turn:
         line = every[key]
-        x, y = line["difference"].to_list(), line["swap_rate"].to_list()
-        above = [i for i, each in enumerate(y) if each >= rate]
-        place = min(above[-1] + 1 if above else 0, len(y) - 1)
-        label_x, label_y = x[place], y[place]
-        if place and label_y < rate:
-            share = (y[place - 1] - rate) / (y[place - 1] - y[place])
-            label_x, label_y = x[place - 1] + share * (x[place] - x[place - 1]), rate
+        end, label_x = line_names.find_crossing(line["difference"], line["swap_rate"], rate)
+        last, height = line.select("difference", "swap_rate").row(end)
+        label_y = rate if end and height < rate else height
         others = taken.setdefault(key[:-1], [])
         if all(abs(label_x - other) >= NUMBER_SHARE * most for other in others):
             others.append(label_x)
-            placed.append((*key, x[place], label_x, label_y))
+            placed.append((*key, last, label_x, label_y))
     numbers = ["difference", "label_x", "label_y"]
     schema = table.select(lines).schema | dict.fromkeys(numbers, pl.Float64)
     labels = pl.DataFrame(placed, schema=schema, orient="row")
