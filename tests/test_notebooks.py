@@ -97,7 +97,7 @@ def test_the_committed_file_is_whole(path: Path, notebook: NotebookNode) -> None
 def test_nothing_says_who_ran_it_where_or_when(notebook: NotebookNode) -> None:
     assert notebook.metadata == METADATA
     for cell in notebook.cells:
-        assert set(cell.metadata) <= {"tags"}
+        assert set(cell.metadata) <= {"tags", "mystnb"}
         assert not re.fullmatch("[0-9a-f]{8}", cell.id), "a name, not what nbformat drew"
     for text in strings(notebook):
         assert PATH.findall(text) == []

@@ -405,6 +405,8 @@ def test_each_chart_is_one_picture_that_a_sentence_describes(per_query, shown):
     tree = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     read = [(node["role"]["value"], node["name"]["value"]) for node in tree if not node["ignored"]]
     pictures = [name for role, name in read if role == "image"]
+    saving = [name for role, name in read if role == "button" and " of " in name]
+    assert len(saving) == len(set(saving)) > 10
     assert not [role for role, _ in read if "graphics" in role.lower()]
     labels = {
         chart.find_element("xpath", "ancestor::section").get_dom_attribute(

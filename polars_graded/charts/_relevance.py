@@ -259,6 +259,9 @@ def sample_boxes(
         layers.append(lines.encode(x=line_at))
     described = style.list_values(f"median {value}", zip(groups, ordered["median"], strict=True))
     notes = titles.write_subtitle(titles.Drawn([value], 0, 0, []), "")
-    notes.append("by median; box: quartiles; points: over 1.5 box lengths from it")
+    few, many = table["samples"].min(), table["samples"].max()
+    count = f"{few:,}" if few == many else f"{few:,} to {many:,}"
+    notes.append(f"{count} values per {group}, sorted by median")
+    notes.append("box: quartiles; points: over 1.5 box lengths from it")
     words = style.Words(_write_headline(value, groups, group, table), notes, described)
     return style.draw_panels(layers, table, panel, words, height=alt.Step(step))

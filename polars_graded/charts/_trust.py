@@ -743,7 +743,8 @@ def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
     """Return the rows with `label_x` and `label_at`, where each line falls below a height.
 
     Each line of a panel has a height of its own, so that names do not overlap: the fewer pairs a
-    line tells apart, the higher its name. A single line has its name at the level.
+    line tells apart, the higher its name. A single line has its name at the level. A line that ends
+    above its height has its name at its end.
     """
     lines, shown = _list_line_columns(table), _list_named_measures(table)
     panels = table.partition_by("panel", maintain_order=True) if "panel" in lines else [table]
@@ -756,9 +757,19 @@ def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
         heights = [top + step * number for number in range(len(measures))]
         if len(measures) == 1:
             heights = [math.log1p(level / SYMLOG_P)]
-        for measure, height in zip(measures, heights, strict=True):
-            line = rows.filter(measure=measure)
-            last, label_x = line_names.find_crossing(line["place"], line["height"], height)
+        of_measure = [rows.filter(measure=measure) for measure in measures]
+        ends = {
+            number: float(line["height"][-1])
+            for number, line in enumerate(of_measure)
+            if line["height"][-1] > heights[number]
+        }
+        highest = math.log1p(1 / SYMLOG_P)
+        in_order = sorted(ends, key=lambda number: (ends[number], -number))
+        spread = line_names.spread_heights([ends[number] for number in in_order], (0.0, highest))
+        at_end = dict(zip(in_order, spread, strict=True))
+        for number, line in enumerate(of_measure):
+            height = at_end.get(number, heights[number])
+            last, label_x = line_names.find_crossing(line["place"], line["height"], heights[number])
             at = SYMLOG_P * math.expm1(height)
             placed.append((*line.select(*lines, "place").row(last), label_x, at))
     schema = table.select(*lines, "place").schema | dict.fromkeys(
