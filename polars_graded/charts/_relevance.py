@@ -259,8 +259,8 @@ def sample_boxes(
         layers.append(lines.encode(x=line_at))
     described = style.list_values(f"median {value}", zip(groups, ordered["median"], strict=True))
     notes = titles.write_subtitle(titles.Drawn([value], 0, 0, []), "")
-    few, many = table["samples"].min(), table["samples"].max()
-    count = f"{few:,}" if few == many else f"{few:,} to {many:,}"
+    counts = table["samples"].drop_nulls().unique().sort().to_list() or [0]
+    count = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
     notes.append(f"{count} values per {group}, sorted by median")
     notes.append("box: quartiles; points: over 1.5 box lengths from it")
     words = style.Words(_write_headline(value, groups, group, table), notes, described)
