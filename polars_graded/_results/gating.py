@@ -186,7 +186,9 @@ def gate(
     compare : Differences, intervals and p values of any pairs.
     trust.queries_needed : The number of queries that a difference needs.
 
-    Notes ----- If at least 25 queries changed, the interval is Student's, moved by the skewness of
+    Notes
+    -----
+    If at least 25 queries changed, the interval is Student's, moved by the skewness of
     the differences (Johnson 1978), or the interval of another `test`. If fewer queries changed, the
     interval is Stringer's, which assumes that a share of unseen queries is as bad as possible.
     Stringer's interval needs the range of the measure. If the range is unknown, as for gains that

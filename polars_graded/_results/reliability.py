@@ -358,7 +358,9 @@ def rank_correlation(
         1. `tau` is null if a measure gives all strategies the same mean, or if there are fewer than
         two strategies.
 
-    Notes ----- Strategies with tied means share a place in the first order: each is compared with
+    Notes
+    -----
+    Strategies with tied means share a place in the first order: each is compared with
     the strategies above the tie, as in Urbano and Marrero's :math:`\tau_{AP,b}`, which equals the
     mean of both directions. A tie in only one of the orders counts as disagreement.
 
