@@ -174,9 +174,9 @@ class NotedData:
                 yield (
                     f"{these} may be split in two: {name!r} is null in some of the rows, and null "
                     "counts as a query of its own\n\n"
-                    "Hint: the documents that join_judgments adds lack what only the run knows: "
-                    "join what is known of queries to what evaluate returns; pl.col("
-                    f"{name!r}).fill_null('none') says that null is a value like any other"
+                    "Hint: the rows that join_judgments adds have no values in columns that only "
+                    "the run has: join attributes of queries to the result of evaluate instead; "
+                    f"pl.col({name!r}).fill_null('none') makes null a value like any other"
                 )
 
     def find_null_keys(self) -> Iterator[str]:
@@ -329,8 +329,8 @@ class NotedData:
             yield (
                 f"no judged document was missed in any of {self.queries} queries, although not "
                 "every retrieved document is judged. That is right for a log of what users saw. "
-                "After a left join of a run with judgments, missed documents are lost, and recall, "
-                "ap and ndcg are too high\n\n"
+                "After a left join of a run with judgments, judged documents that were not "
+                "retrieved are lost, and recall, ap and ndcg are too high\n\n"
                 "Hint: join_judgments(run, judgments) adds the judged documents that were not "
                 "retrieved; overview(frame) shows what there is"
             )
