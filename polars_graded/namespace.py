@@ -105,8 +105,8 @@ class Graded:
         return measure_one(Measure.of(function, n, **options), self._ranking)
 
     def _of_known(self, function: str, column: str | pl.Expr, threshold: float | None) -> pl.Expr:
-        known_items = check_column("known", column)
-        return measure_one(Measure.of(function, threshold=threshold), self._ranking, known_items)
+        ranking = self._ranking.with_inputs(known=check_column("known", column))
+        return measure_one(Measure.of(function, threshold=threshold), ranking)
 
     # Reading of rows.
 
@@ -447,7 +447,7 @@ class Graded:
 
     # Several at once.
 
-    def measures(self, *names: str) -> pl.Expr:
+    def measures(self, *names: str, known: str | pl.Expr | None = None) -> pl.Expr:
         """Return several measures over one ranking as a struct.
 
         Rows are ranked once: eight measures take about a fifth of the time of eight methods side by
@@ -458,6 +458,9 @@ class Graded:
         *names
             Names of measures, such as `"mu_ap"`, `"ndcg@10"`, `"ap(threshold=2)@100"` or
             `"dcg(gain=linear, base=10)"`. The fields of the struct have these names.
+        known
+            Column that `coverage_ratio`, `novelty_ratio`, `relative_recall` and `recall_effort`
+            need: true if the user knew the document.
 
         Returns
         -------
@@ -484,7 +487,8 @@ class Graded:
         Structs of two strategies need names: `.measures(...).alias("bm25")`. `evaluate` returns
         each strategy in rows of its own.
         """
-        return measure_several(map(Measure.parse, names), self._ranking)
+        ranking = self._ranking.with_inputs(known=known)
+        return measure_several(map(Measure.parse, names), ranking)
 
     # Counting relevant documents.
 

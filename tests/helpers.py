@@ -84,11 +84,11 @@ def values_of_each(
     """
 
     def computed(rows: Sequence[Row]) -> pl.DataFrame:
-        shared = [row.name for row in rows if not row.columns and not apart]
-        exprs = [row.of(g) for row in rows if row.columns or apart]
-        if not shared:
-            return aggregated(frame, *exprs)
-        return aggregated(frame, g.measures(*shared), *exprs).unnest("measures")
+        if apart:
+            return aggregated(frame, *(row.of(g) for row in rows))
+        columns = {name: column for row in rows for name, column in row.columns.items()}
+        expr = g.measures(*(row.name for row in rows), **columns)
+        return aggregated(frame, expr).unnest("measures")
 
     chosen = list({row.name: row for row in rows}.values())
     try:

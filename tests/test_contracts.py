@@ -54,7 +54,6 @@ UNTIED = random_queries(1, 100, ties=False)
 FRAME = frame_of(QUERIES)
 
 
-NAMED = [row for row in ROWS if not row.columns]
 TAKING_ANY_GRADE = [row for row in ROWS if row.takes_any_grade]
 CURVES = [row for row in ROWS if row.takes_cutoff and row.is_curve]
 AVERAGES = [row for row in ROWS if row.averages_ties]
@@ -493,10 +492,10 @@ def test_a_hundred_thousand_queries_have_the_values_of_one():
 def test_measures_gives_the_same(others):
     """Whatever it is asked for beside: a ranking is as deep as the deepest needs it."""
     found = {}
-    for row in NAMED:
-        structs = values(GRADED.measures(*others, row.name), FRAME)
+    for row in ROWS:
+        structs = values(GRADED.measures(*others, row.name, **row.columns), FRAME)
         found[row.name] = [struct[row.name] for struct in structs]
-    assert_each_alike(values_of_each(NAMED, GRADED, FRAME, apart=True), found, QUERIES)
+    assert_each_alike(values_of_each(ROWS, GRADED, FRAME, apart=True), found, QUERIES)
 
 
 @pytest.mark.filterwarnings(
@@ -505,24 +504,28 @@ def test_measures_gives_the_same(others):
     "ignore:.* below 0 count",
 )
 def test_evaluate_gives_the_same():
-    found = {row.name: evaluate(FRAME, row.name, ties="order")[row.name].to_list() for row in NAMED}
+    found = {
+        row.name: evaluate(FRAME, row.name, ties="order", **row.columns)[row.name].to_list()
+        for row in ROWS
+    }
     assert_each_alike(found, {name: plain()[name] for name in found}, QUERIES)
 
 
 def test_a_query_may_not_have_the_name_of_what_is_evaluated():
-    for name in (row.name for row in NAMED):
+    for row in ROWS:
+        name = row.name
         frame = FRAME.rename({"query": name})
         with pytest.raises(ValueError, match=f"`query` must not .*, got {re.escape(repr(name))}"):
-            evaluate(frame, name, query=name)
+            evaluate(frame, name, query=name, **row.columns)
         stacked = FRAME.with_columns(pl.lit("x").alias(name))
         with pytest.raises(ValueError, match="`strategy` must not have the name of a measure, got"):
-            evaluate(stacked, name, strategy=name)
+            evaluate(stacked, name, strategy=name, **row.columns)
 
 
 def test_all_measures_share_one_ranking():
-    names = [row.name for row in NAMED]
-    fields = grouped(FRAME, GRADED.measures(*names)).unnest("measures")
-    assert fields.schema == {"query": pl.Int64, **{row.name: row.dtype for row in NAMED}}
+    names = [row.name for row in ROWS]
+    fields = grouped(FRAME, GRADED.measures(*names, known="known")).unnest("measures")
+    assert fields.schema == {"query": pl.Int64, **{row.name: row.dtype for row in ROWS}}
     apart = values_of_each(ROWS, GRADED, FRAME, apart=True)
     assert_each_alike(plain(), apart, QUERIES)
 
@@ -577,7 +580,7 @@ def test_an_empty_frame_has_no_query():
 
 
 def test_an_empty_frame_has_no_query_to_evaluate():
-    assert evaluate(FRAME.clear(), *(row.name for row in NAMED)).height == 0
+    assert evaluate(FRAME.clear(), *(row.name for row in ROWS), known="known").height == 0
 
 
 @pytest.mark.parametrize("g", [graded("grade"), GRADED], ids=["in order", "by score"])

@@ -26,7 +26,7 @@ pa = needed("pyarrow")
 from polars_graded._frames.engines.arrow import Worker, build_result_schema  # noqa: E402
 from polars_graded._frames.request import Request  # noqa: E402
 
-NAMED = [row.name for row in ROWS if not row.columns]
+NAMED = [row.name for row in ROWS]
 
 ROWS_OF_QUERIES = frame_of([*ODD_QUERIES.values(), *random_queries(5, 100)])
 ROWS_OF_QUERIES = ROWS_OF_QUERIES.select(
@@ -34,9 +34,11 @@ ROWS_OF_QUERIES = ROWS_OF_QUERIES.select(
     pl.int_range(pl.len()).alias("doc"),
     "grade",
     "score",
+    "known",
     (-pl.col("score")).alias("an.other `score`"),
 ).sample(fraction=1, shuffle=True, seed=1)
 BOTH = {"by": ["score", "an.other `score`"], "ties": "doc"}
+ALL = BOTH | {"known": "known"}
 STACKED = pl.concat(
     ROWS_OF_QUERIES.with_columns(score=pl.col("score") * sign, run=pl.lit(name))
     for name, sign in (("b", 1), ("a", -1))
@@ -54,7 +56,7 @@ def in_order(values, *keys):
 
 @pytest.fixture(scope="module")
 def expected():
-    return in_order(evaluate(ROWS_OF_QUERIES, NAMED, **BOTH))
+    return in_order(evaluate(ROWS_OF_QUERIES, NAMED, **ALL))
 
 
 # The function that engines share
@@ -80,7 +82,7 @@ def in_buckets(worker, frame, n=5):
 
 
 def test_every_measure_has_the_same_values_from_buckets(expected):
-    found = in_buckets(worker_of(ROWS_OF_QUERIES, NAMED, **BOTH), ROWS_OF_QUERIES)
+    found = in_buckets(worker_of(ROWS_OF_QUERIES, NAMED, **ALL), ROWS_OF_QUERIES)
     assert_same_columns(in_order(pl.DataFrame(found)), expected)
 
 
@@ -151,7 +153,7 @@ def check_refused(frame):
     for options, exception, sentence in REFUSED:
         with pytest.raises(exception, match=sentence):
             evaluate(frame, "ap", **options)
-    with pytest.raises(ValueError, match="novelty_ratio needs the column of known documents"):
+    with pytest.raises(ValueError, match="novelty_ratio needs `known`, a column that"):
         evaluate(frame, "novelty_ratio")
 
 
@@ -188,7 +190,7 @@ def from_spark(frame):
 @in_spark
 def test_every_measure_has_the_same_values_from_spark(spark, expected):
     rows = spark.createDataFrame(ROWS_OF_QUERIES.to_arrow())
-    assert_same_columns(in_order(from_spark(evaluate(rows, NAMED, **BOTH))), expected)
+    assert_same_columns(in_order(from_spark(evaluate(rows, NAMED, **ALL))), expected)
 
 
 @in_spark
@@ -440,7 +442,7 @@ def from_ray(dataset):
 @in_ray
 def test_every_measure_has_the_same_values_from_ray(ray_data, expected):
     rows = ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow())
-    assert_same_columns(in_order(from_ray(evaluate(rows, NAMED, parts=4, **BOTH))), expected)
+    assert_same_columns(in_order(from_ray(evaluate(rows, NAMED, parts=4, **ALL))), expected)
 
 
 @in_ray

@@ -28,7 +28,11 @@ ADJECTIVES = re.compile(r"MOST_|FEW|LEAST_")
 """Parts of constants that stand for MAX_ and MIN_."""
 
 PARTICIPLES = {"found", "said", "known", "named", "told", "there", "whole"}
-PUBLIC_KEYWORDS = {("namespace.py", "known")}
+PUBLIC_KEYWORDS = {
+    ("namespace.py", "known"),
+    ("_frames/evaluating.py", "known"),
+    ("_frames/request.py", "known"),
+}
 """Keywords of public functions, by file, which are named in the terms of the field."""
 
 

@@ -523,7 +523,11 @@ ERRORS = [
     (["ap"], {"undefined_as": "0"}, TypeError, "must be a number or None, got '0'"),
     (["ap"], {"undefined_as": math.nan}, ValueError, "must be finite, got nan"),
     (["ap"], {"condensed": 1}, TypeError, "`condensed` must be True or False, got 1"),
-    (["ap", "novelty_ratio"], {}, ValueError, "novelty_ratio needs the column of known documents"),
+    (["ap", "novelty_ratio"], {}, ValueError, "novelty_ratio needs `known`, a column .*, got none"),
+    (["ap"], {"known": "seen"}, ValueError, "`known` is for the measures coverage_ratio, .*, got"),
+    (["coverage_ratio"], {"known": 3}, TypeError, "`known` must be .*, got 3"),
+    (["coverage_ratio"], {"known": "sen"}, ColumnNotFound, "no column 'sen'; it has .*"),
+    (["coverage_ratio"], {"known": "score"}, TypeError, "known 'score' must be a Boolean, got"),
 ]
 
 

@@ -24,7 +24,7 @@ NAMES = [
     *(
         name
         for name, definition in DEFINITIONS.items()
-        if definition.dtype != pl.List(pl.Float64) and not definition.needs_known
+        if definition.dtype != pl.List(pl.Float64) and not definition.inputs
     ),
     *WITH_OPTIONS,
 ]

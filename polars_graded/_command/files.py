@@ -22,6 +22,7 @@ from polars_graded._frames.reading import (
     read_run,
     scan_run,
 )
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
 Rows = tuple[pl.DataFrame | pl.LazyFrame, dict[str, Any]]
 """Rows to measure, and the keywords of `evaluate` that name their columns."""
@@ -56,7 +57,8 @@ def _read_frame(arguments: Arguments, files: Sequence[str]) -> Rows:
     columns["by"] = _parse_columns(arguments.by or ["score"])
     frame = read_frame(files, names)
     _check_not_empty(frame, *files)
-    needed = [*columns["query"], arguments.grade, *columns["by"].values()]
+    inputs = [vars(arguments)[name] for name in DOCUMENT_INPUTS]
+    needed = [*columns["query"], arguments.grade, *columns["by"].values(), *filter(None, inputs)]
     check_columns(", ".join(files), needed, frame.schema)
     return frame, columns
 

@@ -130,6 +130,12 @@ OPTIONS = {
     "--condensed": Option(
         "drop documents that were not judged from the rankings", {"action": "store_true"}
     ),
+    "--known": Option(
+        "the column of a --frame that is true for documents that the user knew, which "
+        "coverage_ratio, novelty_ratio, relative_recall and recall_effort need",
+        {"metavar": "COLUMN"},
+        needs=(FRAME,),
+    ),
     "--unjudged-below": Option(
         "a judgment with a lower grade is none, as in trec_eval with 0, where -1 marks documents "
         "that were pooled and not judged",
@@ -344,13 +350,12 @@ class Parser(argparse.ArgumentParser):
     """Parser that reports an error in one sentence, without the usage."""
 
     def __init__(self) -> None:
-        measures = [name for name, definition in DEFINITIONS.items() if not definition.needs_known]
         super().__init__(
             prog="polars-graded",
             description="Measure rankings with graded relevance. Without files, artificial "
             "rankings of known quality are measured: 100 documents per query, grades 0 to 4, and "
             "strategies that swap 5, 20 and 60 pairs of the ideal order.",
-            epilog=f"Measures: {', '.join(measures)}. A cutoff follows an @, options stand in "
+            epilog=f"Measures: {', '.join(DEFINITIONS)}. A cutoff follows an @, options stand in "
             "brackets: 'ndcg@10', 'ap(threshold=2)@100', 'dcg(gain=linear, discount=zipf)'.",
         )
         self.add_argument("--version", action="version", version=f"%(prog)s {__version__}")

@@ -26,6 +26,7 @@ from polars_graded._command.tables import (
 )
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.request import Request
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._report.page import report
 from polars_graded._results.comparability import CHANGES, NotComparableError
 from polars_graded._results.comparing import compare, summarise
@@ -129,7 +130,9 @@ def _evaluate(arguments: Arguments, caught: Sequence[warnings.WarningMessage]) -
     if arguments.per_query or arguments.gate:
         request, *_ = Request.of_graders(["n_retrieved"], **columns)
         doc = request.with_document_column(frame.collect_schema()).document
-    evaluated = evaluate(frame, names, **columns, **scale, fingerprint=doc).lazy().collect()
+    inputs = {name: vars(arguments)[name] for name in DOCUMENT_INPUTS}
+    evaluated = evaluate(frame, names, **columns, **scale, **inputs, fingerprint=doc)
+    evaluated = evaluated.lazy().collect()
     per_query = evaluated.drop(report_measures)
     printed, status = write_tables(per_query, arguments), 0
     if arguments.gate:

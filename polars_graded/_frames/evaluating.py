@@ -13,7 +13,7 @@ from polars_graded._frames.engines import find_engine
 from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
 from polars_graded._frames.measuring import measure_lazily, measured
 from polars_graded._frames.parts import Parts, check_parts
-from polars_graded._frames.request import Measures, Request, RequestOptions
+from polars_graded._frames.request import Column, Measures, Request, RequestOptions
 from polars_graded._measuring.keywords import takes_options_of
 
 
@@ -21,6 +21,7 @@ class FrameOptions(RequestOptions, total=False):
     """Keywords of `evaluate` that functions built on it pass on."""
 
     doc: str | None
+    known: Column | None
     parts: Parts
     progress: bool
 
@@ -41,6 +42,7 @@ def evaluate(
     frame: Any,
     *measures: Measures,
     doc: str | None = DEFAULT_DOC,
+    known: Column | None = None,
     parts: Parts = None,
     progress: bool = True,
     fingerprint: str | None = None,
@@ -109,6 +111,9 @@ def evaluate(
         `Graded.undefined_as`. By default 0, and null for `roc_auc`.
     condensed
         If True, unjudged documents are dropped from the rankings, as in `Graded.condensed`.
+    known
+        The column or expression that is true if the user knew the document, for the measures
+        `coverage_ratio`, `novelty_ratio`, `relative_recall` and `recall_effort`.
     parts
         The way to cut rows that exceed memory into parts of whole queries: `"sorted"` streams rows
         in which the rows of each query are consecutive; a number is the number of passes over the
@@ -229,7 +234,10 @@ def evaluate(
     │ ours     ┆ b     ┆ 0.5             ┆ 0.0         │
     └──────────┴───────┴─────────────────┴─────────────┘
     """
-    requests, engine = Request.of_graders(measures, doc=doc, **options), find_engine(frame)
+    requests, engine = (
+        Request.of_graders(measures, doc=doc, known=known, **options),
+        find_engine(frame),
+    )
     parts, shown = check_parts(parts), check_flag("progress", progress)
     if engine is not None:
         if fingerprint is not None:

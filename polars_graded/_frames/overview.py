@@ -19,6 +19,7 @@ from polars_graded._frames.unnamed_documents import check_unnamed_documents
 from polars_graded._frames.values import Gathered, grouped
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["overview", "side_by_side"]
@@ -35,7 +36,7 @@ STRATEGY, GRADE, RETRIEVED, DOCUMENT = (
 """Columns under names that no frame has."""
 
 
-@takes_options_of(Request.of)
+@takes_options_of(Request.of, without=DOCUMENT_INPUTS)
 def overview(
     frame: Any, *, doc: str | None = DEFAULT_DOC, **options: Unpack[RequestOptions]
 ) -> pl.DataFrame:
@@ -178,7 +179,7 @@ def _divide_sums(part: pl.Expr, total: pl.Expr) -> pl.Expr:
     return pl.when(total > 0).then(part / total)
 
 
-@takes_options_of(Request.of)
+@takes_options_of(Request.of, without=DOCUMENT_INPUTS)
 def side_by_side(
     frame: Any, of: Any, *, n: int = 10, doc: str = "doc", **options: Unpack[RequestOptions]
 ) -> pl.DataFrame:

@@ -21,13 +21,21 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._frames.inputs import GRADER
+from polars_graded._measuring.computing import check_measures
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure, check_once
-from polars_graded._measuring.ranking import Ranking, Undefined, check_grade, check_score
+from polars_graded._measuring.ranking import (
+    Ranking,
+    Undefined,
+    check_grade,
+    check_input_type,
+    check_score,
+)
 from polars_graded._measuring.tie_orders import TOOLS, Tool
 
 Columns: TypeAlias = "str | Sequence[str]"
 Keys: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr]"
+Column: TypeAlias = "str | pl.Expr"
 By: TypeAlias = "Keys | Sequence[Keys] | Mapping[str, Keys]"
 Grade: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr] | Mapping[str, str | pl.Expr]"
 Descending: TypeAlias = "bool | Sequence[Flags] | Mapping[str, Flags] | None"
@@ -80,7 +88,9 @@ class Request:
     scale: Ranking
     """The scale of the grades; its columns to rank by are not used, `by` holds them."""
     computed: Mapping[str, pl.Expr] = field(default_factory=dict)
-    """The expressions of `by` and `grade`, by the name of the column that they compute."""
+    """The expressions of arguments, by the name of the column that they compute."""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Further columns of documents, by the name of a measure's input."""
     doc: str | None = DEFAULT_DOC
     """The column of documents, None for none; the default until a frame is known."""
     may_be_unnamed: bool = False
@@ -112,6 +122,7 @@ class Request:
         relevant_from: float | None = None,
         undefined_as: Undefined = "default",
         condensed: bool = False,
+        known: Column | None = None,
     ) -> Request:
         """Check the arguments of `evaluate` and return their request."""
         computed: dict[str, pl.Expr] = {}
@@ -120,16 +131,20 @@ class Request:
         tool, tie_column = parse_tool(ties)
         scale = Ranking(pl.col(grade))
         scale = replace(scale, condensed=check_flag("condensed", condensed))
+        scale = scale.scaled(irrelevant, max_grade, relevant_from).undefined_as(undefined_as)
+        chosen, inputs = parse_measures(measures), _parse_inputs(computed, known=known)
+        check_measures([*chosen.values()], scale, inputs)
         request = cls(
-            parse_measures(measures),
+            chosen,
             strategies,
             tuple(check_column_names("query", query)),
             grade,
             None if strategy is None else check_column_name("strategy", strategy),
             None if tool is not None else parse_ties(ties),
             parse_descending(descending, strategies),
-            scale.scaled(irrelevant, max_grade, relevant_from).undefined_as(undefined_as),
+            scale,
             computed,
+            inputs,
             None if doc is None else check_column_name("doc", doc),
             all_ascending=descending is False and (len(strategies) > 1 or strategy is not None),
             grader=grader,
@@ -211,8 +226,9 @@ class Request:
 
     @property
     def row_columns(self) -> list[str]:
-        """The distinct columns of grades, scores and ties, which describe one document each."""
-        return list(dict.fromkeys([self.grade, *self.scores, *(self.ties or ())]))
+        """The distinct columns whose values describe one document each."""
+        columns = [self.grade, *self.scores, *(self.ties or ()), *self.inputs.values()]
+        return list(dict.fromkeys(columns))
 
     @property
     def scores(self) -> list[str]:
@@ -278,7 +294,8 @@ class Request:
         check_columns("frame", self.query, schema, argument="query")
         check_columns("frame", stacked, schema, argument="strategy")
         for name, expr in self.computed.items():
-            argument = "grade" if name == self.grade else "by"
+            inputs = {column: argument for argument, column in self.inputs.items()}
+            argument = "grade" if name == self.grade else inputs.get(name, "by")
             check_columns("frame", expr.meta.root_names(), schema, argument=argument)
         schema = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
         doc = [] if self.document is None else [self.document]
@@ -289,10 +306,13 @@ class Request:
             ("strategy", [] if self.strategy is None else [self.strategy]),
             ("ties", self.ties or []),
             ("doc", doc),
+            *((argument, [column]) for argument, column in self.inputs.items()),
         ):
             check_columns("frame", names, schema, argument=argument)
         check_comparable([*self.keys, *(self.ties or ()), *doc], schema)
         check_grade(f"grade {self.grade!r}", schema[self.grade])
+        for name, column in self.inputs.items():
+            check_input_type(f"{name} {column!r}", name, schema[column])
         for first, *_ in self.by.values():
             if schema[first] == pl.String:
                 msg = (
@@ -445,6 +465,15 @@ def _parse_column(argument: str, column: Any, alias: str, computed: dict[str, pl
         raise ValueError(msg)
     computed[alias] = column
     return alias
+
+
+def _parse_inputs(computed: dict[str, pl.Expr], **columns: Column | None) -> dict[str, str]:
+    """Return the column of each further input that is passed."""
+    return {
+        name: _parse_column(name, column, f"{_find_name(column)} (expression of {name})", computed)
+        for name, column in columns.items()
+        if column is not None
+    }
 
 
 def _check_no_frame(entry: Any) -> None:

@@ -32,13 +32,7 @@ from polars_graded._frames.notes import (
 )
 from polars_graded._frames.request import Request
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import (
-    Computed,
-    check_measures,
-    compute,
-    find_depth,
-    write_error,
-)
+from polars_graded._measuring.computing import Computed, compute, find_depth, write_error
 from polars_graded._measuring.documents import (
     DocumentLists,
     check_grades,
@@ -99,9 +93,7 @@ class Part:
     def measures(self) -> dict[str, Measure]:
         """Return the measures to compute, each once."""
         top = [JUDGED_AT_THE_TOP] if self.needs_unjudged else []
-        measures = {measure.name: measure for measure in [*self.request.measures.values(), *top]}
-        check_measures([*measures.values()], self.request.scale, has_known=False)
-        return measures
+        return {measure.name: measure for measure in [*self.request.measures.values(), *top]}
 
     @cached_property
     def needs_unjudged(self) -> bool:
@@ -114,6 +106,11 @@ class Part:
         grades = self.groups.lists(self.request.grade)
         check_grades(self.request.scale, grades)
         return grades
+
+    @cached_property
+    def inputs(self) -> dict[str, Lists]:
+        """Return the further columns of documents, which all strategies share."""
+        return {name: self.groups.lists(each) for name, each in self.request.inputs.items()}
 
     @cached_property
     def notes(self) -> dict[str, pl.Series]:
@@ -135,8 +132,13 @@ class Part:
         if find_depth(measures) == 0:
             return DocumentLists(self.grades, None, None)
         if self.request.ties is not None:
-            return DocumentLists.of(self.build_ranking(name), self.grades, keys)
-        return DocumentLists.of(self.build_ranking(name), self.grades, keys, order, self.names)
+            documents = DocumentLists.of(self.build_ranking(name), self.grades, keys)
+        else:
+            documents = DocumentLists.of(
+                self.build_ranking(name), self.grades, keys, order, self.names
+            )
+        used = {name for measure in measures for name in measure.definition.inputs}
+        return documents.with_inputs({name: self.inputs[name] for name in used})
 
     @property
     def names(self) -> Callable[[Integers], pl.Series] | None:

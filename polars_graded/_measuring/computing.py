@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,14 +10,13 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring import batches
-from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.definitions import ALL, MAX_CURVE_VALUES
+from polars_graded._measuring.definitions import ALL, DEFINITIONS, MAX_CURVE_VALUES
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, Judged, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.names import Measure
-from polars_graded._measuring.ranking import Ranking
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS, Ranking
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,13 @@ def compute(
     measures: Sequence[Measure],
     ranking: Ranking,
     strategies: Sequence[DocumentLists],
-    known_items: Lists | None = None,
     *,
     ordered: Sequence[Measure] = (),
 ) -> list[Computed]:
     """Return the values of the measures for each strategy, or raise an error.
 
-    Strategies that share grades share the work on these. `known_items` are the grades of known
-    documents alone, for one strategy. For the measures in `ordered`, the result also contains the
-    queries for which the order of tied documents decides a value.
+    Strategies that share grades share the work on these. For the measures in `ordered`, the result
+    also contains the queries for which the order of tied documents decides a value.
     """
     round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
     ranking = replace(
@@ -75,15 +72,18 @@ def compute(
     rankings = [*strategies]
     if not (ordered or any(measure.needs_ties for measure in measures)):
         rankings = [replace(documents, ties=None) for documents in rankings]
-    if known_items is not None:
-        rankings.append(replace(rankings[0], grades=known_items))
     lists = [*dict.fromkeys(each for documents in rankings for each in documents.lists)]
 
     def kernel(*stretches: Ragged) -> list[tuple[list[Floats | Ragged], Mask]]:
         of_lists = dict(zip(lists, stretches, strict=True))
         judged = {
-            grades: Judged.of(of_lists[grades], ranking.irrelevant, ranking.relevant_from)
-            for grades in dict.fromkeys(documents.grades for documents in rankings)
+            documents.grades: Judged.of(
+                of_lists[documents.grades],
+                ranking.irrelevant,
+                ranking.relevant_from,
+                {name: of_lists[column] for name, column in documents.inputs.items()},
+            )
+            for documents in rankings
         }
 
         def rank_documents(documents: DocumentLists) -> Queries:
@@ -98,14 +98,10 @@ def compute(
                 judged_is_shared=len(judged) < len(rankings),
             )
 
-        known_queries = None if known_items is None else rank_documents(rankings[-1])
-
         def measure_queries(queries: Queries) -> tuple[list[Floats | Ragged], Mask]:
             queries.check_grades_within_scale()
             values = [
-                _compute_values(
-                    measure, options, queries, known_queries, _choose_fill_value(measure, ranking)
-                )
+                _compute_values(measure, options, queries, _choose_fill_value(measure, ranking))
                 for measure, options in zip(measures, arguments, strict=True)
             ]
             ordered_pairs = [
@@ -114,7 +110,7 @@ def compute(
             return values, _find_decided_by_order(ordered_pairs, queries)
 
         # One strategy at a time, so that the arrays of one are freed before the next.
-        return [measure_queries(rank_documents(each)) for each in rankings[: len(strategies)]]
+        return [measure_queries(rank_documents(each)) for each in rankings]
 
     n_values = max(measure.values_per_query for measure in measures)
     chunks = batches.run(lists, kernel, values_per_query=n_values)
@@ -169,7 +165,7 @@ def _find_decided_by_order(
         orders = [undecided.pessimistic, undecided.optimistic]
         if measure.may_fall:
             orders.append(undecided.alternating)
-        worst, *others = (_compute_values(measure, options, each, None, np.nan) for each in orders)
+        worst, *others = (_compute_values(measure, options, each, np.nan) for each in orders)
         for other in others:
             decided |= _differ(worst, other)
     return decided
@@ -197,14 +193,11 @@ def _compute_values(
     measure: Measure,
     arguments: Mapping[str, Any],
     queries: Queries,
-    known_items: Queries | None,
     undefined: float,
 ) -> Floats | Ragged:
     """Return the values of a measure, with the fill value where it is undefined."""
     definition = measure.definition
     options = dict(arguments)
-    if definition.needs_known:
-        options["known_items"] = known_items
     if "ties" in options:
         queries, ties = queries.with_ties(options.pop("ties"))
         if definition.averages_ties:
@@ -253,12 +246,20 @@ def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
 # Errors in the data
 
 
-def check_measures(measures: Sequence[Measure], ranking: Ranking, *, has_known: bool) -> None:
-    """Raise if a measure needs known documents or a scale that are missing."""
-    names = [measure.function for measure in measures if measure.definition.needs_known]
-    if names and not has_known:
-        msg = f"{names[0]} needs the column of known documents, which only its method takes"
-        raise ValueError(msg)
+def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collection[str]) -> None:
+    """Raise if a measure needs a further column or a scale that is missing, or none a column."""
+    for measure in measures:
+        for name in measure.definition.inputs:
+            if name not in inputs:
+                msg = (
+                    f"{measure.function} needs `{name}`, {DOCUMENT_INPUTS[name].meaning}, got none"
+                )
+                raise ValueError(msg)
+    for name in inputs:
+        if not any(name in measure.definition.inputs for measure in measures):
+            users = [each for each in DEFINITIONS if name in DEFINITIONS[each].inputs]
+            msg = f"`{name}` is for the measures {', '.join(users)}, got none of them"
+            raise ValueError(msg)
     of_levels = [m.function for m in measures if m.options.get("levels") == ALL]
     if not of_levels:
         return

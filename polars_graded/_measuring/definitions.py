@@ -126,8 +126,8 @@ class Definition:
     """True if it needs all judged documents, and not only the highest grade."""
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
-    needs_known: bool = False
-    """True if it needs the mask of known documents."""
+    inputs: tuple[str, ...] = ()
+    """Further columns of documents that it needs, by the keywords that name them."""
     needs_relevant: bool = True
     """True if it is undefined for a query without a relevant document."""
     needs_pairs: bool = False
@@ -182,7 +182,7 @@ def _define_ideal(
 
 
 def _define_for_known_items(kernel: Callable[..., Any]) -> Definition:
-    return _define_without_cutoff(kernel, THRESHOLD, needs_known=True, can_be_undefined=True)
+    return _define_without_cutoff(kernel, THRESHOLD, inputs=("known",), can_be_undefined=True)
 
 
 def _make_over_option(*divisors: str) -> dict[str, Option]:

@@ -7,8 +7,8 @@ frame.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists, are_exact
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
 from polars_graded._measuring.rank_columns import DOCUMENTS, RankEvidence
-from polars_graded._measuring.ranking import Ranking, check_grade, check_score
+from polars_graded._measuring.ranking import Ranking, check_grade, check_input_type, check_score
 from polars_graded._measuring.tie_orders import TieOrder, round_to_32_bits, sort_as_ranx
 
 
@@ -35,6 +35,8 @@ class DocumentLists:
     """Place of each document before its ties were broken; None if none moved."""
     descending: bool = True
     """True if the highest score comes first."""
+    inputs: Mapping[str, Lists] = field(default_factory=dict)
+    """Further columns of the documents, by the name of a measure's input."""
 
     @classmethod
     def of(
@@ -79,10 +81,17 @@ class DocumentLists:
             descending=ranking.descending[0],
         )
 
+    def with_inputs(self, inputs: Mapping[str, Lists]) -> DocumentLists:
+        """Return the documents with further columns, whose values are in the order of the rows."""
+        rows = self.rows
+        if rows is not None:
+            inputs = {name: column.at(rows) for name, column in inputs.items()}
+        return replace(self, inputs=inputs)
+
     @cached_property
     def lists(self) -> list[Lists]:
         """Return all lists, each once."""
-        lists = (self.grades, self.scores, self.ties)
+        lists = (self.grades, self.scores, self.ties, *self.inputs.values())
         return [each for each in dict.fromkeys(lists) if each is not None]
 
 
@@ -174,12 +183,24 @@ def check_ranked_by(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> N
     for number, key in enumerate(keys, 2):
         if number == 2:  # noqa: PLR2004, the first after the grade
             check_score(ranking.column(number), key.flat.dtype)
-        if not np.array_equal(key.offsets, grades.offsets):
-            msg = (
-                f"{ranking.column(number)} must have one value per row, "
-                f"got {len(key.flat)} for {len(grades.flat)} rows"
-            )
-            raise ValueError(msg)
+        _check_as_long(ranking.column(number), key, grades)
+
+
+def _check_as_long(name: str, column: Lists, grades: Lists) -> None:
+    """Raise if a column has another number of values than there are grades."""
+    if not np.array_equal(column.offsets, grades.offsets):
+        msg = (
+            f"{name} must have one value per row, got {len(column.flat)} for "
+            f"{len(grades.flat)} rows"
+        )
+        raise ValueError(msg)
+
+
+def check_inputs(ranking: Ranking, grades: Lists, inputs: Mapping[str, Lists]) -> None:
+    """Raise if a further column has the wrong type or another number of values."""
+    for name, column in inputs.items():
+        check_input_type(ranking.name_input(name), name, column.flat.dtype)
+        _check_as_long(ranking.name_input(name), column, grades)
 
 
 def check_exact(name: str, grade: pl.Series) -> None:

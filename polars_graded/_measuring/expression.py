@@ -15,6 +15,7 @@ from polars_graded._measuring.documents import (
     check_directions,
     check_finite,
     check_grades,
+    check_inputs,
     check_ranked_by,
     find_not_finite,
 )
@@ -25,12 +26,12 @@ from polars_graded._measuring.names import Measure, check_once
 from polars_graded._measuring.ranking import Ranking
 
 
-def measure_one(measure: Measure, ranking: Ranking, known_items: pl.Expr | None = None) -> pl.Expr:
+def measure_one(measure: Measure, ranking: Ranking) -> pl.Expr:
     """Return the values of a measure as an expression with the measure's name."""
     dtype = measure.definition.dtype
-    return _make_expression(
-        [measure], ranking, lambda computed: computed.column(0), dtype, known_items
-    ).alias(measure.name)
+    return _make_expression([measure], ranking, lambda computed: computed.column(0), dtype).alias(
+        measure.name
+    )
 
 
 def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
@@ -45,7 +46,7 @@ def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
     def make_struct(computed: Computed) -> pl.Series:
         return pl.DataFrame(computed.columns).to_struct().cast(dtype)
 
-    return _make_expression(chosen, ranking, make_struct, dtype, None).alias("measures")
+    return _make_expression(chosen, ranking, make_struct, dtype).alias("measures")
 
 
 def _make_expression(
@@ -53,7 +54,6 @@ def _make_expression(
     ranking: Ranking,
     gather: Callable[[Computed], pl.Series],
     dtype: pl.DataType,
-    known_items: pl.Expr | None,
 ) -> pl.Expr:
     """Return an expression that calls each kernel once over all queries.
 
@@ -62,51 +62,50 @@ def _make_expression(
     """
     ranking.check_single()
     return_dtype = ranking.make_planned_dtype(dtype)
-    known_ranking = None if known_items is None else ranking.where(known_items).keep_rows()
     ranking = ranking.keep_rows()
-    check_measures(measures, ranking, has_known=known_items is not None)
-    # The grade comes first: its name is the one that `.name.keep()` goes back to.
-    inputs = [ranking.grade, *ranking.by]
-    if known_ranking is not None:
-        inputs.append(known_ranking.grade)
+    check_measures(measures, ranking, ranking.inputs)
 
     def kernel(columns: Sequence[pl.Series]) -> pl.Series:
-        documents, known_grades = _read_documents(ranking, [*map(Lists.of, columns)])
+        documents = _read_documents(ranking, columns)
         try:
-            [values] = compute(measures, ranking, [documents], known_grades)
+            [values] = compute(measures, ranking, [documents])
         except UnusableDataError as error:
             raise ValueError(write_error(ranking, error, len(documents.grades))) from None
         return gather(values)
 
     return pl.map_batches(
-        [column.implode() for column in inputs],
+        _list_columns(ranking),
         kernel,
         is_elementwise=True,
         return_dtype=return_dtype,
     )
 
 
-def _read_documents(ranking: Ranking, lists: Sequence[Lists]) -> tuple[DocumentLists, Lists | None]:
-    """Return the documents of a ranking and, if passed, the known items' grades."""
-    grades, *others = lists
-    keys, known_grades = others[: len(ranking.by)], others[len(ranking.by) :]
+def _list_columns(ranking: Ranking) -> list[pl.Expr]:
+    """Return expressions of the columns of a ranking, as one list per query."""
+    # The grade comes first: its name is the one that `.name.keep()` goes back to.
+    columns = [ranking.grade, *ranking.by, *ranking.inputs.values()]
+    return [column.implode() for column in columns]
+
+
+def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentLists:
+    """Return the checked documents of a ranking from the columns that `_list_columns` lists."""
+    grades, *others = map(Lists.of, columns)
+    keys = others[: len(ranking.by)]
+    inputs = dict(zip(ranking.inputs, others[len(ranking.by) :], strict=True))
     check_grades(ranking, grades)
     check_ranked_by(ranking, grades, keys)
     check_finite(ranking, find_not_finite([grades, *keys]))
     check_directions(ranking, keys)
-    documents = DocumentLists.of(ranking, grades, keys)
-    if not known_grades:
-        return documents, None
-    return documents, known_grades[0] if documents.rows is None else known_grades[0].at(
-        documents.rows
-    )
+    check_inputs(ranking, grades, inputs)
+    return DocumentLists.of(ranking, grades, keys).with_inputs(inputs)
 
 
 def rank_rows(ranking: Ranking) -> pl.Expr:
     """Return an expression of each row's `rank`, null if not retrieved, and `tied`."""
 
     def kernel(columns: Sequence[pl.Series]) -> pl.Series:
-        documents, _ = _read_documents(ranking, [*map(Lists.of, columns)])
+        documents = _read_documents(ranking, columns)
         table = np.concatenate(batches.run(documents.lists, rank_with_ties), axis=1)
         if documents.rows is not None:
             table[:, documents.rows] = table.copy()
@@ -123,7 +122,7 @@ def rank_rows(ranking: Ranking) -> pl.Expr:
 
     dtype = pl.List(pl.Struct({"rank": pl.UInt32(), "tied": pl.Boolean()}))
     lists = pl.map_batches(
-        [column.implode() for column in (ranking.grade, *ranking.by)],
+        _list_columns(ranking),
         kernel,
         is_elementwise=True,
         return_dtype=ranking.make_planned_dtype(dtype),

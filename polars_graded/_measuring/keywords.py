@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -40,11 +40,12 @@ def checks_keywords(function: Callable[Given, Result]) -> Callable[Given, Result
 
 
 def takes_options_of(
-    other: Callable[..., Any],
+    other: Callable[..., Any], without: Collection[str] = ()
 ) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """Return a decorator like `checks_keywords` for `**options` of another one.
 
-    Help and completion show the options of the other function as its own.
+    Help and completion show the options of the other function as its own, except those in
+    `without`.
     """
 
     def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -53,7 +54,7 @@ def takes_options_of(
         further = [
             each
             for name, each in inspect.signature(other).parameters.items()
-            if each.kind is each.KEYWORD_ONLY and name not in signature.parameters
+            if each.kind is each.KEYWORD_ONLY and name not in {*signature.parameters, *without}
         ]
         return _wrap(function, signature.replace(parameters=[*own, *further]))
 

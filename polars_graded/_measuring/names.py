@@ -171,8 +171,8 @@ def _make_unknown_error(text: str, function: str) -> ValueError:
 
 
 def _list_measures() -> str:
-    """Return the measures that can be named, without those that only a method takes."""
-    return ", ".join(name for name, each in DEFINITIONS.items() if not each.needs_known)
+    """Return the names of all measures."""
+    return ", ".join(DEFINITIONS)
 
 
 _CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
@@ -34,6 +34,8 @@ class Ranking:
     condensed: bool = False
     rows: pl.Expr | None = None
     """Mask of the rows to use; None for all."""
+    inputs: Mapping[str, pl.Expr] = field(default_factory=dict)
+    """Further columns of documents, by the name of a measure's input."""
 
     def ranked_by(
         self, by: Sequence[str | pl.Expr], *, descending: bool | Sequence[bool] | None = None
@@ -105,19 +107,24 @@ class Ranking:
         if self.rows is None:
             return self
         if not self.by:
-            return replace(self, grade=self.grade.filter(self.rows), rows=None)
+            inputs = {name: column.filter(self.rows) for name, column in self.inputs.items()}
+            return replace(self, grade=self.grade.filter(self.rows), inputs=inputs, rows=None)
         # A row without score and grade is ignored. Filtering both would let Polars 1 sort one group
         # by the rows of another.
         first, *others = self.by
         grade, first = (pl.when(self.rows).then(column) for column in (self.grade, first))
         return replace(self, grade=grade, by=(first, *others), rows=None)
 
-    def where(self, known_items: pl.Expr) -> Ranking:
-        """Return the ranking with the judgments of known documents only."""
-        # Searching a list of True makes null False, and Polars rejects other types than Boolean and
-        # Null when it plans the query.
-        is_known = pl.lit([True]).list.contains(known_items)
-        return replace(self, grade=pl.when(is_known).then(self.grade))
+    def with_inputs(self, **columns: str | pl.Expr | None) -> Ranking:
+        """Return the ranking with further columns of documents, without those that are None."""
+        inputs = {}
+        for name, value in columns.items():
+            if value is not None:
+                column = check_column(name, value)
+                # A literal has one value, and needs one for each grade.
+                both = pl.when(self.grade.is_null()).then(column).otherwise(column)
+                inputs[name] = column if column.meta.is_column() else both
+        return replace(self, inputs=inputs)
 
     def column(self, number: int) -> str:
         """Return a column's name for errors: 1 is the grade, 2 the first score."""
@@ -125,11 +132,16 @@ class Ranking:
         kind = "grade" if number == 1 else "score"
         return f"{kind} {name!r}" if name else kind
 
+    def name_input(self, name: str) -> str:
+        """Return the name of a further column for errors."""
+        column = self.inputs[name].meta.output_name(raise_if_undetermined=False)
+        return f"{name} {column!r}" if column else name
+
     def check_single(self) -> None:
         """Raise if an expression stands for several columns."""
-        for number, expr in enumerate((self.grade, *self.by), 1):
+        kinds = ["grades", *("scores" for _ in self.by), *(f"`{name}`" for name in self.inputs)]
+        for kind, expr in zip(kinds, (self.grade, *self.by, *self.inputs.values()), strict=True):
             if expr.meta.has_multiple_outputs():
-                kind = "grades" if number == 1 else "scores"
                 msg = (
                     f"an expression of {kind} must be one column, got {expr}\n\n"
                     "Hint: make one measure for each column"
@@ -142,6 +154,9 @@ class Ranking:
         for number, key in enumerate(self.by, 2):
             # Polars cannot make lists of objects; other types are checked when there are rows.
             rules.append((key, f"{self.column(number)} must be a number to rank by", OF_VALUES))
+        for name, column in self.inputs.items():
+            kind, types = DOCUMENT_INPUTS[name].kind, DOCUMENT_INPUTS[name].types
+            rules.append((column, f"{self.name_input(name)} must be {kind}", cs.by_dtype(*types)))
         return plan_dtype(dtype, rules)
 
 
@@ -150,6 +165,25 @@ NUMBERS = "{} must be a number or a Boolean"
 
 OF_NUMBERS = cs.numeric() | cs.boolean() | cs.by_dtype(pl.Null)
 OF_VALUES = ~cs.by_dtype(pl.Object)
+
+
+class Input(NamedTuple):
+    """Further column of documents that a measure can need."""
+
+    meaning: str
+    kind: str
+    """Description of its data types in errors."""
+    types: tuple[type[pl.DataType], ...]
+
+
+DOCUMENT_INPUTS: Mapping[str, Input] = {
+    "known": Input(
+        "a column that is true for documents that the user knew",
+        "a Boolean",
+        (pl.Boolean, pl.Null),
+    ),
+}
+"""Further columns of documents by the keyword that names them."""
 
 
 def plan_dtype(
@@ -188,6 +222,14 @@ def check_grade(name: str, dtype: pl.DataType) -> None:
                 "\n\nHint: pl.read_csv(..., null_values=['NA']) reads a text for no grade as null; "
                 "cast(pl.Float64) reads numbers that are texts"
             )
+        raise TypeError(msg)
+
+
+def check_input_type(column: str, name: str, dtype: pl.DataType) -> None:
+    """Raise if a column cannot be the input of measures with this name."""
+    if dtype not in DOCUMENT_INPUTS[name].types:
+        hint = "\n\nHint: cast(pl.Boolean) converts 0 and 1" if dtype.is_numeric() else ""
+        msg = f"{column} must be {DOCUMENT_INPUTS[name].kind}, got {dtype}{hint}"
         raise TypeError(msg)
 
 

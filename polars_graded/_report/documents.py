@@ -164,11 +164,17 @@ class RankedFrame:
         """Return means with all unjudged documents irrelevant, and with all of them best.
 
         The result has an entry per measure, with a pair of means per strategy. A measure is left
-        out if unjudged documents cannot change it. It is also left out if its values are not those
-        of the frame, because they were evaluated with other keywords.
+        out if unjudged documents cannot change it, or if it needs further columns of documents. It
+        is also left out if its values are not those of the frame, because they were evaluated with
+        other keywords.
         """
         formulas = {name: grid.formulas.get(name, name) for name in names}
-        measures = {name: formula for name, formula in formulas.items() if Measure.parsed(formula)}
+        parsed = {name: Measure.parsed(formula) for name, formula in formulas.items()}
+        measures = {
+            name: formulas[name]
+            for name, measure in parsed.items()
+            if measure and not measure.definition.inputs
+        }
         is_large = self.frame.height * len(self.request.by) > MAX_REGRADED_ROWS
         is_judged = (self.table["judged"].fill_null(1) == 1).all()
         if not measures or is_large or is_judged or self.request.scale.condensed:

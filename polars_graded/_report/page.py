@@ -17,6 +17,7 @@ from polars_graded._drawing import chart_rows
 from polars_graded._frames.request import Columns, Request, RowOptions
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._report.certainty import (
     DEFAULT_DIFFERENCE_SHARE,
     build_certainty,
@@ -79,7 +80,7 @@ SCRIPTS = (
 
 
 @takes_results(run_all_graders)
-@takes_options_of(Request.of)
+@takes_options_of(Request.of, without=DOCUMENT_INPUTS)
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,

@@ -23,6 +23,7 @@ from polars_graded._frames.directions import check_directions
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.request import Measures, Request, parse_scalar_measures
 from polars_graded._measuring.names import Measure
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._results.comparing import compare_grid
 from polars_graded._results.pairs import find_pairs
 from polars_graded._results.per_query import (
@@ -411,8 +412,10 @@ def _resolve_rows(
     grade = options.get("grade", "grade")
     if not isinstance(grade, str | pl.Expr):
         check_column_name("grade", grade)
-    schema = evaluate(rows.lazy(), "n_relevant", **options).collect_schema()
     request_options: dict[str, Any] = {**options}
+    for name in DOCUMENT_INPUTS:
+        request_options.pop(name, None)
+    schema = evaluate(rows.lazy(), "n_relevant", **request_options).collect_schema()
     for name in ("parts", "progress"):
         request_options.pop(name, None)
     request = Request.of(["n_relevant"], **request_options).with_document_column(

@@ -13,10 +13,11 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._frames.contributions import check_sum, compute_added_by_rank
 from polars_graded._frames.request import Request, RequestOptions, parse_grade
 from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._sentences import format_count, titles
 
 
-@takes_options_of(Request.of)
+@takes_options_of(Request.of, without=DOCUMENT_INPUTS)
 def rankings(
     frame: Frame,
     of: Any,

@@ -5,34 +5,48 @@ from __future__ import annotations
 import numpy as np
 
 from polars_graded._measuring.kernels.queries import Queries
-from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
 
 
-def coverage_ratio(_queries: Queries, known_items: Queries, threshold: float | None) -> Floats:
+def coverage_ratio(queries: Queries, threshold: float | None) -> Floats:
     """Return |R_k| / |U|: the share of known relevant documents retrieved."""
-    return _divide(
-        _count_retrieved(known_items, threshold), known_items.judged.n_relevant(threshold)
-    )
+    return _divide(_count_known_retrieved(queries, threshold), _count_known(queries, threshold))
 
 
-def novelty_ratio(queries: Queries, known_items: Queries, threshold: float | None) -> Floats:
+def novelty_ratio(queries: Queries, threshold: float | None) -> Floats:
     """Return |R_u| / (|R_u| + |R_k|): the share of hits that were not known."""
     retrieved = _count_retrieved(queries, threshold)
-    return np.nan_to_num(_divide(retrieved - _count_retrieved(known_items, threshold), retrieved))
+    new = retrieved - _count_known_retrieved(queries, threshold)
+    return np.nan_to_num(_divide(new, retrieved))
 
 
-def relative_recall(queries: Queries, known_items: Queries, threshold: float | None) -> Floats:
+def relative_recall(queries: Queries, threshold: float | None) -> Floats:
     """Return (|R_k| + |R_u|) / |U|: hits over the documents expected."""
-    return _divide(_count_retrieved(queries, threshold), known_items.judged.n_relevant(threshold))
+    return _divide(_count_retrieved(queries, threshold), _count_known(queries, threshold))
 
 
-def recall_effort(queries: Queries, known_items: Queries, threshold: float | None) -> Floats:
+def recall_effort(queries: Queries, threshold: float | None) -> Floats:
     """Return |U| / |A|: documents expected over documents retrieved."""
-    return _divide(known_items.judged.n_relevant(threshold), queries.ranked.lengths)
+    return _divide(_count_known(queries, threshold), queries.ranked.lengths)
 
 
 def _count_retrieved(queries: Queries, threshold: float | None) -> Integers:
     return queries.hits(None, threshold).lengths
+
+
+def _count_known_retrieved(queries: Queries, threshold: float | None) -> Integers:
+    """Return |R_k|, the number of known relevant documents retrieved."""
+    return _count(queries, queries.ranked, queries.inputs["known"], threshold)
+
+
+def _count_known(queries: Queries, threshold: float | None) -> Integers:
+    """Return |U|, the number of known relevant documents, retrieved or not."""
+    return _count(queries, queries.judged.documents, queries.judged.inputs["known"], threshold)
+
+
+def _count(queries: Queries, grades: Ragged, marks: Ragged, threshold: float | None) -> Integers:
+    # A null mark is NaN, which is not 1.
+    return grades.count(queries.relevant(grades.values, threshold) & (marks.values == 1))
 
 
 def _divide(count: Integers, of: Integers) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args, overload
@@ -56,15 +56,23 @@ class Judged:
     """Grades of all documents, retrieved or not, in any order; NaN for an unjudged one."""
     irrelevant: float
     """Grade that means not relevant."""
+    inputs: Mapping[str, Ragged] = field(default_factory=dict)
+    """Further columns of the documents, by the name of a measure's input."""
     _ideals: dict[int | None, Documents] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, documents: Ragged, irrelevant: float, relevant_from: float | None) -> Judged:
+    def of(
+        cls,
+        documents: Ragged,
+        irrelevant: float,
+        relevant_from: float | None,
+        inputs: Mapping[str, Ragged] | None = None,
+    ) -> Judged:
         """Return the documents, with grades below `relevant_from` made irrelevant."""
         if relevant_from is not None:
             below = documents.values < relevant_from
             documents = documents.of(np.where(below, irrelevant, documents.values))
-        return cls(documents, irrelevant)
+        return cls(documents, irrelevant, inputs or {})
 
     @cached_property
     def n(self) -> Integers:
@@ -111,8 +119,10 @@ class Queries:
     not matter."""
     max_grade: float | None
     """Highest grade of the scale, if it was passed."""
-    full: tuple[Ragged, Ragged] | None = None
-    """`ranked` and `ties` at full depth, if some documents are tied."""
+    inputs: Mapping[str, Ragged] = field(default_factory=dict)
+    """Further columns of the ranked documents, by the name of a measure's input."""
+    full: Queries | None = None
+    """The same queries at full depth, if some documents are tied."""
 
     @classmethod
     def ranked_by(
@@ -138,22 +148,34 @@ class Queries:
         rankings use them.
         """
         grades = judged.documents
+        columns = {"grade": grades, **judged.inputs}
         if scores is None:
-            kept = grades.keep(~np.isnan(grades.values)) if condensed else grades
-            return cls(kept.head(depth), judged, EMPTY, max_grade)
+            if condensed:
+                is_judged = ~np.isnan(grades.values)
+                columns = {name: column.keep(is_judged) for name, column in columns.items()}
+            inputs = {name: column.head(depth) for name, column in columns.items()}
+            return cls(inputs.pop("grade"), judged, EMPTY, max_grade, inputs)
         retrieved, places, new = sort_ranked(
             grades, scores, descending=descending, condensed=condensed
         )
-        kept = grades.keep(retrieved)
-        every = Ragged(places, kept.offsets)
-        top = every.head(depth)
-        ranked, tied, full = top.of(kept.values[top.values]), EMPTY, None
-        if ties is not None and not new.all():
-            all_tied = every.of(ties.keep(retrieved).values[places])
-            tied, full = all_tied.head(depth), (every.of(kept.values[places]), all_tied)
-        if not judged_is_shared and len(ranked.values) == len(grades.values):
-            judged = Judged(ranked, judged.irrelevant)
-        return cls(ranked, judged, tied, max_grade, full)
+        columns = {name: column.keep(retrieved) for name, column in columns.items()}
+        every = Ragged(places, columns["grade"].offsets)
+
+        def rank(order: Ragged, ties: Ragged, full: Queries | None = None) -> Queries:
+            inputs = {
+                name: order.of(column.values[order.values]) for name, column in columns.items()
+            }
+            return cls(inputs.pop("grade"), judged, ties, max_grade, inputs, full)
+
+        if ties is None or new.all():
+            queries = rank(every.head(depth), EMPTY)
+        else:
+            tied = every.of(ties.keep(retrieved).values[places])
+            queries = rank(every.head(depth), tied.head(depth), rank(every, tied))
+        if not judged_is_shared and len(queries.ranked.values) == len(grades.values):
+            in_order = Judged(queries.ranked, judged.irrelevant, queries.inputs)
+            return replace(queries, judged=in_order)
+        return queries
 
     @property
     def irrelevant(self) -> float:
@@ -255,12 +277,12 @@ class Queries:
     @cached_property
     def pessimistic(self) -> Queries:
         """Return the queries with ties from worst to best, the unjudged first."""
-        return self._with_ties_by(self.ranked, np.nan_to_num(self.ranked.values, nan=-np.inf))
+        return self._with_ties_by(self, np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     @cached_property
     def optimistic(self) -> Queries:
         """Return the queries with ties from best to worst, the unjudged last."""
-        return self._with_ties_by(self.ranked, -np.nan_to_num(self.ranked.values, nan=-np.inf))
+        return self._with_ties_by(self, -np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     @cached_property
     def alternating(self) -> Queries:
@@ -273,7 +295,7 @@ class Queries:
         worse = np.arange(len(self.ranked.values)) - repeat_each(starts, sizes)
         better = repeat_each(sizes, sizes) - 1 - worse
         turns = np.where(worse <= better, 2.0 * worse, 2.0 * better + 1)
-        return self._with_ties_by(self.pessimistic.ranked, turns)
+        return self._with_ties_by(self.pessimistic, turns)
 
     @cached_property
     def undecided(self) -> Queries | None:
@@ -283,7 +305,7 @@ class Queries:
         """
         if self.full is None:
             return None
-        ranked, ties = self.full
+        ranked, ties = self.full.ranked, self.full.ties
         differ = np.diff(np.nan_to_num(ranked.values, nan=-np.inf)) != 0  # two NaN are equal
         above = np.flatnonzero((ties.values[1:] == ties.values[:-1]) & differ)
         of_query = np.zeros(len(ranked.lengths), bool)
@@ -294,14 +316,19 @@ class Queries:
         if not of_query.any():
             return None
         kept = repeat_each(of_query, ranked.lengths)
-        return replace(self, ranked=ranked.keep(kept), ties=ties.keep(kept), full=None)
+        inputs = {name: column.keep(kept) for name, column in self.full.inputs.items()}
+        return replace(
+            self, ranked=ranked.keep(kept), ties=ties.keep(kept), inputs=inputs, full=None
+        )
 
-    def _with_ties_by(self, ranked: Ragged, keys: Floats) -> Queries:
-        """Return the queries with each tie group of `ranked` sorted by ascending keys."""
+    def _with_ties_by(self, queries: Queries, keys: Floats) -> Queries:
+        """Return `queries`, with each tie group of these ones sorted by ascending keys."""
         starts = self.tie_starts
         groups = repeat_each(np.arange(len(starts)), np.diff(starts, append=len(keys)))
-        ranked = ranked.of(ranked.values[np.lexsort((keys, groups))])
-        return replace(self, ranked=ranked, ties=EMPTY)
+        order = np.lexsort((keys, groups))
+        inputs = {name: column.of(column.values[order]) for name, column in queries.inputs.items()}
+        ranked = queries.ranked.of(queries.ranked.values[order])
+        return replace(queries, ranked=ranked, inputs=inputs, ties=EMPTY)
 
     @cached_property
     def tie_starts(self) -> Integers:
