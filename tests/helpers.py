@@ -212,6 +212,11 @@ def slow(*cases: Any) -> list[Any]:
     return [pytest.param(case, marks=pytest.mark.slow) for case in cases]
 
 
+def simulated(*cases: Any) -> list[Any]:
+    """Numbers of repetitions of a simulation that runs each week, beside few that always run."""
+    return [pytest.param(case, marks=pytest.mark.simulation) for case in cases]
+
+
 LEVELS_OF_ALL_QUERIES = ("mu_ap", "gap")
 """A level that other queries use splits a sum in two: the last bit depends on who else is there."""
 

@@ -92,7 +92,7 @@ NAMES = ("equal", "kappa_quadratic", "alpha_ordinal", "ac2")
 
 CASES = [
     *(pytest.param(*key, 60) for key in PRINTED if key[1] <= FEW_QUERIES),
-    *(pytest.param(*key, 500, marks=pytest.mark.slow) for key in PRINTED),
+    *(pytest.param(*key, 500, marks=pytest.mark.simulation) for key in PRINTED),
 ]
 
 

@@ -169,7 +169,7 @@ def share_of_worlds(kind, strategies, worlds, queries=50, seed=0):
     return own.group_by("measure").agg(within.all())["rank_low"].mean()
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("kind", WORLDS)
 def test_true_ranks_lie_within_their_intervals_together(kind):
     assert share_of_worlds(kind, 4, 500) >= 0.95 - 3 * (0.95 * 0.05 / 500) ** 0.5

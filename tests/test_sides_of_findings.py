@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
-from helpers import slow
+from helpers import simulated
 from report_page import payload
 from results import close, frame_of
 
@@ -96,7 +96,7 @@ def missed_ranks(test, repeats, n=200):
     return missed / repeats
 
 
-@pytest.mark.parametrize("repeats", [40, *slow(400)])
+@pytest.mark.parametrize("repeats", [40, *simulated(400)])
 def test_true_ranks_are_missed_by_ranks_and_not_by_means(repeats):
     """Why ranks by Wilcoxon's test are refused; the book has these numbers."""
     room = 3 * (0.05 * 0.95 / repeats) ** 0.5

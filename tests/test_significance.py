@@ -336,7 +336,7 @@ def test_too_few_resamples_for_a_level_give_no_interval():
             assert row["p_corrected"] > 0.05
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("n_queries", [25, 250])
 @pytest.mark.parametrize("shifts", [[0.0] * 4, [0.0, 0.0, 0.2, 0.2], [0.0, 0.1, 0.2, 0.3]])
 @pytest.mark.parametrize("correction", ["bonferroni", "holm"])
@@ -385,7 +385,7 @@ def skewed(generator, shape):
     return generator.exponential(0.3, shape)
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize(
     ("test", "draw"),
     [("t", normal), ("wilcoxon", normal), ("permutation", skewed), ("bootstrap", skewed)],
@@ -435,7 +435,7 @@ def covered(draw, n_queries, batches):
     return np.mean(holds)
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("n_queries", [25, 50])
 @pytest.mark.parametrize("kind", ["normal", "skewed", "ohsumed"])
 def test_the_bootstrap_covers_as_promised_with_few_queries(kind, n_queries, request):
@@ -450,7 +450,7 @@ def test_the_bootstrap_covers_as_promised_with_few_queries(kind, n_queries, requ
     assert abs(share - 0.95) < 0.01 + 2 * math.sqrt(0.05 * 0.95 / 4000)
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("draw", [normal, skewed])
 def test_the_bootstrap_keeps_the_chance_of_any_false_finding_with_few_queries(draw):
     frame = replicates(25, [0.5] * 4, draw).select(pl.nth(range(802)))
@@ -459,7 +459,7 @@ def test_the_bootstrap_keeps_the_chance_of_any_false_finding_with_few_queries(dr
     assert (least <= LEVEL).mean() < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / 800)
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_randomised_tukey_rejects_any_pair_at_its_level():
     frame = replicates(20, [0.5, 0.5, 0.5], normal)
     result = compare(frame, test="randomised_tukey", resamples=200, correction="none")
@@ -470,7 +470,7 @@ def test_randomised_tukey_rejects_any_pair_at_its_level():
     assert abs(1 - least["covers"].mean() - LEVEL) < SAMPLING
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_corrections_keep_the_chance_of_any_false_finding():
     frame = replicates(20, [0.5] * 4, normal).select(pl.nth(range(402)))
     p = compare(frame, correction="none")["p_value"].to_numpy().reshape(400, 6)

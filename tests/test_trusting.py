@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
-from helpers import needed, slow
+from helpers import needed, simulated
 from polars.testing import assert_frame_equal
 from results import close, rng
 
@@ -320,7 +320,7 @@ def chosen(seed, n=50, total=500):
     return people, {f"s{i}": f[i].tolist() for i in range(2)}, y
 
 
-@pytest.mark.parametrize("repeats", [3, *slow(200)])
+@pytest.mark.parametrize("repeats", [3, *simulated(200)])
 def test_queries_that_were_not_drawn_at_random_are_told(repeats):
     """Of the worst queries the interval misses the true mean in every world."""
     for seed in range(repeats):
@@ -334,7 +334,7 @@ def test_queries_that_were_not_drawn_at_random_are_told(repeats):
         assert repeats == 3 or not held.any()
 
 
-@pytest.mark.parametrize("repeats", [50, *slow(400)])
+@pytest.mark.parametrize("repeats", [50, *simulated(400)])
 def test_random_samples_are_hardly_ever_warned_of(repeats):
     told = 0
     for seed in range(repeats):
@@ -423,7 +423,7 @@ PRINTED = {
 """What the table says, of 10, 25, 50 and 200 queries, and how wide intervals are at 25."""
 
 
-@pytest.mark.parametrize("repeats", [500, *slow(10_000)])
+@pytest.mark.parametrize("repeats", [500, *simulated(10_000)])
 @pytest.mark.parametrize(("kind", "correlation"), PRINTED)
 def test_intervals_hold_the_mean_as_often_as_is_printed(kind, correlation, repeats):
     printed, width = PRINTED[kind, correlation]
@@ -445,7 +445,7 @@ def test_intervals_hold_the_mean_of_average_precision(data):
             assert held == pytest.approx(share, abs=0.01)
 
 
-@pytest.mark.parametrize("repeats", [40, *slow(600)])
+@pytest.mark.parametrize("repeats", [40, *simulated(600)])
 def test_holm_seldom_finds_what_is_not_there(repeats):
     """All pairs of four strategies that do not differ: any is found in at most 0.05 of all."""
     found = 0

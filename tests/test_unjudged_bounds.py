@@ -89,7 +89,7 @@ def test_no_grading_leads_out_of_bounds_that_are_exact():
     assert checked > 250
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_no_grading_leads_out_of_bounds_that_are_exact_in_many_queries():
     checked, wrong = held(np.random.default_rng(41), 100)
     assert not wrong, wrong[0]
