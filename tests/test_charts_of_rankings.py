@@ -158,7 +158,7 @@ def test_it_is_said_which_documents_have_the_score_of_another():
             if {"filter": "datum.tied"} in layer.get("transform", [])
         ]
         assert lines
-        assert "line at the left" in str(chart.to_dict()["title"])
+        assert "bar at the left" in str(chart.to_dict()["title"])
     assert "line at the left" not in str(charts.rankings(SMALL, "q1", by=BOTH).to_dict()["title"])
 
 

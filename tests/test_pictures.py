@@ -131,7 +131,7 @@ def test_a_line_stands_beside_tied_documents():
         if mark.kind == "rule" and mark.item.get("strokeWidth") == 3
     ]
     assert len(lines) == tied > 0
-    assert "line at the left: the same score as another document" in subtitle_of(chart)
+    assert "bar at the left: tied, another document has the same score" in subtitle_of(chart)
 
 
 def test_the_severest_gap_comes_first():

@@ -198,14 +198,10 @@ def draw_mean_and_interval(
 ) -> tuple[list[alt.Chart], list[alt.Chart]]:
     """Draw a band over the interval of a mean difference, and a line at the mean.
 
-    The band belongs behind the bars, and the line, which has a light edge, in front of them.
+    The band belongs behind the bars, and the line in front of them.
     """
-    ink, paper = find_ink_and_paper()
-    looks: tuple[dict[str, Any], ...] = (
-        {"color": paper, "strokeWidth": 3},
-        {"color": ink, "strokeDash": [6, 3]},
-    )
-    line = [build_one_row().mark_rule(**look).encode(alt.YDatum(mean)) for look in looks]
+    rule = build_one_row().mark_rule(color=find_ink(), strokeDash=[6, 3], strokeWidth=1.5)
+    line = [rule.encode(alt.YDatum(mean))]
     if low is None or high is None:
         return [], line
     band = build_one_row().mark_rect(color=DOUBT, opacity=0.25)
@@ -237,7 +233,10 @@ def draw_named_bars(
     Rows have `query`, `queries`, `difference`, `better` and the field of the colour.
     """
     x = alt.X("query:N", title=title, **order_axis(names, **axis))
-    return [_draw_bars(y_title, colour).encode(x=x), draw_rule(y=0), _draw_ties().encode(x=x)]
+    # The stroke makes a bar visible that is lower than a pixel.
+    bars = _draw_bars(y_title, colour).mark_bar(strokeWidth=1)
+    bars = bars.encode(x=x, stroke=_build_stroke(colour))
+    return [draw_rule(y=0), bars, _draw_ties().encode(x=x)]
 
 
 def draw_placed_bars(
@@ -250,11 +249,16 @@ def draw_placed_bars(
     limits = bound_axis((0.5, end), format=",d", tickCount=6, titleLimit=400)
     x = alt.X("start:Q", title=title, **limits)
     # A thin stroke closes the gaps between bars whose edges lie within a pixel.
-    same: Any = colour.to_dict()
     bars = _draw_bars(y_title, colour).mark_bar(strokeWidth=0.5).transform_calculate(**BAR_ENDS)
-    bars = bars.encode(x=x, x2=alt.X2("end:Q"), y2=alt.Y2Datum(0), stroke=alt.Stroke(**same))
+    bars = bars.encode(x=x, x2=alt.X2("end:Q"), y2=alt.Y2Datum(0), stroke=_build_stroke(colour))
     middle = _draw_ties().transform_calculate(start="(datum.position + datum.last) / 2")
-    return [bars, draw_rule(y=0), middle.encode(x=x)]
+    return [draw_rule(y=0), bars, middle.encode(x=x)]
+
+
+def _build_stroke(colour: alt.Color) -> alt.Stroke:
+    """Return the stroke of bars of a colour."""
+    same: Any = colour.to_dict()
+    return alt.Stroke(**same)
 
 
 def _draw_bars(y_title: str, colour: alt.Color) -> alt.Chart:

@@ -211,7 +211,7 @@ def _draw_by_rank(queries: ExploredQueries, ranks: dict[str, int], curve: str) -
     last = max(2, *ranks.values())
     limits = bound_axis((1, last), zero=False, format=",d", tickMinStep=1)
     x = alt.X("rank:Q", title="rank", **limits)
-    low, mean = (alt.Y(f"{end}:Q", title=f"{curve}: {queries.minus}") for end in ("low", "mean"))
+    low, mean = (alt.Y(f"{end}:Q", title=f"difference of {curve}") for end in ("low", "mean"))
     band = base.mark_area(opacity=0.2, color=find_ink()).encode(x=x, y=low, y2=alt.Y2("high:Q"))
     tooltip = list_tooltips("rank:Q", "queries:Q", *format_decimals("mean", "low", "high"))
     line = base.mark_line(point={"color": find_ink()}, color=find_ink()).encode(
@@ -227,7 +227,7 @@ def _draw_means(queries: ExploredQueries, columns: dict[str, str], ends: Any) ->
     )
     nice = queries.nice and "difference" not in columns
     scale = alt.Scale(domain=list(ends), nice=nice, zero=False)
-    title = f"mean of all or the chosen, {100 * queries.confidence:g} % interval"
+    title = f"mean, {100 * queries.confidence:g} % interval"
     axis = alt.Axis(grid=False, tickCount=6, **UNFLUSHED_LABELS)
     low, mean = (alt.X(f"{end}:Q", title=title, scale=scale, axis=axis) for end in ("low", "mean"))
     names = order_axis([*columns.values()], labels=False, ticks=False, domain=False)

@@ -13,6 +13,7 @@ from polars_graded._drawing import axis_ends, chart_rows
 from polars_graded._drawing.style import (
     DOUBT,
     INK,
+    MAX_LABEL_LETTERS,
     REST,
     add_selection,
     bound_axis,
@@ -24,6 +25,7 @@ from polars_graded._drawing.style import (
     find_ink,
     format_decimals,
     list_tooltips,
+    write_short_label,
 )
 
 TILE_WIDTH, TILE_GAP, BAR_WIDTH = 0.5, 0.02, 0.18
@@ -46,11 +48,20 @@ MAX_MISSED_DOCUMENTS = 10
 TILE_LETTER_WIDTH = 6
 """Approximate width of a letter on or beside a tile, in pixels."""
 
+ROW_HEIGHT = 18
+"""Height of a row of tiles, in pixels."""
+
 TILE_FONT_SIZE = 10
 """Font size of texts on tiles, in pixels."""
 
 MAX_LINED_COLUMNS = 4
 """Maximum number of columns between which all documents have lines."""
+
+MAX_COLUMNS_WITH_LINES = 10
+"""Maximum number of columns with lines between them, which can be followed."""
+
+MIN_LEVEL_NAME_WIDTH = 60
+"""Minimum width of a column with a horizontal name, in pixels."""
 
 MAX_NUMBERED_RANKS = 25
 """Maximum number of ranks that are all numbered."""
@@ -126,7 +137,10 @@ def _build_lines(tiles: pl.DataFrame, n: int) -> pl.DataFrame:
     left = tiles.select("strategy", "column", "y", "doc", "relevant", "adds", "label")
     right = left.select(pl.col("column") - 1, pl.col("y").alias("y_next"), "doc")
     lines = left.join(right, on=["column", "doc"], maintain_order="left")
-    if tiles["column"].n_unique() > MAX_LINED_COLUMNS:
+    columns = tiles["column"].n_unique()
+    if columns > MAX_COLUMNS_WITH_LINES:
+        lines = lines.clear()
+    elif columns > MAX_LINED_COLUMNS:
         # Lines of all documents between many columns cannot be followed.
         lines = lines.filter("relevant", pl.min_horizontal("y", "y_next") <= n)
     return lines.with_columns(pl.lit("line").alias("part"))
@@ -196,8 +210,12 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     side = {"labels": False, "titleAnchor": "start", **LABELS_ONLY}
     up: dict[str, Any] = {"format": "d", "labelOverlap": False, "titleAngle": 0, "titleY": 22}
     columns = bound_axis((2 * TIE_PLACE, last), zero=False, **side)
+    # Names above narrow columns are upright.
+    is_upright = width < MIN_LEVEL_NAME_WIDTH
+    letters = min(MAX_LABEL_LETTERS, max(len(name) for name in names)) + len("  0.0000")
+    first = -0.3 - letters * TILE_LETTER_WIDTH / ROW_HEIGHT if is_upright else -1.2
     ranks = bound_axis(
-        (-1.2, lowest + 0.6), reverse=True, zero=False, values=values, **up, **LABELS_ONLY
+        (first, lowest + 0.6), reverse=True, zero=False, values=values, **up, **LABELS_ONLY
     )
 
     def encode_across(field: str) -> alt.X:
@@ -308,12 +326,25 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
             words = words.mark_text(align="left", dx=2, fontSize=TILE_FONT_SIZE, color=colour)
             layers.append(words.encode(x=encode_across("beside"), y=encode_down("y"), text=text))
     # Names of strategies and their values are above the columns.
-    bold = _select_part("strategy", above="-0.75")
-    bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95, color=find_ink())
     value_tooltip = list_tooltips("strategy:N", *format_decimals("value"))
-    at = {"x": encode_across("column"), "y": encode_down("above")}
-    layers.append(bold.encode(**at, text=alt.Text("strategy:N"), tooltip=value_tooltip, **look))
-    if width >= 6 * TILE_LETTER_WIDTH:
+    if is_upright:
+        label = (
+            f"({write_short_label('datum.strategy', names)}) + "
+            "(isValid(datum.value) ? '  ' + format(datum.value, '.4f') : '')"
+        )
+        bold = _select_part(
+            "strategy", middle=f"datum.column + {TILE_WIDTH / 2}", above="0.3", head=label
+        )
+        bold = bold.mark_text(align="left", angle=270, fontWeight="bold", color=find_ink())
+        at = {"x": encode_across("middle"), "y": encode_down("above")}
+        head = alt.Text("head:N")
+    else:
+        bold = _select_part("strategy", above="-0.75")
+        bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95, color=find_ink())
+        at = {"x": encode_across("column"), "y": encode_down("above")}
+        head = alt.Text("strategy:N")
+    layers.append(bold.encode(**at, text=head, tooltip=value_tooltip, **look))
+    if not is_upright:
         fits = width >= TILE_LETTER_WIDTH * max(len(label) for label in labels)
         text = alt.Text("label:N") if fits else alt.Text("value:Q", format=".3f")
         numbers = _select_part("strategy", "isValid(datum.value)", at="0")
@@ -321,7 +352,8 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         layers.append(numbers.encode(x=encode_across("column"), y=encode_down("at"), text=text))
     if lowest > last_rank:
         # A caption below the line shows the number of relevant documents there.
-        below = "datum.below + ' relevant'" if width >= 12 * TILE_LETTER_WIDTH else "datum.below"
+        is_wide = width >= 16 * TILE_LETTER_WIDTH
+        below = "datum.below + ' relevant below'" if is_wide else "datum.below"
         said_of = {"at": f"{last_rank + 1}", "caption": f"'' + {below}"}
         counts = _select_part("strategy", "datum.below > 0", **said_of)
         caption = counts.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=DOUBT)
@@ -332,7 +364,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
                 x=encode_across("column"), y=encode_down("at"), text=alt.Text("caption:N")
             ),
         ]
-    return layers, {"width": width * len(names), "height": 18 * (lowest + 1.8)}
+    return layers, {"width": width * len(names), "height": ROW_HEIGHT * (lowest + 0.6 - first)}
 
 
 def _select_part(name: str, *filters: str, **calculated: str) -> alt.Chart:

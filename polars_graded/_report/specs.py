@@ -168,7 +168,7 @@ def build_bar_specs(query: str) -> dict[str, Any]:
         "placed": marks.draw_placed_bars(f"{query}, by falling {title}", end, title, COLOUR),
     }
     return {
-        name: _build_spec([*layers, _draw_chosen(layers[0])], height=240, place=0, longest=0)
+        name: _build_spec([*layers, _draw_chosen(layers[1])], height=240, place=0, longest=0)
         for name, layers in specs.items()
     }
 

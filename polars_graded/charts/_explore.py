@@ -172,7 +172,7 @@ def explore(
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
     names = [*both, queries.minus]
     headline, described = titles.title_query_by_query(measure, both), describe_wins(both, table)
-    chart.title = style.build_title(headline, [described, "in a page, drag to choose queries"])
+    chart.title = style.build_title(headline, [described, "on a web page, drag to select queries"])
     described = f"mean {measure} of {table.height} queries"
     values = style.list_values(described, zip(names, means, strict=True))
     chart.description = f"{headline}. {values}"

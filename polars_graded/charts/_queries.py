@@ -139,7 +139,7 @@ def precision_histogram(
         layers = marks.draw_named_bars(query, names, y_title, colour, **axis)
         layers = [*band, *layers, *line, *names_of_sides]
         words, width = style.Words(headline, notes), alt.Step(step)
-        return style.draw_layers(layers, rows, words, apart=["color"], width=width)
+        return style.draw_layers(layers, rows, words, apart=["color", "stroke"], width=width)
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
         title += f", {size} in a bar"
@@ -433,10 +433,10 @@ def measure_agreement(
         ends = axis_ends.choose_ends(table["x"]), axis_ends.choose_ends(table["y"], 10)
     else:
         ends = axis_ends.choose_ends_of_axes(table["x"], table["y"])
-    notes = []
+    notes = [f"point: a query{' and a strategy' if things == 'results' else ''}"]
     if (n := table.height) > chart_checks.MAX_DRAWN_ROWS:
         table = curve_rows.thin_by_value(table, "x", most, groups)
-        notes = [f"{table.height:,} of {n:,} points are drawn"]
+        notes.append(f"{table.height:,} of {n:,} points are drawn")
     if not by_x and ends[0] == ends[1]:
         notes.append("on the line both measures are equal")
     height = minus if by_x else y

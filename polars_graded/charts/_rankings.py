@@ -31,13 +31,13 @@ def rankings(
     r"""Draw the rankings of one query side by side, with each document's share of the measure.
 
     Each column is a strategy. Each tile is a document in the colour of its grade; an unjudged
-    document is white and dashed. A thick line at the left of a tile marks a document that has the
-    score of another. A line connects a document to itself in the next column, and is
-    dark if the document is relevant. With more than four columns, only the relevant documents of
-    the first n have lines. The number beside a tile is the amount that the document adds
-    to the measure at its rank, and the sum over all ranks is the value above the column. Below the
-    horizontal line are relevant documents outside the first n, with their ranks if they were
-    retrieved. In a page, the document under the pointer stays and the others fade.
+    document is white and dashed. A thick bar at the left of a tile marks a document that has the
+    score of another. A line connects a document to itself in the next column, and is dark if the
+    document is relevant. With more than four columns, only the relevant documents of the first n
+    have lines; with more than ten, none have. The number beside a tile is the amount that the
+    document adds to the measure at its rank, and the sum over all ranks is the value above the
+    column. Below the horizontal line are relevant documents outside the first n, with their ranks
+    if they were retrieved. In a page, the document under the pointer stays and the others fade.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def rankings(
     columns = format_count(len(values), "rankings")
     notes = [f"beside a document: what it adds to {titles.measure_in_words(chosen.name)}"]
     if documents["tied"].any():
-        notes.append("line at the left: the same score as another document")
+        notes.append("bar at the left: tied, another document has the same score")
     if table["below"].sum():
         notes.append(f"below the line: relevant documents outside the first {n}")
     words = style.Words(f"{columns} of {query}, {chosen.name}", notes, described)

@@ -175,6 +175,9 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         names.mark_rule(color=style.DOUBT).encode(x=mean, x2=alt.X2("edge:Q"), y=row),
         bar.mark_bar(size=4, color=written).encode(x=mean, x2=alt.X2("to:Q"), y=row),
         style.draw_dots(dot, 45, color=written).encode(x=mean, y=row),
+        bar.mark_text(align="right", dx=-7, color=written).encode(
+            x=mean, y=row, text=alt.Text("set:N")
+        ),
     ]
     for side, align, dx in (("left", "right", -5), ("right", "left", 5)):
         text: Any = names.transform_filter(alt.FieldEqualPredicate(field="side", equal=side))

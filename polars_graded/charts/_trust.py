@@ -53,6 +53,9 @@ MIN_VISIBLE_SHARE = 0.002
 MIN_LOG_RATIO = 50
 """Minimum ratio of the largest and the smallest number of queries on a logarithmic axis."""
 
+MAX_SIZES = 6
+"""Maximum number of sample sizes with a line of swap rates."""
+
 MAX_LINES = 20
 """Maximum number of strategies with lines at full distance."""
 
@@ -304,12 +307,8 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
         area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2=alt.Y2("tau_high:Q"))
         layers.insert(0, area.encode(color=_choose_colours(table), detail=alt.Detail("measure:N")))
     most: Any = table["queries"].max()
-    headline = f"τ of the orders of strategies from fewer queries and from all {most:,g}"
-    note = (
-        "band: quantiles of the samples, from tau_low to tau_high"
-        if banded
-        else "mean of the samples"
-    )
+    headline = f"Kendall's τ of the orders of strategies from fewer queries and from all {most:,g}"
+    note = "line: mean of the samples" + ("; band: their quantiles" if banded else "")
     if table["queries"].n_unique() == 1:
         note = "too few queries to draw smaller samples"
     elif are_two:
@@ -340,9 +339,9 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     LayerChart or FacetChart
         The rows are those of `rates`, with `difference`, the middle of the class, and `panel` if
         panels are drawn. `label_x` and `label_y` are the position of the number of queries, unless
-        it would overlap another. Classes of fewer than 30 comparisons are left out, since their
-        rates depend on chance. So are the classes of the largest differences, if they contain fewer
-        than one in fifty comparisons of a line.
+        it would overlap another. At most six numbers of queries are drawn. Classes of fewer than 30
+        comparisons are left out, since their rates depend on chance. So are the classes of the
+        largest differences, if they contain fewer than one in fifty comparisons of a line.
 
     Examples
     --------
@@ -380,8 +379,10 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     # The rate of a class with few comparisons depends on chance too.
     enough &= pl.col("comparisons") >= MIN_COMPARISONS
     table = table.filter((enough | (~enough.any() & (pl.int_range(pl.len()) == 0))).over(lines))
+    every = table["queries"].unique().sort()
+    sizes = every[curve_rows.choose_equal_steps(len(every), MAX_SIZES)].to_list()
+    table = table.filter(pl.col("queries").is_in(sizes))
     table = _add_sizes(curve_rows.thin_by_position(table, "difference"), lines, rate)
-    sizes = table["queries"].unique().sort().to_list()
     top: Any = table["swap_rate"].max()
     step = axis_ends.choose_step(max(top, 2 * rate) / 5)
     most = step * math.ceil(max(top, 2 * rate) / step)
@@ -422,6 +423,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         chart_rows.collect_title_facts(table),
     )
     notes = [f"number on a line: queries in a sample; dashed: {format_percent(rate)}"]
+    notes += [f"{len(sizes)} of {len(every)} sizes are drawn"] * (len(sizes) < len(every))
     what = "How often other queries contradict a difference between strategies"
     headline = titles.title_measures(what, facts, "by")
     words = style.Words(headline, notes, described)
@@ -541,7 +543,8 @@ def grading_profile(
             x, title, "strategy", look["color"], end=height, names=names
         )
     notes = [
-        *(["each less the mean of all strategies"] if show == "differences" else []),
+        *(["each minus the mean of all strategies"] if show == "differences" else []),
+        *(["1+2: grades 1 and 2 count as one"] if any("+" in name for name in gradings) else []),
         f"τ: Kendall's, with the order under {'the grades ' * (given == AS_GIVEN)}{given}",
         *style.write_rest_note(names),
     ]
@@ -610,6 +613,7 @@ def unjudged_bounds(
     title, notes = style.write_mean_title(means), titles.write_subtitle(facts)
     if (means["low"] != means["high"]).any():
         notes.append("dot: unjudged count as irrelevant; end of line: as best")
+        notes += ["no line: both give the same mean"] * (means["low"] == means["high"]).any()
     base = alt.Chart().encode(
         y=style.build_names_axis("strategy", names),
         tooltip=style.list_tooltips(
