@@ -133,12 +133,13 @@ def count_queries(drawn: Drawn) -> str:
 
 
 def title_strategies(
-    what: str, drawn: Drawn, baseline: str | None = None, *, intervals: bool = False
+    what: str, drawn: Drawn, baseline: str | None = None, *, pairs: int = 0, intervals: bool = False
 ) -> str:
-    """Return a title such as "Mean ap of 3 strategies, 95 % intervals"."""
+    """Return a title such as "Mean ap of 3 strategies, 95 % intervals", or of so many pairs."""
     one = len(drawn.measures) == 1
     measure = f" {shorten_name(drawn.measures[0])}" if one else ""
-    text = f"{what}{measure} of {format_count(drawn.strategies, 'strategies')}"
+    drawn_things = (pairs, "pairs") if pairs else (drawn.strategies, "strategies")
+    text = f"{what}{measure} of {format_count(*drawn_things)}"
     if len(drawn.measures) > 1:
         text += f" by {format_count(len(drawn.measures), 'measures')}"
     if drawn.panels > 1:

@@ -320,10 +320,12 @@ def trusted_forest(
     baseline = None
     if pairs and not several:
         *_, baseline = shorten_names([*wide["strategy"].unique(), wide["baseline"][0]])
-    headline = titles.title_strategies(what, facts, baseline, intervals=True)
+    n_pairs = len(names) if several else 0
+    headline = titles.title_strategies(what, facts, baseline, pairs=n_pairs, intervals=True)
     change = titles.write_width_change(compute_median_width_change(wide))
     notes = [*titles.write_subtitle(facts._replace(queries=[]), what.lower()), *change]
-    words = style.Words(headline, [*notes, *_write_trusted_queries(wide)])
+    notes += [*_write_trusted_queries(wide), "both: the model's, corrected by the trusted grades"]
+    words = style.Words(headline, notes)
     shared = style.choose_panel_axis(table, "value")
     size: dict[str, Any] = {"width": 260, "height": alt.Step(16)}
     return style.draw_panels(layers, table, panel, words, shared, columns=2, **size)

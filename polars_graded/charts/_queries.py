@@ -414,7 +414,11 @@ def measure_agreement(
         if lanes:
             # Histograms below each other are easy to compare horizontally.
             size |= {"columns": 1} if n_groups <= MAX_LANES else {"columns": 3, "width": 200}
-        words = style.Words(headline, (), f"how many queries have which difference {minus}")
+        words = style.Words(
+            headline,
+            [f"numbers of {things} by difference"],
+            f"how many queries have which difference {minus}",
+        )
         tooltip_names = style.list_tooltips("strategy:N") if colour else []
         bars = alt.Chart().mark_bar()
         bars = bars.encode(

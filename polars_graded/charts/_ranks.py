@@ -67,7 +67,7 @@ def strategy_ranks(
     level = chart_rows.find_confidence(table)
     share = "" if level is None else f"{format_percent(level)} "
     notes = titles.write_subtitle(chart_rows.collect_title_facts(table), "rank by mean")
-    notes += [f"line: {share}interval of the rank, for all together", style.SHARED_LETTERS]
+    notes += [f"line: {share}interval of the rank; all of them hold together", style.SHARED_LETTERS]
     size: dict[str, Any] = {"height": alt.Step(10)} if many else {}
     layers = [
         line.encode(x=alt.X("rank_low:Q", **place), x2=alt.X2("rank_high:Q")),

@@ -109,7 +109,8 @@ def relevance_function(
     many_low = isinstance(middle, float) and isinstance(top, float) and top > 20 * middle > 0
     kind = scale or ("symlog" if many_low else "linear")
     is_undefined = relevances["relevance"].null_count() == relevances.height
-    notes = ["φ is undefined: all scores are the same"] if is_undefined else []
+    notes = ["ticks: scores; dots: control points"]
+    notes = ["φ is undefined: all scores are the same"] if is_undefined else notes
     ends: Any = (values.min(), top)
     spread = kind == "symlog"
     axis = style.build_amounts_axis(axis_ends.choose_power_ticks(*ends) if spread else None)
