@@ -110,8 +110,8 @@ def evaluate(
     doc
         The column of documents. Each document may occur only once in a ranking. By default it is
         the column "doc", or one whose name means the same, such as "product_id" or "sku", or else
-        the last column that breaks ties, if it holds texts. Pass None if the frame has no column of
-        documents.
+        the last column that breaks ties, if it holds texts. With None, or if there is no such
+        column, each row counts as a document of its own.
     irrelevant, max_grade, relevant_from
         The scale of the grades, and the lowest relevant grade, as in `Graded.scaled`.
     undefined_as
@@ -212,7 +212,8 @@ def evaluate(
           grades below 0 count as judged and irrelevant; the highest grade is a number such as 99
           or 255, and at least three times the next highest.
         - `ties`: the order of documents with the same score changes a requested value, and `ties`
-          is not passed; or `ties` names the column of grades, which ranks relevant documents first.
+          is not passed; or `ties` names the column of grades, which ranks the best of tied
+          documents first.
 
         `warnings.simplefilter("ignore", DataWarning.ties)` silences one of these kinds. Spark and
         Ray give no warnings, because no worker sees all queries. Their rows have no order either,
