@@ -15,7 +15,7 @@ Files, and runs with their judgments
     read_qrels, scan_qrels     TREC judgments
     read_letor, scan_letor     LETOR's graded documents with their features
     join_judgments             a run and its judgments as the one frame that measures need
-    DataWarning                warnings about data that make a mean wrong, or may
+    DataWarning                warnings about data whose mean may be misleading
 
 Whole frames
     overview          counts of retrieved, judged and relevant documents, before measuring

@@ -1,4 +1,4 @@
-"""Warnings about data that make means wrong although every value is right."""
+"""Warnings about data whose mean is misleading although each value is correct."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import ClassVar
 
 
 class DataWarning(UserWarning):
-    """Warning about data that make a mean wrong, although every value is right.
+    """Warning about data whose mean is misleading although each value is correct.
 
-    Each kind is a class of its own, an attribute of this one. Python prints its name before the
-    sentence: `DataWarning.ties: documents with the same score ...`. Pass that name to Python's
-    warning filters to silence the kind, or `DataWarning` to silence all kinds.
+    Each kind is a subclass and an attribute of this class, such as `DataWarning.ties`. Python
+    prints that name before the message: `DataWarning.ties: documents with the same score ...`. Pass
+    the name to Python's warning filters to silence the kind, or `DataWarning` to silence all kinds.
 
     - `files`: a file of a run is empty, or several have the same tag;
     - `ids`: identifiers of a run and its judgments hardly match;
     - `join`: judged documents that were not retrieved seem to be missing, as after a left or inner
       join;
-    - `measures`: columns of numbers are left out, since their names are not those of measures;
+    - `measures`: columns of numbers are left out, because their names are not names of measures;
     - `missing`: a strategy, or all of them, did not answer queries;
     - `nulls`: rows have no query, or no strategy;
     - `ranks`: ranks are used as scores;
@@ -26,8 +26,8 @@ class DataWarning(UserWarning):
     - `selection`: the queries that a trusted grader judged are hardly a random sample;
     - `tests`: a test cannot find a difference, however large, or has no p value;
     - `ties`: the order of rows, or the grade, decides a value;
-    - `topics`: queries of a run are not judged and left out, as is usual in a shared task;
-    - `unjudged`: queries, or one strategy's first documents, are not judged.
+    - `topics`: queries of a run have no judgments and are left out, as is usual in a shared task;
+    - `unjudged`: queries, or the top-ranked documents of a strategy, have no judgments.
 
     See Also
     --------
@@ -87,7 +87,10 @@ def warn_the_caller(kind: type[DataWarning], sentence: str) -> None:
 def _count_levels_to_caller() -> int:
     """Return the stack level of the first caller outside the package and Polars."""
     packages = (__name__.partition(".")[0], "polars")
-    frame, levels = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in packages:
-        frame, levels = frame.f_back, levels + 1
+    stack_frame, levels = inspect.currentframe(), 0
+    while (
+        stack_frame is not None
+        and stack_frame.f_globals.get("__name__", "").split(".")[0] in packages
+    ):
+        stack_frame, levels = stack_frame.f_back, levels + 1
     return levels

@@ -77,11 +77,11 @@ def reference_rankings(
     Parameters
     ----------
     queries
-        DrawnNumber of rankings.
+        Number of rankings.
     documents
-        DrawnNumber of documents of each ranking.
+        Number of documents of each ranking.
     levels
-        DrawnNumber of levels of relevance, at least 2: the grades are 0 to `levels - 1`.
+        Number of levels of relevance, at least 2: the grades are 0 to `levels - 1`.
     uniform
         If True, all levels have the same number of documents, as far as they divide.
         Else each query draws a probability for every level, all combinations of probabilities
@@ -93,7 +93,7 @@ def reference_rankings(
     Returns
     -------
     DataFrame
-        `query`, `doc` and `grade`, by query and falling grade.
+        `query`, `doc` and `grade`, ordered by query and descending grade.
 
     See Also
     --------
@@ -140,19 +140,19 @@ def swapped_rankings(
     grade: str = "grade",
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Return worse and worse rankings: random pairs of the ideal order swapped.
+    """Return increasingly worse rankings: the ideal order with random pairs swapped.
 
     A swap exchanges the ranks of two documents of a query, any two with the same probability. Each
-    number of swaps starts anew from the ideal order, which is by falling grade and, within it, by
-    row; so with 0 swaps a ranking is perfect. Source: Scheel, Lommatzsch, Albayrak (2011), section
-    2.1 and figure 1.
+    number of swaps starts anew from the ideal order, which is by descending grade and, for equal
+    grades, by row; so with 0 swaps a ranking is perfect. Source: Scheel, Lommatzsch, Albayrak
+    (2011), section 2.1 and figure 1.
 
     Parameters
     ----------
     rankings
         A row is a document of a query; its grade is its relevance.
     swaps
-        DrawnNumber of swaps; several numbers return that many rankings of each query.
+        Number of swaps; several numbers return that many rankings of each query.
     query
         The column that identifies queries.
     grade
@@ -163,9 +163,10 @@ def swapped_rankings(
     Returns
     -------
     DataFrame
-        The rows of `rankings` for each number of swaps, in ideal order, between columns `swaps`
-        and `score`. Scores are n / 10 for the first rank down to 0.1 for the last of n documents,
-        so that they are not mistaken for ranks.
+        The rows of `rankings`, in ideal order, once for each number of swaps, with `swaps` as a new
+        first column and `score` as a new last column. The scores give the swapped ranking: they are
+        n / 10 for the first rank down to 0.1 for the last of n documents, so that they are not
+        mistaken for ranks.
 
     Examples
     --------
@@ -231,9 +232,9 @@ def popularity_rankings(
     Parameters
     ----------
     queries
-        DrawnNumber of samples.
+        Number of samples.
     documents
-        DrawnNumber of documents of each sample, at least 11.
+        Number of documents of each sample, at least 11.
     imbalance
         Share of the documents, from 0 to 0.2, that are far more popular than the others. 0 is the
         balanced case: popularity is uniform from 1 to 1000. Else that share, at least one document,
@@ -377,9 +378,9 @@ def robustness_to_levels(
     measures
         Measures, as for `evaluate`.
     runs
-        DrawnNumber of rankings to average over.
+        Number of rankings to average over.
     documents
-        DrawnNumber of documents in a ranking.
+        Number of documents in a ranking.
     uniform
         If True, all levels have about the same number of documents; if False, random numbers
         (figure 5).
@@ -591,7 +592,7 @@ def popularity_scenarios(
     Parameters
     ----------
     samples
-        DrawnNumber of samples of each kind.
+        Number of samples of each kind.
     imbalances
         Kinds of samples, as for `popularity_rankings`.
     n

@@ -183,14 +183,15 @@ class Graded:
             is evaluated.
         relevant_from
             The lowest grade that is relevant, above `irrelevant` and at most `max_grade`; by
-            default any grade above `irrelevant` is relevant. It holds for measures with gains, too:
-            a document of a lower grade counts as judged and gains nothing, and the gains of the
-            other documents stay the same. If a measure has a `threshold` as well, the higher of the
-            two counts.
+            default any grade above `irrelevant` is relevant. It also applies to measures with
+            gains: a document of a lower grade counts as judged and gains nothing, and the gains of
+            the other documents stay the same. If a measure has a `threshold` as well, the higher of
+            the two applies.
 
         Examples
         --------
-        One star counts as 0, so 5 stars are worth 4, and 3 stars 2, or 0 below `relevant_from`:
+        One star counts as 0, so 5 stars gain 4 and 3 stars gain 2. For `liked`, 3 stars are below
+        `relevant_from` and gain 0:
 
         >>> df = pl.DataFrame({"stars": [1, 5, 3]})
         >>> g = pl.col("stars").graded.scaled(irrelevant=1)
@@ -912,14 +913,17 @@ class Graded:
         return self._one("success", n, threshold=threshold, ties=ties)
 
     def bpref(self, *, threshold: float | None = None, ties: StrictTieRule = "order") -> pl.Expr:
-        r"""Return binary preference: relevant documents above judged others.
+        r"""Return binary preference: how far hits rank above irrelevant documents.
 
-        Only judged documents count. N is the number of judged documents that are not relevant, and
-        at most R of those above a hit lower its contribution.
+        Only judged documents count: R relevant and N irrelevant ones. The irrelevant documents
+        above a hit reduce its contribution; at most R of them count.
 
-        .. math:: bpref = \frac{1}{R} \sum_{hits} 1 - \frac{\min(others\ above, R)}{\min(R, N)}
+        .. math::
 
-        As text: ``bpref = (1 / R) sum over hits of 1 - min(others above, R) / min(R, N)``
+            bpref = \frac{1}{R} \sum_{hits}
+            \left(1 - \frac{\min(others\ above, R)}{\min(R, N)}\right)
+
+        As text: ``bpref = (1 / R) sum over hits of (1 - min(others above, R) / min(R, N))``
 
         From 0 to 1; 0 without a relevant document. Source: Buckley, C. and Voorhees, E. M. (2004).
         Retrieval Evaluation with Incomplete Information, in the form of trec_eval 8 and later.
@@ -927,7 +931,8 @@ class Graded:
         Parameters
         ----------
         threshold, ties
-            The lowest relevant grade and the order of ties, except `"average"`: see `Graded`.
+            The lowest relevant grade and the order of ties, which cannot be `"average"`: see
+            `Graded`.
 
         See Also
         --------
@@ -936,7 +941,7 @@ class Graded:
 
         Examples
         --------
-        Query a has R = 3 and N = 1: the other document is above two of three hits.
+        Query a has R = 3 and N = 1: the irrelevant document is above two of the three hits.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.bpref())

@@ -18,7 +18,7 @@ from polars_graded._measuring.keywords import takes_options_of
 
 
 class FrameOptions(RequestOptions, total=False):
-    """Keywords of `evaluate` that functions built on it pass on."""
+    """Keywords that other functions pass through to `evaluate`."""
 
     doc: str | None
     known: Column | None
@@ -51,48 +51,55 @@ def evaluate(
     """Measure the rankings of a whole frame: one row per strategy and query.
 
     A row of the frame is a document of a query, as `Graded` describes it: a null score means that
-    it was not retrieved, a null grade that it was not judged. Several score columns are several
-    strategies; so are the values of a column `strategy`.
+    it was not retrieved, a null grade that it was not judged. Each score column is a strategy. If
+    the rows of several strategies are stacked, `strategy` names the column that holds the strategy
+    of each row.
 
     Parameters
     ----------
     frame
         Any data frame: Polars, pandas (whose NaN is null here, and whose named index counts as
-        columns), pyarrow, DuckDB, or another that narwhals or Arrow's PyCapsule interface knows. A
-        LazyFrame gives a LazyFrame; Spark and Ray give their own, after one shuffle of the rows.
+        columns), pyarrow, DuckDB, or any other that narwhals or Arrow's PyCapsule interface
+        supports. A LazyFrame gives a LazyFrame; a Spark frame or a Ray dataset gives one of the
+        same kind, after one shuffle of the rows.
     *measures
-        Measures as their columns are called: `"mu_ap"`, `"ndcg@10"`, `"ap(threshold=2)@100"`; lists
-        of them; or mappings that give a column another name: `{"nDCG": "ndcg(gain=linear)@10"}`.
+        Names of measures, which are also the names of the columns of the result: `"mu_ap"`,
+        `"ndcg@10"`, `"ap(threshold=2)@100"`; lists of them; or mappings that give a column another
+        name: `{"nDCG": "ndcg(gain=linear)@10"}`.
     query
         The column that tells queries apart, or several, all of which are columns of the result.
     grade
         The column of relevance grades, or several columns, one per grader, each grader named after
         its column. A mapping gives other names: `grade={"people": "grade_1", "model": "grade_2"}`.
-        The result then has a row per grader, too, under the column `"grader"`. If a grader judged
-        no document of a query, the values of that grader for it are null. Spark and Ray read the
-        rows once for each grader. An expression is evaluated within each ranking, so φ is per query
-        in `grade=pl.col("popularity").graded.phi_relevance()`.
+        The result then has one row per grader, strategy and query, with the grader in the column
+        `"grader"`. If a grader judged no document of a query, the values of that grader for it are
+        null. Spark and Ray read the rows once for each grader. Instead of a column, `grade` may be
+        an expression, which is evaluated separately within each ranking:
+        `grade=pl.col("popularity").graded.phi_relevance()` derives the relevance of a document from
+        its popularity among the documents of the same ranking.
     by
         The column to rank by, or several, each a strategy named after its column. A mapping gives
-        other names: `by={"BM25": "score_1", "ours": "score_2"}`. A list in the place of a column is
-        one strategy, whose further columns break ties: `by=[["score", "doc"]]`. Expressions can
-        take the place of columns and are evaluated within each ranking:
-        `by={"old": -pl.col("rank")}`.
+        other names: `by={"BM25": "score_1", "ours": "score_2"}`. A list of columns in place of a
+        column is one strategy: the first column is its score, and the others break ties:
+        `by=[["score", "doc"]]`. Expressions can take the place of columns and are evaluated within
+        each ranking: `by={"old": -pl.col("rank")}`.
     strategy
-        The column that tells strategies apart, if rows are stacked. Then `by` names one column.
+        The column that tells strategies apart, if the rows of several strategies are stacked in one
+        frame. Then `by` names one column.
     ties
         The column, or columns, that break ties of all strategies, the highest value first; or
         `"order"`, which keeps the order of the rows. By default tied documents are ordered by the
-        column that `doc` names, as text, the highest first. This is trec_eval's order, and
-        `ties="doc"` confirms it. Other columns of numbers are ordered as numbers. Without a column
-        of documents, tied documents keep the order of the rows. If the order of tied documents
-        changes a value, a warning reports it.
+        column that `doc` names, as text, the highest first. This is trec_eval's order; passing
+        `ties="doc"` gives the same order without the warning below. Other columns of numbers are
+        ordered as numbers. Without a column of documents, tied documents keep the order of the
+        rows. If the order of tied documents changes a value, a warning reports it.
 
-        The name of a tool gives the order in which it ranks tied documents: `"trec_eval"` (also
-        pytrec_eval; by document as text, descending, of scores in 32 bits), `"ir_measures"` (that
-        of the library behind each measure, such as document ascending for `judged` and
-        `reciprocal_rank@10`) and `"ranx"` (its own sort, which needs numba). A mapping names
-        another column of documents: `ties={"trec_eval": "item"}`.
+        The name of a tool gives the order in which it ranks tied documents: `"trec_eval"` (also for
+        pytrec_eval: scores are compared as 32-bit floats, and tied documents are in descending text
+        order), `"ir_measures"` (for each measure the order of the library that computes it, such as
+        ascending text order for `judged` and `reciprocal_rank@10`) and `"ranx"` (the order of its
+        sort, which needs numba). A mapping names another column of documents:
+        `ties={"trec_eval": "item"}`.
     descending
         The direction, True if the highest value comes first: a Boolean for all strategies; a list
         of one entry per strategy; or a mapping for some of them, `descending={"old_rank": False}`.
@@ -101,9 +108,10 @@ def evaluate(
         only some of the columns may hold ranks; one False per strategy is accepted. Columns in
         `ties` always have their highest value first.
     doc
-        The column of documents, which each ranking must contain once. By default it is the column
-        "doc", or one whose name means the same, such as "product_id" or "sku", or else the last
-        column of texts that breaks ties; None if there is none.
+        The column of documents. Each document may occur only once in a ranking. By default it is
+        the column "doc", or one whose name means the same, such as "product_id" or "sku", or else
+        the last column that breaks ties, if it holds texts. With None, or if there is no such
+        column, each row counts as a document of its own.
     irrelevant, max_grade, relevant_from
         The scale of the grades, and the lowest relevant grade, as in `Graded.scaled`.
     undefined_as
@@ -117,13 +125,13 @@ def evaluate(
     parts
         The way to cut rows that exceed memory into parts of whole queries: `"sorted"` streams rows
         in which the rows of each query are consecutive; a number is the number of passes over the
-        rows, each with a share of the queries; `"scratch"` is one pass that writes rows beyond the
-        memory to a folder of `tempfile.gettempdir()`. By default a DataFrame is measured as a
-        whole. A LazyFrame whose plan sorts its rows (`set_sorted`, `sort`) is streamed; for any
+        rows, each with a share of the queries; `"scratch"` is one pass that writes rows that do not
+        fit in memory to a folder in `tempfile.gettempdir()`. By default a DataFrame is measured as
+        a whole. A LazyFrame whose plan sorts its rows (`set_sorted`, `sort`) is streamed; for any
         other, its size and the free memory decide. The logger "polars_graded" reports the choice at
         level INFO. Values are the same except for the last bit of `mu_ap` and `gap`. For Spark and
-        Ray a number of buckets, by default `spark.sql.shuffle.partitions` and 64: a worker holds
-        one at a time.
+        Ray, pass the number of buckets, of which a worker holds one at a time: the default is
+        `spark.sql.shuffle.partitions` for Spark and 64 for Ray.
     progress
         If True, draw a progress bar if evaluating takes seconds, tqdm is installed, and there is a
         terminal or a notebook.
@@ -138,67 +146,74 @@ def evaluate(
     -------
     DataFrame or LazyFrame, or the kind that came from an engine
         The strategy (under the name of the column `strategy`, `"strategy"` by default), the query
-        and one column per measure. Strategies come in the order of `by`, or stacked ones in natural
-        order, TS12 before TS108; queries are sorted. Those of Spark and Ray have no order, and
-        their counts are 64-bit integers; `summarise`, `compare` and charts collect them.
+        and one column per measure. Strategies come in the order of `by`; stacked strategies come in
+        natural order, run2 before run10. Queries are sorted. Results from Spark and Ray have no
+        order, and their counts are 64-bit integers; `summarise`, `compare` and charts collect such
+        results.
 
     Raises
     ------
     ValueError
-        If `descending` is not passed for a column that may hold ranks. A column may hold ranks if,
-        in nine of ten queries, its numbers are whole and hardly repeat. Either they are 1 to n, or
-        0 to n - 1, in ten queries or more. Or the column has at most 0.75 of the pairs of equal
-        numbers that unrelated numbers would have, fewer by five standard deviations, and its lowest
-        number is at most twice the distance to its highest. Halves, which are means of tied ranks,
-        are rounded down. Numbers below 1, and a highest number that a query repeats, are left out,
-        because they may stand for documents that were not shown.
+        If `descending` is not passed for a column that may hold ranks. A column may hold ranks in
+        two cases. (1) In at least nine of ten queries, and in ten queries or more, its numbers are
+        1 to n, or 0 to n - 1. (2) In at least nine of ten queries its numbers are whole, and they
+        hardly repeat: over all queries the pairs of equal numbers are at most 0.75 times the number
+        expected of unrelated numbers, and at least five standard deviations fewer. The lowest
+        number of a query is also, on average, at most twice the distance from it to the highest.
+        Halves, which are means of tied ranks, are rounded down. Numbers below 1 are ignored, and so
+        is the highest number of the column in a query that contains it several times: both may be
+        codes for documents that were not shown.
 
         If `descending=False` would rank several numbers below 1 first, or if a single False is
         passed for several columns of which only some may hold ranks.
 
-        If a document is twice in a ranking, or has different grades for two stacked strategies. Up
-        to a million rows, all are checked for ranks and documents. Of more rows, a quarter of a
-        million are checked for ranks, and half a million or a twentieth for documents, in whole
-        queries spread over the frame (`overview` counts in all rows). Spark and Ray check each
-        bucket separately.
+        If a document occurs twice in a ranking, or has different grades for two stacked strategies.
+        A frame of up to a million rows is checked completely. In a larger one, whole queries spread
+        over the frame are checked: about a quarter of a million rows for ranks, and half a million
+        rows (or a twentieth, if that is more) for repeated documents. `overview` counts repeated
+        documents in all rows. Spark and Ray check each bucket separately.
 
-        If the name of no column means documents, but a column that no argument names seems to hold
-        them and repeats some within rankings. This is checked for DataFrames with ten
-        rankings or more. A column seems to hold documents if few of its values repeat within
-        rankings, and it holds texts or the repeated rows are equal in all columns; or if no value
-        repeats together with another column, as when rows of two devices are mixed.
+        If no column is named like a column of documents, but some other column, not named by any
+        argument, seems to hold documents and some of them occur twice in a ranking. This is checked
+        for DataFrames with ten rankings or more. A column seems to hold documents if few of its
+        values repeat within rankings, and it holds texts or the repeated rows are equal in all
+        columns; or if no value repeats together with another column, as when rows of two devices
+        are mixed.
 
-        If two strategies have one name; if the frame has a column "strategy" with several values,
-        or is lazy and has such a column, that no argument names; if a grade or a score is NaN or
-        infinite; or if rows that are declared sorted have a query in several places. The rows of a
-        LazyFrame are checked when it is collected.
+        If two strategies have the same name; if the frame has a column `"strategy"` that no
+        argument names and that holds several values (in a lazy frame, whatever it holds); if a
+        grade or a score is NaN or infinite; or if the rows of a query are not consecutive although
+        the rows are declared sorted. The rows of a LazyFrame are checked when it is collected.
 
     Warns
     -----
     DataWarning
-        If data make means wrong although each value is right; for a LazyFrame when it is collected.
+        If means are misleading although the value of each query is correct; for a LazyFrame when it
+        is collected.
 
         - `unjudged`: queries have no judged document, as after a left join of a run and judgments;
           the judged share of the first ten documents differs by 0.2 between strategies, or is below
           0.8 in ten queries or more; a grader judged less than half as many documents of a query as
           another.
-        - `join`: the relevant documents of a query differ between stacked strategies; or in ten
-          queries or more all judged documents were retrieved but not all retrieved documents are
-          judged, as in logged data, and after a join that starts from the run.
+        - `join`: the relevant documents of a query differ between stacked strategies; or there are
+          ten queries or more, in all of which every judged document was retrieved although some
+          retrieved documents are unjudged. This is normal for logged data; otherwise a left join
+          from the run may have lost the judged documents that were not retrieved.
         - `nulls`: the query or the strategy of some rows is null or NaN; or one of several query
           columns is null in some rows of a query.
-        - `missing`: a stacked strategy has no row for some query, so that its mean lacks it; or a
-          strategy retrieved nothing at all.
+        - `missing`: a stacked strategy has no row for some query, so that its mean leaves that
+          query out; or a strategy retrieved nothing at all.
         - `ranks`: a column that is called rank, position or place counts from 1 in some queries, or
-          in fewer than ten, and its highest number is ranked first. Scores may count by chance in
-          so few queries, so that the name matters, too.
+          in fewer than ten, and its highest number is ranked first. In so few queries scores may
+          happen to be 1, 2, 3, so the warning also depends on the name.
         - `scale`: queries differ in their highest grade, `max_grade` is not passed, and a measure
           depends on it (`err`, `nerr`, `generalized_precision`, `rbp(graded=True)`); grades are
           whole numbers from 1 to 4 or more and never 0, as stars are, so that 1 counts as relevant;
           grades below 0 count as judged and irrelevant; the highest grade is a number such as 99
           or 255, and at least three times the next highest.
         - `ties`: the order of documents with the same score changes a requested value, and `ties`
-          is not passed; or `ties` names the grade.
+          is not passed; or `ties` names the column of grades, which ranks the best of tied
+          documents first.
 
         `warnings.simplefilter("ignore", DataWarning.ties)` silences one of these kinds. Spark and
         Ray give no warnings, because no worker sees all queries. Their rows have no order either,
@@ -206,9 +221,9 @@ def evaluate(
 
     See Also
     --------
-    overview : What there is to measure, before measuring.
+    overview : A summary of the data, before measuring.
     join_judgments : A run and its judgments as such a frame.
-    summarise : The means of the result, that go into a table.
+    summarise : The means of the result, for a table.
     long_form : The result with one row per measure and cutoff.
 
     Examples

@@ -123,9 +123,10 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If a line is malformed: file, line number, rule and the line are named. Grades and features
-        must be finite, and a grade that is written whole below 2**53, to be exact. Feature numbers
-        so high that columns of mostly missing values exceed half a gigabyte are refused.
+        If a line is malformed: the message gives the file, the line number, the rule and the line.
+        Grades and features must be finite, and a grade that is written as a whole number must be
+        below 2**53, to be exact. Feature numbers so high that columns of mostly missing values
+        exceed half a gigabyte are refused.
 
     See Also
     --------
@@ -172,8 +173,9 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If a line is malformed: file, line number, rule and the line are named. A grade must be
-        finite, and one that is written whole below 2**53, to be exact.
+        If a line is malformed: the message gives the file, the line number, the rule and the line.
+        A grade must be finite. If it is written as a whole number, it must be below 2**53, to be
+        exact.
 
     See Also
     --------
@@ -201,19 +203,20 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     r"""Read TREC runs: the retrieved documents of strategies.
 
     A row is a document that a strategy retrieved for a query, in the order of the lines, one file
-    after the other. A line is ``query Q0 doc rank score tag``, between any number of blanks or
-    tabs; the second field is not kept, nor is text after the tag.
+    after the other. The fields of a line, ``query Q0 doc rank score tag``, are separated by any
+    number of blanks or tabs; the second field and any text after the tag are dropped.
 
     Parameters
     ----------
     paths
         One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes, in
-        UTF-8, plain or gzipped.
-        A mapping of names to files names the strategies itself.
+        UTF-8, plain or gzipped. With a mapping from names to files, its keys are the names of
+        the strategies.
     named_by
-        What a strategy is called: by the `"tag"` in its lines, or by the name of its `"file"`
-        (its whole path where two files have one name). Files that have one tag and a document in
-        common are runs of their own, named after files in either case, with a warning.
+        What a strategy is named after: the `"tag"` in its lines, or the name of its `"file"` (or
+        its whole path, if two files have the same name). If several files share a tag and a
+        document of a query, they count as separate runs and are named after their files, also with
+        `"tag"`; a warning reports it.
 
     Returns
     -------
@@ -225,8 +228,9 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If a line is malformed: file, line number, rule and the line are named. A rank must be whole
-        and a score finite. If a file whose strategy is not named by its tag has several tags.
+        If a line is malformed: the message gives the file, the line number, the rule and the line.
+        A rank must be whole and a score finite. If a file contains several tags although its
+        strategy is named by the file or a mapping.
 
     See Also
     --------
@@ -351,10 +355,10 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     Parameters
     ----------
     paths
-        A file, or several: paths, or patterns such as `"runs/*.gz"`. A mapping of names to files
-        names the strategies itself.
+        A file, or several: paths, or patterns such as `"runs/*.gz"`. With a mapping from names to
+        files, its keys are the names of the strategies.
     named_by
-        What a strategy is called: by the `"tag"` in its lines, or by the name of its `"file"`.
+        What a strategy is named after: the `"tag"` in its lines, or the name of its `"file"`.
 
     Returns
     -------

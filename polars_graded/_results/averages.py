@@ -40,7 +40,8 @@ def average_curves(
     """Average curves over queries: one row per strategy and rank.
 
     The value at each rank is the mean over all queries. For a normalised curve it is thus a mean of
-    ratios. For the ratio of means, divide two columns, as in the example.
+    ratios. For the ratio of means, divide the mean curve by the mean ideal curve, as in the
+    example.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def average_curves(
         Names of curves with the same cutoff, such as `"dcg_curve@20"` and
         `"ndcg_curve(gain=linear)@20"`; or `"interpolated_precision"` alone.
     segments
-        The column that tells segments of queries apart, or several. Each segment is averaged
+        One or more columns whose values divide the queries into segments. Each segment is averaged
         separately.
     **options
         The keywords of `evaluate`.
@@ -59,7 +60,7 @@ def average_curves(
     -------
     DataFrame or LazyFrame
         The strategy, the segments, `rank` (UInt32, from 1; or `recall`, Float64, for interpolated
-        precision) and one column per curve, strategies in the order of `evaluate`.
+        precision) and one column per curve. Strategies come in the same order as from `evaluate`.
 
     References
     ----------

@@ -503,11 +503,11 @@ def differences(
 ) -> pl.DataFrame:
     """Return the values of two strategies and their difference, by query.
 
-    A precision histogram draws these differences.
+    A precision histogram shows these differences.
 
-    .. math:: RP_{A/B}(q) = RP_A(q) - RP_B(q)
+    .. math:: d(q) = value_a(q) - value_b(q)
 
-    As text: ``RP(A/B, q) = RP(A, q) - RP(B, q)``
+    As text: ``d(q) = value_a(q) - value_b(q)``
 
     Parameters
     ----------

@@ -66,9 +66,13 @@ def long_form(
     per_query
         One row per strategy and query with one column per measure, as `evaluate` returns it.
     *measures
-        The columns of measures to stack; by default all measures that are numbers.
+        The columns of measures to stack; by default all measures with one number per query (no
+        curves).
     query, strategy
-        The columns of keys; by default "query" and "strategy", or else the second and first column.
+        The key columns; by default those called "query" and "strategy". If one of these does not
+        exist, the only other column that can be a key takes its place. Several such columns form
+        the query together if every strategy has the same combinations of their values, each once;
+        otherwise they raise an error.
     grader
         As for `compare`.
 
@@ -76,7 +80,7 @@ def long_form(
     -------
     DataFrame
         The columns other than measures, then `measure` (String, without its cutoff), `cutoff`
-        (Int64, null for the whole ranking) and `value` (Float64), measure by measure.
+        (Int64, null for the whole ranking) and `value` (Float64). Rows are ordered by measure.
 
     Examples
     --------

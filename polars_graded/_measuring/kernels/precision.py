@@ -164,7 +164,7 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
 
 
 def bpref(queries: Queries, threshold: float | None) -> Floats:
-    """Return (1/R) Σ_hits 1 - min(others above, R) / min(R, judged others)."""
+    """Return (1/R) Σ_hits (1 - min(others above, R) / min(R, judged others))."""
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     bound = np.minimum(n_relevant, queries.judged.n - n_relevant)
     above = np.minimum(count_others_above(queries, hits), repeat_each(n_relevant, hits.lengths))
