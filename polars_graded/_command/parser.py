@@ -154,7 +154,7 @@ OPTIONS = {
     ),
     "--gate": Option(
         "the measures by which to say whether each strategy is no worse than the --baseline; the "
-        "exit status is then 0 if all pass, 1 if one is worse, 3 if one is undecided",
+        "exit status is then 0 if all pass, 1 if one fails as worse, 3 if one is undecided",
         NAMES,
         needs=("--baseline",),
     ),

@@ -197,7 +197,7 @@ def check_overlap(join: Join) -> None:
 
 
 MIN_JUDGED_SHARE = 0.05
-"""Maximum share of documents in common that suggests identifiers written differently."""
+"""Minimum share of documents in common. A smaller one suggests identifiers written differently."""
 
 
 def _is_little(join: Join, retrieved: int, n_found: int) -> bool:
