@@ -32,7 +32,7 @@ def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties
 
 def compute_precisions(hits: Documents) -> Floats:
     """Return P@p at the rank p of each hit: the hits so far over p."""
-    return hits.rank / hits.ranks
+    return hits.number / hits.rank
 
 
 def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
@@ -50,7 +50,7 @@ def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
     i = np.arange(1, len(hit) + 1) - repeat_each(starts, m)
     among_the_tied = (i - 1) * repeat_each((r - 1) / np.maximum(m - 1, 1), m)
     hits = repeat_each(h, m) + 1 + among_the_tied
-    return ranked.of(repeat_each(r / m, m) * hits / ranked.depth)
+    return ranked.of(repeat_each(r / m, m) * hits / ranked.number_as_float)
 
 
 def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
@@ -145,10 +145,10 @@ def _sum_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
     below = np.append(wanted.values[1:], 0.0)
     below[wanted.offsets[1:][wanted.lengths > 0] - 1] = 0.0
     steps = wanted.values - below
-    weights = wanted.accumulate_backwards(np.add, steps / wanted.rank if shared else steps)
+    weights = wanted.accumulate_backwards(np.add, steps / wanted.number if shared else steps)
 
     documents = reached.keep(reached.values > 0)
-    query, rank = documents.query, documents.ranks
+    query, rank = documents.query, documents.rank
     last_as_good = np.searchsorted(
         _make_sort_key(wanted.query, wanted.values),
         _make_sort_key(query, documents.values),

@@ -76,7 +76,9 @@ def dcg(
 ) -> Floats:
     """Return DCG: Σ_i gain(i) · discount(i) over the top n (equation 3)."""
     worth = apply_discount(
-        queries.worths(n, lambda documents: form(queries, documents, gain), ties), discount, base
+        queries.compute_worths(n, lambda documents: form(queries, documents, gain), ties),
+        discount,
+        base,
     )
     return worth.sum(worth.values)
 
@@ -112,7 +114,7 @@ def dcg_curve(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Ragged:
     """Return DCG at every rank."""
-    worth = queries.first(n, partial(compute_gains, queries, gain=gain), ties)
+    worth = queries.compute_all_worths(n, partial(compute_gains, queries, gain=gain), ties)
     return sum_so_far(
         apply_discount(worth, discount, base), find_curve_lengths(queries.ranked.lengths, n)
     )
@@ -139,7 +141,7 @@ def ndcg_curve(
     """Return NDCG at every rank, or at the first `lengths` ranks."""
     if lengths is None:
         lengths = find_curve_lengths(queries.ranked.lengths, n)
-    worth = queries.first(n, lambda documents: form(queries, documents, gain), ties)
+    worth = queries.compute_all_worths(n, lambda documents: form(queries, documents, gain), ties)
     reached = sum_so_far(apply_discount(worth, discount, base), lengths)
     best = sum_so_far(discount_ideal(queries, n, form, gain, discount, base), lengths)
     return reached.of(divide_by_ideal(reached.values, best.values))
@@ -161,7 +163,7 @@ def ndcg_area(
     ranks = find_curve_lengths(queries.ranked.lengths, n)
     ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
     curve = ndcg_curve(queries, n, gain, discount, base, ties, form, ended)
-    total = curve.sum(curve.values) + (ranks - ended) * curve.last()
+    total = curve.sum(curve.values) + (ranks - ended) * curve.last_values()
     return np.where(ranks > 0, total / ranks, 0.0)
 
 
@@ -188,5 +190,5 @@ def discount_ideal(
 
 def apply_discount(worth: Documents, discount: Discount, base: float) -> Documents:
     """Return gain(i) · discount(i)."""
-    at_rank = DISCOUNTS[discount](np.arange(1, worth.ranks.max(initial=0) + 1), base)
-    return worth.of(worth.values * at_rank[worth.ranks - 1])
+    at_rank = DISCOUNTS[discount](np.arange(1, worth.rank.max(initial=0) + 1), base)
+    return worth.of(worth.values * at_rank[worth.rank - 1])

@@ -198,7 +198,7 @@ def find_point_before(points: Ragged, scores: Ragged) -> Integers:
 def compute_pieces(x: Ragged, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return h, Δ, p and q from each control point to the next."""
     d = compute_slopes(x, y)
-    k = np.flatnonzero(x.rank < np.repeat(x.lengths, x.lengths))
+    k = np.flatnonzero(x.number < np.repeat(x.lengths, x.lengths))
     h, rise, p, q = np.ones_like(y), np.zeros_like(y), np.zeros_like(y), np.zeros_like(y)
     h[k], rise[k] = x.values[k + 1] - x.values[k], y[k + 1] - y[k]
     p[k], q[k] = d[k] * h[k], d[k + 1] * h[k]
@@ -211,7 +211,7 @@ def compute_slopes(x: Ragged, y: Floats) -> Floats:
     delta = np.where(h > 0, np.clip(np.diff(y) / h, -MAX_SLOPE, MAX_SLOPE), 0.0)
     d = np.zeros_like(y)
     first, last = x.offsets[:-1], x.offsets[1:] - 1
-    inside = np.flatnonzero((x.rank > 1) & (x.rank < np.repeat(x.lengths, x.lengths)))
+    inside = np.flatnonzero((x.number > 1) & (x.number < np.repeat(x.lengths, x.lengths)))
     d[inside] = compute_inner_slope(h[inside - 1], h[inside], delta[inside - 1], delta[inside])
     two, more = last - first == 1, last - first > 1
     d[first[two]] = d[last[two]] = delta[first[two]]

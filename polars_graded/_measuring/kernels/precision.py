@@ -59,7 +59,7 @@ def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float
     """Return the highest F at any of the first n ranks, which is at a hit."""
     hits = queries.hits(n, threshold)
     total = repeat_each(queries.judged.n_relevant(threshold), hits.lengths)
-    return hits.max(compute_f(hits.rank, hits.ranks, total, beta))
+    return hits.max(compute_f(hits.number, hits.rank, total, beta))
 
 
 def compute_f(
@@ -76,17 +76,17 @@ def compute_f(
 def precision_at_hit(queries: Queries, k: int, threshold: float | None) -> Floats:
     """Return k over the rank of the k-th hit; 0 with fewer than k hits."""
     hits = queries.hits(None, threshold)
-    kth = hits.keep(hits.rank == k)
-    return kth.sum(k / kth.ranks)
+    kth = hits.keep(hits.number == k)
+    return kth.sum(k / kth.rank)
 
 
 def r_precision(queries: Queries, threshold: float | None, ties: str) -> Floats:
     """Return hits in the top R over R."""
     total = queries.judged.n_relevant(threshold)
-    worth = queries.worths(
+    worth = queries.compute_worths(
         None, lambda documents: queries.relevant(documents.values, threshold), ties
     )
-    return worth.sum(worth.values * (worth.ranks <= repeat_each(total, worth.lengths))) / total
+    return worth.sum(worth.values * (worth.rank <= repeat_each(total, worth.lengths))) / total
 
 
 def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
@@ -94,7 +94,7 @@ def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ti
     if ties == "average":
         return expect_at_first_hit(queries, n, threshold, lambda rank: 1 / rank)
     hits = queries.hits(n, threshold)
-    return replace_nan(1 / hits.of(hits.ranks.astype(np.float64)).first())
+    return replace_nan(1 / hits.of(hits.rank.astype(np.float64)).first_values())
 
 
 def success(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
@@ -123,7 +123,7 @@ def expect_at_first_hit(
 
     query, rank, relevant = (
         ranked.query[starts[first]],
-        ranked.depth[starts[first]],
+        ranked.number_as_float[starts[first]],
         hits_in_set[first],
     )
     size = np.diff(starts, append=len(ranked.values))[first]
@@ -133,8 +133,8 @@ def expect_at_first_hit(
     offsets = offsets_of(n_possible)
     possible = Ragged(np.empty(offsets[-1]), offsets)
     rank, left = (
-        repeat_each(rank, n_possible) + possible.rank - 1,
-        repeat_each(size, n_possible) - possible.rank + 1,
+        repeat_each(rank, n_possible) + possible.number - 1,
+        repeat_each(size, n_possible) - possible.number + 1,
     )
     chance = repeat_each(relevant, n_possible) / left
     first_of_all = chance * possible.accumulate_before(np.multiply, 1 - chance, 1.0)
@@ -174,18 +174,18 @@ def bpref(queries: Queries, threshold: float | None) -> Floats:
 
 def count_others_above(queries: Queries, hits: Documents) -> Integers:
     """Return the number of judged, irrelevant documents above each hit."""
-    return queries.count_judged_so_far(hits) - hits.rank
+    return queries.count_judged_so_far(hits) - hits.number
 
 
 def judged(queries: Queries, n: int | None, ties: str) -> Floats:
     """Return the share of judged documents among the top n."""
-    worth = queries.first(n, lambda ranked: ~np.isnan(ranked.values), ties)
+    worth = queries.compute_all_worths(n, lambda ranked: ~np.isnan(ranked.values), ties)
     return replace_nan(worth.sum(worth.values) / worth.lengths)
 
 
 def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
     """Return Σ of relevance over the highest, in the top n, over n."""
-    worth = queries.worths(n, queries.share_of_best, ties)
+    worth = queries.compute_worths(n, queries.share_of_best, ties)
     total = worth.sum(worth.values)
     return total / n if n else replace_nan(total / queries.ranked.lengths)
 
@@ -193,7 +193,7 @@ def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
 def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
     """Return Σ of relevance in the top n over Σ of all judged relevance."""
     relevant = queries.judged.relevant
-    worth = queries.worths(n, lambda documents: queries.relevance(documents.values), ties)
+    worth = queries.compute_worths(n, lambda documents: queries.relevance(documents.values), ties)
     return divide_by_ideal(
         worth.sum(worth.values), relevant.sum(queries.relevance(relevant.values))
     )
@@ -202,7 +202,7 @@ def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
 def precision_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
     """Return precision at every rank."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
-    return so_far.of(so_far.values / so_far.rank)
+    return so_far.of(so_far.values / so_far.number)
 
 
 def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
@@ -218,7 +218,7 @@ def f_measure_curve(
     """Return F at every rank."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
     total = repeat_each(queries.judged.n_relevant(threshold), so_far.lengths)
-    return so_far.of(compute_f(so_far.values, so_far.depth, total, beta))
+    return so_far.of(compute_f(so_far.values, so_far.number_as_float, total, beta))
 
 
 def e_measure_curve(
@@ -235,7 +235,7 @@ def interpolated_precision(
     """Return P(r): the maximum of the precision at recall r and above."""
     levels = list_recall_levels(recall_levels)
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
-    best_from = hits.accumulate_backwards(np.maximum, hits.rank / hits.ranks)
+    best_from = hits.accumulate_backwards(np.maximum, hits.number / hits.rank)
     best_or_0, never = np.append(best_from, 0.0), len(best_from)
     values = np.empty((len(n_relevant), len(levels)))
     for number, level in enumerate(levels):
@@ -273,7 +273,9 @@ def count_hits(queries: Queries, n: int | None, threshold: float | None, ties: s
     """Return the hits in the top n, or their expected number over ties."""
     if ties == "order":
         return n_relevant_retrieved(queries, n, threshold).astype(np.float64)
-    worth = queries.worths(n, lambda documents: queries.relevant(documents.values, threshold), ties)
+    worth = queries.compute_worths(
+        n, lambda documents: queries.relevant(documents.values, threshold), ties
+    )
     return worth.sum(worth.values)
 
 
@@ -287,7 +289,9 @@ def count_hits_so_far(
         return ranked.of(so_far.astype(np.float64)).extend(
             find_curve_lengths(queries.ranked.lengths, n)
         )
-    worth = queries.first(n, lambda ranked: queries.relevant(ranked.values, threshold), ties)
+    worth = queries.compute_all_worths(
+        n, lambda ranked: queries.relevant(ranked.values, threshold), ties
+    )
     return sum_so_far(worth, find_curve_lengths(queries.ranked.lengths, n))
 
 

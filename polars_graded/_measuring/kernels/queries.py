@@ -219,9 +219,9 @@ class Queries:
         """Return the number of judged documents at or above the rank of each of `documents`."""
         judged = ~np.isnan(self.ranked.values)
         if judged.all():
-            return documents.ranks
+            return documents.rank
         starts = repeat_each(self.ranked.offsets[:-1], documents.lengths)
-        counts: Integers = self.ranked.count_so_far(judged)[starts + documents.ranks - 1]
+        counts: Integers = self.ranked.count_so_far(judged)[starts + documents.rank - 1]
         return counts
 
     def hits(self, n: int | None, threshold: float | None) -> Documents:
@@ -239,16 +239,16 @@ class Queries:
             return relevant
         return relevant.of(self.relevance(relevant.values))
 
-    def worths(
+    def compute_worths(
         self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
         """Return the worth of each of the first `n` documents; documents worth 0 may be missing."""
         if ties == "average":
-            return self.first(n, worth, ties)
+            return self.compute_all_worths(n, worth, ties)
         hits = self.hits(n, None)
         return hits.of(worth(hits).astype(np.float64, copy=False))
 
-    def first(
+    def compute_all_worths(
         self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
         """Return the worth of each of the first `n` documents, by `worth`.
@@ -368,6 +368,6 @@ def rank_documents(grades: Ragged, scores: Ragged, *, descending: bool, condense
     """Return the rank of each document, from 1; NaN if it has none."""
     retrieved, places, _ = sort_ranked(grades, scores, descending=descending, condensed=condensed)
     values, rank = np.full(len(retrieved), np.nan), np.empty(len(places))
-    rank[places] = grades.keep(retrieved).rank
+    rank[places] = grades.keep(retrieved).number
     values[retrieved] = rank
     return grades.of(values)

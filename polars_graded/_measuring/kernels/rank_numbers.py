@@ -65,11 +65,11 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
 
     # Some tools give documents that share ranks the mean of them, as 5.5 for the fifth and sixth.
     ranks = numbers.of(np.floor(numbers.values))
-    n, lowest = numbers.lengths, ranks.first()
+    n, lowest = numbers.lengths, ranks.first_values()
     has_halves = numbers.count(numbers.values != ranks.values) > 0
     with np.errstate(invalid="ignore"):  # infinity is not a rank
         is_rank = (n > 0) & (values.count(2 * values.values % 1 != 0) == values.count(~is_number))
-        slots = ranks.last() - lowest + 1
+        slots = ranks.last_values() - lowest + 1
         spread = is_rank & (slots <= MAX_SLOTS * n)
     tied = _count_tied_pairs(ranks)
     counting = spread & (tied == 0) & (slots == n) & (lowest == 1) & ~has_halves

@@ -32,7 +32,7 @@ def compute_err(queries: Queries, hits: Documents) -> Floats:
     best = repeat_each(queries.relevance(queries.best), hits.lengths)
     satisfied = compute_stop_probability(queries.relevance(hits.values), best)
     not_before = hits.accumulate_before(np.multiply, 1 - satisfied, 1.0)
-    return hits.sum(satisfied * not_before / hits.ranks)
+    return hits.sum(satisfied * not_before / hits.rank)
 
 
 def compute_stop_probability(relevance: Floats, best: Floats) -> Floats:
@@ -54,11 +54,11 @@ def rbp(
         hit = queries.relevant(documents.values, threshold)
         return np.where(hit, queries.share_of_best(documents) if graded else 1.0, 0.0)
 
-    worth = queries.worths(n, relevance, ties)
+    worth = queries.compute_worths(n, relevance, ties)
     # Computing a power that underflows is slow, so one 0 serves all ranks from there on.
-    n_powers = min(int(worth.ranks.max(initial=0)), int(MIN_LOG / np.log(p)) + 1)
+    n_powers = min(int(worth.rank.max(initial=0)), int(MIN_LOG / np.log(p)) + 1)
     continuing = p ** np.arange(n_powers + 1, dtype=np.float64)
-    return (1 - p) * worth.sum(worth.values * continuing[np.minimum(worth.ranks - 1, n_powers)])
+    return (1 - p) * worth.sum(worth.values * continuing[np.minimum(worth.rank - 1, n_powers)])
 
 
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
@@ -66,7 +66,7 @@ def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: st
     hits, wanted = queries.hits(n, None), queries.judged.ideal()
     best = wanted.accumulate(np.add, compute_gains(queries, wanted, gain))
     # The cumulated gain of the ideal order is constant after its last relevant document.
-    last = np.minimum(hits.ranks, wanted.lengths[hits.query])
-    reached = hits.rank + beta * hits.accumulate(np.add, compute_gains(queries, hits, gain))
-    blended = reached / (hits.ranks + beta * best[wanted.offsets[hits.query] + last - 1])
+    last = np.minimum(hits.rank, wanted.lengths[hits.query])
+    reached = hits.number + beta * hits.accumulate(np.add, compute_gains(queries, hits, gain))
+    blended = reached / (hits.rank + beta * best[wanted.offsets[hits.query] + last - 1])
     return hits.sum(blended) / queries.count_possible_hits(n, None, over)
