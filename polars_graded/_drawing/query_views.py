@@ -59,10 +59,10 @@ class ExploredQueries:
     """The ends of the axis of differences."""
     bin: Any
     """The width of a bin of differences."""
-    fullest: Any
-    """The number of queries in the fullest bin."""
+    highest_bin_count: Any
+    """The number of queries in the bin with the most queries."""
     colour: dict[str, Any]
-    facts: str | None = None
+    attribute: str | None = None
     """The column of an attribute of queries, whose values can be selected in the legend."""
     confidence: float = 0.95
     nice: bool = False
@@ -83,27 +83,29 @@ class ExploredQueries:
     @property
     def legend(self) -> alt.Parameter:
         """Return the selection by the values of an attribute in the legend."""
-        return alt.selection_point(name=f"legend_{self.name}", fields=["known"], bind="legend")
+        return alt.selection_point(name=f"legend_{self.name}", fields=["group"], bind="legend")
 
     @property
     def kept(self) -> Any:
         """Return the condition for a query to be selected; without a selection, all queries are."""
-        kept: Any = self.brush if self.facts is None else self.brush & self.legend
+        kept: Any = self.brush if self.attribute is None else self.brush & self.legend
         return kept if self.typed is None else kept & self.typed
 
     def look(self, *, legend: bool = False) -> dict[str, Any]:
         """Return the colour of a query: light if not selected, grey if the strategies are equal."""
         colour = self.colour["color"].to_dict() | ({} if legend else {"legend": None})
         conditions: list[dict[str, Any]] = [{"test": (~self.kept).to_dict(), "value": FAINT}]
-        if self.facts is None:
+        if self.attribute is None:
             conditions.append({"test": "!isValid(datum.better)", "value": DOUBT})
         return {"color": alt.Color(**colour, condition=conditions)}
 
     @property
     def tooltip(self) -> list[Any]:
         """Return the tooltip of a query."""
-        fact = [] if self.facts is None else [alt.Tooltip("known:N", title=self.facts)]
-        return list_tooltips("query:N", *format_decimals("value_a", "value_b", "difference"), *fact)
+        group = [] if self.attribute is None else [alt.Tooltip("group:N", title=self.attribute)]
+        return list_tooltips(
+            "query:N", *format_decimals("value_a", "value_b", "difference"), *group
+        )
 
 
 def draw_views(
@@ -131,7 +133,7 @@ def draw_views(
     for place, (what, view) in enumerate(views.items()):
         view.name = f"{what}_{queries.name}_{place}"
     choices: list[tuple[Any, list[str]]] = [(queries.brush, [*views])]
-    if queries.facts is not None:
+    if queries.attribute is not None:
         choices.append((queries.legend, ["points"]))
     grid.params = [
         alt.TopLevelSelectionParameter(
@@ -165,11 +167,11 @@ def _draw_bins(queries: ExploredQueries) -> Any:
     span = f"({write_operand(high)} - {write_operand(low)})"
     piece = f"max(1, {WIDTH} * {write_operand(queries.bin)} / {span} - 1)"
     # Pieces that are thinner than a few pixels overlap, since gaps would show as stripes.
-    seam = f"{write_operand(queries.fullest)} / {HEIGHT}"
+    seam = f"{write_operand(queries.highest_bin_count)} / {HEIGHT}"
     under = f"max(0, datum.place - 1 - ({seam} < {MAX_SEPARATE_PER_PIXEL} ? 0 : {seam}))"
-    few = min(6, queries.fullest) if isinstance(queries.fullest, int) else 6
+    few = min(6, queries.highest_bin_count) if isinstance(queries.highest_bin_count, int) else 6
     counts = alt.Axis(format=",d", tickMinStep=1, tickCount=few)
-    up = alt.Scale(domain=[0, queries.fullest])
+    up = alt.Scale(domain=[0, queries.highest_bin_count])
     bars = alt.Chart().transform_calculate(under=under)
     bars = bars.mark_bar(orient="vertical", size=alt.ExprRef(piece)).encode(
         x=alt.X(

@@ -145,10 +145,11 @@ class Clusters:
         every = np.repeat(least, len(segments[0]))
         smallest_p = correct_p_values(options.correction, every).min()
         if smallest_p > options.level:
+            test = TESTS[options.test].short_words
             yield (
                 f"no difference, however large, can be found at {options.level:.3g}: with "
-                f"{max(counts)} clusters the smallest p value of {TESTS[options.test].words} is "
-                f"{min(least):.3g}\n\nHint: more clusters can show one, or test='t'"
+                f"{max(counts)} clusters the smallest p value of {test} is {min(least):.3g}\n\n"
+                "Hint: more clusters can show one, or test='t'"
             )
         elif options.test == "t" and min(counts) < MIN_CLUSTERS:
             yield (
