@@ -50,19 +50,20 @@ def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
 
 
 def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
-    """Return the gains of equation 5: 2^ngain - 1 with ngain = grade / m_q.
+    """Return the gains of NDCNG: 2^ngain - 1 with ngain = grade / m_q.
 
-    m_q is the highest grade that the query can have. `"linear"` leaves out the power of two; a
-    mapping replaces both grades by their gains.
+    (Scheel et al. 2011, equation 5.) m_q is the highest grade that the query can have. `"linear"`
+    leaves out the power of two; a mapping replaces both grades by their gains.
     """
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))
-    most = repeat_each(look_up_highest_gains(queries.best, gain), documents.lengths)
+    highest = repeat_each(look_up_highest_gains(queries.best, gain), documents.lengths)
     worth = compute_gains(queries, documents, gain)
-    return GAINS["exp2"](np.where(worth > 0, worth / most, 0.0))
+    return GAINS["exp2"](np.where(worth > 0, worth / highest, 0.0))
 
 
-# Measures. `compute_gains` gives equation 3, `compute_normalised_gains` equation 5.
+# Measures. Equations are those of Scheel et al. (2011): `compute_gains` gives equation 3,
+# `compute_normalised_gains` equation 5.
 
 
 def dcg(
@@ -162,6 +163,7 @@ def ndcg_area(
     """
     ranks = find_curve_lengths(queries.ranked.lengths, n)
     ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
+    # Each rank after the end of both lists adds the curve's last value.
     curve = ndcg_curve(queries, n, gain, discount, base, ties, form, ended)
     total = curve.sum(curve.values) + (ranks - ended) * curve.last_values()
     return np.where(ranks > 0, total / ranks, 0.0)
