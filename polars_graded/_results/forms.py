@@ -250,11 +250,11 @@ def paper_table(
         is_tested = pairs["p_corrected"].count() > 0
         significant = pairs.filter(is_significant(pairs.columns, options.level))
         marked = _find_beaten(significant, parts, strategy, signs)
-    beside = means.join(
+    joined = means.join(
         marked, on=[*parts, strategy], how="left", nulls_equal=True, maintain_order="left"
     )
     writer, head, columns = WRITERS[format], [strategy], []
-    for part, rows_of_part in beside.group_by(parts, maintain_order=True):
+    for part, rows_of_part in joined.group_by(parts, maintain_order=True):
         best = find_best_places(
             rows_of_part["mean"], check_direction(str(part[0]), rows_of_part["best"][0])
         )

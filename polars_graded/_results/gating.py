@@ -392,7 +392,7 @@ def pair_with_baseline(
     formulas = find_formulas(measures, grid.measures)
     is_base = pl.col(name) == pl.lit(baseline)
     both = rows.filter(~is_base), rows.filter(is_base)
-    comparable = check_same_conditions(*both, queries, formulas, changes, beside=False)
+    comparable = check_same_conditions(*both, queries, formulas, changes, is_other_file=False)
     b = np.full(len(a), base)
     names = name_pairs(grid.strategies, a, b)
     return Matched(grid, a, b, names, _collect_formulas(rows, formulas), comparable.notes)
@@ -435,7 +435,7 @@ def _pair_with_results(
     bases = before[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(bases.implode()))
     formulas = find_formulas(measures, measured)
-    comparable = check_same_conditions(rows, older, queries, formulas, changes, beside=True)
+    comparable = check_same_conditions(rows, older, queries, formulas, changes, is_other_file=True)
     is_allowed = changes["missing"] != "error"
     check_queries(comparable, rows, older, queries, is_allowed=is_allowed)
     new, ending = now.cast(pl.String), BASELINE_SUFFIX
