@@ -1,6 +1,6 @@
-"""Comparisons of strategies, and summaries of each.
+"""Comparisons of strategies, and summaries of each strategy.
 
-Each measure in the frame that `evaluate` returns becomes an array with a row per strategy and a
+Each measure in the frame that `evaluate` returns becomes an array with one row per strategy and one
 column per query. All statistics are computed from these arrays.
 """
 
@@ -48,7 +48,7 @@ from polars_graded._results.trusting import make_trusted_table
 __all__ = ["compare", "differences", "summarise"]
 
 GEOMETRIC_FLOOR = 1e-5
-"""Minimum of a value in a geometric mean, as in trec_eval."""
+"""Value that replaces smaller ones in a geometric mean, as in trec_eval."""
 
 
 @takes_results()
@@ -103,9 +103,9 @@ def compare(
         The column of segments of queries, such as a country, or several columns, which may be among
         those of `query`. Each segment is compared by itself.
     trusted
-        The grader whose grades count, such as people who judged some queries beside a model that
-        judged all. The result estimates the means and differences that they would find in all
-        queries; `summarise` states the conditions. It takes the t test, and no `rope`.
+        The grader whose grades count, such as people who judged some queries while a model judged
+        all. The result estimates the means and differences that people would find in all queries;
+        `summarise` states the conditions. This needs the t test, and no `rope`.
     baseline
         The strategy that all others are compared with, or a list of several. Without it each pair
         is compared, in the order of strategies: the first one is the strategy, and the second one
@@ -348,7 +348,7 @@ def summarise(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Sum up each strategy's results: what goes into a paper's table.
+    r"""Summarise each strategy's results: mean, interval, median and deviation.
 
     .. math:: \bar x = \frac{1}{n} \sum_q x_q \qquad
         s^2 = \frac{1}{n - 1} \sum_q (x_q - \bar x)^2 \qquad
@@ -377,13 +377,13 @@ def summarise(
 
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
           (UInt32) and `median`;
-        - `geometric_mean` (:math:`g`), which for `ap` is GMAP; a value below 0.00001 counts as
-          that, as in trec_eval, since a single 0 would otherwise make it 0;
+        - `geometric_mean` (:math:`g`), which for `ap` is GMAP; values below 0.00001 count as
+          0.00001, as in trec_eval, since a single 0 would otherwise make the result 0;
         - `best` (String, null if unknown), which value is best, and `confidence`;
         - `mean`, and `std` (:math:`s`, null for one query);
         - `ci_low`, `ci_high`: Student's interval of the mean,
-          :math:`\bar x \pm t_{n-1} s / \sqrt n`, null where there are fewer than two queries or
-          all values are the same.
+          :math:`\bar x \pm t_{n-1} s / \sqrt n`, null if there are fewer than two queries or all
+          values are equal.
 
         With `trusted` one row per model, measure, segment and strategy:
 
@@ -399,10 +399,10 @@ def summarise(
           precise); `note` states if a gain is not certain; `confidence`;
         - `mean`, the estimate of what the trusted grader would find in all queries, `ci_low` and
           `ci_high`;
-        - `note` (String): fewer than ten trusted queries; fewer than two, which have no interval; a
-          correlation that gives no gain, or no certain one, or a less precise mean; queries that
-          are hardly a random sample; queries that are left out because the model did not judge
-          them. Null otherwise.
+        - `note` (String): states fewer than ten trusted queries, or fewer than two, which have no
+          interval; a correlation that gives no gain, no certain gain or a less precise mean;
+          queries that are hardly a random sample; and queries that are left out because the model
+          did not judge them. Null otherwise.
 
     Notes
     -----
@@ -423,16 +423,16 @@ def summarise(
 
     **A random sample** of queries has values of the model that differ from its other values by
     chance alone. A warning reports a difference by Mann and Whitney's test (p of at most 0.001
-    after Bonferroni for all rows of a measure). It can miss a selection that the model's values do
-    not depend on.
+    after Bonferroni for all rows of a measure). It can miss a selection that is unrelated to the
+    model's values.
 
     There is a gain if the correlation exceeds :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are
     not linear in grades, so people must have judged **complete queries**: all documents that the
     model judged. `evaluate` warns if they did not.
 
-    From 10 queries on, intervals contain the true mean as often as `confidence` states, however
-    good the model is, but less often for skewed values. With a model that correlates by 0.9 they
-    are about half as wide. The page of the book on how it is tested has the table.
+    With 10 queries or more, intervals contain the true mean as often as `confidence` states,
+    independent of the quality of the model, but less often for skewed values. With a correlation of
+    0.9, they are about half as wide. The table is in the book, on the page about tests.
 
     References
     ----------
@@ -580,7 +580,7 @@ def differences(
 
 
 def pair_values(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
-    """Return the values of two strategies for each query, and the better one."""
+    """Return the values of two strategies for each query, and the better strategy."""
     [difference] = results.compute_differences(np.array([i]), np.array([j]))
     better = np.sign(difference) * (1 if results.higher_is_better else -1)
     # The signs 0, 1 and -1 index the places of no strategy, of a and of b.
@@ -636,7 +636,7 @@ def summarise_grid(grid: Grid, confidence: float, *measures: str) -> pl.DataFram
 
 
 def _check_none(**arguments: Any) -> None:
-    """Raise if an argument does not go with a trusted grader."""
+    """Raise if an argument cannot be combined with a trusted grader."""
     for name, value in arguments.items():
         if value is not None:
             instead = "the t test" if name == "test" else "None"
@@ -647,7 +647,7 @@ def _check_none(**arguments: Any) -> None:
 def _compute_statistics(
     pairs: Sequence[Pairs], options: Options, rope: float | None, clusters: Clusters | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the statistics of the pairs of each segment, main results last."""
+    """Yield the statistics of the pairs of each segment, with the main results last."""
     test = run_test if clusters is None else clusters.run_test
     outcomes = [test(segment, options) for segment in pairs]
     tests = compute_tests(outcomes, options.correction, options.level)
@@ -687,7 +687,7 @@ def _compute_equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -
     estimate = (
         estimate_differences(pairs) if clusters is None else clusters.estimate_differences(pairs)
     )
-    # Where all queries tie, the difference is equal to 0 for certain.
+    # If all queries tie, the difference is certain to be 0.
     error, ties = estimate.error, (std == 0) & (mean == 0)
     up = mean if pairs.results.higher_is_better else -mean
     better, worse = (
