@@ -305,7 +305,7 @@ def _have_outliers(scores: Floats) -> npt.NDArray[np.bool_]:
     """Return the mask of rows with a score beyond the upper whisker."""
     rows, n = scores.shape
     ascending = Ragged(np.sort(scores, axis=1).ravel(), np.arange(rows + 1) * n)
-    return ascending.last() > find_median_and_upper_whisker(ascending, 1.5)[1]
+    return ascending.last_values() > find_median_and_upper_whisker(ascending, 1.5)[1]
 
 
 def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl.Expr:

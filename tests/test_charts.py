@@ -2373,7 +2373,7 @@ def test_without_simultaneous_intervals_the_forest_speaks_of_none():
     spec = spec_of(charts.comparison_forest(comparison))
     assert "simultaneous" not in str([layer["encoding"].get("x") for layer in spec["layer"]])
     notes = " ".join(spec["title"]["subtitle"])
-    assert "line: 95 % interval of one difference" in notes
+    assert "line: 95 % interval of each difference alone" in notes
     assert "agrees with" not in notes
 
 

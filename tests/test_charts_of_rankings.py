@@ -346,5 +346,7 @@ def test_a_query_of_several_columns_is_a_tuple():
     assert chart.to_dict()["title"]["text"] == "2 rankings of country FR, query 2, ap"
     expected = side_by_side(frame, 2, by=keys["by"])
     assert side_by_side(both, ("FR", 2), **keys).equals(expected)
-    with pytest.raises(TypeError, match="must be a tuple of a value of each of 'country', 'query'"):
+    with pytest.raises(
+        TypeError, match="must be a tuple with one value for each of 'country', 'query'"
+    ):
         charts.rankings(both, 2, **keys)

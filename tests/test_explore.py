@@ -94,15 +94,15 @@ def test_without_a_curve_queries_are_bars_in_order():
     assert (wide["x"]["field"], wide["y"]["field"]) == ("position", "difference")
 
 
-def known_of(values: list[Any]) -> list[str]:
+def groups_of(values: list[Any]) -> list[str]:
     n = len(values)
     frame = results(n).drop("country").with_columns(colour=pl.Series(values * 2))
     data = charts.explore(frame, "ours", "bm25", "ndcg", colour="colour").data
-    return data.sort(pl.col("query").cast(pl.Int64))["known"].to_list()
+    return data.sort(pl.col("query").cast(pl.Int64))["group"].to_list()
 
 
 @pytest.mark.parametrize(
-    ("values", "known"),
+    ("values", "groups"),
     [
         (["a", "b", None, "a"], ["a", "b", "null", "a"]),
         ([3, 1, 3, 2], ["3", "1", "3", "2"]),
@@ -115,8 +115,8 @@ def known_of(values: list[Any]) -> list[str]:
         ),
     ],
 )
-def test_what_is_known_has_at_most_ten_names(values, known):
-    assert known_of(values) == known
+def test_an_attribute_has_at_most_ten_names(values, groups):
+    assert groups_of(values) == groups
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
@@ -144,8 +144,8 @@ def test_the_quantile_that_the_page_makes_is_students(confidence):
         assert got == pytest.approx(stats.t.ppf((1 + confidence) / 2, degrees), rel=1e-8)
 
 
-@pytest.mark.parametrize("name", ["position", "known", "place", "rank_1", "list_a", "value"])
-def test_queries_and_what_is_known_may_be_called_like_what_is_drawn(name):
+@pytest.mark.parametrize("name", ["position", "group", "place", "rank_1", "list_a", "value"])
+def test_queries_and_an_attribute_may_be_called_like_what_is_drawn(name):
     frame = results(20)
     plain = charts.explore(frame, "ours", "bm25", colour="country").data
     for column in ("query", "country"):
@@ -316,7 +316,7 @@ def test_a_name_in_the_legend_chooses_its_queries(drawn):
         "for (const kind of ['pointerdown', 'pointerup', 'click'])"
         " label.dispatchEvent(new PointerEvent(kind, { bubbles: true, view: window }));"
     )
-    france = chart.data.filter(known="fr")["query"].to_list()
+    france = chart.data.filter(group="fr")["query"].to_list()
     waited(page, lambda: shown(page) == expected(frame, france, 60, 0.95))
     drag(page, "bins", (0.05, 0.98), (0.55, 0.02))
     both = [query for query in brushed(page, chart.data) if query in france]

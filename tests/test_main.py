@@ -804,7 +804,7 @@ def test_what_a_report_adds_is_told_and_all_its_measures_where_curves_alone_are_
         (
             ["--test", "wilcoxon", "--correction", "none"],
             None,
-            "which is of ranks and not of means; p values not",
+            "which compares ranks and not means; p values not",
         ),
         (["--test", "randomised_tukey"], None, "the randomised Tukey test"),
     ],

@@ -212,7 +212,7 @@ def test_ideal_curves_that_differ_are_all_there(per_query, written):
         (
             {"test": "wilcoxon", "correction": "none"},
             {"test": "wilcoxon", "correction": "none"},
-            "of ranks and not of means; p values not corrected",
+            "which compares ranks and not means; p values not corrected",
         ),
         (
             {"test": "randomised_tukey", "correction": "none"},
@@ -357,7 +357,7 @@ def test_a_curve_without_a_value_is_said_to_have_none(written):
     nan = pl.lit([float("nan")] * 2).alias("dcg_curve@2")
     page = payload(written(SOME.with_columns(nan, ap=0.5), missing="drop"))
     assert page["curves"] == []
-    assert page["absent"]["rank"] == "There is no value of dcg_curve@2."
+    assert page["absent"]["rank"] == "No query has a value of dcg_curve@2."
     assert "recall" not in page["absent"]
 
 
@@ -411,9 +411,8 @@ def test_25_strategies_and_5000_queries_stay_below_8_mb(written):
     assert (there[0], there[-1]) == (0, 4999)
     fewest = min(len(curve["inspected"]) for curve in page["curves"])
     assert page["about"] == (
-        f"25 strategies, 5,000 queries. {fewest:,} of them, "
-        "at equal steps in their order, have their curves here; means, intervals and tests are "
-        "of all."
+        f"25 strategies, 5,000 queries. Curves are shown for {fewest:,} of them, evenly spaced; "
+        "means, intervals and tests cover all queries."
     )
     # What is there is what was measured, in its own place; the means are of all.
     shown = frame.filter(pl.col("query").is_in(there))
@@ -431,8 +430,8 @@ def test_of_more_queries_than_can_be_seen_some_are_shown_and_all_count(written):
     assert len(page["queries"]) == 5000
     assert (page["queries"][0], page["queries"][-1], page["total"]) == ("0", "129999", 130_000)
     assert page["about"] == (
-        "2 strategies, 130,000 queries. 5,000 of them, at equal steps in their order, are shown "
-        "individually; means, intervals and tests are of all."
+        "2 strategies, 130,000 queries. 5,000 of them, evenly spaced, are shown individually; "
+        "means, intervals and tests cover all queries."
     )
     expected = summarise(frame, "ap")
     assert page["measures"][0]["means"] == pytest.approx(expected["mean"].to_list(), rel=1e-6)
@@ -797,7 +796,7 @@ def test_differences_are_drawn_as_compare_has_them(doubtful, shown, against):
 def test_hollow_points_are_hollow_in_the_legend(doubtful, shown):
     page = shown(doubtful)
     kinds = ["corrected p ≤ 0.05", "not significant"]
-    held = "95 % interval corrected after Holm, as p is"
+    held = "95 % interval corrected after Holm, like p"
     assert page.texts("#comparison .legend li:not([hidden]) span") == [*kinds, held]
     script = """return [...document.querySelectorAll('#comparison .legend circle')]
         .map((dot) => [dot.getAttribute('fill'), dot.getAttribute('stroke')])"""

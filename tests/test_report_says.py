@@ -339,7 +339,7 @@ def test_the_settings_are_those_of_the_call(made):
     assert dict(page["settings"]) == {
         "Data": "2 strategies, 4 queries.",
         "Compared": "all with bm25",
-        "Test": "Wilcoxon's signed rank test, which is of ranks and not of means",
+        "Test": "Wilcoxon's signed rank test, which compares ranks and not means",
         "Correction": "none, since there is one pair",
         "Level": "p ≤ 0.05; intervals of 95 % confidence",
         "Missing values": "A value that is missing counts as 0.",

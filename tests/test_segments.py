@@ -162,7 +162,7 @@ def test_a_report_has_the_means_of_segments_and_what_differs(tmp_path):
     told = compare_segments(frame, segments="country")
     assert told.filter(pl.col("p_corrected") <= 0.05)["p_corrected"].len() == 2
     assert measure["note"].startswith(
-        "Differences found not to be the same in all segments: a − b and b − c (Welch's"
+        "Differences that vary significantly between segments: a − b and b − c (Welch's"
     )
     without = payload(report(frame.drop("country"), tmp_path / "page.html"))
     assert without["segments"] is None

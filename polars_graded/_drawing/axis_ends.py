@@ -12,11 +12,14 @@ AxisEnds: TypeAlias = tuple[float, float]
 """The lowest and the highest value of an axis."""
 
 MIN_SPAN_RATIO = 10
-"""Minimum ratio of two ranges of values that have an axis each, instead of the same axis."""
+"""Minimum ratio of the joint range of x and y to the narrower one for axes with different ends."""
 
 
 def choose_step(least: float) -> float:
-    """Return the smallest 1, 2 or 5 times a power of ten from `least` on; 0.02 for 0."""
+    """Return the smallest round number that is at least `least`.
+
+    Round numbers are 1, 2 and 5 times a power of ten. If `least` is 0 or less, it is 0.02.
+    """
     if least <= 0:
         return 0.02
     power = 10.0 ** math.floor(math.log10(least))
@@ -24,9 +27,10 @@ def choose_step(least: float) -> float:
 
 
 def choose_ends(values: pl.Series, steps: int = 5) -> AxisEnds:
-    """Return round numbers below and above all values, about this many steps apart."""
+    """Return round numbers below and above all values, about `steps` steps apart."""
     array = values.to_numpy()
     step = choose_step(float(np.ptp(array)) / steps)
+    # The tiny amount keeps rounding errors from adding a whole step.
     low = math.floor(array.min() / step + 1e-9) * step
     return low, max(low + step, math.ceil(array.max() / step - 1e-9) * step)
 
@@ -41,7 +45,7 @@ def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[AxisEnds, AxisEnds]
 
 
 def choose_rank_ticks(last: int) -> list[int]:
-    """Return the ranks to label: each of up to ten, or else rank 1 and round ranks."""
+    """Return the ranks to label: all of up to ten ranks, otherwise 1 and round ranks."""
     if last <= 10:  # noqa: PLR2004
         return list(range(1, last + 1))
     step = max(5, int(choose_step(last / 8)))

@@ -21,7 +21,10 @@ BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
 
 
 def build_shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
-    """Return one bar per query, or per `size` neighbours one bar for each better strategy."""
+    """Return one bar per query, or for each `size` neighbours one bar per better strategy.
+
+    The height of a shared bar is the sum of its differences over the number of neighbours.
+    """
     bar = (pl.col("position") - 1) // size
     bars = table.with_columns(
         pl.col("position").min().over(bar).cast(pl.Int64),
@@ -45,9 +48,10 @@ def build_shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
 def build_heatmap_rows(
     results: Results, names: pl.Series, most: int
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return a row per query and strategy, hardest query and best strategy first, and the queries.
+    """Return one row per query and strategy, and the names of the queries.
 
-    If there are more than `most` queries, or more than can be drawn, neighbours share a row.
+    The hardest query and the best strategy come first. If there are more than `most` queries, or
+    more than can be drawn, neighbours share a row.
     """
     sign = -1 if results.best == "lowest" else 1
     # Means that differ only by rounding errors are ties, which keep their order.
@@ -118,5 +122,5 @@ def choose_difference_bins(differences: pl.Series, n: int) -> tuple[AxisEnds, fl
     """Return the ends of the axis of n differences, and the width of their bins."""
     low, high = choose_ends(differences)
     width = choose_step((high - low) / min(MAX_BINS, 10 + math.isqrt(n)))
-    # Half a bin on each side puts 0 in the middle of a bin.
+    # Bins are centred on multiples of the width, so the axis needs half a bin more on each side.
     return (low - width / 2, high + width / 2), width

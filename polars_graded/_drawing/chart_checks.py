@@ -48,9 +48,9 @@ def check_row_count(argument: str, table: pl.DataFrame) -> None:
 def check_not_repeated(
     argument: str, table: pl.DataFrame, name: str, panel: str | None, of: Sequence[str] = ()
 ) -> None:
-    """Raise if a name occurs twice in a panel, where it would be drawn as one.
+    """Raise if a name occurs twice in a panel, since both would be drawn as one.
 
-    `of` lists the columns that make the name, if it is not a column itself.
+    `of` lists the columns that form the name, if it is not a column itself.
     """
     if panel and (repeated := table.height - table.n_unique([*(of or [name]), "panel"])):
         msg = (

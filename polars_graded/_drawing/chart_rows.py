@@ -81,7 +81,7 @@ def build_number_column(column: str | pl.Expr) -> pl.Expr:
 
 
 def collect_one_grader(argument: str, frame: Frame, *separating: Any) -> pl.DataFrame:
-    """Return the collected frame; raise if it has several graders that `separating` lacks."""
+    """Return the collected frame; raise if it has several graders that no argument separates."""
     collected = check_collected(argument, frame)
     if GRADER in collected.columns and GRADER not in separating:
         check_names(collected, [GRADER])
@@ -108,7 +108,7 @@ def build_result_rows(
     """Return the rows of results that have a value and a position.
 
     The columns `strategy` and `panel` contain strategies and panels as text. With `every`, the
-    chart draws each row, and too many rows are an error. `once` is a column whose values must not
+    chart draws each row, and too many rows raise an error. `once` is a column whose values must not
     repeat in a panel.
     """
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
@@ -135,7 +135,7 @@ def join_query_columns(
 ) -> tuple[pl.DataFrame, str]:
     """Join several query columns into one; return the frame and the name of the column.
 
-    The joined column is an Enum, which sorts like the several columns.
+    The joined column is an Enum in the order of the several columns, so that it sorts like them.
     """
     several = check_column_names("query", query)
     frame = check_collected(argument, frame)
@@ -193,19 +193,20 @@ def collect_title_facts(table: pl.DataFrame) -> Drawn:
     measures = (
         table["measure"].unique(maintain_order=True).to_list() if "measure" in columns else []
     )
-    own = "panel" in columns and not (
+    # Panels of measures are no panels of their own: a title already lists the measures.
+    has_own_panels = "panel" in columns and not (
         "measure" in columns and (table["panel"] == table["measure"]).all()
     )
     queries = (
         table["queries"].drop_nulls().unique().sort().to_list() if "queries" in columns else []
     )
     strategies = table["strategy"].n_unique() if "strategy" in columns else 0
-    panels = table["panel"].n_unique() if own else 0
+    panels = table["panel"].n_unique() if has_own_panels else 0
     return Drawn(measures, strategies, panels, queries, find_confidence(table))
 
 
 def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:
-    """Return names by falling value of the first measure; then names without this measure."""
+    """Return names in descending order of the first measure, then names without this measure."""
     first = (pl.col("measure") == pl.col("measure").first()).alias("first")
     ordered = table.sort(first, value, descending=True, maintain_order=True)
     return ordered[name].unique(maintain_order=True).to_list()

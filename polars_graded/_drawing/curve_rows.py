@@ -186,7 +186,7 @@ def find_positions(curve: str, at: str, n: int) -> pl.Series:
 
 
 def thin_by_position(table: pl.DataFrame, at: str) -> pl.DataFrame:
-    """Return the rows at equal steps of position, as many as a chart can draw."""
+    """Return the rows at evenly spaced positions, as many as a chart can draw."""
     positions = table[at].unique().sort()
     n_lines: Any = table[at].value_counts()["count"].max()
     kept = positions[choose_equal_steps(len(positions), compute_max_points(n_lines))]
@@ -206,7 +206,7 @@ def choose_equal_steps(n: int, most: int) -> pl.Series:
 
 
 def find_only_curve(frame: pl.DataFrame, kind: str, at: str, but: Collection[str | None]) -> str:
-    """Return the only curve of a kind: a column of lists, or else of numbers beside `at`."""
+    """Return the only curve of a kind: a column of lists, or numbers next to a column `at`."""
     names = [name for name in frame.columns if name not in but and find_kind(name) == kind]
     columns = {name: frame.schema[name] for name in names}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
@@ -258,7 +258,9 @@ def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
 
 
 def thin_by_value(table: pl.DataFrame, value: str, most: int, keys: Sequence[str]) -> pl.DataFrame:
-    """Return at most `most` rows of each group, in equal steps by a value, with both ends."""
+    """Return at most `most` rows of each group, evenly spaced by value, with both ends."""
+    # A row is kept if its step, of the `most - 1` steps from first to last, differs from the step
+    # of the row before it.
     table = table.sort(*keys, value)
     rank, last = pl.int_range(pl.len()), (pl.len().cast(pl.Int64) - 1).clip(1)
     if keys:

@@ -26,13 +26,13 @@ def choose_place(
     ends: AxisEnds,
     lines: Sequence[str] = ("strategy",),
 ) -> Any:
-    """Return the position at which names of lines move least, among those that all lines have.
+    """Return the position at which the names of lines are moved least from their lines.
 
-    If names move nowhere, it is the last position, or else where lines are furthest apart. None if
-    the lines have no common position.
+    Only positions that all lines have are considered; without any, it is None. Of equal positions,
+    the last position of the axis is preferred, then the one at which lines are furthest apart.
     """
     table = table.drop_nulls(height)
-    n, moved = table.select(lines).n_unique(), {}
+    n, penalties = table.select(lines).n_unique(), {}
     for (place,), rows in table.sort(at, descending=True).group_by(at, maintain_order=True):
         if rows.select(lines).n_unique() < n:
             continue
@@ -41,14 +41,14 @@ def choose_place(
         pairs = [zip(spread_heights(heights, ends), heights, strict=True) for heights in every]
         distance = round(sum(abs(name - line) for pair in pairs for name, line in pair), 9)
         gap = min((b - a for heights in every for a, b in pairwise(heights)), default=0)
-        moved[place] = distance, place != table[at].max(), -gap
-    return min(moved, key=moved.__getitem__, default=None)
+        penalties[place] = distance, place != table[at].max(), -gap
+    return min(penalties, key=penalties.__getitem__, default=None)
 
 
 def write_coinciding(
     table: pl.DataFrame, at: str, height: str, lines: Sequence[str] = ("strategy",)
 ) -> list[str]:
-    """Write which lines hide each other, since all of their points are the same."""
+    """Write notes on lines that hide each other, since all of their points are equal."""
     points = table.group_by(lines, maintain_order=True).agg(
         path=pl.struct(at, pl.col(height).round(12)).sort_by(at)
     )
@@ -66,7 +66,7 @@ def write_coinciding(
 
 
 def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float]:
-    """Return the point from which on a line stays below a height, and the x where it falls to it.
+    """Return the first point after which a line stays below a height, and the x of the crossing.
 
     For a line that ends above the height, this is its last point.
     """

@@ -31,7 +31,7 @@ def put_higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _turn_pairs(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
-    """Return the pairs with both strategies exchanged where `which` is true, in all columns."""
+    """Return the pairs, with both strategies exchanged in all columns if `which` is true."""
     turned = {name: -pl.col(name) for name in ("difference", "d_z", RANK_COLUMN)}
     turned["relative_difference"] = -pl.col("difference") / pl.col("mean")
     for one, other in (("ci_low", "ci_high"), AGREEING_ENDS):
@@ -46,7 +46,7 @@ def _turn_pairs(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
 
 
 def build_pair_name(*, versus: bool) -> pl.Expr:
-    """Return an expression of the name of a pair: its strategy, with `versus` also the baseline."""
+    """Return an expression of the name of a pair: its strategy, and with `versus` the baseline."""
     difference = pl.format("{} \N{MINUS SIGN} {}", "strategy", "baseline")
     return difference if versus else pl.col("strategy")
 

@@ -10,11 +10,9 @@ SIGNS = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in
 SIGNS |= dict.fromkeys("\u2028\u2029", "\u2424") | dict.fromkeys("\ufffe\uffff", "\ufffd")
 """Characters that no picture or script can contain, and the signs that replace them."""
 
+# "</" would end the script of a page, and "<!--" would hide its end: a zero-width space splits
+# them.
 SIGNS |= {"</": "<\u200b/", "<!--": "<\u200b!--"}
-"""These pairs of characters would end the script of a page, or hide its end.
-
-A zero-width space separates them.
-"""
 
 UNPRINTABLE = re.compile("|".join(map(re.escape, SIGNS)))
 

@@ -1,4 +1,4 @@
-"""Draw linked views in which a reader selects queries, and whose means the page computes."""
+"""Draw linked views in which a reader selects queries; the page computes the means of these."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROW_HEIGHT = 34
 """Height of the row of a mean, with the name and the number above it, in pixels."""
 
 MAX_SEPARATE_PER_PIXEL = 0.15
-"""Maximum number of queries per pixel of a bar whose pieces are separated by gaps."""
+"""Maximum number of queries per pixel of a bar's height for gaps between its cells."""
 
 MAX_LISTED_DEGREES = 60
 """Maximum number of degrees of freedom for which quantiles of Student's t are listed."""
@@ -59,10 +59,10 @@ class ExploredQueries:
     """The ends of the axis of differences."""
     bin: Any
     """The width of a bin of differences."""
-    fullest: Any
-    """The number of queries in the fullest bin."""
+    highest_bin_count: Any
+    """The number of queries in the bin with the most queries."""
     colour: dict[str, Any]
-    facts: str | None = None
+    attribute: str | None = None
     """The column of an attribute of queries, whose values can be selected in the legend."""
     confidence: float = 0.95
     nice: bool = False
@@ -83,27 +83,29 @@ class ExploredQueries:
     @property
     def legend(self) -> alt.Parameter:
         """Return the selection by the values of an attribute in the legend."""
-        return alt.selection_point(name=f"legend_{self.name}", fields=["known"], bind="legend")
+        return alt.selection_point(name=f"legend_{self.name}", fields=["group"], bind="legend")
 
     @property
     def kept(self) -> Any:
-        """Return the condition for a query to be selected; without a selection, all queries are."""
-        kept: Any = self.brush if self.facts is None else self.brush & self.legend
+        """Return the condition for a query to be selected; without a selection all queries are."""
+        kept: Any = self.brush if self.attribute is None else self.brush & self.legend
         return kept if self.typed is None else kept & self.typed
 
     def look(self, *, legend: bool = False) -> dict[str, Any]:
-        """Return the colour of a query: light if not selected, grey if the strategies are equal."""
+        """Return the colour of a query: light if not selected, grey if both values are equal."""
         colour = self.colour["color"].to_dict() | ({} if legend else {"legend": None})
         conditions: list[dict[str, Any]] = [{"test": (~self.kept).to_dict(), "value": FAINT}]
-        if self.facts is None:
+        if self.attribute is None:
             conditions.append({"test": "!isValid(datum.better)", "value": DOUBT})
         return {"color": alt.Color(**colour, condition=conditions)}
 
     @property
     def tooltip(self) -> list[Any]:
         """Return the tooltip of a query."""
-        fact = [] if self.facts is None else [alt.Tooltip("known:N", title=self.facts)]
-        return list_tooltips("query:N", *format_decimals("value_a", "value_b", "difference"), *fact)
+        group = [] if self.attribute is None else [alt.Tooltip("group:N", title=self.attribute)]
+        return list_tooltips(
+            "query:N", *format_decimals("value_a", "value_b", "difference"), *group
+        )
 
 
 def draw_views(
@@ -131,7 +133,7 @@ def draw_views(
     for place, (what, view) in enumerate(views.items()):
         view.name = f"{what}_{queries.name}_{place}"
     choices: list[tuple[Any, list[str]]] = [(queries.brush, [*views])]
-    if queries.facts is not None:
+    if queries.attribute is not None:
         choices.append((queries.legend, ["points"]))
     grid.params = [
         alt.TopLevelSelectionParameter(
@@ -160,16 +162,16 @@ def _draw_points(queries: ExploredQueries) -> Any:
 
 
 def _draw_bins(queries: ExploredQueries) -> Any:
-    """Draw a histogram of differences, in which each query is a piece of a bar."""
+    """Draw a histogram of differences, in which each query is a cell of a bar."""
     low, high = queries.differences
     span = f"({write_operand(high)} - {write_operand(low)})"
     piece = f"max(1, {WIDTH} * {write_operand(queries.bin)} / {span} - 1)"
-    # Pieces that are thinner than a few pixels overlap, since gaps would show as stripes.
-    seam = f"{write_operand(queries.fullest)} / {HEIGHT}"
+    # Cells that are thinner than a few pixels overlap, since gaps would show as stripes.
+    seam = f"{write_operand(queries.highest_bin_count)} / {HEIGHT}"
     under = f"max(0, datum.place - 1 - ({seam} < {MAX_SEPARATE_PER_PIXEL} ? 0 : {seam}))"
-    few = min(6, queries.fullest) if isinstance(queries.fullest, int) else 6
+    few = min(6, queries.highest_bin_count) if isinstance(queries.highest_bin_count, int) else 6
     counts = alt.Axis(format=",d", tickMinStep=1, tickCount=few)
-    up = alt.Scale(domain=[0, queries.fullest])
+    up = alt.Scale(domain=[0, queries.highest_bin_count])
     bars = alt.Chart().transform_calculate(under=under)
     bars = bars.mark_bar(orient="vertical", size=alt.ExprRef(piece)).encode(
         x=alt.X(
@@ -184,7 +186,7 @@ def _draw_bins(queries: ExploredQueries) -> Any:
 
 
 def _draw_in_order(queries: ExploredQueries, query: str) -> Any:
-    """Draw each query as a bar of its difference, the highest first."""
+    """Draw each query as a bar of its difference, with the highest difference first."""
     is_fixed = isinstance(queries.total, int)
     end = queries.total + 0.5 if is_fixed else alt.ExprRef(f"{write_operand(queries.total)} + 0.5")
     ticks = {"values": choose_rank_ticks(queries.total)} if is_fixed else {"tickMinStep": 1}
@@ -206,7 +208,7 @@ def _draw_in_order(queries: ExploredQueries, query: str) -> Any:
 
 
 def _draw_by_rank(queries: ExploredQueries, ranks: dict[str, int], curve: str) -> Any:
-    """Draw the mean difference of the selected queries at each rank, and its band."""
+    """Draw the mean difference of the selected queries at each rank, and its intervals."""
     base = _summarise_selected(queries, list(ranks), "rank", "toNumber(slice(datum.column, 5))")
     last = max(2, *ranks.values())
     limits = bound_axis((1, last), zero=False, format=",d", tickMinStep=1)
@@ -238,7 +240,7 @@ def _draw_means(queries: ExploredQueries, columns: dict[str, str], ends: Any) ->
         printed="format(datum.mean, '.4f') + "
         f"(isValid(datum.low) ? {ends_of} : '') + '   ' + datum.what"
     ).mark_text(dy=-10, color=find_ink(), limit=WIDTH)
-    # The line at 0 would cross the text in the middle, so that the text is at the top.
+    # The line at 0 would cross text in the middle, so the text is at the top.
     middle, height = alt.value(WIDTH / 2), alt.value(0) if "difference" in columns else y
     layers = [
         base.mark_rule(strokeWidth=2, color=find_ink(), clip=True).encode(
@@ -274,8 +276,8 @@ def _summarise_selected(
 ) -> alt.Chart:
     """Compute the mean of columns over the selected queries in the page, with Student's interval.
 
-    The result has a row for each column, with the column's name in `key`, and `queries`, `mean`,
-    `low` and `high`.
+    The result has one row for each column, with the column's name in `key`, and the fields
+    `queries`, `mean`, `low` and `high`.
     """
     several = "datum.queries > 1"
     margin = f"{write_t_quantile('(datum.queries - 1)', queries.confidence)} * datum.std"
@@ -299,9 +301,9 @@ def _summarise_selected(
 def write_t_quantile(degrees: str, confidence: float) -> str:
     """Return the expression of Student's t for an interval, given its degrees of freedom.
 
-    The expression looks up to `MAX_LISTED_DEGREES` degrees of freedom up in a list. For more, it
-    expands the normal quantile by the first four terms in 1 / degrees, with an error of less than
-    1e-8 (Abramowitz and Stegun, 26.7.5).
+    For at most `MAX_LISTED_DEGREES` degrees of freedom, the expression looks the value up in a
+    list. For more, it expands the normal quantile by the first four terms in 1 / degrees, with an
+    error of less than 1e-8 (Abramowitz and Stegun, 26.7.5).
     """
     few = np.arange(2, MAX_LISTED_DEGREES + 2)
     listed = compute_mean_margin(np.sqrt(few), few, confidence).tolist()

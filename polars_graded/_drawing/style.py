@@ -52,7 +52,7 @@ MAX_COLOURS = len(PALETTE)
 """Maximum number of strategies with a colour of their own."""
 
 REST = "#b4b8bf"
-"""Colour of lines beside the few that have a colour of their own."""
+"""Colour of all lines except the few that have a colour of their own."""
 
 FAINT = "#d5d8dc"
 """Colour of lines and bars in the background."""
@@ -70,7 +70,7 @@ DOUBT = "#858b93"
 """Colour of results that are not significant."""
 
 LINE_SYMBOL = {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2}
-"""Symbol in a legend that is a piece of a line, long enough to show its dashes."""
+"""Symbol in a legend: a piece of a line, long enough to show its dashes."""
 
 MAX_LARGE_PANELS = 9
 """Maximum number of panels of full size; more stand five in a row."""
@@ -134,7 +134,7 @@ def draw_panels(
     if words.finding or words.notes:
         panels.title = build_title(words.finding, words.notes)
     if len(names) % columns:
-        # A shared axis would be drawn below the empty places of the last row.
+        # A shared axis would be drawn below empty places of the last row of panels.
         panels = panels.resolve_axis(x="independent")
     return escape_chart(panels)
 
@@ -414,7 +414,7 @@ def _build_axis(look: dict[str, Any]) -> dict[str, Any]:
 
 
 def build_names_axis(field: str, names: list[str], title: str | None = None, **axis: Any) -> alt.Y:
-    """Return an axis of names below each other, in their order."""
+    """Return a vertical axis of names in their order."""
     return alt.Y(f"{field}:N", title=title, **order_axis(names, **({"labelLimit": 300} | axis)))
 
 

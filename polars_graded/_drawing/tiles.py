@@ -133,7 +133,7 @@ def _list_documents_below(
 
 
 def _build_lines(tiles: pl.DataFrame, n: int) -> pl.DataFrame:
-    """Return a line from each document to the same one in the next column."""
+    """Return a line from each document to the same document in the next column."""
     left = tiles.select("strategy", "column", "y", "doc", "relevant", "adds", "label")
     right = left.select(pl.col("column") - 1, pl.col("y").alias("y_next"), "doc")
     lines = left.join(right, on=["column", "doc"], maintain_order="left")
@@ -351,7 +351,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         numbers = numbers.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=find_ink())
         layers.append(numbers.encode(x=encode_across("column"), y=encode_down("at"), text=text))
     if lowest > last_rank:
-        # A caption below the line shows the number of relevant documents there.
+        # A caption below the line shows the number of relevant documents below it.
         is_wide = width >= 16 * TILE_LETTER_WIDTH
         below = "datum.below + ' relevant below'" if is_wide else "datum.below"
         said_of = {"at": f"{last_rank + 1}", "caption": f"'' + {below}"}

@@ -17,14 +17,17 @@ from polars_graded._measuring.expression import measure_one, rank_rows
 from polars_graded._measuring.names import Measure
 
 RANK = "rank among the retrieved"
-"""The column of ranks in the rows of a query, beside whatever columns these have."""
+"""The column of ranks: a name that no column of the frame is likely to have."""
 
 TIED = "tied with another"
-"""The column that says which of them has the score of another."""
+"""The column that marks the rows that are tied with another row of their ranking."""
 
 
 def check_sum(measure: str) -> Measure:
-    """Return the measure of that name, which must be a sum over ranks, in the order of the rows."""
+    """Return the measure of that name; raise unless it is a sum over ranks.
+
+    It must also leave tied documents in their order.
+    """
     parsed = Measure.parse(measure)
     if not parsed.definition.is_sum:
         sums = ", ".join(name for name, definition in DEFINITIONS.items() if definition.is_sum)
@@ -49,12 +52,12 @@ def rank_rows_of_strategies(
     stacked = request.strategy
     names = pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
     for name, text in zip(names, names.cast(pl.String).fill_null("null"), strict=True):
-        its = rows if stacked is None else rows.filter(pl.col(stacked).eq_missing(name))
+        strategy_rows = rows if stacked is None else rows.filter(pl.col(stacked).eq_missing(name))
         ranks, tied = (
             rank_rows(each).over(request.query)
             for each in (request.build_document_ranking(name), request.build_ranking(name))
         )
-        ranked = its.with_columns(
+        ranked = strategy_rows.with_columns(
             ranks.struct.field("rank").alias(RANK), tied.struct.field("tied").alias(TIED)
         )
         yield text, ranked.sort(*request.query, RANK, nulls_last=True, maintain_order=True)
@@ -72,10 +75,11 @@ def compute_added_by_rank(
 ) -> tuple[pl.DataFrame, dict[str, float | None]]:
     """Return the documents of a query for each strategy, with the amount that each rank adds.
 
-    The first frame has one row per strategy and document: `strategy`, `rank` (null where it was
-    not retrieved), `doc`, `grade`, whether it is `tied` and `relevant`, the `others`; `adds`, by
-    how much the value is higher with it than with the ranks above it alone; and `gain`, the same of
-    cumulated gain, where the measure is made of it. The second is the value of each strategy.
+    The frame has one row per strategy and document, with these columns: `strategy`, `rank` (null if
+    the document was not retrieved), `doc`, `grade`, whether it is `tied` and `relevant`, and the
+    `others`; `adds`, the amount by which this rank raises the value over that of the ranks above
+    it; and, for measures with a gain, `gain`, the amount by which it raises cumulated gain. The
+    dictionary holds the value of each strategy.
     """
     check_whole_number("n", n)
     request = Request.of([measure.name], **options)
@@ -84,10 +88,10 @@ def compute_added_by_rank(
     request = request.with_document_column(opened.collect_schema())
     rows = select_query(request, opened, of)
     parts, values = [], {}
-    for name, its in rank_rows_of_strategies(request, rows):
+    for name, ranked in rank_rows_of_strategies(request, rows):
         # Documents of equal scores are tied, whatever decides their order.
         tied = rank_rows(replace(request, ties=None).build_ranking(name)).struct.field("tied")
-        table = its.select(
+        table = ranked.select(
             pl.lit(name).alias("strategy"),
             pl.col(RANK).alias("rank"),
             pl.col(doc).alias("doc"),
@@ -102,7 +106,7 @@ def compute_added_by_rank(
         measures = [measure]
         if "gain" in measure.options:
             measures.append(Measure.of("cg", measure.n, gain=_format_gain(measure.options["gain"])))
-        values[name] = its.select(measure_one(measure, request.build_ranking(name))).item()
+        values[name] = ranked.select(measure_one(measure, request.build_ranking(name))).item()
         added = _compute_added(table, request, measures, n)
         parts.append(table.join(added, on="rank", how="left", maintain_order="left"))
     if not sum(part.height for part in parts):
@@ -118,20 +122,20 @@ def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) 
     """Return the rows of one query; raise if there are none."""
     several, columns = len(request.query) > 1, ", ".join(map(repr, request.query))
     if several and not (isinstance(of, tuple) and len(of) == len(request.query)):
-        msg = f"`of` must be a tuple of a value of each of {columns}, got {of!r}"
+        msg = f"`of` must be a tuple with one value for each of {columns}, got {of!r}"
         raise TypeError(msg)
     wanted = []
     for query, value in zip(request.query, of if several else [of], strict=True):
-        is_it = pl.col(query).eq_missing(pl.lit(value))
+        is_query = pl.col(query).eq_missing(pl.lit(value))
         dtype = frame.collect_schema()[query]
         try:
-            pl.Series(query, [], dtype=dtype).to_frame().filter(is_it)
+            pl.Series(query, [], dtype=dtype).to_frame().filter(is_query)
         except (pl.exceptions.PolarsError, TypeError):
             msg = f"`of` must be a value of {query!r}, which is of type {dtype}, got {value!r}"
             raise TypeError(msg) from None
-        wanted.append(is_it)
+        wanted.append(is_query)
     rows = request.add_computed_columns(frame.lazy().filter(*wanted).collect())
-    # Of a lazy frame the other queries are read only where the scores of this one look like ranks.
+    # The other queries of a lazy frame are only read if the scores of this query look like ranks.
     if isinstance(frame, pl.DataFrame) or may_be_ranks(request, rows):
         check_directions(request, frame.lazy().select(request.input_columns).collect())
     if rows.is_empty():
@@ -141,7 +145,7 @@ def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) 
 
 
 def _format_gain(gain: Any) -> Any:
-    """Return a gain as it is passed; pairs become a mapping."""
+    """Return a gain as the user passes it: pairs as a mapping."""
     return dict(gain) if isinstance(gain, tuple) else gain
 
 
@@ -150,13 +154,15 @@ def _compute_added(
 ) -> pl.DataFrame:
     """Return the amounts by which each of the first n ranks raises the measures.
 
-    A ranking that is cut has all that it retrieved below as documents that were not retrieved: they
-    count in whatever the measure divides by.
+    Documents below a cut stay in the table as not retrieved, so that the measure's divisor (such as
+    R or the ideal gain) stays the same.
     """
     scale = replace(request.scale, grade=pl.col("grade")).ranked_by(["kept"], descending=False)
     names = ["adds", "gain"][: len(measures)]
     last = min(n, table["rank"].count())
     cuts = pl.DataFrame({"cut": range(last + 1)}, schema={"cut": pl.UInt32})
+    # The table is repeated for each cut from 0 to `last`. Documents below the cut get a null score,
+    # which means that they were not retrieved.
     kept = pl.when(pl.col("rank") <= pl.col("cut")).then("rank").alias("kept")
     values = (
         cuts.join(table, how="cross")

@@ -11,19 +11,19 @@ import polars as pl
 from polars_graded._checks import check_columns
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-"""The endings of text files, also before .gz, and what stands between their columns."""
+"""Extensions of text files, with or without a further .gz, and their separators."""
 
 
 def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
     """Read the rows of several files with the same columns, one below the other.
 
-    `names` maps columns to the names that they get; another column of such a name is dropped.
+    `names` maps old to new column names. A column that already has one of the new names is dropped.
 
     Raises
     ------
     ValueError
-        If a file is of another kind, cannot be read or has other columns than the first; if a
-        column of `names` is missing.
+        If a file has an unsupported extension, cannot be read, or has different columns from the
+        first file; if a column of `names` is missing.
     """
     frames = [_read(file) for file in files]
     first = frames[0]
@@ -31,7 +31,10 @@ def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
         check_columns(file, [*names], frame.schema)
         if {*frame.columns} != {*first.columns}:
             odd = sorted({*frame.columns} ^ {*first.columns})
-            msg = f"{file} must have the columns of {files[0]}, differs in {', '.join(odd)}"
+            msg = (
+                f"{file} must have the same columns as {files[0]}; only one of them has: "
+                f"{', '.join(odd)}"
+            )
             raise ValueError(msg)
     frame = pl.concat([each.select(first.columns) for each in frames], how="vertical_relaxed")
     taken = [new for column, new in names.items() if new != column and new in frame.columns]
@@ -39,12 +42,15 @@ def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _read(file: str) -> pl.DataFrame:
-    """Read one file; text columns get the types that all rows allow."""
+    """Read one file.
+
+    The types of columns in a text file are inferred from all rows.
+    """
     path = Path(file)
     ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
     separator = SEPARATORS.get(ending.lower())
     if path.suffix.lower() != ".parquet" and separator is None:
-        msg = f"--frame takes .csv, .tsv and .parquet files, text also with .gz, got {file!r}"
+        msg = f"--frame takes .csv, .tsv (both also as .gz) and .parquet files, got {file!r}"
         raise ValueError(msg)
     try:
         with path.open("rb") as opened:
@@ -65,7 +71,8 @@ def _check_separator(file: str, opened: IO[bytes], separator: str) -> None:
     if len(header) == 1 and others:
         msg = (
             f"{file} must have {separator!r} between its columns, got {others[0]!r}\n\n"
-            f"Hint: pl.read_csv({file!r}, separator={others[0]!r}) reads it, with "
-            "decimal_comma=True where numbers have one, and write_csv or write_parquet writes it"
+            f"Hint: read it with pl.read_csv({file!r}, separator={others[0]!r}) (and "
+            "decimal_comma=True for decimal commas), then save it with write_csv or write_parquet "
+            "and pass the new file"
         )
         raise ValueError(msg)

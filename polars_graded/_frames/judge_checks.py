@@ -196,8 +196,8 @@ def check_overlap(join: Join) -> None:
     )
 
 
-MIN_JUDGED_SHARE = 0.05
-"""Minimum share of documents in common. A smaller one suggests identifiers written differently."""
+MAX_COMMON_SHARE = 0.05
+"""Maximum share of documents in common for which identifiers seem to be written differently."""
 
 
 def _is_little(join: Join, retrieved: int, n_found: int) -> bool:
@@ -207,10 +207,10 @@ def _is_little(join: Join, retrieved: int, n_found: int) -> bool:
     one user are judged for others. Then the identifiers are the same.
     """
     could = min(retrieved, join.judged.height * len(join.strategies))
-    if not could or n_found > MIN_JUDGED_SHARE * could:
+    if not could or n_found > MAX_COMMON_SHARE * could:
         return False
     judged_for_others = join.unmatched.is_in(join.judged.get_column(join.doc).implode()).sum()
-    return bool(judged_for_others <= MIN_JUDGED_SHARE * min(len(join.unmatched), could))
+    return bool(judged_for_others <= MAX_COMMON_SHARE * min(len(join.unmatched), could))
 
 
 def _find_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:

@@ -23,14 +23,15 @@ from polars_graded._measuring.kernels.ragged import (
 Result = TypeVar("Result")
 
 CHUNK_ROWS = 1 << 19
-"""Maximum rows of a chunk: few enough that a kernel's arrays stay in cache, and so many that
-threads seldom wait for the interpreter's lock."""
+"""Maximum number of rows of a chunk: few enough that a kernel's arrays stay in cache, and so many
+that threads seldom wait for the interpreter's lock."""
 
 SCRATCH_ARRAYS = 15
-"""Arrays of a chunk's rows that a thread holds memory for; they fit one heap of glibc's."""
+"""Number of arrays, of one number per row of a chunk, for which a thread holds memory. They fit
+into one heap of glibc."""
 
 SCRATCH_BLOCK = 1 << 14
-"""Numbers in the block behind that memory: more than NumPy takes from a small free gap."""
+"""Size of the block behind that memory, in numbers: too large for a small free gap."""
 
 
 def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
@@ -69,7 +70,7 @@ class Lists:
         if mask.all(ignore_nulls=False):
             return np.diff(self.offsets)
         so_far = count_before(mask.fill_null(value=False).to_numpy())
-        # Beyond 2^31 the counts wrap around, and their differences do not.
+        # Beyond 2^31 the counts wrap around, but their differences are still right.
         return np.diff(so_far[self.offsets]).astype(np.int64)
 
     def as_numbers(self) -> Lists:
@@ -79,10 +80,10 @@ class Lists:
         """
         flat = self.flat if self.flat.dtype.is_decimal() else self.flat.to_physical()
         if flat.dtype.is_integer():
-            as_it_is = are_exact(flat)
+            is_exact = are_exact(flat)
         else:
-            as_it_is = flat.dtype.is_float() or flat.dtype in (pl.Boolean, pl.Null)
-        return Lists(flat if as_it_is else flat.rank("dense"), self.offsets)
+            is_exact = flat.dtype.is_float() or flat.dtype in (pl.Boolean, pl.Null)
+        return Lists(flat if is_exact else flat.rank("dense"), self.offsets)
 
     def between(self, first: int, last: int) -> Ragged:
         """Return the lists of the queries `first` to `last - 1`."""
@@ -101,12 +102,12 @@ def are_exact(numbers: pl.Series) -> bool:
 def run(
     lists: Sequence[Lists], kernel: Callable[..., Result], *, values_per_query: int = 0
 ) -> list[Result]:
-    """Call `kernel` with the lists of some queries at a time, in threads; results in order.
+    """Call `kernel` on chunks of queries in threads; return the results in order.
 
-    `lists` are columns of one list per query; `kernel` takes a `Ragged` of each. It sees whole
-    queries, and about `CHUNK_ROWS` values of a column unless one query alone has more. A query
-    counts as at least the `values_per_query` that are made of it. NumPy releases the interpreter's
-    lock while it computes, so threads are enough to use every core.
+    `lists` are columns of one list per query; `kernel` takes a `Ragged` of each. A chunk contains
+    whole queries, and about `CHUNK_ROWS` values of a column unless one query alone has more. A
+    query counts as at least `values_per_query` values, the number that the kernel makes of it.
+    NumPy releases the interpreter's lock while it computes, so threads can use every core.
     """
 
     def work(chunk: tuple[int, int]) -> Result | UnusableDataError:
@@ -120,7 +121,7 @@ def run(
     if len(chunks) == 1:
         results = [work(chunks[0])]
     else:
-        # Memory is held where a thread has several chunks.
+        # Hold memory if a thread works on several chunks.
         scratch = threading.local() if len(chunks) > threads else None
         with ThreadPoolExecutor(threads, initializer=_hold_memory, initargs=(scratch,)) as pool:
             results = list(pool.map(work, chunks))
@@ -132,9 +133,10 @@ def run(
 def _hold_memory(scratch: threading.local | None) -> None:
     """Hold memory for the arrays of a chunk, in this thread, as long as `scratch` exists.
 
-    The C library returns free memory at the end of its heap to the system at once, so that each
-    chunk would pay for its pages anew, at half of a kernel's time. Memory below a block that is in
-    use stays: so a block is put behind as much memory as a chunk needs.
+    The C library returns free memory at the end of its heap to the system at once. Each chunk would
+    then request its pages again, which takes half of a kernel's time. The library keeps free memory
+    below a block that is in use, so this function puts a block behind as much memory as a chunk
+    needs.
     """
     if scratch is not None:
         arrays = [np.empty(CHUNK_ROWS) for _ in range(SCRATCH_ARRAYS)]
@@ -146,8 +148,8 @@ def _split_into_chunks(lists: Sequence[Lists], values_per_query: int) -> list[tu
     """Return ranges of queries with about as many values each.
 
     The longest column counts. A chunk has at most `CHUNK_ROWS` values, unless one query alone has
-    more, and each thread gets as many chunks where that is worth a thread. A query with fewer than
-    `values_per_query` values counts as that many, since so many are made of it.
+    more. Each thread gets the same number of chunks, unless there are too few values for several
+    threads. A query with fewer than `values_per_query` values counts as that many.
     """
     ends = max((column.offsets for column in lists), key=lambda offsets: int(offsets[-1]))
     ends = offsets_of(np.maximum(np.diff(ends), min(values_per_query, CHUNK_ROWS)))

@@ -56,8 +56,9 @@ def compute(
 ) -> list[Computed]:
     """Return the values of the measures for each strategy, or raise an error.
 
-    Strategies that share grades share the work on these. For the measures in `ordered`, the result
-    also contains the queries for which the order of tied documents decides a value.
+    Strategies that share a column of grades share the computations on it. For the measures in
+    `ordered`, the result also contains the queries for which the order of tied documents decides a
+    value.
     """
     round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
     ranking = replace(
@@ -74,14 +75,14 @@ def compute(
         rankings = [replace(documents, ties=None) for documents in rankings]
     lists = [*dict.fromkeys(each for documents in rankings for each in documents.lists)]
 
-    def kernel(*stretches: Ragged) -> list[tuple[list[Floats | Ragged], Mask]]:
-        of_lists = dict(zip(lists, stretches, strict=True))
+    def kernel(*chunk: Ragged) -> list[tuple[list[Floats | Ragged], Mask]]:
+        in_chunk = dict(zip(lists, chunk, strict=True))
         judged = {
             documents.grades: Judged.of(
-                of_lists[documents.grades],
+                in_chunk[documents.grades],
                 ranking.irrelevant,
                 ranking.relevant_from,
-                {name: of_lists[column] for name, column in documents.inputs.items()},
+                {name: in_chunk[column] for name, column in documents.inputs.items()},
             )
             for documents in rankings
         }
@@ -89,8 +90,8 @@ def compute(
         def rank_documents(documents: DocumentLists) -> Queries:
             return Queries.ranked_by(
                 judged[documents.grades],
-                None if documents.scores is None else of_lists[documents.scores],
-                None if documents.ties is None else of_lists[documents.ties],
+                None if documents.scores is None else in_chunk[documents.scores],
+                None if documents.ties is None else in_chunk[documents.ties],
                 descending=documents.descending,
                 condensed=ranking.condensed,
                 depth=depth,
@@ -154,8 +155,9 @@ def _find_decided_by_order(
 ) -> Mask:
     """Return the mask of queries for which the order of ties decides a value.
 
-    The worst and the best order bound the value of any order if a better document that moves up
-    never lowers a value. The order then decides the value if and only if these two differ.
+    If moving a better document up never lowers a value, the worst and the best order of tie groups
+    bound the value of any order. The order then decides the value if and only if these two differ.
+    For other measures, an order with alternating documents is compared too.
     """
     decided = np.zeros(len(queries.ranked.lengths), bool)
     undecided = queries.undecided
@@ -227,7 +229,7 @@ def _fill_undefined(measure: Measure, defined: Mask, values: Floats, undefined: 
 def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
     """Return the values of all chunks as a column; NaN is null."""
     if isinstance(chunks[0], Ragged):
-        # Chunk by chunk, since building a column of lists takes a multiple of its memory.
+        # Go chunk by chunk, since building a column of lists takes a multiple of its memory.
         lists = (
             batches.make_list_column(
                 pl.Series(chunk.values, nan_to_null=True), pl.Series(chunk.lengths)
@@ -247,7 +249,7 @@ def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
 
 
 def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collection[str]) -> None:
-    """Raise if a measure needs a further column or a scale that is missing, or none a column."""
+    """Raise if a measure lacks a column or a scale, or if no measure uses a column."""
     for measure in measures:
         for name in measure.definition.inputs:
             if name not in inputs:

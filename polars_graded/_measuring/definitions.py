@@ -123,27 +123,27 @@ class Definition:
     options: Mapping[str, Option]
     ranked: Depth = CUTOFF
     judged: bool = False
-    """True if it needs all judged documents, and not only the highest grade."""
+    """True if the measure needs all judged documents, and not only the highest grade."""
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
     inputs: tuple[str, ...] = ()
     """Further columns of documents that it needs, by the keywords that name them."""
     needs_relevant: bool = True
-    """True if it is undefined for a query without a relevant document."""
+    """True if the measure is undefined for a query without a relevant document."""
     needs_pairs: bool = False
-    """True if it is null where it is undefined, unless `undefined_as` is passed: its value for a
-    random order is not 0, so that 0 would be worse than random."""
+    """True if the measure is null where it is undefined, unless `undefined_as` is passed: a random
+    order does not give 0, so that 0 would be worse than random."""
     can_be_undefined: bool = False
-    """True if it can be undefined for other queries too, where its kernel returns NaN: without a
-    pair to order, without a known document, or if no level and no gain is above 0."""
+    """True if the measure can be undefined for other queries too, for which its kernel returns NaN:
+    without a pair to order, without a known document, or if no level and no gain is above 0."""
     if_undefined: Callable[[float], float] = lambda value: value
     """Function from the value of `undefined_as` to the fill value of an undefined query."""
     best: Best = "highest"
     """End of the range that is best, if any."""
     is_of_a_scale: bool = False
-    """True if it divides by the maximum of the scale, which no query need contain."""
+    """True if the measure divides by the maximum of the scale, which no query need contain."""
     is_sum: bool = False
-    """True if it is a sum over documents, each independent of the documents below it."""
+    """True if the measure is a sum over documents, each independent of the documents below it."""
 
     @property
     def averages_ties(self) -> bool:
@@ -238,7 +238,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "mu_ap": _define_over_ideal(average_precision.mu_ap, LEVELS | TIE_ORDER, is_sum=True),
     "gap": _define_over_ideal(average_precision.gap, LEVELS | TIE_ORDER, is_sum=True),
-    # Cumulating gain.
+    # Cumulated gain.
     "cg": Definition(partial(dcg, **UNDISCOUNTED), GAIN | TIES, is_sum=True),
     "dcg": Definition(dcg, GAIN | DISCOUNT | TIES, is_sum=True),
     "ideal_dcg": _define_ideal(ideal_dcg, GAIN | DISCOUNT),

@@ -30,7 +30,7 @@ class DocumentLists:
     scores: Lists | None
     """Scores, null if a document was not retrieved; None if documents are in rank order."""
     ties: Lists | None
-    """Index of the tie group of each document; only the order of rows separates its documents."""
+    """Index of the tie group of each document; only the order of rows ranks its documents."""
     rows: Integers | None = None
     """Place of each document before its ties were broken; None if none moved."""
     descending: bool = True
@@ -107,16 +107,17 @@ def _sort_ties_by_name(
     def find_ties(scores: Ragged, grades: Ragged) -> tuple[int, Integers, Integers]:
         return len(scores.values), *scores.find_unlike_ties(grades)
 
-    parts, start, n_sets = [], 0, 0
-    for length, places, sets in batches.run([scores, grades], find_ties):
-        parts.append((places + start, sets + n_sets))
-        start, n_sets = start + length, n_sets + length
-    places, sets = (np.concatenate(each) for each in zip(*parts, strict=True))
+    parts, start = [], 0
+    for length, places, groups in batches.run([scores, grades], find_ties):
+        # A chunk has at most as many tie groups as values, so its length keeps numbers distinct.
+        parts.append((places + start, groups + start))
+        start += length
+    places, groups = (np.concatenate(each) for each in zip(*parts, strict=True))
     if not len(places):
         return None
-    documents = pl.DataFrame([pl.Series("set", sets), names(places).alias("name")])
+    documents = pl.DataFrame([pl.Series("group", groups), names(places).alias("name")])
     by = pl.arg_sort_by(
-        "set", "name", descending=[False, descending], nulls_last=True, maintain_order=True
+        "group", "name", descending=[False, descending], nulls_last=True, maintain_order=True
     )
     rows = np.arange(start)
     rows[places] = places[documents.select(by).to_series().to_numpy()]
@@ -162,6 +163,7 @@ class _Order:
             pl.arg_sort_by(by, descending=flags, nulls_last=True, maintain_order=True)
         ).to_series()
         # Tied documents take each other's places, in their new order.
+        # Documents with equal keys are a run; the place of its first document is their tie group.
         run = tied[order].to_struct().rle_id().to_numpy()
         tie_groups, rows = np.arange(len(scores.flat)), np.arange(len(scores.flat))
         tie_groups[places] = places[np.flatnonzero(np.diff(run, prepend=run[0] + 1))[run]]
@@ -179,7 +181,7 @@ def check_grades(ranking: Ranking, grades: Lists) -> None:
 
 
 def check_ranked_by(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> None:
-    """Raise if a sort key has the wrong type or another number of values."""
+    """Raise if a sort key has the wrong type or not one value per grade."""
     for number, key in enumerate(keys, 2):
         if number == 2:  # noqa: PLR2004, the first after the grade
             check_score(ranking.column(number), key.flat.dtype)
@@ -187,7 +189,7 @@ def check_ranked_by(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> N
 
 
 def _check_as_long(name: str, column: Lists, grades: Lists) -> None:
-    """Raise if a column has another number of values than there are grades."""
+    """Raise unless a column has one value per grade in each query."""
     if not np.array_equal(column.offsets, grades.offsets):
         msg = (
             f"{name} must have one value per row, got {len(column.flat)} for "
@@ -197,14 +199,14 @@ def _check_as_long(name: str, column: Lists, grades: Lists) -> None:
 
 
 def check_inputs(ranking: Ranking, grades: Lists, inputs: Mapping[str, Lists]) -> None:
-    """Raise if a further column has the wrong type or another number of values."""
+    """Raise if a further column has the wrong type or not one value per grade."""
     for name, column in inputs.items():
         check_input_type(ranking.name_input(name), name, column.flat.dtype)
         _check_as_long(ranking.name_input(name), column, grades)
 
 
 def check_exact(name: str, grade: pl.Series) -> None:
-    """Raise if a double, which kernels take, would round a whole number."""
+    """Raise if converting to doubles, which kernels take, would round a whole number."""
     if not grade.dtype.is_integer() or are_exact(grade):
         return
     doubles = grade.cast(pl.Float64).cast(grade.dtype, strict=False)
@@ -215,7 +217,7 @@ def check_exact(name: str, grade: pl.Series) -> None:
 
 
 def is_finite(column: pl.Series) -> bool:
-    """Return whether a column is without NaN and infinity."""
+    """Return whether a column contains neither NaN nor infinity."""
     if not column.dtype.is_float():
         return True
     # Summing is faster than checking each value, and NaN or infinity makes the sum not finite.

@@ -108,14 +108,15 @@ def rank_rows(ranking: Ranking) -> pl.Expr:
         documents = _read_documents(ranking, columns)
         table = np.concatenate(batches.run(documents.lists, rank_with_ties), axis=1)
         if documents.rows is not None:
+            # Breaking ties has moved documents; put each result back into its document's row.
             table[:, documents.rows] = table.copy()
         rank = pl.Series("rank", table[0], nan_to_null=True).cast(pl.UInt32)
         rows = pl.DataFrame([rank, pl.Series("tied", table[1] > 0)]).to_struct()
         return batches.make_list_column(rows, columns[0].list.len())
 
     def rank_with_ties(grades: Ragged, scores: Ragged, *ties: Ragged) -> Floats:
-        falling, condensed = ranking.descending[0], ranking.condensed
-        rank = rank_documents(grades, scores, descending=falling, condensed=condensed).values
+        descending, condensed = ranking.descending[0], ranking.condensed
+        rank = rank_documents(grades, scores, descending=descending, condensed=condensed).values
         # A document that was not retrieved has no score, so it is not tied with any other.
         tied = (ties[0] if ties else scores).mask_tied() & ~np.isnan(scores.values)
         return np.stack([rank, tied])

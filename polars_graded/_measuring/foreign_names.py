@@ -40,9 +40,9 @@ class OwnMeasure(NamedTuple):
 
 
 def find_own_measures(text: str, own: Collection[str]) -> list[OwnMeasure]:
-    """Return what a name in another spelling may mean here: `ap@10` for `MAP_10`.
+    """Return the measures here that another spelling may mean: `ap@10` for `MAP_10`.
 
-    Names in `own` are those of measures here.
+    `own` contains the names of all measures here.
     """
     tables = _read_tables()
     names = {name: name for name in own} | tables["aliases"]

@@ -14,10 +14,17 @@ from polars_graded._measuring.foreign_names import find_own_argument
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-CUTOFFS = {"k", "n", "at", "cutoff", "top_k", "topk"}
-OF_A_SCALE = {"condensed", "max_grade", "irrelevant", "relevant_from", "undefined_as"}
-JOINED = {"judgments", "qrels", "run", "runs"}
-NAMED_BY_PLACE = {"measure", "measures", "metric", "metrics"}
+CUTOFF_NAMES = {"k", "n", "at", "cutoff", "top_k", "topk"}
+"""Names of a cutoff, which is part of the name of a measure."""
+
+EVALUATE_ARGUMENTS = {"condensed", "max_grade", "irrelevant", "relevant_from", "undefined_as"}
+"""Arguments of `evaluate` that hold for all measures."""
+
+JUDGMENT_NAMES = {"judgments", "qrels", "run", "runs"}
+"""Names of frames that `join_judgments` joins."""
+
+MEASURE_NAMES = {"measure", "measures", "metric", "metrics"}
+"""Names of measures, which are passed without a keyword."""
 
 OPTIONS = sorted({name for definition in DEFINITIONS.values() for name in definition.options})
 """Options of all measures."""
@@ -26,10 +33,10 @@ OPTIONS = sorted({name for definition in DEFINITIONS.values() for name in defini
 def hint_at_option(function: str, definition: Definition, name: str, value: object) -> str:
     """Return the hint for an option that a measure does not have."""
     meant = find_own_argument(name)
-    if name in CUTOFFS and definition.has_cutoff:
+    if name in CUTOFF_NAMES and definition.has_cutoff:
         n = value if isinstance(value, int) else 10
         return f"\n\nHint: write a cutoff after an @: '{function}@{n}'"
-    if meant in OF_A_SCALE:
+    if meant in EVALUATE_ARGUMENTS:
         return f"\n\nHint: pass it once for all measures: evaluate(..., {meant}=...)"
     return did_you_mean(meant, definition.options)
 
@@ -42,10 +49,10 @@ def checks_keywords(function: Callable[Given, Result]) -> Callable[Given, Result
 def takes_options_of(
     other: Callable[..., Any], without: Collection[str] = ()
 ) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Return a decorator like `checks_keywords` for `**options` of another one.
+    """Return a decorator like `checks_keywords` for a function with `**options` of another.
 
-    Help and completion show the options of the other function as its own, except those in
-    `without`.
+    Help and completion show the options of the other function as if they were the decorated
+    function's own, except those in `without`.
     """
 
     def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -65,16 +72,16 @@ def _wrap(
     function: Callable[Given, Result], signature: inspect.Signature
 ) -> Callable[Given, Result]:
     @wraps(function)
-    def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+    def call(*args: Given.args, **kwargs: Given.kwargs) -> Result:
         check_keywords(kwargs, signature.parameters)
         return function(*args, **kwargs)
 
-    called.__signature__ = signature  # type: ignore[attr-defined]
-    return called
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return call
 
 
 def check_keywords(names: Iterable[str], parameters: Mapping[str, inspect.Parameter]) -> None:
-    """Raise if the function with these parameters lacks one of the keywords."""
+    """Raise if a function with these parameters does not take one of the keywords."""
     for name in names:
         keywords = [
             each.name
@@ -102,9 +109,12 @@ def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:
         return "\n\nHint: descending=False means ascending"
     if takes_measures:
         for names, hint in (
-            (CUTOFFS, "a measure takes the cutoff, as in 'ndcg@10'"),
-            (NAMED_BY_PLACE, "pass measures after the frame without a keyword: 'ap', 'ndcg@10'"),
-            (JOINED, "join_judgments(run, judgments) joins the two into the frame to evaluate"),
+            (CUTOFF_NAMES, "a measure takes the cutoff, as in 'ndcg@10'"),
+            (MEASURE_NAMES, "pass measures after the frame without a keyword: 'ap', 'ndcg@10'"),
+            (
+                JUDGMENT_NAMES,
+                "join_judgments(run, judgments) joins the two into the frame to evaluate",
+            ),
         ):
             if meant in names:
                 return f"\n\nHint: {hint}"

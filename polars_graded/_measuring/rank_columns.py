@@ -1,8 +1,8 @@
 """Detection of columns of ranks, of which the lowest comes first.
 
 The numbers of a column decide whether it may hold ranks, independent of its name and the order of
-its rows. Ranks avoid each other: a query has hardly a rank twice. That is seen also where documents
-were removed or come twice, on the second page of results, and where a few documents share a rank.
+its rows. Ranks hardly repeat within a query. This shows even if documents were removed or come
+twice, on the second page of results, and if a few documents share a rank.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from polars_graded._measuring.kernels.ragged import Integers, offsets_of
 from polars_graded._measuring.kernels.rank_numbers import RankNumbers, find_rank_numbers
 
 MIN_QUERIES = 10
-"""Minimum number of queries of several documents that count from 1."""
+"""Minimum number of queries with several documents that are counted from 1."""
 
 MIN_INFORMATIVE_QUERIES = 3
-"""Minimum number of queries whose ties are counted, which are evidence by their number."""
+"""Minimum number of queries in which ties are counted."""
 
 MIN_SHARE = 0.9
 """Minimum share of the queries whose numbers may be ranks."""
 
 MAX_TIED_RATIO = 0.75
-"""Maximum ratio of the tied pairs to those that are expected of unrelated numbers."""
+"""Maximum ratio of the tied pairs to those expected among unrelated numbers."""
 
 MIN_DEVIATIONS = 5
 """Minimum number of standard deviations by which tied pairs are fewer than expected."""
 
 MAX_OFFSET = 2
-"""Maximum ratio of the lowest number to the numbers from it to the highest: the third page of
-results passes, and scores of 100 less a rank do not."""
+"""Maximum ratio of the lowest number to the count of whole numbers from it to the highest. Ranks on
+the second page of results pass; scores of the form 100 - rank do not."""
 
 MAX_ROWS = 1 << 20
-"""Maximum rows of which all queries are checked; of more, a quarter as many in whole queries that
-are spread over them."""
+"""Maximum number of rows for which all queries are checked. Of more rows, about a quarter of this
+number is checked, in whole queries that are spread over the column."""
 
 DOCUMENTS = "doc"
 """Default name of the column of documents, whose numbers have no direction."""
@@ -50,7 +50,7 @@ class RankEvidence:
 
     queries: int = 0
     counting: int = 0
-    telling: int = 0
+    counting_several: int = 0
     spread: int = 0
     lowest: float = 0.0
     slots: float = 0.0
@@ -73,7 +73,7 @@ class RankEvidence:
     @property
     def counts_documents(self) -> bool:
         """Return whether nearly all queries count their documents from 1, or 0."""
-        return self.telling >= MIN_QUERIES and self.counting >= MIN_SHARE * self.queries
+        return self.counting_several >= MIN_QUERIES and self.counting >= MIN_SHARE * self.queries
 
     @property
     def hardly_repeats(self) -> bool:
@@ -132,7 +132,7 @@ def sample_lists(lists: Lists) -> tuple[Lists, Integers]:
 def find_evidence(lists: Lists) -> RankNumbers:
     """Return the evidence of each list.
 
-    The first number of each rules out most columns of scores.
+    The first number of each list rules out most columns of scores at once.
     """
     filled = np.diff(lists.offsets) > 0
     places = np.flatnonzero(filled)
@@ -141,13 +141,13 @@ def find_evidence(lists: Lists) -> RankNumbers:
     first = lists.flat.gather(lists.offsets[places]).cast(pl.Float64)
     is_rank = (2 * first % 1 == 0).fill_null(value=True).to_numpy()
     places = places[is_rank]
-    some = _select(lists, places)
-    of_some = find_rank_numbers(some.between(0, len(some)))
-    every = RankNumbers.empty(len(lists))
-    every.queries[:] = filled
-    for values, each in zip(every, of_some, strict=True):
-        values[places] = each
-    return every
+    candidates = _select(lists, places)
+    of_candidates = find_rank_numbers(candidates.between(0, len(candidates)))
+    evidence = RankNumbers.empty(len(lists))
+    evidence.queries[:] = filled
+    for values, values_of_candidates in zip(evidence, of_candidates, strict=True):
+        values[places] = values_of_candidates
+    return evidence
 
 
 def _select(lists: Lists, places: Integers) -> Lists:

@@ -121,9 +121,9 @@ class Ranking:
         for name, value in columns.items():
             if value is not None:
                 column = check_column(name, value)
-                # A literal has one value, and needs one for each grade.
-                both = pl.when(self.grade.is_null()).then(column).otherwise(column)
-                inputs[name] = column if column.meta.is_column() else both
+                # A literal has one value; a condition on the grade gives it one value per row.
+                repeated = pl.when(self.grade.is_null()).then(column).otherwise(column)
+                inputs[name] = column if column.meta.is_column() else repeated
         return replace(self, inputs=inputs)
 
     def column(self, number: int) -> str:
@@ -161,7 +161,7 @@ class Ranking:
 
 
 NUMBERS = "{} must be a number or a Boolean"
-
+"""Rule for the column of grades."""
 
 OF_NUMBERS = cs.numeric() | cs.boolean() | cs.by_dtype(pl.Null)
 OF_VALUES = ~cs.by_dtype(pl.Object)
@@ -191,17 +191,17 @@ def plan_dtype(
 ) -> pl.DataType | pl.DataTypeExpr:
     """Return a data type that Polars plans only if columns have allowed types.
 
-    If they have not, Polars raises an error with the rule: it names a field that a struct lacks,
-    and nothing else, so the rule is the name of a field. Computed columns are checked when there
-    are rows.
+    Otherwise Polars raises an error that shows the rule. While it plans, Polars can only report
+    that a struct lacks a field, so the rule is the name of that field. Computed columns are checked
+    when there are rows.
     """
-    looked_at = [each for each in rules if each[0].meta.is_column()]
+    checked_rules = [each for each in rules if each[0].meta.is_column()]
     expr = pl.lit(None, dtype=dtype)
-    for column, rule, types in looked_at:
+    for column, rule, types in checked_rules:
         allowed = cs.by_name(column.meta.output_name()) & types
         field = pl.when(allowed.is_null()).then(expr).name.map(partial(_return_rule, rule))
         expr = pl.struct(pl.lit(None).alias(""), field).struct.field(rule)
-    return pl.dtype_of(expr) if looked_at else dtype
+    return pl.dtype_of(expr) if checked_rules else dtype
 
 
 def _return_rule(rule: str, _name: str) -> str:

@@ -1,4 +1,4 @@
-"""Orders of documents of the same score: by document, and as in other tools."""
+"""Orders of tied documents: by document, and as in other tools."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def find_order(tool: Tool, measure: Measure) -> TieOrder:
     """Return the order in which a tool ranks tied documents for a measure.
 
     ir_measures passes most measures to pytrec_eval, and `ERR` and `nDCG(dcg='exp-log2')` to gdeval,
-    which compares scores in 64 bits. It sorts for `Judged` and `RR@k` by document, ascending, and
-    keeps the order of rows for `RBP`, `SDCG` and `Accuracy`.
+    which compares scores in 64 bits. For `Judged` and `RR@k` it sorts by document, ascending. For
+    `RBP`, `SDCG` and `Accuracy` it keeps the order of rows.
     """
     if tool == "ranx":
         return TieOrder("ranx")
@@ -73,7 +73,8 @@ def round_to_32_bits(scores: Lists) -> Lists:
 def sort_as_ranx(scores: Lists, *, descending: bool) -> Integers:
     """Return the row at each place after ranx has sorted the retrieved rows.
 
-    ranx sorts by Numba's quicksort, whose order of equal scores no property of documents explains.
+    ranx sorts by Numba's quicksort, whose order of equal scores depends on no property of the
+    documents.
     """
     try:
         from numba import njit

@@ -42,7 +42,7 @@ MAX_PAGE_POINTS = 1_200_000
 """Maximum number of points of all curves of a page."""
 
 MAX_PAGE_VALUES = 640_000
-"""Maximum number of values of single queries in a page."""
+"""Maximum number of per-query values in a page."""
 
 MAX_INSPECTED_QUERIES = 5000
 """Maximum number of queries that can be inspected."""
@@ -57,15 +57,13 @@ def describe_data(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Cu
     lengths = [len(curve["inspected"]) for curve in drawn if curve["inspected"]]
     with_curves = min(lengths, default=n_seen)
     if n_seen < n_queries:
-        sentence += f" {n_seen:,} of them, at equal steps in their order, are shown individually"
+        sentence += f" {n_seen:,} of them, evenly spaced, are shown individually"
         sentence += f", {with_curves:,} with their curves" if with_curves < n_seen else ""
     elif with_curves < n_seen:
-        sentence += (
-            f" {with_curves:,} of them, at equal steps in their order, have their curves here"
-        )
+        sentence += f" Curves are shown for {with_curves:,} of them, evenly spaced"
     else:
         return sentence
-    return f"{sentence}; means, intervals and tests are of all."
+    return f"{sentence}; means, intervals and tests cover all queries."
 
 
 def choose_queries(n_queries: int, n_values: int) -> Integers:
@@ -97,6 +95,8 @@ def build_measures(grid: Grid, seen: Integers) -> list[PageMeasure]:
                 "order": np.argsort(falling, kind="stable").tolist(),
                 "values": pack_values(values[:, seen]),
                 "bin": _choose_bin_width(values[:, seen]),
+                # Values are packed as 32-bit floats, so smaller differences are rounding errors
+                # and count as ties.
                 "rounding": 2**-22 * float(np.abs(np.nan_to_num(values)).max(initial=0)),
                 "verdict": [],
             }
@@ -130,20 +130,22 @@ def build_curves(grid: Grid, seen: Integers) -> list[Curve]:
         ideal = curve_rows.find_ideal(name, names) if kind == "rank" else None
         both = [name] if ideal is None else [name, ideal]
         length = grid.check_curve_length(*both)
-        everything, *ideals = (grid.get_curve(each, length) for each in both)
-        for each, its in zip(both, (everything, *ideals), strict=True):
-            check_size(each, its)
-        if np.isnan(everything).all():
+        lines, *ideal_lines = (grid.get_curve(each, length) for each in both)
+        for each, values in zip(both, (lines, *ideal_lines), strict=True):
+            check_size(each, values)
+        if np.isnan(lines).all():
             continue
         # An ideal curve that all strategies share is stored once.
-        ideals = [
-            its[: 1 if _is_shared(its) else None] for its in ideals if not np.isnan(its).all()
+        ideal_lines = [
+            values[: 1 if _is_shared(values) else None]
+            for values in ideal_lines
+            if not np.isnan(values).all()
         ]
-        n_lines = sum(map(len, (everything, *ideals))) * len(kinds)
-        kept, seen_places = _choose_points(everything, kind, n_lines, len(seen))
+        n_lines = sum(map(len, (lines, *ideal_lines))) * len(kinds)
+        kept, seen_places = _choose_points(lines, kind, n_lines, len(seen))
         at = curve_rows.find_positions(name, kind, length).to_numpy()
-        complete = np.asarray(np.isfinite(everything).all(axis=(0, 2)))
-        drawn = [its[:, :, kept] for its in (everything, *ideals)]
+        complete = np.asarray(np.isfinite(lines).all(axis=(0, 2)))
+        drawn = [values[:, :, kept] for values in (lines, *ideal_lines)]
         packed, *ideal_packed = (
             pack_points(points[:, seen[seen_places]], _average_points(points, complete))
             for points in drawn
@@ -154,17 +156,19 @@ def build_curves(grid: Grid, seen: Integers) -> list[Curve]:
                 "about": explain_measure(name, grid.formulas.get(name)),
                 "kind": kind,
                 "at": at[kept].tolist(),
-                "unit": all(bool(np.nanmin(its) >= 0 and np.nanmax(its) <= 1) for its in drawn),
+                "unit": all(
+                    bool(np.nanmin(points) >= 0 and np.nanmax(points) <= 1) for points in drawn
+                ),
                 "queries": int(complete.sum()),
                 "inspected": None if len(seen_places) == len(seen) else seen_places.tolist(),
                 "packed": packed,
-                "ideal": ideal_packed[0] if ideals else None,
+                "ideal": ideal_packed[0] if ideal_lines else None,
                 "specs": specs.build_curve_specs(
                     write_axis_title(name),
                     kind,
                     int(at[-1]),
-                    few=len(kept) <= MAX_MARKED_POINTS and len(everything) <= MAX_COLOURS,
-                    ideal=bool(ideals),
+                    few=len(kept) <= MAX_MARKED_POINTS and len(lines) <= MAX_COLOURS,
+                    ideal=bool(ideal_lines),
                 ),
             }
         )
@@ -172,10 +176,13 @@ def build_curves(grid: Grid, seen: Integers) -> list[Curve]:
 
 
 def _choose_points(
-    everything: Floats, kind: str, n_lines: int, n_seen: int
+    lines: Floats, kind: str, n_lines: int, n_seen: int
 ) -> tuple[Integers, Integers]:
-    """Return the points of a curve, and the queries with this curve, that fit into the page."""
-    n_strategies, _, length = everything.shape
+    """Choose the points of a curve, and the queries whose own curve is stored.
+
+    Together they fit into the page.
+    """
+    n_strategies, _, length = lines.shape
     kept = np.arange(length)
     if kind == "rank":
         most = max(MIN_POINTS, MAX_PAGE_POINTS // (n_lines * n_seen))
@@ -191,7 +198,9 @@ def explain_missing_curves(names: list[str], drawn: list[Curve]) -> dict[str, st
     kinds = _find_kinds(names)
     empty = set(kinds.values()) - {curve["kind"] for curve in drawn}
     return {
-        kind: f"There is no value of {' or '.join(name for name in kinds if kinds[name] == kind)}."
+        kind: (
+            f"No query has a value of {' or '.join(name for name in kinds if kinds[name] == kind)}."
+        )
         for kind in empty
     }
 
@@ -248,23 +257,24 @@ def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
         "columns": [*every[0]],
         "rows": [[[*pair.values()] for pair in of_measure] for of_measure in pairs],
         "note": f"Means of one strategy minus those of another over the same queries, tested by "
-        f"{tested.words}. p of at most {ALPHA:g} is in bold and filled in the chart"
+        f"{tested.words}. p values of at most {ALPHA:g} are set in bold, and the points of these "
+        "differences are filled in the chart"
         f"{', unless ranks and means disagree' if tested.of_ranks else ''}.",
         "held": f"{format_percent(1 - ALPHA)} interval {_describe_intervals(every, tested)}",
     }
 
 
 def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
-    """Describe the intervals in words: whether they agree with p or are of one difference."""
+    """Describe the intervals: of all differences, or of one, and whether they agree with p."""
     if all(pair["simultaneous_low"] is None for pair in pairs):
-        return "of one difference, apart from p"
+        return "of each difference alone; it need not agree with p"
     if tested.joint:
         return f"of {format_all(tested.pairs, 'differences')}, which agrees with p"
     same = all(
         pair["ci_low"] == pair["simultaneous_low"] and pair["ci_high"] == pair["simultaneous_high"]
         for pair in pairs
     )
-    return "of one difference" if same else f"{tested.corrected}, as p is"
+    return "of one difference" if same else f"{tested.corrected}, like p"
 
 
 def build_segments(
@@ -314,6 +324,6 @@ def _describe_interactions(interactions: pl.DataFrame, name: str, keys: Mapping[
         else "none"
     )
     return (
-        f"Differences found not to be the same in all segments: {apart} (Welch's analysis of "
-        f"variance of the differences of each query, p of at most {ALPHA:g} corrected after Holm)."
+        f"Differences that vary significantly between segments: {apart} (Welch's analysis of "
+        f"variance of the per-query differences; p at most {ALPHA:g} after Holm's correction)."
     )

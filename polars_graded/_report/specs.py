@@ -186,7 +186,7 @@ DERIVED_SIGNALS = {
     "highest": f"max({VALUES_A}[1], {VALUES_B}[1])",
     "down": f"min(0, {BIN_MIDDLES}[0]) - bin / 2",
     "up": f"max(0, {BIN_MIDDLES}[1]) + bin / 2",
-    "fullest": f"{BIN_PLACES}[1]",
+    "highest_bin_count": f"{BIN_PLACES}[1]",
     "total": "length(data('rows'))",
 }
 """Signals that the chart of `explore` derives from its rows."""
@@ -207,7 +207,7 @@ def build_explore_spec(query: str) -> dict[str, Any]:
         values=(ends["lowest"], ends["highest"]),
         differences=(ends["down"], ends["up"]),
         bin=ends["bin"],
-        fullest=ends["fullest"],
+        highest_bin_count=ends["highest_bin_count"],
         colour={"color": COLOUR},
         nice=True,
         typed="datum.difference >= least && datum.difference <= greatest",

@@ -33,13 +33,13 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 __all__ = ["agreement"]
 
 MAX_GRADES = 101
-"""Maximum number of different grades; with more, hardly any are equal."""
+"""Maximum number of different grades; with more, hardly any two grades are equal."""
 
 MAX_STRAY_SHARE = 0.01
-"""Largest share of a grader's grades that are stray one step outside those of all others."""
+"""Maximum share of a grader's grades that lie outside all others' grades and count as stray."""
 
 MAX_SHARED_STRAY_SHARE = 0.05
-"""Largest share of all grades that are stray more than one step above the common ones."""
+"""Maximum share of all grades that a rare grade has; more frequent grades are common."""
 
 MAX_BLOCK_NUMBERS = 2**22
 """Maximum number of values in memory at a time, 32 MB."""
@@ -226,7 +226,7 @@ def collect_grades(
     grader: str | None,
     grade: str,
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return the query and the grades of each document, a column per grader."""
+    """Return the query and the grades of each document, with one column per grader."""
     rows = check_collected("frame", frame)
     queries = check_column_names("query", query)
     check_columns("frame", queries, rows.columns, argument="query")
@@ -266,7 +266,7 @@ def collect_grades(
 
 
 def _hint_at_strays(low: float, high: float, *graders: str) -> str:
-    """Return a hint at how to make stray grades null, or the nearest grade."""
+    """Return a hint that shows how to make stray grades null, or the nearest grade."""
     column = f"pl.col({', '.join(map(repr, graders))})"
     return (
         f"Hint: pl.when({column}.is_between({low:g}, {high:g})).then({column}) leaves them out, as "
@@ -283,7 +283,7 @@ class Grades:
     values: Floats
     """Different grades of all graders, in ascending order."""
     codes: Integers
-    """Places in `values`, a row per document and a column per grader; -1 for no grade."""
+    """Indices into `values`, one row per document and one column per grader; -1 for no grade."""
     query: Integers
     """Number of the query of each document, ascending from 0."""
 
@@ -412,7 +412,7 @@ class Grades:
             )
 
     def compare_all(self, level: float) -> Iterator[dict[str, Any]]:
-        """Yield the agreement of all graders, whatever a document's grades."""
+        """Yield the agreement of all graders; documents may have different numbers of grades."""
         k, near = len(self.values), _compute_nearness(self.values)
         given = np.stack([(self.codes == code).sum(axis=1) for code in range(k)], axis=1) * 1.0
         count = given.sum(axis=1, keepdims=True)
@@ -422,11 +422,15 @@ class Grades:
         def sum_by_query(of_document: Floats) -> Floats:
             return np.add.reduceat(of_document, starts, axis=0) if len(starts) else of_document
 
+        # The share of agreeing pairs of grades of a document, by weights of 0 or 1 (the identity)
+        # and by quadratic weights. A document with one grade has no pairs, and gets 0.
         pairs = np.where(several, count * (count - 1), np.inf)
         agreeing = [(given * (given @ kind - 1)).sum(axis=1) for kind in (np.eye(k), near)]
         shares = np.stack(agreeing, axis=1) / pairs
         one = given / np.maximum(count, 1)
         sums = sum_by_query(np.concatenate([several, shares, count > 0, one], axis=1))
+        # Krippendorff's coincidences: each ordered pair of grades of a document, over its number of
+        # grades less 1. The diagonal leaves out pairs of a grade with itself.
         shared = given / np.where(several, count - 1, np.inf)
         coincidences = np.stack([sum_by_query(given[:, [i]] * shared) for i in range(k)], axis=1)
         coincidences[:, np.arange(k), np.arange(k)] -= sum_by_query(shared)
@@ -452,7 +456,7 @@ class Grades:
         estimates: Mapping[str, tuple[float, float, float]],
         n_telling: int,
     ) -> Iterator[dict[str, Any]]:
-        """Return a row per coefficient."""
+        """Yield one row per coefficient."""
         queries = int(np.count_nonzero(np.bincount(self.query[judged])))
         counts = {"documents": int(judged.sum()), "queries": queries}
         for coefficient, (value, low, high) in estimates.items():
@@ -492,7 +496,7 @@ def _jackknife(of_query: Floats) -> Floats:
 
 
 def _find_counted(counts: Floats) -> Mask:
-    """Return the mask of queries with any counts."""
+    """Return the mask of queries with a count above 0."""
     return np.asarray(counts.any(axis=1))
 
 
@@ -581,9 +585,9 @@ def _compute_alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
 
 
 def _compute_nearness(values: Floats) -> Floats:
-    """Return quadratic weights: 1 less the squared distance of two grades.
+    """Return quadratic weights: 1 minus the squared distance of two grades.
 
-    The distance is relative to the largest.
+    The squared distance is divided by its maximum.
     """
     distance: Floats = (values[:, np.newaxis] - values) ** 2
     near: Floats = 1 - distance / max(distance.max(initial=0), np.finfo(float).tiny)
@@ -591,9 +595,9 @@ def _compute_nearness(values: Floats) -> Floats:
 
 
 def _compute_ac2(observed: Floats, shares: Floats, near: Floats) -> Floats:
-    """Return Gwet's AC2, whose chance rises with the evenness of grades."""
+    """Return Gwet's AC2, whose agreement by chance rises with the evenness of grades."""
     k = max(len(near), 2)
-    # The chance e of Gwet's equation, of the weights w and the shares π.
+    # e = Σ w(i, j) / (k (k - 1)) · Σ π(i) (1 - π(i)): Gwet's agreement by chance.
     chance = near.sum() / (k * (k - 1)) * (shares * (1 - shares)).sum(axis=-1)
     return (
         _correct_for_chance(observed, chance) if len(near) > 1 else np.full(observed.shape, np.nan)

@@ -1,7 +1,7 @@
 """Intervals of a mean difference that a gate can rely on.
 
-Student's interval is too short where few values differ from 0, or where they are skewed. A gate
-that passes on such an interval passes what it has hardly seen.
+Student's interval is too short if few values differ from 0, or if they are skewed. A gate that uses
+such an interval passes changes for which it has hardly any evidence.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ MIN_EXPECTED_CHANGED_QUERIES = 34
 """Expected number of changed queries for which at least 25 occur in 19 of 20 cases."""
 
 DECIDING_POWER = 0.8
-"""Probability that the recommended number of queries decides."""
+"""Probability that a gate decides with the recommended number of queries."""
 
 
 @dataclass(frozen=True)
 class CarefulIntervals:
-    """Intervals of the mean difference of each pair, and what they rest on."""
+    """Intervals of the mean difference of each pair, and the evidence behind them."""
 
     low: Floats
     high: Floats
     changed: Integers
     """Number of queries with a difference."""
     constant: Mask
-    """Pairs whose differences are all the same, and not 0."""
+    """Mask of pairs whose differences are all equal, and not 0."""
 
 
 def compute_careful_intervals(
@@ -43,8 +43,9 @@ def compute_careful_intervals(
 ) -> CarefulIntervals:
     """Return intervals of the mean difference with the error rate `level`.
 
-    Differences lie within `width` of 0, or anywhere if that is None: then pairs of which few
-    queries changed have no interval (NaN). Where no query changed the interval is 0 to 0.
+    Differences lie within `width` of 0. If `width` is None, they may be of any size, and a pair
+    with few changed queries has no interval (NaN). A pair without a changed query has the interval
+    from 0 to 0.
     """
     mean, std, *_ = pairs.statistics
     low, high = run_test(pairs, options).agreeing(np.full(len(pairs), level))
@@ -76,12 +77,12 @@ def compute_stringer_interval(differences: Floats, level: float, width: float) -
 
     All values lie within `width` of 0.
 
-    With :math:`p_j` the Clopper-Pearson bound of a share of which j in n were seen, and differences
-    in rising order, the lower end is
-    :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`: a share of :math:`p_0` that was not seen is
-    taken to be as bad as can be. For values of 0 and -1 it is the exact binomial bound. For others
-    it is conservative in practice, and proven to be so for many values (de Jager, Pap, van Zuijlen:
-    Facts, phantasies, and a new proposal concerning the Stringer bound, 1997).
+    Let :math:`p_j` be the Clopper-Pearson bound of a share of which j in n were observed, and
+    :math:`d_{(j)}` the differences in ascending order. The lower end is
+    :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`. It assumes that a share of :math:`p_0`, which
+    was not observed, is as bad as possible. For values of 0 and -1 it is the exact binomial bound.
+    For others it is conservative in practice, and proven to be so for many values (de Jager, Pap,
+    van Zuijlen: Facts, phantasies, and a new proposal concerning the Stringer bound, 1997).
     """
     from scipy.special import betaincinv
 
@@ -97,13 +98,13 @@ def compute_stringer_interval(differences: Floats, level: float, width: float) -
 def count_deciding_queries(
     effect: float, level: float, skewness: float, changed: float
 ) -> int | None:
-    """Return how many queries decide in 80 % of cases.
+    """Return the number of queries with which a gate decides in 80 % of cases.
 
-    None if that is more than anyone has.
+    The number is None if it is larger than any realistic number of queries.
 
-    `effect` is how far the difference is from what would be undecided, in standard deviations;
-    `skewness` that of the differences if it widens the interval on this side, or 0; `changed` the
-    share of queries with a difference.
+    `effect` is the distance of the difference from the nearest undecided value, in standard
+    deviations. `skewness` is the skewness of the differences if it widens the interval on this
+    side, and 0 otherwise. `changed` is the share of queries with a difference.
     """
     from scipy.special import stdtrit
 
@@ -117,7 +118,7 @@ def count_deciding_queries(
 
 
 def compute_skewness(differences: Floats) -> Floats:
-    """Return the skewness of each row, 0 where all values are the same."""
+    """Return the skewness of each row; 0 if all its values are equal."""
     deviations = differences - differences.mean(axis=1, keepdims=True)
     cubes = (deviations**2).mean(axis=1) ** 1.5
     third = (deviations**3).mean(axis=1)

@@ -1,7 +1,7 @@
 """Tests of differences between strategies whose queries come in clusters.
 
-The same search term on two devices is not two independent queries. Here clusters are independent,
-and the queries of one may depend on each other in any way.
+The same search term on two devices does not make two independent queries. These tests assume that
+clusters are independent; the queries of a cluster may depend on each other in any way.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from polars_graded._results.significance import (
 )
 
 MIN_CLUSTERS = 20
-"""Minimum number of clusters for a t test; with fewer it finds differences too often."""
+"""Minimum number of clusters for a t test; with fewer, it rejects too often."""
 
 CLUSTER, QUERY = "cluster", "query"
 """Columns of `Clusters.of_query`."""
@@ -36,7 +36,7 @@ CLUSTER, QUERY = "cluster", "query"
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters of queries."""
+    """Assignment of queries to clusters."""
 
     of_query: pl.DataFrame
     """One row per query, with the number of its cluster."""
@@ -47,7 +47,7 @@ class Clusters:
     ) -> Clusters:
         """Return the clusters in a column of results.
 
-        Each query must have exactly one.
+        Each query must have exactly one cluster.
         """
         if options.test not in ("t", "permutation"):
             msg = (
@@ -75,7 +75,7 @@ class Clusters:
         return cls(distinct.with_columns(number))
 
     def find_numbers(self, queries: pl.Series) -> Integers:
-        """Return the numbers of the clusters of some queries, from 0 without gaps."""
+        """Return the number of each query's cluster, counted from 0 without gaps."""
         positions = (
             queries.alias(QUERY)
             .to_frame()
@@ -102,8 +102,9 @@ class Clusters:
         count = len(self.count_queries(pairs))
         error = np.full(len(pairs), np.nan)
         for part in pairs.split(pairs.n) if count > 1 else ():
-            left = pairs.compute_differences(part) - mean[part, np.newaxis]
-            sums = self._sum_clusters(left, pairs)
+            deviations = pairs.compute_differences(part) - mean[part, np.newaxis]
+            sums = self._sum_clusters(deviations, pairs)
+            # SE = sqrt(G / (G - 1) Σ S_g²) / n.
             errors = np.sqrt(count / (count - 1) * (sums**2).sum(axis=1)) / pairs.n
             varies = (std[part] > 0) & (errors > ROUNDING * std[part])
             error[part] = np.where(varies, errors, np.nan)
@@ -145,10 +146,11 @@ class Clusters:
         every = np.repeat(least, len(segments[0]))
         smallest_p = correct_p_values(options.correction, every).min()
         if smallest_p > options.level:
+            test = TESTS[options.test].short_words
             yield (
                 f"no difference, however large, can be found at {options.level:.3g}: with "
-                f"{max(counts)} clusters the smallest p value of {TESTS[options.test].words} is "
-                f"{min(least):.3g}\n\nHint: more clusters can show one, or test='t'"
+                f"{max(counts)} clusters the smallest p value of {test} is {min(least):.3g}\n\n"
+                "Hint: more clusters can show one, or test='t'"
             )
         elif options.test == "t" and min(counts) < MIN_CLUSTERS:
             yield (

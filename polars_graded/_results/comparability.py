@@ -48,7 +48,7 @@ class Comparability:
 
     @property
     def notes(self) -> str:
-        """Return the differences and unchecked conditions, empty without any."""
+        """Return a sentence on the allowed differences and the unchecked conditions; or ""."""
         parts = [f"allowed: {', '.join(self.allowed)}"] if self.allowed else []
         if self.unchecked:
             parts.append(f"not checked, since results do not say: {', '.join(self.unchecked)}")
@@ -69,15 +69,16 @@ def check_same_conditions(
     formulas: Mapping[str, str | None],
     changes: Mapping[str, str],
     *,
-    beside: bool,
+    is_other_file: bool,
 ) -> Comparability:
-    """Raise if two results have other conditions that are not allowed.
+    """Raise if two results differ in a condition, unless that is allowed.
 
     Conditions are judgments, formulas and scales.
 
-    `formulas` are the columns to compare with the measures that the caller passed. Conditions that
-    neither results have are noted for results of another day, `beside`; strategies of one frame are
-    assumed to be measured together.
+    `formulas` maps the columns to compare to the measures that the caller passed. With
+    `is_other_file`, the older results were measured separately, and conditions that no results
+    record are noted. Otherwise all strategies are in one frame, and are assumed to be measured
+    together.
     """
     for name in CHANGES:
         check_choice(name, changes.get(name, "same"), get_args(Change))
@@ -86,7 +87,7 @@ def check_same_conditions(
     _check_judgments(comparability, rows, older, queries, changes)
     _check_formulas(comparability, settings, formulas, changes)
     _check_scale(comparability, settings, changes)
-    if not beside:
+    if not is_other_file:
         comparability.unchecked.clear()
     return comparability
 
@@ -154,7 +155,7 @@ def _check_judgments(
     queries: Sequence[str],
     changes: Mapping[str, str],
 ) -> None:
-    """Raise if results have other judgments, unless that is allowed."""
+    """Raise if the judgments of two results differ, unless that is allowed."""
     # Without fingerprints, measures that depend on judgments alone show a difference.
     columns = [JUDGMENTS] if JUDGMENTS in rows.columns and JUDGMENTS in older.columns else []
     if not columns:
@@ -168,10 +169,10 @@ def _check_judgments(
         now, then = (
             frame.select(*queries, value).unique(maintain_order=True) for frame in (rows, older)
         )
-        beside = now.join(then, on=queries, nulls_equal=True, suffix=" then")
+        joined = now.join(then, on=queries, nulls_equal=True, suffix=" then")
         differs = pl.col(column).ne_missing(pl.col(f"{column} then"))
-        n = beside.select(pl.struct(queries).n_unique()).item() if beside.height else 0
-        changed = beside.filter(differs).select(queries).n_unique() if n else 0
+        n = joined.select(pl.struct(queries).n_unique()).item() if joined.height else 0
+        changed = joined.filter(differs).select(queries).n_unique() if n else 0
         if changed:
             evidence = "" if column == JUDGMENTS else f", as {column!r} shows"
             difference = f"other judgments in {changed:,} of {format_count(n, 'queries')}{evidence}"
@@ -180,7 +181,7 @@ def _check_judgments(
 
 
 def _is_of_judgments(column: str) -> bool:
-    """Return whether a column is a measure that no ranking changes."""
+    """Return whether a column is a measure that depends on judgments only."""
     parsed = Measure.parsed(column)
     return parsed is not None and parsed.definition.ranked == NOTHING
 
@@ -194,7 +195,7 @@ def _check_formulas(
     formulas: Mapping[str, str | None],
     changes: Mapping[str, str],
 ) -> None:
-    """Raise if results have other formulas, unless that is allowed."""
+    """Raise if the formulas of two results differ, unless that is allowed."""
     is_allowed = changes.get("formulas") == "changed"
     if not all(settings):
         comparability.unchecked.append("formulas")
@@ -215,7 +216,7 @@ def _check_formulas(
 
 
 def _parse_formula(text: str) -> str | None:
-    """Return the full formula of a measure, None if the text is none."""
+    """Return the full formula of a measure; None if the text names no measure."""
     measure = Measure.parsed(text)
     return None if measure is None else measure.formula
 
@@ -223,7 +224,7 @@ def _parse_formula(text: str) -> str | None:
 def _check_scale(
     comparability: Comparability, settings: Settings, changes: Mapping[str, str]
 ) -> None:
-    """Raise if results have another scale or order of ties, unless allowed."""
+    """Raise if two results differ in scale or order of ties, unless allowed."""
     if not all(settings):
         comparability.unchecked.append("scale and tie order")
         return
@@ -239,7 +240,7 @@ def _check_scale(
 def find_formulas(
     measures: Sequence[MeasureColumns], columns: Sequence[str]
 ) -> dict[str, str | None]:
-    """Return the measure of each column, None if the caller passed none."""
+    """Return the measure that the caller passed for each column; None without one."""
     declared = {
         name: text for each in measures if isinstance(each, Mapping) for name, text in each.items()
     }

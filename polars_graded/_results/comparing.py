@@ -1,6 +1,6 @@
-"""Comparisons of strategies, and summaries of each.
+"""Comparisons of strategies, and summaries of each strategy.
 
-Each measure in the frame that `evaluate` returns becomes an array with a row per strategy and a
+Each measure in the frame that `evaluate` returns becomes an array with one row per strategy and one
 column per query. All statistics are computed from these arrays.
 """
 
@@ -48,7 +48,7 @@ from polars_graded._results.trusting import make_trusted_table
 __all__ = ["compare", "differences", "summarise"]
 
 GEOMETRIC_FLOOR = 1e-5
-"""Minimum of a value in a geometric mean, as in trec_eval."""
+"""Value that replaces smaller ones in a geometric mean, as in trec_eval."""
 
 
 @takes_results()
@@ -103,13 +103,13 @@ def compare(
         The column of segments of queries, such as a country, or several columns, which may be among
         those of `query`. Each segment is compared by itself.
     trusted
-        The grader whose grades count, such as people who judged some queries beside a model that
-        judged all. The result estimates the means and differences that they would find in all
-        queries; `summarise` states the conditions. It takes the t test, and no `rope`.
+        The grader whose grades count, such as people who judged some queries while a model judged
+        all. The result estimates the means and differences that people would find in all queries;
+        `summarise` states the conditions. This needs the t test, and no `rope`.
     baseline
-        The strategy that all others are compared with, or a list of several. Without it each pair
-        is compared, in the order of strategies: the first one is the strategy, and the second one
-        is in the column `baseline`.
+        The strategy with which all others are compared, or a list of several. Without a baseline,
+        each pair is compared, in the order of strategies: the first one is the strategy, and the
+        second one is in the column `baseline`.
     test
         The test of :math:`\bar d`, which returns p values and intervals. Every test is two-sided.
 
@@ -131,14 +131,14 @@ def compare(
           q is the quantile of the former at `confidence`.
         - `"randomised_tukey"`: all strategies at once. Each query's values are shuffled among the
           strategies. p is the share of shuffles whose best and worst mean are at least
-          :math:`|\bar d|` apart, counted as for `"permutation"`. The p values hold for all pairs
-          of a segment together, so there is no `correction`. So do the intervals:
-          :math:`\bar d` plus and minus the quantile of that range at `confidence`.
+          :math:`|\bar d|` apart, counted as for `"permutation"`. The p values and the intervals
+          hold for all pairs of a segment simultaneously, so there is no `correction`. The intervals
+          are :math:`\bar d` plus and minus the quantile of that range at `confidence`.
     correction
-        The correction of p values for the number of all rows of one measure:
-        `"bonferroni"` and `"holm"` bound the chance of any false finding, `"benjamini_hochberg"`
-        the share of false ones among the findings (`scipy.stats.false_discovery_control`). By
-        default `"holm"`, and for `"randomised_tukey"` `"none"`, the only valid one.
+        The correction of p values for the number of all rows of one measure. `"bonferroni"` and
+        `"holm"` bound the probability of any false finding, `"benjamini_hochberg"` the share of
+        false findings among all findings (`scipy.stats.false_discovery_control`). The default is
+        `"holm"`; for `"randomised_tukey"` it is `"none"`, the only valid value.
     confidence
         The confidence of the intervals, between 0 and 1.
     rope
@@ -159,9 +159,9 @@ def compare(
     grader
         The grader whose results are compared, if there are several; with `trusted` the model. By
         default the results of each grader are compared separately, with a first column `"grader"`.
-        A query without any value of a grader is one that they did not judge.
+        A query without any value of a grader counts as not judged by this grader.
     seed
-        The same seed gives the same result for a measure, whatever the other measures are.
+        The same seed gives the same result for a measure, independent of the other measures.
     resamples
         The number of resamples of a test.
     progress
@@ -177,18 +177,18 @@ def compare(
           `baseline`; `queries` (UInt32), and with `cluster` the number of `clusters` (UInt32);
         - `best` (String), which value of the measure is: `"highest"`, `"lowest"` or `"none"`;
         - `mean`, `baseline_mean`, and `relative_difference`, which is `difference` over
-          `baseline_mean` and null where that is 0;
+          `baseline_mean` and null if that is 0;
         - `d_z`: Cohen's effect size for pairs, the mean difference over its standard deviation;
         - `wins`, `ties`, `losses` (UInt32): queries where the strategy is better, the same, worse;
         - with `rope`: `rope`, `probability_better`, `probability_equal`, `probability_worse`;
         - `test` and `correction` (String) of the following columns;
-        - with the test `"wilcoxon"`: `rank_biserial`, the rank sum of the queries where the
-          strategy is higher less that of the others, over the sum of both, from -1 to 1. Its sign
-          is the direction of the p value, and may not be that of `difference`;
-        - `p_value`, and `simultaneous_low` to `simultaneous_high`: the interval that agrees with
+        - with the test `"wilcoxon"`: `rank_biserial`, from -1 to 1: the rank sum of positive
+          differences minus that of negative ones, divided by the sum of both. Its sign is the
+          direction of the test, which may differ from that of `difference`;
+        - `p_value`, and `simultaneous_low` to `simultaneous_high`, the interval that agrees with
           `p_corrected`: it excludes 0 if, and only if, `p_corrected` is at most 1 - `confidence`.
-          The joint meaning of the intervals depends on the correction (Notes);
-        - `confidence`, that of the intervals;
+          The correction decides whether these intervals hold simultaneously (Notes);
+        - `confidence` of the intervals;
         - `difference`, and its interval by itself, `ci_low` to `ci_high`;
         - `p_corrected`.
 
@@ -201,7 +201,7 @@ def compare(
     ------
     ValueError
         If a strategy is null or has a query twice; if a value is infinite, further from 0 than
-        1e150, or missing as `missing` does not allow.
+        1e150, or missing although `missing` does not allow that.
 
     See Also
     --------
@@ -234,23 +234,24 @@ def compare(
     **Simultaneous intervals.** The interval of one difference has the level :math:`\alpha`, which
     is 1 - `confidence`. With m pairs, the level of a simultaneous interval is
 
-    - :math:`\alpha / m` for `"bonferroni"`. All intervals hold together at `confidence`;
-    - :math:`\alpha / m` for `"holm"` as well, except for a difference that Holm finds and
-      Bonferroni does not. It has the level of its step, :math:`\alpha / (m - k + 1)` for the k-th
-      smallest p value. Each interval agrees with Holm's decision. For the differences that only
-      Holm finds, only the sign is known (Strassburger, Bretz 2008), so the intervals do **not**
-      hold together at `confidence`;
+    - :math:`\alpha / m` for `"bonferroni"`. All intervals hold simultaneously at `confidence`;
+    - :math:`\alpha / m` for `"holm"` as well, except for a difference that is significant after
+      Holm's correction and not after Bonferroni's. It has the level of its step in Holm's
+      procedure, :math:`\alpha / (m - k + 1)` for the k-th smallest p value. Each interval agrees
+      with Holm's decision. For the differences that only Holm finds, only the sign is known
+      (Strassburger, Bretz 2008), so the intervals do **not** hold simultaneously at `confidence`;
     - :math:`\alpha R / m` for `"benjamini_hochberg"`, which finds R differences (at least 1). On
-      average, a share of at most :math:`\alpha` of the intervals of findings misses, the false
-      coverage rate of Benjamini and Yekutieli (2005). They do not hold together either;
-    - :math:`\alpha` for `"none"`. With `"randomised_tukey"` all intervals hold together.
+      average, a share of at most :math:`\alpha` of the intervals of findings misses the true
+      difference (the false coverage rate of Benjamini and Yekutieli, 2005). These intervals do not
+      hold simultaneously either;
+    - :math:`\alpha` for `"none"`. With `"randomised_tukey"` all intervals hold simultaneously.
 
     For a statement about all differences at once, use `"bonferroni"` or `"randomised_tukey"`.
 
-    For `"permutation"`, a difference is in the interval if the test does not reject after it is
-    subtracted from all differences. For `"wilcoxon"` the interval is null, because its p value is
-    of ranks and no interval of the mean always agrees with it. It is also null if `resamples` are
-    too few for the level.
+    For `"permutation"`, a value is in the interval if the test does not reject after the value is
+    subtracted from all differences. For `"wilcoxon"` the interval is null, because the test
+    compares ranks and no interval of the mean always agrees with it. An interval is also null if
+    `resamples` are too few for the level.
 
     **Clusters.** With G clusters, n queries in total, and :math:`S_g` the sum of
     :math:`d_q - \bar d` over the queries of cluster g,
@@ -258,22 +259,22 @@ def compare(
     .. math:: SE^2 = \frac{G}{G - 1} \frac{1}{n^2} \sum_g S_g^2
 
     As text: ``SE² = G / (G - 1) ∑ S(g)² / n²``, and Student's distribution has G - 1 degrees of
-    freedom: statsmodels computes the same with ``cov_type="cluster"``. Means are still those of
+    freedom. statsmodels computes the same with ``cov_type="cluster"``. Means are still those of
     queries. With one query per cluster, all numbers equal those without `cluster`. If G is small,
     or one cluster has most of the queries, the t test finds differences too often; `"permutation"`
     keeps its level. With fewer than two clusters nothing is tested.
 
-    **Practical equivalence.** By Bayes' rule with a flat prior the mean difference is distributed
-    as Student's t about :math:`\bar d`, and with the half-width r of the region
+    **Practical equivalence.** By Bayes' rule with a flat prior, the mean difference is distributed
+    as Student's t about :math:`\bar d`. With the half-width r of the region,
 
     .. math:: P(\text{better}) = F_{n-1} \Big( \frac{\bar d - r}{s / \sqrt n} \Big) \qquad
         P(\text{worse}) = F_{n-1} \Big( \frac{-\bar d - r}{s / \sqrt n} \Big)
 
     As text: ``P(better) = F((d - r) / (s / sqrt(n)), n - 1)``, and P(worse) the same of -d.
 
-    **Skewed differences** matter with few queries: tests then too often find a difference between
-    strategies of equal mean, the bootstrap least often. Tables in the book, on the page on how it
-    is tested, show how often, and how often intervals hold together.
+    **Skewed differences** matter with few queries. Tests then too often find a difference between
+    strategies with equal means; the bootstrap does so least often. Tables in the book, on the page
+    about tests, show how often, and how often intervals hold simultaneously.
 
     A frame of one measure with one column per strategy is converted by
     ``wide.unpivot(index="query", variable_name="strategy", value_name="ndcg@10")``.
@@ -348,7 +349,7 @@ def summarise(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Sum up each strategy's results: what goes into a paper's table.
+    r"""Summarise each strategy's results: mean, interval, median and deviation.
 
     .. math:: \bar x = \frac{1}{n} \sum_q x_q \qquad
         s^2 = \frac{1}{n - 1} \sum_q (x_q - \bar x)^2 \qquad
@@ -377,13 +378,13 @@ def summarise(
 
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
           (UInt32) and `median`;
-        - `geometric_mean` (:math:`g`), which for `ap` is GMAP; a value below 0.00001 counts as
-          that, as in trec_eval, since a single 0 would otherwise make it 0;
+        - `geometric_mean` (:math:`g`), which for `ap` is GMAP; values below 0.00001 count as
+          0.00001, as in trec_eval, since a single 0 would otherwise make the result 0;
         - `best` (String, null if unknown), which value is best, and `confidence`;
         - `mean`, and `std` (:math:`s`, null for one query);
         - `ci_low`, `ci_high`: Student's interval of the mean,
-          :math:`\bar x \pm t_{n-1} s / \sqrt n`, null where there are fewer than two queries or
-          all values are the same.
+          :math:`\bar x \pm t_{n-1} s / \sqrt n`, null if there are fewer than two queries or all
+          values are equal.
 
         With `trusted` one row per model, measure, segment and strategy:
 
@@ -399,10 +400,10 @@ def summarise(
           precise); `note` states if a gain is not certain; `confidence`;
         - `mean`, the estimate of what the trusted grader would find in all queries, `ci_low` and
           `ci_high`;
-        - `note` (String): fewer than ten trusted queries; fewer than two, which have no interval; a
-          correlation that gives no gain, or no certain one, or a less precise mean; queries that
-          are hardly a random sample; queries that are left out because the model did not judge
-          them. Null otherwise.
+        - `note` (String): states fewer than ten trusted queries, or fewer than two, which have no
+          interval; a correlation that gives no gain, no certain gain or a less precise mean;
+          queries that are hardly a random sample; and queries that are left out because the model
+          did not judge them. Null otherwise.
 
     Notes
     -----
@@ -423,16 +424,16 @@ def summarise(
 
     **A random sample** of queries has values of the model that differ from its other values by
     chance alone. A warning reports a difference by Mann and Whitney's test (p of at most 0.001
-    after Bonferroni for all rows of a measure). It can miss a selection that the model's values do
-    not depend on.
+    after Bonferroni for all rows of a measure). It can miss a selection that is unrelated to the
+    model's values.
 
     There is a gain if the correlation exceeds :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are
     not linear in grades, so people must have judged **complete queries**: all documents that the
     model judged. `evaluate` warns if they did not.
 
-    From 10 queries on, intervals contain the true mean as often as `confidence` states, however
-    good the model is, but less often for skewed values. With a model that correlates by 0.9 they
-    are about half as wide. The page of the book on how it is tested has the table.
+    With 10 queries or more, intervals contain the true mean as often as `confidence` states,
+    independent of the quality of the model, but less often for skewed values. With a correlation of
+    0.9, they are about half as wide. The table is in the book, on the page about tests.
 
     References
     ----------
@@ -580,7 +581,7 @@ def differences(
 
 
 def pair_values(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
-    """Return the values of two strategies for each query, and the better one."""
+    """Return the values of two strategies for each query, and the better strategy."""
     [difference] = results.compute_differences(np.array([i]), np.array([j]))
     better = np.sign(difference) * (1 if results.higher_is_better else -1)
     # The signs 0, 1 and -1 index the places of no strategy, of a and of b.
@@ -636,7 +637,7 @@ def summarise_grid(grid: Grid, confidence: float, *measures: str) -> pl.DataFram
 
 
 def _check_none(**arguments: Any) -> None:
-    """Raise if an argument does not go with a trusted grader."""
+    """Raise if an argument cannot be combined with a trusted grader."""
     for name, value in arguments.items():
         if value is not None:
             instead = "the t test" if name == "test" else "None"
@@ -647,7 +648,7 @@ def _check_none(**arguments: Any) -> None:
 def _compute_statistics(
     pairs: Sequence[Pairs], options: Options, rope: float | None, clusters: Clusters | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the statistics of the pairs of each segment, main results last."""
+    """Yield the statistics of the pairs of each segment, with the main results last."""
     test = run_test if clusters is None else clusters.run_test
     outcomes = [test(segment, options) for segment in pairs]
     tests = compute_tests(outcomes, options.correction, options.level)
@@ -687,7 +688,7 @@ def _compute_equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -
     estimate = (
         estimate_differences(pairs) if clusters is None else clusters.estimate_differences(pairs)
     )
-    # Where all queries tie, the difference is equal to 0 for certain.
+    # If all queries tie, the difference is certain to be 0.
     error, ties = estimate.error, (std == 0) & (mean == 0)
     up = mean if pairs.results.higher_is_better else -mean
     better, worse = (

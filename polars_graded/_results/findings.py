@@ -24,10 +24,10 @@ from polars_graded._sentences.verdicts import FindingCounts, Tested
 
 
 def is_significant(columns: Collection[str], level: float) -> pl.Expr:
-    """Return whether a difference is significant and has the mean's sign.
+    """Return an expression of whether a difference is significant.
 
-    A test of ranks may reject although the mean difference has the opposite sign. Then nothing
-    follows for the order of the means.
+    A test of ranks may reject although the mean difference has the opposite sign. Such a difference
+    does not count, since nothing follows for the order of the means.
     """
     significant = pl.col("p_corrected") <= level
     if RANK_COLUMN in columns:
@@ -39,8 +39,8 @@ def find_agreeing_pairs(pairs: Pairs, outcome: Outcome) -> Mask:
     """Return the mask of pairs whose test statistic has the sign of the mean difference."""
     if outcome.rank_biserial is None:
         return np.ones(len(pairs), dtype=bool)
-    same: Mask = np.sign(outcome.rank_biserial) == np.sign(pairs.statistics.mean)
-    return same
+    has_same_sign: Mask = np.sign(outcome.rank_biserial) == np.sign(pairs.statistics.mean)
+    return has_same_sign
 
 
 def name_test(test: TestName, correction: CorrectionName) -> str:
@@ -99,7 +99,7 @@ def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
 
 
 def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
-    """Return the places of strategies that no other is significantly better than."""
+    """Return the places of strategies than which no other is significantly better."""
     # A strategy is defeated if a significant difference favours the other one of the pair.
     defeated = {
         pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]

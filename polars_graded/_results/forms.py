@@ -1,4 +1,4 @@
-"""Results in other forms: long tables, and a paper's table."""
+"""Results in other forms: long tables, and the table of a paper."""
 
 from __future__ import annotations
 
@@ -150,15 +150,15 @@ def paper_table(
 ) -> str:
     """Return the table of a paper: strategies, measures, significant pairs.
 
-    Means are rounded, and the best mean of a measure is bold. The raised letters after a mean name
-    the strategies that are significantly worse: their mean is worse, and the corrected p value is
-    at most 1 - `confidence`. With a baseline, + and - mark strategies that are significantly better
-    or worse than the baseline.
+    Means are rounded, and the best mean of a measure is bold. Superscript letters after a mean
+    stand for the strategies that are significantly worse: their mean is worse, and the corrected p
+    value is at most 1 - `confidence`. With a baseline, + and - mark strategies that are
+    significantly better or worse than the baseline.
 
     Parameters
     ----------
     per_query, *measures, query, strategy, segments, test, correction, confidence, missing, grader
-        As for `compare`. With segments, there is a column per measure and segment.
+        As for `compare`. With segments, there is one column per measure and segment.
     trusted
         The grader whose grades are trusted, as for `compare`: means and differences are estimates
         for this grader and all queries. This needs the t test. If there are several other graders,
@@ -168,7 +168,7 @@ def paper_table(
     digits
         Number of digits after the decimal point.
     baseline
-        The strategy that all others are compared with; by default all pairs are compared.
+        The strategy with which all others are compared; by default all pairs are compared.
     letters
         Meaning of the letters: strategies that are significantly `"worse"`, or the `"groups"` of
         `rank_strategies`, in which strategies with a common letter do not differ significantly.
@@ -184,8 +184,9 @@ def paper_table(
     Raises
     ------
     ValueError
-        If there are more than 25 strategies or groups, since there are not enough raised letters.
-        If `trusted` is combined with another test, with groups, or with several other graders.
+        If there are more than 25 strategies or groups, since there are not enough superscript
+        letters. If `trusted` is combined with a test other than the t test, with groups, or with
+        several other graders.
 
     Examples
     --------
@@ -254,11 +255,11 @@ def paper_table(
         is_tested = pairs["p_corrected"].count() > 0
         significant = pairs.filter(is_significant(pairs.columns, options.level))
         marked = _find_beaten(significant, parts, strategy, signs)
-    beside = means.join(
+    joined = means.join(
         marked, on=[*parts, strategy], how="left", nulls_equal=True, maintain_order="left"
     )
     writer, head, columns = WRITERS[format], [strategy], []
-    for part, rows_of_part in beside.group_by(parts, maintain_order=True):
+    for part, rows_of_part in joined.group_by(parts, maintain_order=True):
         best = find_best_places(
             rows_of_part["mean"], check_direction(str(part[0]), rows_of_part["best"][0])
         )
@@ -283,7 +284,7 @@ def paper_table(
 
 
 def _write_meaning(letters: str, baseline: Any) -> str:
-    """Return the meaning of the raised signs of a table."""
+    """Return the meaning of the superscripts of a table."""
     if letters == "groups":
         return "strategies that share a letter do not differ significantly"
     if baseline is not None:
@@ -292,7 +293,7 @@ def _write_meaning(letters: str, baseline: Any) -> str:
 
 
 def _check_trusted(test: TestName, letters: str) -> None:
-    """Raise if trusted grades come with a test or letters of one grader."""
+    """Raise if `trusted` is combined with a test or letters for a single grader."""
     for name, value, required in (("test", test, "t"), ("letters", letters, "worse")):
         if value != required:
             msg = f"`{name}` must be {required!r} where `trusted` is given, got {value!r}"
@@ -300,7 +301,7 @@ def _check_trusted(test: TestName, letters: str) -> None:
 
 
 def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
-    """Return the grid of the only grader beside the trusted one."""
+    """Return the grid of the only grader other than the trusted one."""
     models = [name for name in graders if name != trusted]
     if len(models) > 1:
         msg = (
@@ -314,9 +315,9 @@ def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
 def _find_beaten(
     told_apart: pl.DataFrame, parts: Sequence[str], strategy: str, signs: Mapping[Any, str]
 ) -> pl.DataFrame:
-    """Return the signs of the strategies that each strategy beats, by part.
+    """Return the signs of the strategies that each strategy beats, in each part.
 
-    Without signs they are + and -.
+    Without names of strategies, the signs are + and -.
     """
     up = pl.col("best").replace_strict({"highest": 1, "lowest": -1}, default=0)
     better = pl.col("difference") * up
@@ -332,7 +333,7 @@ def _find_beaten(
 
 
 def _write_caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | None) -> str:
-    """Return the caption: the meaning of bold numbers and raised signs."""
+    """Return the caption: the meaning of bold numbers and superscripts."""
     counts = means.get_column("queries").unique().sort().to_list()
     few = "" if len(counts) == 1 else f"{counts[0]:,} to "
     queries = few + format_count(counts[-1], "queries")
@@ -364,10 +365,10 @@ class Writer(NamedTuple):
     bold: str
     raised: Callable[[str], str]
     write: Callable[[list[str], list[list[str]], str], list[str]]
-    """Function of the cells of the head, of the rows and of a caption that returns lines."""
+    """Function of the head's cells, the rows' cells and a caption that returns lines."""
 
     def write_cell(self, mean: str, best: bool, signs: str | None) -> str:  # noqa: FBT001
-        """Return a mean with its raised signs."""
+        """Return the cell of a mean, with its superscripts."""
         return (self.bold.format(mean) if best else mean) + (self.raised(signs) if signs else "")
 
 

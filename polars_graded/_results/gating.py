@@ -75,7 +75,7 @@ GATE_TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
 """Tests whose interval of the mean agrees with their p value."""
 
 FAILING_VERDICTS = ("worse", BEYOND, "undecided")
-"""Verdicts that do not pass, the worst first."""
+"""Verdicts that do not pass, in order from the worst."""
 
 PASSING_VERDICTS = ("better", UNCHANGED, "no worse", WITHIN)
 OPEN_VERDICTS = (BEYOND, "undecided")
@@ -104,7 +104,7 @@ def gate(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Return a verdict on each strategy: better, no worse or worse.
+    r"""Decide for each strategy whether it is better, no worse or worse.
 
     Each strategy is compared with the baseline. The verdict depends on the interval of the mean
     difference, strategy minus baseline, and on the margin :math:`\delta` by which a strategy may be
@@ -122,8 +122,8 @@ def gate(
 
     The first four verdicts pass.
 
-    If the lowest value of a measure is best, all signs are reversed. All verdicts hold together at
-    `confidence`: with m rows, each interval has the error rate
+    If the lowest value of a measure is best, all signs are reversed. All verdicts are right
+    simultaneously at `confidence`: with m rows, each interval has the error rate
     :math:`(1 - \mathtt{confidence}) / m` (Bonferroni). Intervals are therefore wider with more
     measures and segments.
 
@@ -132,17 +132,18 @@ def gate(
     per_query, *measures, query, strategy, missing, grader, segments
         As for `compare`.
     baseline
-        The strategy that all others are compared with; or earlier results, as a frame or the `Path`
-        of a Parquet or CSV file that `write_results` or `--per-query` wrote. If those results hold
-        one strategy, it is the baseline; if they hold several, each strategy is compared with the
-        one of the same name. If the ids of either side are text, ids are compared as text.
+        The strategy with which all others are compared; or earlier results, as a frame or the
+        `Path` of a Parquet or CSV file that `write_results` or `--per-query` wrote. If those
+        results contain one strategy, it is the baseline; if they contain several, each strategy is
+        compared with the one of the same name. If the ids of either side are text, ids are compared
+        as text.
     margin
         Maximum loss of a mean that counts as no worse, in the unit of the measure, at least 0 and
         less than its range; or a mapping from measures to their margins.
     test
         Test of the intervals: `"t"` (Student's), `"permutation"` or `"bootstrap"`, as in `compare`.
     confidence
-        Confidence in all verdicts together, between 0 and 1.
+        Probability that all verdicts are right simultaneously, between 0 and 1.
     seed, resamples
         As for `compare`.
     judgments, formulas, scale
@@ -159,9 +160,9 @@ def gate(
         One row per measure, segment and strategy, in this order. Columns are Float64 unless stated:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `baseline`;
-        - `queries` (in common), `strategy_queries` and `baseline_queries` (with a value), `lost`
-          (with a value on one side alone), `undefined` (with a value on neither), `changed` (with a
-          difference), all UInt32;
+        - the numbers of queries, all UInt32: `queries` (in common), `strategy_queries` and
+          `baseline_queries` (with a value), `lost` (with a value on one side only), `undefined`
+          (with a value on neither side), `changed` (with a difference);
         - `best` (String), `baseline_mean`, `mean`;
         - `more_queries` (UInt64): for an undecided verdict, the number of further such queries that
           decide in 80 % of cases if the difference stays the same; null if it is more than 100
@@ -177,7 +178,7 @@ def gate(
     ValueError
         In the same cases as for `compare`. If both results differ in queries, judgments, formulas
         or scale and no argument allows it. If the margin is not below the range of the measure. If
-        earlier results lack a measure or a strategy, or have ids of another type. If there are
+        earlier results lack a measure or a strategy, or if the types of ids differ. If there are
         several graders and `grader` is None.
 
     See Also
@@ -392,14 +393,14 @@ def pair_with_baseline(
     formulas = find_formulas(measures, grid.measures)
     is_base = pl.col(name) == pl.lit(baseline)
     both = rows.filter(~is_base), rows.filter(is_base)
-    comparable = check_same_conditions(*both, queries, formulas, changes, beside=False)
+    comparable = check_same_conditions(*both, queries, formulas, changes, is_other_file=False)
     b = np.full(len(a), base)
     names = name_pairs(grid.strategies, a, b)
     return Matched(grid, a, b, names, _collect_formulas(rows, formulas), comparable.notes)
 
 
 def _collect_formulas(rows: pl.DataFrame, declared: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the formula of each column, as the caller or the results say it."""
+    """Return the formula of each column, from the caller or from the results."""
     formulas = {name: text for name, text in declared.items() if text and Measure.parsed(text)}
     for settings in read_settings(rows):
         formulas |= {
@@ -418,7 +419,7 @@ def _pair_with_results(
 ) -> Matched:
     """Return each strategy with its baseline in older results.
 
-    It is their only strategy, or the one of the same name.
+    The baseline is their only strategy, or the one of the same name.
     """
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     measured, _ = find_measures_and_curves(rows, measures, query=queries, strategy=name)
@@ -435,7 +436,7 @@ def _pair_with_results(
     bases = before[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(bases.implode()))
     formulas = find_formulas(measures, measured)
-    comparable = check_same_conditions(rows, older, queries, formulas, changes, beside=True)
+    comparable = check_same_conditions(rows, older, queries, formulas, changes, is_other_file=True)
     is_allowed = changes["missing"] != "error"
     check_queries(comparable, rows, older, queries, is_allowed=is_allowed)
     new, ending = now.cast(pl.String), BASELINE_SUFFIX
@@ -513,11 +514,11 @@ def _check_margin(measure: str, margin: float | Mapping[str, float], top: float 
 
 
 UNBOUNDED_MEASURES = {"cg", "dcg", "ideal_cg", "ideal_dcg", "relative_recall", "recall_effort"}
-"""Measures without a maximum, beside counts. All others lie between 0 and 1."""
+"""Measures without a maximum, in addition to counts. All others lie between 0 and 1."""
 
 
 def find_maximum(measure: str, formula: str | None, values: Floats) -> float | None:
-    """Return the maximum of a measure with the minimum 0, None if unbounded."""
+    """Return the maximum of a measure whose minimum is 0; None if it is unbounded."""
     parsed = Measure.parsed(formula or measure)
     if (
         parsed is None
@@ -530,7 +531,7 @@ def find_maximum(measure: str, formula: str | None, values: Floats) -> float | N
 
 
 def _collect_values(grid: Grid, measure: str) -> Floats:
-    """Return the values of strategies and queries, NaN where one is missing."""
+    """Return one row of values per strategy and one column per query; NaN if missing."""
     column = grid.frame[measure].cast(pl.Float64).fill_null(float("nan"))
     return column.to_numpy().reshape(grid.shape)
 
@@ -545,7 +546,7 @@ class VerdictInputs(NamedTuple):
 
 
 def _compute_verdicts(pairs: Pairs, every: Results, by: VerdictInputs) -> dict[str, Any]:
-    """Return statistics and verdicts of strategies beside their baselines."""
+    """Return the statistics and verdicts of pairs of a strategy and its baseline."""
     mean, std, *_ = pairs.statistics
     low, high, changed, verdict = decide_pairs(pairs, by)
     has_value = ~np.isnan(every.values)
@@ -594,8 +595,8 @@ def decide_pairs(pairs: Pairs, by: VerdictInputs) -> tuple[Floats, Floats, Integ
     mean, low, high = pairs.statistics.mean, intervals.low, intervals.high
     up = pairs.results.higher_is_better
     gain = mean if up else -mean
-    # An equal loss in all queries suffices to stop a change. An equal gain does not suffice to
-    # pass one: the interval stays as wide as Stringer's.
+    # An equal loss in all queries suffices to stop a change, so the loss becomes an end of the
+    # interval. An equal gain does not suffice to pass a change: Stringer's interval stays.
     is_loss = intervals.constant & (gain < 0)
     if up:
         high = np.where(is_loss, mean, high)
@@ -636,7 +637,7 @@ MAX_QUERIES_RATIO = 100
 def _compute_adverse_skewness(pairs: Pairs, by: VerdictInputs) -> Floats:
     """Return the skewness that widens the interval towards the margin.
 
-    It is 0 where the skewness of the differences widens the interval on the other side.
+    It is 0 if the skewness of the differences widens the interval on the other side.
     """
     gain = pairs.statistics.mean * (1 if pairs.results.higher_is_better else -1)
     skewness = [compute_skewness(pairs.compute_differences(part)) for part in pairs.split(pairs.n)]
@@ -647,9 +648,9 @@ def _compute_adverse_skewness(pairs: Pairs, by: VerdictInputs) -> Floats:
 def _compute_more_queries(
     effect: float, skewness: float, changed: int, n: int, level: float
 ) -> int | None:
-    """Return how many more queries decide.
+    """Return the number of further queries that would decide an open verdict.
 
-    None if that is unknown, or more than `MAX_QUERIES_RATIO` times the number of given queries.
+    It is None if it is unknown, or more than `MAX_QUERIES_RATIO` times the number of given queries.
     """
     needed = count_deciding_queries(effect, level, skewness, changed / n) if n else None
     if needed is None or needed > MAX_QUERIES_RATIO * n:

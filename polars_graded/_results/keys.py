@@ -52,7 +52,7 @@ Parts: TypeAlias = "dict[str | None, Any]"
 
 
 def run_each_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
-    """Return the frames of a function for each grader, in one frame."""
+    """Call a function for each grader, and return its frames stacked in one frame."""
     if len(parts) == 1:
         return function(select_grader(parts)[1])
     return _stack_graders({name: function(rows) for name, rows in parts.items()})
@@ -73,11 +73,9 @@ def takes_results(
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Return a decorator that resolves a frame of results and its keys.
 
-    Results are split by grader: the function gets the results of one, and `combine` combines the
-    results of several.
-
-    With `trusted` the function gets the results of all graders. With `run_all_graders` it always
-    does, and selects among them itself.
+    Results are split by grader. The function gets the results of one grader, and `combine` combines
+    what it returns for several. With `trusted`, the function gets the results of all graders. With
+    `run_all_graders` it always does, and selects among them itself.
     """
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -127,11 +125,10 @@ def _check_graders(argument: str, parts: Parts, **graders: str | None) -> None:
 
 
 def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any]) -> Parts:
-    """Return the results of each grader, without queries that they lack.
+    """Return the results of each grader, without queries that the grader lacks.
 
-    A query belongs to a grader if any value exists for it.
-
-    A column of graders does not split the results if it is another key.
+    A query belongs to a grader if any value exists for it. A column of graders does not split the
+    results if it is passed as another key.
     """
     others = (keys.get(name) for name in ("strategy", "query", "segments"))
     if GRADER not in frame.collect_schema() or GRADER in collect_column_names(*others):
@@ -185,9 +182,9 @@ def find_keys(
     """Return the columns of strategies and queries, passed or found.
 
     A key that is not passed is the column of its name, or else the only possible column. Several
-    possible query columns are the query together if every strategy has the same combinations of
-    their values, each once: any other choice, such as one of them alone, pairs the same rows. In
-    all other cases an error asks for the key.
+    possible query columns form the query together if every strategy has the same combinations of
+    their values, each once. Any other choice, such as one of them alone, would pair the same rows.
+    In all other cases an error asks for the key.
     """
     schema = frame.collect_schema()
     keys = {key: given[key] for key in KEYS if key in given}
@@ -238,7 +235,7 @@ def _is_full_grid(
 ) -> bool:
     """Return whether each strategy has each combination of columns once.
 
-    It is false if a column "query" alone distinguishes the rows of a strategy.
+    The answer is no if a column "query" alone distinguishes the rows of a strategy.
     """
     schema = frame.collect_schema()
     segments = {name for name in collect_column_names(keys.get("segments")) if name in schema}
@@ -249,15 +246,17 @@ def _is_full_grid(
     ]
     queries = [*dict.fromkeys([*several, *segments])]
     columns = [*dict.fromkeys([*strategies, *queries])]
-    no_keys = [name for name in columns if schema.get(name) is None or _is_nested(schema[name])]
-    are_patterns = any(name == "*" or str(name).startswith("^") for name in columns)  # to Polars
-    if no_keys or are_patterns or keys.get("query") in segments:
+    unusable = [name for name in columns if schema.get(name) is None or _is_nested(schema[name])]
+    # Polars would read such names as patterns of several columns.
+    are_patterns = any(name == "*" or str(name).startswith("^") for name in columns)
+    if unusable or are_patterns or keys.get("query") in segments:
         return False
     rows = frame.lazy().select(columns).collect()
     if "query" in keys:
         alone = [name for name in columns if name not in several or name == keys["query"]]
         if rows.select(alone).n_unique() == rows.height:
             return False
+    # Distinct rows form a full grid if there are as many as strategies times queries.
     sides = (rows.select(each).n_unique() for each in (strategies, queries))
     return rows.n_unique() == rows.height == math.prod(sides)
 
@@ -276,7 +275,7 @@ def _is_nested(dtype: pl.DataType) -> bool:
 
 
 def collect_column_names(*given: Any) -> set[str]:
-    """Return the names in some names and lists of names."""
+    """Return all names that are given alone or in lists."""
     columns = set[str]()
     for value in given:
         if isinstance(value, str):

@@ -49,12 +49,12 @@ class Pairs:
     def split(self, per_pair: int, most: int = MAX_PART_NUMBERS) -> Iterator[slice]:
         """Yield slices of the pairs with at most `most` numbers each.
 
-        A pair has `per_pair` numbers.
+        Each pair takes `per_pair` numbers.
         """
         return split_into_parts(len(self), per_pair, most)
 
     def compute_differences(self, part: slice) -> Floats:
-        """Return the differences of some pairs, a row per pair."""
+        """Return the differences of some pairs, with one row per pair."""
         return self.results.compute_differences(self.a[part], self.b[part])
 
     def compute_tolerances(self, part: slice) -> Floats:
@@ -62,9 +62,9 @@ class Pairs:
         return self.results.compute_tolerances(self.a[part], self.b[part])
 
     def round_differences(self, part: slice) -> Floats:
-        """Return the differences of some pairs, equal ones exactly equal.
+        """Return the differences of some pairs, rounded so that equal ones are identical.
 
-        They are rounded to a power of 2 above their rounding errors.
+        They are rounded to multiples of a power of 2 above their rounding errors.
         """
         _, exponents = np.frexp(self.compute_tolerances(part).max(axis=1, keepdims=True))
         steps = np.ldexp(1.0, exponents)
@@ -79,7 +79,7 @@ class Pairs:
 
     @cached_property
     def statistics(self) -> Statistics:
-        """Return mean, deviation, and numbers above and below 0, of each pair."""
+        """Return each pair's mean, standard deviation, and counts above and below 0."""
         mean, std = np.full((2, len(self)), np.nan)
         higher, lower = np.zeros((2, len(self)), dtype=np.int64)
         for part in self.split(self.n) if self.n else ():
@@ -98,7 +98,7 @@ class Pairs:
 
 
 def split_into_parts(count: int, size: int, most: int) -> Iterator[slice]:
-    """Yield slices of `count` items of a size, of at most `most` numbers."""
+    """Yield slices of `count` items of `size` numbers, with at most `most` numbers each."""
     step = max(1, most // max(1, size))
     for start in range(0, count, step):
         yield slice(start, min(count, start + step))
@@ -107,8 +107,8 @@ def split_into_parts(count: int, size: int, most: int) -> Iterator[slice]:
 def find_pairs(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Integers]:
     """Return the places of all pairs, or of all pairs with a baseline.
 
-    Each pair occurs once: with several baselines, two of them are compared only in the order in
-    which they are named.
+    Each pair occurs once. Two baselines are compared only with the one that is named first as the
+    baseline.
     """
     count = len(strategies)
     if count < 2:  # noqa: PLR2004

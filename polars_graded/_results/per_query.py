@@ -1,7 +1,7 @@
-"""Frames of results: one row per strategy and query, a column per measure.
+"""Frames of results: one row per strategy and query, one column per measure.
 
-This module checks such a frame, finds its measures, fills missing values, knows which value of a
-measure is best, and computes means with their intervals. All statistics, charts and pages use it.
+This module checks such a frame, finds its measures and the direction in which each is better, fills
+missing values, and computes means with their intervals. All statistics, charts and pages use it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, cha
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 MeasureColumns: TypeAlias = "str | Mapping[str, str]"
-"""A column by its name, or columns with what each measures: `{"E": "e_measure@10"}`."""
+"""A column by its name, or a mapping from columns to measures: `{"E": "e_measure@10"}`."""
 
 ROUNDING = 1e-12
 """Maximum relative distance of two values that count as equal."""
@@ -63,9 +63,9 @@ def check_per_query(
     strategy: str = "strategy",
     missing: Missing = "error",
 ) -> Grid:
-    """Return the named measures, or all, of each strategy and query.
+    """Return the grid of the named measures, or of all.
 
-    One of several query columns may define segments, and so may any column that is no key.
+    One of several query columns may define segments, and so may any column that is not a key.
     """
     keys: dict[str, Any] = {"query": query, "strategy": strategy}
     keys["segments"] = check_segment_columns(segments)
@@ -132,9 +132,8 @@ def find_measures_and_curves(
 ) -> tuple[list[str], list[str]]:
     """Return the columns of measures, and of curves on request.
 
-    `measures` names columns of either kind. Otherwise the columns are those that are called like a
+    `measures` names columns of either kind. By default they are the columns with the name of a
     measure, because other numbers may describe a query. A Boolean column must be named.
-
     """
     schema = per_query.collect_schema()
     queries, requested = check_column_names("query", query), list_named_columns(measures)
@@ -210,10 +209,9 @@ def collect_rows(
     strategy: str,
     segments: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return the columns of strategies, queries and segments, and others.
+    """Return the columns of strategies, queries and segments, and further columns.
 
     Several query columns become one struct. Each strategy has each query once in a segment.
-
     """
     queries = check_column_names("query", query)
     one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries).alias(", ".join(queries))
@@ -233,7 +231,7 @@ def collect_rows(
 
 
 def find_place(strategies: pl.Series, name: Any) -> int:
-    """Return the place of a strategy among all."""
+    """Return the place of a strategy among all; raise if there is none of that name."""
     names = strategies.to_list()
     if name in names:
         return names.index(name)
@@ -296,11 +294,12 @@ class Grid:
     ) -> None:
         check_choice("missing", missing, get_args(Missing))
         strategy, query, *others = frame.columns
+        # The columns are strategy, query, segments and measures, in this order.
         self.apart, self.measures = [*segments], others[len(segments) :]
         self.best = {name: find_direction(name) for name in self.measures}
         self.best.update(find_directions(measures))
         self.formulas = list_formulas(measures)
-        """Measures of columns that are not called like their measure."""
+        """Measures of columns whose names are not those of their measures."""
         self.strategies = order_strategies(frame[strategy]) if strategies is None else strategies
         queries = frame.select(query, *segments).unique().sort(*segments, query)
         self.queries = queries[query]
@@ -322,12 +321,12 @@ class Grid:
         return len(self.strategies), len(self.queries)
 
     def get_values(self, measure: str) -> Floats:
-        """Return a row per strategy and a column per query, NaN if missing."""
+        """Return an array of one row per strategy and one column per query; NaN if missing."""
         values = self.frame[measure].cast(pl.Float64).to_numpy()
         return self._fill_missing(values, measure).reshape(self.shape)
 
     def get_results(self, measure: str) -> Results:
-        """Return the values of a measure for the queries that count."""
+        """Return the values of a measure for the queries without a missing value."""
         every, counts = self._get_all_values(measure)
         return every.select(np.flatnonzero(counts))
 
@@ -337,7 +336,7 @@ class Grid:
         return [(key, every.select(places[counts[places]])) for key, places in self.segments]
 
     def _get_all_values(self, measure: str) -> tuple[Results, Mask]:
-        """Return the values of a measure for all queries, and the valid ones."""
+        """Return the values of a measure, and the mask of queries without a missing value."""
         values = self.get_values(measure)
         name = f"measure {measure!r}"
         self._check(np.isinf(values), name, "must be finite, got infinity")
@@ -353,7 +352,7 @@ class Grid:
         return {name: check_direction(name, self.best[name]) for name in measures}
 
     def list_results(self, strategies: int = 2) -> Iterator[Results]:
-        """Yield the values of each measure; raise if strategies or queries lack."""
+        """Yield the values of each measure; raise if there are too few strategies or queries."""
         if len(self.strategies) < strategies:
             msg = f"there must be at least {strategies} strategies, got {len(self.strategies)}"
             raise ValueError(msg)
@@ -382,9 +381,9 @@ class Grid:
         return self._fill_missing(points, curve).reshape(*self.shape, length)
 
     def _fill_missing(self, values: Floats, measure: str) -> Floats:
-        """Return values with 0 for missing ones, if the caller wants that.
+        """Return values with 0 for missing ones, if the caller requested that.
 
-        It is refused where 0 would be the best value.
+        The request is refused if 0 would be the best value.
         """
         if self.missing != "zero" or not np.isnan(values).any():
             return values
@@ -465,15 +464,15 @@ class Results:
 
     @cached_property
     def floor(self) -> float:
-        """Return the minimum magnitude that rounding errors are relative to.
+        """Return the minimum magnitude to which rounding errors are relative.
 
-        A value of 0 may be a difference of larger numbers, and has their rounding error.
+        A value of 0 may be a difference of larger numbers, and then has their rounding error.
         """
         return min(1.0, float(np.abs(self.values).max(initial=0)))
 
     @cached_property
     def rounding(self) -> Floats:
-        """Return the maximum distance of two equal values of each query."""
+        """Return, for each query, the maximum distance at which two values count as equal."""
         largest: Floats = np.abs(self.values).max(axis=0, initial=0)
         return np.multiply(ROUNDING, np.maximum(self.floor, largest))
 
@@ -502,9 +501,9 @@ class Results:
         return places if self.higher_is_better else -places
 
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
-        """Return the rounding errors of differences of strategies, a row per pair.
+        """Return the rounding errors of differences of strategies, with one row per pair.
 
-        The error is 0 where the two values are equal up to rounding.
+        The error is 0 if the two values are equal up to rounding.
         """
         x, y = self.values[a], self.values[b]
         size = np.maximum(np.maximum(np.abs(x), np.abs(y)), self.floor)
@@ -513,9 +512,10 @@ class Results:
         return tolerances
 
     def compute_differences(self, a: Integers, b: Integers) -> Floats:
-        """Return the differences of strategies, a row per pair; 0 for ties."""
+        """Return the differences of strategies, with one row per pair; 0 for ties."""
         differences: Floats = self.values[a] - self.values[b]
-        # `rounding` bounds all tolerances, so only a few pairs need their own.
+        # `rounding` bounds all tolerances, so only a few pairs need their own. A tolerance of 0
+        # marks values that are equal up to rounding.
         doubtful = (np.abs(differences) <= self.rounding) & (differences != 0)
         if len(rows := np.flatnonzero(doubtful.any(axis=1))):
             differences[rows] *= self.compute_tolerances(a[rows], b[rows]) > 0
@@ -603,7 +603,7 @@ def make_table(
 ) -> pl.DataFrame:
     """Return statistics as a frame, with UInt32 counts and null for NaN.
 
-    `dtypes` has the types of other columns.
+    `dtypes` specifies the types of other columns.
     """
     frame = pl.DataFrame(statistics, schema_overrides={**TEXTS, **dtypes}, infer_schema_length=None)
     return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
@@ -616,7 +616,7 @@ def make_measure_table(
     statistics: Mapping[str, Any],
     **dtypes: pl.DataType,
 ) -> pl.DataFrame:
-    """Return the statistics of a measure in a segment, behind its keys."""
+    """Return the statistics of a measure in a segment, preceded by key columns."""
     strategy, *others = (each.name for each in names)
     reserved = ["measure", *others, *statistics]
     check_free_names(reserved, strategy=strategy, segments=segment.columns or None)
@@ -630,7 +630,7 @@ def make_measure_table(
 
 
 def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
-    """Return the length that all lists in some columns share, 0 without lists."""
+    """Return the length that all lists in some columns share; 0 without lists."""
     lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
     if lengths.n_unique() > 1:
         msg = (
@@ -647,7 +647,7 @@ def compute_mean(values: Floats) -> float:
 
 
 def compute_central_interval(values: Floats, confidence: float) -> Floats:
-    """Return the ends of the central share of the values, NaN without any."""
+    """Return the ends of the central interval with this share of the values; NaN without any."""
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # if all are NaN
         ends: Floats = np.nanquantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     return ends
@@ -704,9 +704,8 @@ def compute_curve_means(
 ) -> pl.LazyFrame:
     """Return the means of curves over queries, one row per key and position.
 
-    Curves are lists of one length.
-
-    The columns "queries of …" and "std of …" have the numbers of values and their deviations.
+    Curves are lists of the same length. The columns "queries of …" and "std of …" contain the
+    numbers of values and their standard deviations.
     """
     at = pl.lit(positions).implode().alias(positions.name)
     points = curves.select(*keys, at, *columns).explode(

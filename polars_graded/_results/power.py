@@ -44,12 +44,12 @@ from polars_graded._results.significance import (
 __all__ = ["discriminative_power", "power_curve", "queries_needed", "significance_levels"]
 
 MIN_STRATEGIES = 3
-"""Minimum number of strategies; two form one pair, of which there is no share."""
+"""Minimum number of strategies; two form a single pair, so there is no share of pairs."""
 
 Unit: TypeAlias = Literal["measure", "range"]
 
 MAX_QUERIES = 2**40
-"""Maximum number of queries to search for, more than anyone has."""
+"""Maximum number of queries to search for, far more than any data set contains."""
 
 
 @takes_results()
@@ -234,7 +234,10 @@ def significance_levels(
 
 
 def _compute_p_of_findings(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
-    """Yield all pairs by each measure, and their p values, 1 if there is none."""
+    """Yield all pairs for each measure, with their p values; 1 if there is none.
+
+    A pair whose ranks contradict its means also gets 1.
+    """
     for pairs in _list_pairs(grid, MIN_STRATEGIES):
         outcome = run_test(pairs, options)
         p = np.nan_to_num(correct_p_values(options.correction, outcome.p), nan=1.0)
@@ -242,12 +245,12 @@ def _compute_p_of_findings(grid: Grid, options: Options) -> Iterator[tuple[Pairs
 
 
 def _list_pairs(grid: Grid, min_strategies: int) -> Iterator[Pairs]:
-    """Yield all pairs by each measure, of at least `min_strategies`."""
+    """Yield all pairs for each measure; raise if there are fewer than `min_strategies`."""
     for results in grid.list_results(min_strategies):
         yield Pairs(results, *find_pairs(grid.strategies))
 
 
-# How many queries
+# Numbers of queries
 
 
 @takes_results()
@@ -361,7 +364,7 @@ def queries_needed(
 
 
 def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
-    """Return the queries for a difference, and the difference the data show."""
+    """Return the number of queries that a difference needs, and the power of the given ones."""
     std, n = _compute_pooled_std(pairs), pairs.n
     effect = difference / std
     return {
@@ -478,17 +481,18 @@ def _find_target_difference(
 
 
 def compute_power(n: Any, effect: Any, alpha: float) -> Any:
-    """Return the power of the two-sided paired t test of n queries.
+    """Return the power of the two-sided paired t test with n queries.
 
-    The effect is in standard deviations.
+    The effect is in standard deviations: P(|T| > t(1 - α/2, n - 1)) for T noncentral t with n - 1
+    degrees of freedom and the shift effect · √n.
     """
     from scipy.special import nctdtr, stdtrit  # faster to import than scipy.stats
 
     n = np.asarray(n, dtype=np.float64)
     limit = stdtrit(n - 1, alpha / 2)
     shift = effect * np.sqrt(n)
-    # The upper tail is the lower tail of the opposite effect. scipy may return NaN for the other
-    # tail where it is close to 0.
+    # The upper tail is the lower tail of the opposite effect. scipy may return NaN for the far tail
+    # if it is close to 0.
     return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
 
 
@@ -505,23 +509,23 @@ def _compute_pooled_std(pairs: Pairs) -> float:
 
 
 def find_min_queries(effect: float, power: float, alpha: float) -> int | None:
-    """Return the fewest queries with this power, None beyond `MAX_QUERIES`."""
+    """Return the smallest number of queries with this power; None beyond `MAX_QUERIES`."""
     numbers = range(2, MAX_QUERIES + 1)
     place = bisect_left(numbers, power, key=lambda n: compute_power(n, effect, alpha))
     return numbers[place] if place < len(numbers) else None
 
 
 def _find_smallest_effect(n: int, power: float, alpha: float) -> float:
-    """Return the smallest effect, in deviations, that n queries show."""
+    """Return the smallest effect, in standard deviations, that n queries show."""
     from scipy.optimize import brentq
 
     if power <= alpha:  # the power without any effect
         return 0.0
-    most = 1.0
-    while (achieved := compute_power(n, most, alpha)) < power:
-        most *= 2
+    upper = 1.0  # doubled until the search interval from 0 contains the effect
+    while (achieved := compute_power(n, upper, alpha)) < power:
+        upper *= 2
     if np.isnan(achieved):  # scipy has no value for so small an alpha with so few queries
         return float("nan")
     return float(
-        brentq(lambda effect: compute_power(n, effect, alpha) - power, 0, most, xtol=1e-13)
+        brentq(lambda effect: compute_power(n, effect, alpha) - power, 0, upper, xtol=1e-13)
     )

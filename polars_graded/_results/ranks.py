@@ -30,10 +30,10 @@ from polars_graded._results.significance import (
 __all__ = ["rank_strategies"]
 
 RANK_COLUMNS = ("rank", "rank_low", "rank_high", "group")
-"""Columns of `rank_strategies` beside those of `summarise`."""
+"""Columns of `rank_strategies` in addition to those of `summarise`."""
 
 LETTERS = "abcdefghijklmnoprstuvwxyz"
-"""Names of groups, and of strategies in a table: all letters with a raised form."""
+"""Names of groups, and of strategies in a table: all letters with a superscript form."""
 
 
 @takes_results()
@@ -64,8 +64,8 @@ def rank_strategies(
     Parameters
     ----------
     per_query, *measures, query, strategy, missing, grader, segments, test, correction, confidence
-        As for `compare`, which compares all pairs. The test `"wilcoxon"` is refused: ranks of
-        differences do not tell which mean is higher.
+        As for `compare`, which compares all pairs. The test `"wilcoxon"` is refused, since ranks of
+        differences do not show which mean is higher.
     seed, resamples, progress
         As for `compare`.
 
@@ -78,9 +78,10 @@ def rank_strategies(
           (UInt32), `best` (which value is), `test` and `correction` (String), `confidence`,
           `mean`, and `ci_low` to `ci_high` as `summarise` has them (Float64);
         - `rank` (UInt32), from 1; strategies with the same mean share the best of their ranks;
-        - `rank_low`, `rank_high` (UInt32): all true ranks of a measure lie within theirs together
-          at `confidence`, where `correction` bounds the chance of any false finding, as
-          `"holm"` does. Strategies of the same true mean have each of the ranks that they share;
+        - `rank_low`, `rank_high` (UInt32): the ends of an interval of the true rank. All intervals
+          of a measure are simultaneously right at `confidence` if `correction` bounds the
+          probability of any false finding, as `"holm"` does. Strategies with the same true mean
+          have each of the ranks that they share;
         - `group` (String): a letter for each set of strategies of which no two are distinguished,
           by descending means. Two strategies share a letter if, and only if, they are not
           distinguished, as in a compact letter display. More than 25 sets have numbers, separated
@@ -98,8 +99,8 @@ def rank_strategies(
     and Holm at 0.95; 50 queries; four or ten strategies, of which all, some or none have the same
     mean). The page of the book on how it is tested has the table.
 
-    With Wilcoxon's test, which is of ranks, true ranks would be missed far more often, in more than
-    half of all worlds with 200 queries of skewed differences (same page).
+    With Wilcoxon's test, which compares ranks, intervals would miss true ranks far more often: in
+    more than half of all worlds with 200 queries of skewed differences (same page).
 
     A group is a clique of strategies that are not distinguished. A greedy search finds few
     cliques that contain each such pair. If all intervals contain all ranks, no rank is known.
@@ -113,8 +114,8 @@ def rank_strategies(
 
     Examples
     --------
-    Differences between `a` and the others are large beside how much they vary; between `b` and `c`
-    they are not:
+    Differences between `a` and the others are large compared with their variation; differences
+    between `b` and `c` are not:
 
     >>> per_query = pl.DataFrame(
     ...     {
@@ -169,7 +170,7 @@ def rank_grid(grid: Grid, options: Options) -> pl.DataFrame:
 def _rank_segment(
     means: pl.DataFrame, pairs: pl.DataFrame, segments: Sequence[str], strategy: str, alpha: float
 ) -> pl.DataFrame:
-    """Return the strategies of one measure and segment, the best first."""
+    """Return the strategies of one measure and segment, with the best strategy first."""
     best = means["best"][0]
     check_has_best(means["measure"][0], best, "rank strategies by")
     # Means that differ by rounding errors share a rank.
@@ -202,11 +203,13 @@ def _rank_segment(
 def find_cliques(apart: Mask) -> list[Integers]:
     """Return sets of similar strategies that cover each similar pair.
 
-    No two strategies of a set are apart, and each pair that is not apart is in at least one set.
+    `apart` marks the pairs of distinguished strategies. No two strategies of a set are apart, and
+    each pair that is not apart is in at least one set.
 
-    Strategies are in the order of their means. A new set begins with the first strategy of an open
-    pair and the furthest other one. Then it takes each strategy that is apart from none of its
-    members, those in between first.
+    Strategies are in the order of their means. A pair is open as long as no set contains it. A new
+    set begins with the first strategy of an open pair and the furthest strategy with which it forms
+    one. Then it takes each strategy that is apart from none of its members: first those with lower
+    means than the first strategy, then the others.
     """
     n = len(apart)
     open_pairs = np.triu(~apart, 1)
@@ -225,7 +228,7 @@ def find_cliques(apart: Mask) -> list[Integers]:
 
 
 def name_sets(sets: Sequence[Integers], n: int) -> list[str]:
-    """Return the names of the sets of each of n strategies."""
+    """Return, for each of n strategies, the names of the sets that contain it."""
     are_letters = len(sets) <= len(LETTERS)
     names: list[list[str]] = [[] for _ in range(n)]
     for place, members in enumerate(sets):

@@ -41,7 +41,7 @@ __all__ = ["robustness_to_grading", "unjudged_bounds"]
 Grading: TypeAlias = "str | pl.Expr | Mapping[float, float]"
 
 AS_GIVEN = "as given"
-"""Name of the grading that all others are compared with."""
+"""Name of the grading with which all others are compared."""
 
 DEPTH_COLUMN = "polars_graded: depth"
 """Column of the number of retrieved documents, under a name that no frame has."""
@@ -50,7 +50,7 @@ JUDGED = "judged"
 """Measure that distinguishes an unjudged document from an irrelevant one."""
 
 MAX_LEVELS = 5
-"""Maximum number of levels to merge in every way."""
+"""Maximum number of levels for which every way to merge them is used."""
 
 
 def unjudged_bounds(
@@ -58,11 +58,9 @@ def unjudged_bounds(
 ) -> pl.DataFrame:
     r"""Return bounds of measures over the grades of unjudged documents.
 
-    The bounds are the values with all unjudged documents irrelevant, and with all of them best.
-
-    Retrieved documents without a grade count as irrelevant in every measure. For the other bound
-    they get the highest grade. Rank-biased precision with patience p also has a residual (Moffat,
-    Zobel), which includes the ranks beyond the end of a ranking of d documents:
+    One bound is the value of `evaluate`, for which no unjudged document is relevant. For the other
+    bound, they get the highest grade. Rank-biased precision with persistence p also has a residual
+    (Moffat, Zobel), which includes the ranks beyond the end of a ranking of d documents:
 
     .. math:: (1 - p) \sum_{i \text{ unjudged}} p^{i - 1} + p^d
 
@@ -86,17 +84,17 @@ def unjudged_bounds(
         - `measure` (String), the strategy and the query under the names of their columns;
         - `value` (Float64), the value of `evaluate`, with unjudged documents irrelevant;
         - `value_if_best` (Float64), with unjudged documents of the highest grade;
-        - `low` and `high` (Float64), the smaller and the larger of both values, null if one of them
-          is. Their means over queries belong to neither setting if some queries fall and others
-          rise;
-        - `exact` (Boolean), true if no judgments lead to values outside `low` and `high`;
+        - `low` and `high` (Float64), the smaller and the larger of both values; null if one of the
+          values is null. Means of `low` and `high` over queries belong to neither setting if the
+          values of some queries fall and those of others rise;
+        - `exact` (Boolean), true if no judgments can lead to values outside `low` and `high`;
         - `residual` (Float64) of `rbp`, null for other measures and if `value` is null.
 
     Warns
     -----
     DataWarning.unjudged
-        If no grade of the frame is relevant to a measure and `max_grade` is not specified. Then the
-        highest possible relevance is unknown, and both values are equal.
+        If no grade of the frame is relevant for a measure and `max_grade` is not specified. The
+        highest possible relevance is then unknown, and both values are equal.
 
     See Also
     --------
@@ -203,7 +201,7 @@ def unjudged_bounds(
 def _find_unbounded(
     chosen: Mapping[str, Measure], best: float | None, options: Mapping[str, Any]
 ) -> list[str]:
-    """Return the measures to which no grade is relevant."""
+    """Return the measures for which no grade is relevant."""
     irrelevant, least = options.get("irrelevant", 0.0), options.get("relevant_from")
 
     def has_relevant_grade(threshold: float | None) -> bool:
@@ -240,7 +238,7 @@ def robustness_to_grading(
 ) -> pl.DataFrame:
     """Return orders and significant differences under other gradings.
 
-    They show whether conclusions depend on the grading.
+    The result shows whether conclusions depend on the grading.
 
     Parameters
     ----------
@@ -251,8 +249,8 @@ def robustness_to_grading(
     gradings
         A mapping from names to other gradings: a column of the frame, such as another grader's, an
         expression, or a mapping from grades to grades, which keeps all other grades. The default is
-        every way to merge neighbouring levels, of at most five levels, each group getting its
-        lowest grade; and the grading of `moved`.
+        every way to merge neighbouring levels (of at most five levels; a merged group gets its
+        lowest grade) and the grading of `moved`.
     moved
         The share of judged documents whose grade moves by one level at random, in a grading called
         "10 % moved" (the lowest level can only move up); 0 for none. It is ignored if `gradings` is
@@ -272,11 +270,11 @@ def robustness_to_grading(
         One row per grading, measure and strategy. Gradings are in their order, after "as given":
 
         - `grading` and `measure` (String), and the strategy under the name of its column;
-        - `mean` (Float64), and `place` (UInt32) among the strategies, 1 the best;
-        - of the grading and measure: `tau` and `tau_ap` (Float64), the correlation of the order of
-          strategies with that as given, null without an order; and `lost`, `gained` and `reversed`
-          (UInt32), the numbers of pairs that are significant only as given, only in this grading,
-          or in both with opposite signs;
+        - `mean` (Float64), and `place` (UInt32) among the strategies, with 1 for the best;
+        - for the grading and measure: `tau` and `tau_ap` (Float64), the correlation between the
+          order of strategies and the order under the given grades, null without an order; and
+          `lost`, `gained` and `reversed` (UInt32), the numbers of pairs that are significant only
+          under the given grades, only in this grading, or in both with opposite signs;
         - `flipped` (List), the strategies whose difference from this one is lost, gained or
           reversed, in the order of strategies.
 
@@ -355,7 +353,7 @@ def robustness_to_grading(
 
 
 BOUND_COLUMNS = ("measure", "value", "value_if_best", "low", "high", "exact", "residual")
-"""Columns of `unjudged_bounds` beside the strategy and the query."""
+"""Columns of `unjudged_bounds` in addition to the strategy and the query."""
 
 
 class _Conclusions:
@@ -491,7 +489,7 @@ def _move_grades(
     documents = rows.select(document.cast(pl.Int64).alias("document"), place.alias("place"))
     rng = np.random.default_rng(seed)
     count = documents.select(pl.col("document").max().fill_null(-1) + 1).item()
-    # Drawn per document and not per row, so that a document moves alike for all strategies.
+    # Draw per document and not per row, so that a document moves equally for all strategies.
     steps = np.where(rng.random(count) < share, rng.choice([-1, 1], count), 0)
     step = pl.lit(pl.Series(steps, dtype=pl.Int64)).gather("document")
     top = max(len(levels) - 1, 0)
@@ -503,7 +501,7 @@ def _move_grades(
 
 
 def _check_gradings(gradings: Any) -> Mapping[str, Grading]:
-    """Return the gradings; raise if they are not named, or named wrongly."""
+    """Return the gradings; raise unless they are a mapping with valid names."""
     if not isinstance(gradings, Mapping):
         msg = f"`gradings` must be a mapping from names to gradings, got {gradings!r}"
         raise TypeError(msg)
@@ -540,7 +538,7 @@ def compute_mean_bounds(bounds: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return the means over queries of the columns of `unjudged_bounds`.
 
     `low` and `high` are the smaller and the larger of both means. `beyond` is the mean of the upper
-    ends with the residual, null without one.
+    ends plus the residual; null without a residual.
     """
     means = bounds.group_by(keys, maintain_order=True).agg(
         pl.col("value").mean().alias("mean"),

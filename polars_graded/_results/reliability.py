@@ -64,8 +64,8 @@ def swap_rate(
     """Return how often two samples of queries reverse a pair of strategies.
 
     Two disjoint samples of queries are drawn. A pair of strategies is swapped if its difference of
-    means is above 0 in one sample and below 0 in the other; a tie is no swap. Swaps are rarer for
-    larger differences in the first sample.
+    means is above 0 in one sample and below 0 in the other; a tie is not a swap. The larger the
+    difference in the first sample, the rarer are swaps.
 
     Parameters
     ----------
@@ -86,10 +86,10 @@ def swap_rate(
         One row per measure, size and class of differences that occurred, sorted by size and class:
 
         - `measure` (String), `queries` (UInt32), the size;
-        - `difference_from` and `difference_to` (Float64): the class of the size of the difference
-          in the first sample, from the former to below the latter;
+        - `difference_from` and `difference_to` (Float64): the class of the absolute difference in
+          the first sample, from `difference_from` to below `difference_to`;
         - `comparisons` and `swaps` (UInt32), of all pairs in all samples, and `swap_rate`
-          (Float64, from 0 to 1), the latter over the former.
+          (Float64, from 0 to 1), which is `swaps` over `comparisons`.
 
     See Also
     --------
@@ -135,7 +135,7 @@ def swap_rate(
             for samples_of_block in _draw_samples(results, 2 * size, draws, seed):
                 first = _compute_differences(results, samples_of_block[:, :size]).ravel()
                 second = _compute_differences(results, samples_of_block[:, size:]).ravel()
-                # A difference on the edge of two classes must not fall below it by rounding.
+                # Rounding must not move a difference on an edge into the class below.
                 classes = np.floor(np.abs(first) / step + 1e-9).astype(np.int64)
                 pairs = pl.DataFrame({"place": classes, "swaps": first * second < 0})
                 counts.append(pairs.group_by("place").agg(swaps.sum(), comparisons=pl.len()))
@@ -167,7 +167,7 @@ def order_stability(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Return the correlation of orders from fewer queries and from all.
+    r"""Return the correlation between orders from fewer queries and from all.
 
     Parameters
     ----------
@@ -176,8 +176,8 @@ def order_stability(
     sizes
         The numbers of queries to draw; by default ten from 5 to all.
     method
-        The correlation of both orders, as for `rank_correlation`; `"ap"` goes down the order from
-        fewer queries.
+        The correlation of both orders, as for `rank_correlation`. `"ap"` reads the order from fewer
+        queries from its top.
     samples
         The number of samples for each size.
     confidence
@@ -282,7 +282,7 @@ def _draw_samples(results: Results, size: int, samples: int, seed: int) -> Itera
 
 
 def _compute_differences(results: Results, places: Integers) -> Floats:
-    """Return the differences of the means of all pairs, a row per sample."""
+    """Return the differences of the means of all pairs, with one row per sample."""
     rows, size = places.shape
     weights = np.zeros((rows, results.n))
     np.put_along_axis(weights, places, 1 / size, axis=1)
@@ -295,14 +295,14 @@ def _compute_differences(results: Results, places: Integers) -> Floats:
 
 
 def _compute_signs(results: Results, places: Integers) -> Floats:
-    """Return the better strategy of each pair as a sign, a row per sample."""
+    """Return the better strategy of each pair as a sign, with one row per sample."""
     return np.sign(_compute_differences(results, places)) * (1 if results.higher_is_better else -1)
 
 
 def _compute_taus_ap(signs: Floats, full: Floats) -> Floats:
-    """Return τ_AP of each sample's order with that of all queries.
+    """Return τ_AP between each sample's order and the order from all queries.
 
-    It is NaN where an order has only ties.
+    It is NaN if an order consists of ties only.
     """
     count = len(full)
     square = np.zeros((len(signs), count, count))
@@ -331,8 +331,9 @@ def rank_correlation(
     It is 1 for equal orders and -1 for reversed ones.
 
     Kendall's :math:`\tau` weights all pairs of strategies equally. AP correlation gives pairs near
-    the top more weight: for each strategy i of one order, from the second of N on, it takes the
-    share of the strategies above i that are above i in the other order too, :math:`C(i)` of them:
+    the top more weight. For each strategy i of one order except the first, let :math:`C(i)` be the
+    number of the i - 1 strategies above it that are above it in the other order too. With N
+    strategies,
 
     .. math:: \tau_{AP} = \frac{2}{N - 1} \sum_{i=2}^{N} \frac{C(i)}{i - 1} - 1
 
@@ -343,12 +344,12 @@ def rank_correlation(
     per_query, *measures, query, strategy, missing, grader
         As for `compare`, with at least two measures.
     reference
-        The measure whose order the orders of all others are compared with; it need not be among
-        `measures`. By default each pair of measures is compared once. For results of several
-        graders it is a grader.
+        The measure with whose order all other orders are compared; it need not be among `measures`.
+        By default each pair of measures is compared once. For results of several graders, it is a
+        grader.
     method
         `"kendall"` (`scipy.stats.kendalltau`, which is :math:`\tau_b`) or `"ap"`. AP correlation
-        goes down the order of the measure that is compared with the reference; without a
+        reads the order of the measure that is compared with the reference from its top; without a
         reference it is the mean of both directions.
 
     Returns
@@ -482,9 +483,10 @@ def _correlate(x: Floats, y: Floats, reference: str | None, method: str) -> floa
 
 
 def compute_kendall(x: Floats, reference: Floats) -> float:
-    """Return Kendall's tau-b of two orders, NaN where all of one are tied.
+    """Return Kendall's tau-b of two orders; NaN if one of them consists of ties only.
 
-    Orders may have many thousand points, so no list of all pairs is made, as in `compute_kendalls`.
+    Orders may have many thousand points, so this function does not list all pairs, unlike
+    `compute_kendalls`.
     """
     if min(len(np.unique(order)) for order in (x, reference)) <= 1:
         return float("nan")

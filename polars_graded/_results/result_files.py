@@ -27,7 +27,7 @@ FORMATS = (".parquet", ".csv")
 def write_results(
     per_query: Any, path: str | PathLike[str], *, query: Columns | None = None
 ) -> None:
-    """Write the results of `evaluate` to a file, with the settings they were made with.
+    """Write the results of `evaluate` to a file, with the settings that produced them.
 
     The file contains the number of queries and the version. If the results come from `evaluate(...,
     fingerprint=)`, it also contains each measure's full formula, the scale, the order of ties, and
@@ -48,7 +48,7 @@ def write_results(
     Raises
     ------
     ValueError
-        If the file has another suffix, or a column is missing.
+        If the file has a different suffix, or if a column is missing.
 
     See Also
     --------
@@ -107,7 +107,7 @@ def write_results(
 
 
 def read_results(path: str | PathLike[str]) -> pl.DataFrame:
-    r"""Read a file of `write_results`, or of the command's `--per-query`.
+    r"""Read a file that `write_results` or the command's `--per-query` has written.
 
     Parameters
     ----------
@@ -118,14 +118,14 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        The results, with the columns `judgments` and `settings` if `evaluate(..., fingerprint=)`
-        made them. Files of other origin have no such columns.
+        The results, with the columns `judgments` and `settings` if they come from
+        `evaluate(..., fingerprint=)`.
 
     Raises
     ------
     ValueError
-        If the file has another suffix, is damaged, or does not have the queries it was written
-        with.
+        If the file has a different suffix, is damaged, or does not contain the number of queries
+        with which it was written.
 
     See Also
     --------
@@ -174,9 +174,9 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
 
 
 def read_settings(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the settings of results; results of several files have several.
+    """Return the distinct settings of results.
 
-    The list is empty if the results have no settings.
+    Results from several files can have several. The list is empty without settings.
     """
     if SETTINGS not in frame.columns or frame.schema[SETTINGS] != pl.String:
         return []
@@ -189,7 +189,7 @@ def read_settings(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _read_csv(file: Path) -> tuple[pl.DataFrame, dict[str, Any] | None]:
-    """Return the rows of a CSV file, with numbers for measures, and metadata."""
+    """Return the rows of a CSV file, with measures as numbers, and its metadata."""
     frame = pl.read_csv(file, infer_schema=False)
     settings = read_settings(frame)
     metadata = settings[0] if len(settings) == 1 and "queries" in settings[0] else None
@@ -198,9 +198,9 @@ def _read_csv(file: Path) -> tuple[pl.DataFrame, dict[str, Any] | None]:
 
 
 def cast_measures(frame: pl.DataFrame, columns: Sequence[str] | dict[str, str]) -> pl.DataFrame:
-    """Return text columns of measures as numbers.
+    """Return the frame with text columns of measures converted to numbers.
 
-    They are measures by name, or because `columns` names them.
+    A column holds a measure if it has the name of one, or if `columns` names it.
     """
     numbers: dict[str, Any] = {}
     for name in frame.select(cs.string()).columns:
@@ -221,7 +221,7 @@ def cast_measures(frame: pl.DataFrame, columns: Sequence[str] | dict[str, str]) 
 
 
 def _check_file(path: str | PathLike[str]) -> Path:
-    """Return the path of a file of results; raise if it has another suffix."""
+    """Return the path of a file of results; raise if its suffix is not supported."""
     file = Path(fspath(path))
     if file.suffix.lower() not in FORMATS:
         msg = f"a file of results must be a .parquet or .csv file, got {file}"

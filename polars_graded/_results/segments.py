@@ -63,7 +63,7 @@ def compare_segments(
     per_query, *measures, query, strategy, baseline, missing, grader
         As for `compare`.
     segments
-        The column that tells segments of queries apart, or several. A segment with fewer than two
+        The column, or several columns, of segments of queries. A segment with fewer than two
         queries is left out.
     correction
         The correction of p values for the number of pairs of a measure, as for `compare`.
@@ -89,7 +89,7 @@ def compare_segments(
 
     Examples
     --------
-    Where both vary as much, F of two segments is (0.4 - 0.1)² / (2 · 0.01 / 3), the squared t:
+    If both segments vary equally, F is the squared t: (0.4 - 0.1)² / (2 · 0.01 / 3):
 
     >>> per_query = pl.DataFrame(
     ...     {
@@ -152,9 +152,9 @@ def compute_interactions(
 
 
 def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return F, its second degrees of freedom and p of columns of means.
+    """Return F, its second degrees of freedom and p, for each column of means.
 
-    They are NaN where a deviation is 0, or with one segment.
+    Rows are segments. The results are NaN if a standard deviation is 0, or with one segment.
     """
     from scipy.special import fdtrc
 
@@ -163,7 +163,7 @@ def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats
     vary = (std > 0).all(axis=0) & (k > 1)
     if vary.any():
         mean, std = mean[:, vary], std[:, vary]
-        # In units of the smallest deviation, because its square may underflow.
+        # Compute in units of the smallest standard deviation, because its square may underflow.
         unit = std.min(axis=0)
         # Welch 1951, with the weights w_j = n_j / s_j².
         w = n / (std / unit) ** 2

@@ -26,7 +26,7 @@ Progress: TypeAlias = Callable[[Sequence[int]], Iterable[int]]
 Ends: TypeAlias = "tuple[Floats, Floats]"
 """Both ends of an interval of each pair, NaN where there is none."""
 Interval: TypeAlias = "Callable[[Floats], Ends]"
-"""Function that returns each pair's interval from its level of significance."""
+"""Function of the pairs' levels of significance that returns their intervals."""
 
 MAX_BLOCK_NUMBERS = 2**20
 """Maximum number of random numbers in memory, 8 MB."""
@@ -41,7 +41,7 @@ MAX_TIED_EXACT_QUERIES = 13
 """Maximum number of queries for the exact distribution of tied ranks, as in scipy."""
 
 RANK_COLUMN = "rank_biserial"
-"""Column of the direction of a test of ranks."""
+"""Column of the rank-biserial correlation, whose sign is the direction of a rank test."""
 
 MAX_EXACT_QUERIES = 50
 """Maximum number of queries for the exact distribution of untied ranks, as in scipy."""
@@ -107,7 +107,12 @@ class PairedTest:
     simultaneous: bool = False
     """Flag of tests whose p values hold for all pairs together, so that none is corrected."""
     of_ranks: bool = False
-    """Flag of tests of ranks of differences, whose sign may not be that of the mean."""
+    """Flag of tests of the ranks of differences, whose direction may not be the mean's sign."""
+
+    @property
+    def short_words(self) -> str:
+        """Return the name without its relative clause, for the middle of a sentence."""
+        return self.words.partition(",")[0]
 
 
 class Outcome(NamedTuple):
@@ -117,9 +122,9 @@ class Outcome(NamedTuple):
     interval: Interval
     """Intervals of the mean difference."""
     agreeing: Interval
-    """Intervals that are clear of 0 where, and only where, p is at most the chance of error."""
+    """Intervals that exclude 0 if and only if p is at most the level of significance."""
     rank_biserial: Floats | None = None
-    """Rank sum above 0 less that below, over both: the direction of a test of ranks."""
+    """Rank-biserial correlation: (positive ranks - negative ranks) / all ranks, each summed."""
 
 
 def run_test(pairs: Pairs, options: Options) -> Outcome:
@@ -171,7 +176,8 @@ class Estimate(NamedTuple):
     def compute_p(self) -> Floats:
         """Return Student's p value.
 
-        It is 1 for a mean of 0, and NaN for other equal values and for fewer than two.
+        It is 1 for a mean of 0, NaN if all values are equal and not 0, and NaN for fewer than two
+        values.
         """
         from scipy.special import stdtr
 
@@ -198,15 +204,18 @@ def _run_wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
     """Return the outcome of the signed rank test, with t test intervals."""
     from scipy.stats import rankdata
 
-    p, balance = np.empty((2, len(pairs)))
+    p, rank_biserial = np.empty((2, len(pairs)))
     per_pair = max(pairs.n, 2**pairs.n if pairs.n <= MAX_TIED_EXACT_QUERIES else 0)
     for part in pairs.split(per_pair):
         differences = pairs.round_differences(part)
         zeros = np.count_nonzero(differences == 0, axis=1, keepdims=True)
+        # Zeros have the lowest ranks and the sign 0; subtracting their number ranks the other
+        # differences from 1.
         ranks = np.sign(differences) * (rankdata(np.abs(differences), axis=1) - zeros)
         p[part] = _compute_p_of_ranks(ranks)
-        balance[part] = divide(ranks.sum(axis=1), np.abs(ranks).sum(axis=1))
-    return Outcome(p, estimate_differences(pairs).compute_ends, _make_unknown_intervals, balance)
+        rank_biserial[part] = divide(ranks.sum(axis=1), np.abs(ranks).sum(axis=1))
+    interval = estimate_differences(pairs).compute_ends
+    return Outcome(p, interval, _make_unknown_intervals, rank_biserial)
 
 
 def _compute_p_of_ranks(ranks: Floats) -> Floats:
@@ -229,6 +238,7 @@ def _compute_p_of_ranks(ranks: Floats) -> Floats:
     if n <= MAX_EXACT_QUERIES and plain.any():
         p[plain] = wilcoxon(ranks[plain], axis=1, method="exact").pvalue
     if n <= MAX_TIED_EXACT_QUERIES and not plain.all():
+        # Each of the 2ⁿ columns selects the differences that are positive under one sign vector.
         sizes = np.abs(ranks[~plain])
         sums = sizes @ (np.arange(2**n) >> np.arange(n)[:, np.newaxis] & 1)
         rank_sums = positive[~plain][:, np.newaxis]
@@ -238,36 +248,39 @@ def _compute_p_of_ranks(ranks: Floats) -> Floats:
 
 
 def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
-    """Return the outcome of Fisher's test, with the interval of the t test."""
+    """Return the outcome of Fisher's randomisation test, with t test intervals."""
     return permute_signs(pairs, options, np.ones(pairs.n, np.int64))
 
 
 def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
-    """Return Fisher's randomisation test of sums over several queries.
+    """Return the outcome of Fisher's randomisation test of groups of queries.
 
-    `sizes` are the numbers of queries of the sums.
+    Each unit of `pairs` is the sum over a group; `sizes` are the numbers of queries in the groups,
+    1 for single queries.
 
-    The interval that agrees holds what the test does not reject: by a toss of signs, what lies
-    between the means of the differences whose sign is kept and of those turned (Hartigan 1969).
+    The agreeing interval contains every mean difference that the test does not reject. A vector of
+    signs is at least as extreme as the data, for a supposed difference δ, exactly if δ lies between
+    the mean of the differences whose signs it keeps and the mean of those whose signs it turns
+    (Hartigan 1969).
     """
     n, units = sizes.sum(), pairs.n
     exact = 2**units <= options.resamples
-    tosses = Tosses(2**units if exact else options.resamples, exact=exact)
-    n_extreme = tosses.count_rejecting(options.level) + 1
+    flips = Resamples(2**units if exact else options.resamples, exact=exact)
+    n_extreme = flips.count_rejecting(options.level) + 1
     p = np.empty(len(pairs))
     lowest, highest = np.empty((2, len(pairs), n_extreme))
     for part, blocks in _split_draws(
-        pairs, tosses.count, options, _list_signs if exact else _draw_signs
+        pairs, flips.count, options, _list_signs if exact else _draw_signs
     ):
         differences = pairs.compute_differences(part)
         rounding = pairs.compute_tolerances(part).sum(axis=1, keepdims=True)
-        sums = np.empty((len(differences), tosses.count))
-        n_kept = np.empty(tosses.count)
+        sums = np.empty((len(differences), flips.count))
+        n_kept = np.empty(flips.count)
         for block, signs in blocks:
             sums[:, block] = differences @ signs.T
             n_kept[block] = (signs > 0) @ sizes
         total = differences.sum(axis=1, keepdims=True)
-        p[part] = tosses.compute_p((np.abs(sums) >= np.abs(total) - rounding).sum(axis=1))
+        p[part] = flips.compute_p((np.abs(sums) >= np.abs(total) - rounding).sum(axis=1))
         if n_extreme:
             twice_kept, twice_turned = total + sums, total - sums
             for twice in (twice_kept, twice_turned):
@@ -276,24 +289,28 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
                 kept_means = twice_kept / (2 * n_kept)
                 turned_means = twice_turned / (2 * (n - n_kept))
             low, high = np.fmin(kept_means, turned_means), np.fmax(kept_means, turned_means)
-            # Signs that are all equal reject no difference, so their interval is unbounded.
+            # Signs that are all equal are as extreme as the data for any difference, so their
+            # interval is unbounded. It also replaces the mean of the empty side, which is 0 / 0.
             low[:, (n_kept == 0) | (n_kept == n)] = -np.inf
             high[:, (n_kept == 0) | (n_kept == n)] = np.inf
             lowest[part] = _take_largest(-low, n_extreme)
             highest[part] = _take_largest(high, n_extreme)
 
     def compute_agreeing(levels: Floats) -> Ends:
-        return _replace_infinite(-tosses.find_distances(lowest, levels)), _replace_infinite(
-            tosses.find_distances(highest, levels)
+        return _replace_infinite(-flips.find_distances(lowest, levels)), _replace_infinite(
+            flips.find_distances(highest, levels)
         )
 
     return Outcome(p, estimate_differences(pairs).compute_ends, compute_agreeing)
 
 
 def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
-    """Return the outcome of the studentised bootstrap, symmetric about d."""
+    """Return the outcome of the studentised bootstrap.
+
+    Its intervals are symmetric about the mean difference.
+    """
     n = pairs.n
-    draws = Tosses(options.resamples, exact=False)
+    draws = Resamples(options.resamples, exact=False)
     n_extreme = draws.count_rejecting(options.level) + 1
     mean, std, *_ = pairs.statistics
     varies, error = std > 0, estimate_differences(pairs).error
@@ -328,7 +345,7 @@ def _run_randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
 
     It shuffles the values of each query among the strategies.
     """
-    shuffles = Tosses(options.resamples, exact=False)
+    shuffles = Resamples(options.resamples, exact=False)
     ranges = np.sort(_draw_ranges(pairs.results, options))
     mean = pairs.statistics.mean
     tolerances = [pairs.compute_tolerances(part).mean(axis=1) for part in pairs.split(pairs.n)]
@@ -356,19 +373,30 @@ def _center_intervals(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
 
 
 def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
-    """Return the least p of random signs: all signs equal, or the data alone."""
+    """Return the smallest possible p of random signs.
+
+    Only vectors of equal signs, or only the data themselves, are then as extreme as the data.
+    """
     # Two of 2ⁿ sign vectors are all equal, which gives p = 2 / 2ⁿ.
     return max(2.0 ** (1 - n), 0 if n < math.log2(resamples + 1) else 1 / (resamples + 1))
 
 
 def _compute_min_p_of_draws(n: int, _strategies: int, resamples: int) -> float:
-    """Return the least p of resamples: one query alone, or the data alone."""
+    """Return the smallest possible p of the bootstrap.
+
+    Only resamples of one single query, or only the data themselves, are then as extreme as the
+    data.
+    """
     # n of nⁿ resamples draw one query n times; logarithms avoid an overflow.
     return max(math.exp((1 - n) * math.log(n)), 1 / (resamples + 1))
 
 
 def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float:
-    """Return the least p of shuffles: equal in all queries, or the data alone."""
+    """Return the smallest possible p of shuffles.
+
+    Only shuffles that are the same in all queries, or only the data themselves, are then as extreme
+    as the data.
+    """
     # k! of (k!)ⁿ shuffles are the same in all queries; logarithms avoid an overflow.
     same = math.exp((1 - n) * math.lgamma(strategies + 1))
     return max(same, 1 / (resamples + 1))
@@ -378,7 +406,7 @@ TESTS: Mapping[TestName, PairedTest] = {
     "t": PairedTest(_run_t, "the paired t test", "paired t test", lambda *_: 0.0),
     "wilcoxon": PairedTest(
         _run_wilcoxon,
-        "Wilcoxon's signed rank test, which is of ranks and not of means",
+        "Wilcoxon's signed rank test, which compares ranks and not means",
         "Wilcoxon's test of ranks",
         lambda n, *_: 2.0 ** (1 - n) if n <= MAX_TIED_EXACT_QUERIES else 0.0,
         of_ranks=True,
@@ -392,7 +420,7 @@ TESTS: Mapping[TestName, PairedTest] = {
     "bootstrap": PairedTest(_run_bootstrap, "the bootstrap", "bootstrap", _compute_min_p_of_draws),
     "randomised_tukey": PairedTest(
         _run_randomised_tukey,
-        "the randomised Tukey test, which holds for all pairs together",
+        "the randomised Tukey test, whose p values hold for all pairs simultaneously",
         "randomised Tukey test",
         _compute_min_p_of_shuffles,
         simultaneous=True,
@@ -422,7 +450,8 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
         note = f", {CORRECTIONS[options.correction].words} for {size} pairs {smallest_p:.3g}"
         yield (
             f"no difference, however large, can be found at {level:.3g}: with {count} the smallest "
-            f"p value of {test.words} is {min(least):.3g}{note if smallest_p > min(least) else ''}"
+            f"p value of {test.short_words} is {min(least):.3g}"
+            f"{note if smallest_p > min(least) else ''}"
             f"\n\nHint: {hint}{', or fewer pairs,' if min(least) <= level else ''} can show one"
         )
     constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in every]
@@ -446,29 +475,35 @@ def warn_of_tests(messages: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True)
-class Tosses:
-    """Resamples: their number, and whether they are all that exist."""
+class Resamples:
+    """Number of resamples, and the p values and distances that follow from it."""
 
     count: int
     exact: bool
+    """Flag of resamples that are all that exist, and so include the data."""
 
     @property
-    def data(self) -> int:
-        """Return how often the data count beside the resamples: 1, or 0 if exact.
+    def n_observed(self) -> int:
+        """Return 1 if the data count as one more resample, or 0.
 
-        Phipson, Smyth: Permutation p-values should never be zero, 2010.
+        They count unless the resamples are all that exist (Phipson, Smyth: Permutation p-values
+        should never be zero, 2010).
         """
         return 0 if self.exact else 1
 
     def compute_p(self, larger: Integers) -> Floats:
         """Return the p value for a number of resamples as extreme as the data."""
-        return (larger + self.data) / (self.count + self.data)
+        return (larger + self.n_observed) / (self.count + self.n_observed)
 
     def count_rejecting(self, level: Any) -> Any:
-        """Return the maximum of resamples as extreme as the data, -1 if none."""
-        # p = (count + data) / (resamples + data) <= level, solved for count.
-        counts = np.floor(level * (self.count + self.data) + 1e-9).astype(np.int64) - self.data
-        return np.maximum(counts, -1)
+        """Return the largest number of extreme resamples with p at most `level`.
+
+        Extreme resamples are as extreme as the data. The number is -1 if none is small enough.
+        """
+        # p = (extreme + n_observed) / (count + n_observed) <= level, solved for extreme.
+        total = self.count + self.n_observed
+        n_extreme = np.floor(level * total + 1e-9).astype(np.int64) - self.n_observed
+        return np.maximum(n_extreme, -1)
 
     def find_distances(self, largest: Floats, levels: Floats) -> Floats:
         """Return the distance at which p falls to each level, or infinity."""
@@ -503,7 +538,7 @@ def _split_draws(
 
     for part in parts:
         yield part, draw_blocks()
-    for _ in progress:
+    for _ in progress:  # exhaust the iterator, so that a progress bar closes at 100 %
         pass
 
 
@@ -560,7 +595,7 @@ class Correction:
     name: str
     """Name in a title."""
     is_joint: bool = False
-    """Flag of corrections whose intervals hold together."""
+    """Flag of corrections whose intervals hold simultaneously."""
 
 
 def _correct_bonferroni(p: Floats) -> Floats:
@@ -587,7 +622,8 @@ def _correct_holm(p: Floats) -> Floats:
 def _compute_holm_levels(p: Floats, level: float) -> Floats:
     """Return the levels of intervals that agree with Holm's p values.
 
-    They are Bonferroni's. A difference that only Holm finds has the level of its step.
+    They are the levels of Bonferroni's correction, except for differences that are significant only
+    after Holm's: these have the level of their step in Holm's procedure.
     """
     levels = _compute_bonferroni_levels(p, level)
     order = np.argsort(p)
@@ -607,7 +643,8 @@ def _correct_benjamini_hochberg(p: Floats) -> Floats:
 
 def _compute_benjamini_hochberg_levels(p: Floats, level: float) -> Floats:
     """Return the level of intervals that bound the false coverage rate."""
-    # Level α R / m for R findings, at least 1 (Benjamini, Yekutieli 2005).
+    # The level is α R / m, with R the number of findings but at least 1 (Benjamini, Yekutieli
+    # 2005).
     findings = int(np.count_nonzero(_correct_benjamini_hochberg(p) <= level))
     return np.full(len(p), level * max(1, findings) / len(p))
 
@@ -634,12 +671,12 @@ CORRECTIONS: Mapping[CorrectionName, Correction] = {
 
 
 def has_joint_intervals(test: TestName, correction: CorrectionName) -> bool:
-    """Return whether all intervals that agree with p values hold together."""
+    """Return whether all intervals that agree with p values hold simultaneously."""
     return TESTS[test].simultaneous or CORRECTIONS[correction].is_joint
 
 
 def correct_p_values(correction: CorrectionName, p: Floats) -> Floats:
-    """Return the corrected p values; NaN values do not count."""
+    """Return the corrected p values; NaN values are ignored."""
     return _apply_to_p_values(p, CORRECTIONS[correction].correct, np.nan)
 
 
@@ -655,7 +692,7 @@ def compute_agreeing_levels(correction: CorrectionName, p: Floats, level: float)
 def _apply_to_p_values(
     p: Floats, function: Callable[[Floats], Floats], fill_value: float
 ) -> Floats:
-    """Return a function of the p values that exist; others get a fill value."""
+    """Apply a function to the p values that are not NaN; others get a fill value."""
     result, has_value = np.full(len(p), fill_value, dtype=np.float64), ~np.isnan(p)
     if has_value.any():
         result[has_value] = function(p[has_value])

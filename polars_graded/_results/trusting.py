@@ -1,4 +1,4 @@
-"""Prediction-powered means: people judge some queries, a model all."""
+"""Prediction-powered means: people judge some queries, and a model judges all."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MIN_COMPARED_QUERIES = 5
 """Minimum number of queries on each side for the test of a random sample."""
 
 MAX_SELECTION_P = 0.001
-"""Maximum probability of a warning for a random sample of queries."""
+"""Maximum p value, after correction, for a warning that queries are no random sample."""
 
 
 def _estimate_means(values: Floats) -> Estimate:
@@ -47,7 +47,7 @@ def _estimate_means(values: Floats) -> Estimate:
 
 
 class Corrected(NamedTuple):
-    """Means as the trusted grader would find them, and their components."""
+    """Estimates of the means of trusted grades for all queries, and their components."""
 
     both: Estimate
     trusted: Estimate
@@ -57,13 +57,12 @@ class Corrected(NamedTuple):
 
 
 def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
-    """Return prediction-powered means (PPI++), a row per mean.
-
-    Columns are queries.
+    """Return prediction-powered means (PPI++), one per row; columns are queries.
 
     Trusted values are y. The model's values are f for the same queries, and `other_f` for all other
-    queries. The model's weight for a query is fitted on all other queries, because a weight fitted
-    on the query itself makes errors look too small. The order of queries has no effect.
+    queries. The estimate is mean(other f) + mean(y - f) if the model's weight is 1. The weight for
+    a query is fitted on all other queries, because a weight fitted on the query itself makes errors
+    look too small. The order of queries has no effect.
     """
     n, others = y.shape[1], other_f.shape[1]
     trusted, model = _estimate_means(y), _estimate_means(np.concatenate([f, other_f], axis=1))
@@ -76,29 +75,32 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
         ratio = np.divide(fitted, scale, out=weights, where=varies[:, np.newaxis])
         weights = np.clip(ratio, 0, 1)
     weight = weights.sum(axis=1) / max(n, 1)
-    moved = np.nan_to_num(other_model.mean)[:, np.newaxis]  # of no other queries, whose weight is 0
-    estimate = _estimate_means(y - weights * (f - moved))
+    # Without other queries their mean is NaN, but then all weights are 0.
+    other_mean = np.nan_to_num(other_model.mean)[:, np.newaxis]
+    # The mean of y - λ (f - mean(other f)), with a weight λ for each query.
+    estimate = _estimate_means(y - weights * (f - other_mean))
     error = np.hypot(np.nan_to_num(estimate.error), weight * np.nan_to_num(other_model.error))
     correlation = np.full(len(y), np.nan)
     product = trusted.error * own.error * n
     np.divide(_compute_covariance(y, f), product, out=correlation, where=varies)
-    # Without variation of the trusted values there is no interval, whatever the model varies.
+    # Without variation of the trusted values there is no interval, even if the model's values vary.
     has_errors = (trusted.error > 0) & (error > 0)
     both = Estimate(estimate.mean, np.where(has_errors, error, np.nan), n)
     return Corrected(both, trusted, model, weight, correlation)
 
 
 def _compute_covariance(x: Floats, y: Floats) -> Floats:
-    """Return the covariance of the values of each row."""
+    """Return the covariance of each row of x with the same row of y."""
     x, y = (each - compute_mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
     covariance: Floats = np.einsum("ij,ij->i", x, y) / max(x.shape[1] - 1, 1)
     return covariance
 
 
 def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
-    """Return the covariance of each row without each of its values in turn."""
+    """Return the covariance of each row of x and y without each of its columns in turn."""
     n = x.shape[1]
     x, y = (each - compute_mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
+    # Leaving out a value also moves the means, which takes n / (n - 1) of its product off the sum.
     products = x * y
     sums = products.sum(axis=1, keepdims=True) - products * (n / (n - 1))
     covariances: Floats = sums / (n - 2)
@@ -161,7 +163,7 @@ def make_trusted_table(
 
 
 def compute_median_width_change(estimates: pl.DataFrame) -> float | None:
-    """Return the median relative change of widths that the model makes."""
+    """Return the median relative change of interval widths that the model causes."""
     widths = pl.col("ci_high") - pl.col("ci_low")
     alone = pl.col("trusted_high") - pl.col("trusted_low")
     changes = estimates.filter(alone > 0).select(widths / alone - 1).to_series().drop_nulls()
@@ -178,7 +180,7 @@ def _make_interval_columns(
 
 
 class Shared(NamedTuple):
-    """Values of both graders by a measure in a segment."""
+    """Values of a measure in a segment, from both graders."""
 
     segment: pl.DataFrame
     results: tuple[Results, ...]
@@ -187,7 +189,7 @@ class Shared(NamedTuple):
     """Number of queries that only the trusted grader judged."""
 
     def compare_pairs(self, a: Integers, b: Integers) -> Shared:
-        """Return the same with differences of pairs in place of values."""
+        """Return the differences of pairs in place of the values of strategies."""
         results = (replace(each, values=each.compute_differences(a, b)) for each in self.results)
         return self._replace(results=tuple(results))
 
@@ -197,7 +199,7 @@ def _find_shared(
 ) -> Iterator[tuple[str, pl.Series, list[Shared]]]:
     """Yield each model with the strategies and the values of both graders.
 
-    There is one list per measure, with an item per segment.
+    There is one list per model and measure, with one item per segment.
     """
     own = graders[trusted]
     models = {name: grid for name, grid in graders.items() if name != trusted}
@@ -264,9 +266,9 @@ def _describe_selection(trusted: str, model: str, segments: list[Shared]) -> str
 
 
 def _describe_gain(correlation: float, n: int) -> str | None:
-    """Return a note if the model gives no gain, or no certain one.
+    """Return a note if the model gives no gain, or if the gain is not certain.
 
-    The gain depends on the correlation of both graders.
+    The gain depends on the correlation of both graders' values.
     """
     min_correlation = 1 / np.sqrt(n - 2) if n > 2 else 1.0  # noqa: PLR2004
     if not correlation > min_correlation:
@@ -287,7 +289,7 @@ def _describe_gain(correlation: float, n: int) -> str | None:
 def _describe_values(
     trusted: str, shared: Shared, correlations: Floats, worths: Floats, *, is_selected: bool
 ) -> list[str | None]:
-    """Return the notes of each row, joined to a sentence."""
+    """Return the notes of each row, joined into one text."""
     y, _, other_results = shared.results
     common_texts = []
     if is_selected:

@@ -1,7 +1,7 @@
 """Sentences about results and charts, and the format of names, counts and numbers in them.
 
-Every function takes facts and returns words. It computes nothing, so that a sentence only claims
-facts from elsewhere: `verdicts` phrases results of tests, `gates` the verdicts of a gate, and
+Every function takes facts and returns words. It computes nothing: every claim in a sentence was
+computed elsewhere. `verdicts` phrases results of tests, `gates` the verdicts of a gate, and
 `titles` the contents of charts.
 """
 
@@ -22,8 +22,7 @@ BOTH = 2
 """Number of things for which sentences say "both"."""
 
 ONE = {"queries": "query", "strategies": "strategy"}
-"""Singular of plurals that do not only lose an s."""
-
+"""Singulars that are not the plural without its s."""
 
 MIN_END_LETTERS = 4
 """Minimum number of letters that a name keeps at each end."""
@@ -63,7 +62,7 @@ def _count_equal(lists: Iterable[Sequence[str]]) -> int:
 
 
 def _keep_words(words: Sequence[str], start: int, end: int, most: int) -> str:
-    """Return a name without parts of its first `start` and last `end` words."""
+    """Return a name whose first `start` and last `end` words are shortened."""
     before, kept, after = (
         "".join(words[part])
         for part in (slice(start), slice(start, len(words) - end), slice(len(words) - end, None))
@@ -133,7 +132,7 @@ def format_part(n: int, total: int, things: str) -> str:
 
 
 OF_ONE = {"are": "is", "have": "has", "retrieved": "retrieved"}
-"""Verbs of one thing, where no s is added to those of several."""
+"""Singular forms of verbs that are not formed by adding an s."""
 
 
 def conjugate(n: int, verb: str) -> str:
@@ -143,11 +142,10 @@ def conjugate(n: int, verb: str) -> str:
 
 
 SMALLEST_P = 0.001
-"""Smaller p values are not told apart."""
-
+"""Smaller p values are printed as "< 0.001"."""
 
 LARGEST_P = 0.99995
-"""Larger p values are 1 at four decimals, which a correction limits them to."""
+"""Larger p values round to 1.0000 and are printed as 1, the maximum of a corrected p value."""
 
 
 def format_p(p: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Draw linked views of queries: a selection in one view applies to all, and so do its means."""
+"""Draw linked views of queries: a selection in one view applies to all, which show its means."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def explore(
 ) -> alt.VConcatChart:
     r"""Draw two strategies query by query, to select queries and see their means.
 
-    The queries are points of one strategy against the other, pieces of a histogram of differences,
-    and bars by falling difference. A rectangle drawn in any of these views selects queries, and a
-    click beside it selects all of them again. With `colour`, a click in the legend selects queries
-    too. The page computes the means of both strategies and of their difference over the selected
-    queries, with Student's interval:
+    Three views show each query: as a point (one strategy against the other), as a cell of a
+    histogram of differences, and as a bar, in order of descending difference. A rectangle drawn in
+    any of these views selects queries, and a click beside it selects all of them again. With
+    `colour`, a click in the legend selects queries too. The page computes the means of both
+    strategies and of their difference over the selected queries, with Student's interval:
 
     .. math:: \bar{d} \pm t_{n-1} \, s / \sqrt{n}
 
@@ -68,9 +68,9 @@ def explore(
     measure
         The column to compare; by default the only measure in the frame.
     curve
-        A column of lists. The chart then shows the mean difference at each rank and its paired
-        band, in place of the bars. By default, it is the only curve in the frame that is not an
-        ideal curve.
+        A column of lists. The chart then shows the mean difference at each rank, with a band of its
+        confidence intervals from paired differences, in place of the bars. By default, it is the
+        only curve in the frame that is not an ideal curve.
     colour
         A column with an attribute of the query, such as its country, which must be the same in all
         rows of the query. With more than ten names, the nine most frequent are kept and the rest
@@ -83,10 +83,11 @@ def explore(
     Returns
     -------
     VConcatChart
-        The rows contain `query`, `value_a`, `value_b`, `difference`, `better` (the better strategy,
-        null for a tie), `position` by falling difference, the `middle` of the query's bin and its
-        `place` in the bin. With `colour`, they contain its value as `known`. With a curve, they
-        contain a column for each of at most 20 ranks at equal steps, `rank_1` and so on.
+        A chart whose `data` has one row per query, with the columns `query`, `value_a`, `value_b`,
+        `difference`, `better` (the better strategy, null for a tie), `position` by descending
+        difference, the `middle` of the query's bin and its `place` in the bin. With `colour`, the
+        column `group` holds its value. With a curve, there is a column for each of up to 20 evenly
+        spaced ranks, `rank_1` and so on.
 
     See Also
     --------
@@ -138,20 +139,21 @@ def explore(
     if (drawn := curve or _find_only_rank_curve(curves)) is not None:
         table, ranks = _add_ranks(table, per_query, drawn, a, b, query, strategy)
     if colour is not None:
-        table = _add_known(table, per_query, colour, query)
+        table = _add_group(table, per_query, colour, query)
+    # With 0, so that the histogram always contains the point of no difference.
     differences = table["difference"].append(pl.Series([0.0]))
     ends, width = bins.choose_difference_bins(differences, table.height)
     middle = (pl.col("difference") / width).round() * width
     # In a bar, queries of the same colour are neighbours.
-    place = pl.col("difference" if colour is None else "known").rank("ordinal").over("middle")
+    place = pl.col("difference" if colour is None else "group").rank("ordinal").over("middle")
     table = table.with_columns(middle.alias("middle"))
     table = table.with_columns(place.cast(pl.UInt32).alias("place"))
     drawn_of_query = ["query", "value_a", "value_b", "difference", "better", "position"]
-    table = table.select(*drawn_of_query, "middle", "place", "^known$", *ranks)
+    table = table.select(*drawn_of_query, "middle", "place", "^group$", *ranks)
     if colour is None:
         look = choose_pair_look(table, per_query, both, strategy=strategy, legends=True)
     else:
-        look = style.choose_look(table["known"], colour, field="known")
+        look = style.choose_look(table["group"], colour, field="group")
     one, other = shorten_names(both, MAX_AXIS_NAME_LETTERS)
     queries = query_views.ExploredQueries(
         name=chart_rows.build_selection_name(f"{measure}", table)[-10:],
@@ -162,9 +164,9 @@ def explore(
         values=axis_ends.choose_ends(pl.concat([table["value_a"], table["value_b"]])),
         differences=ends,
         bin=width,
-        fullest=table["place"].max(),
+        highest_bin_count=table["place"].max(),
         colour=look,
-        facts=colour,
+        attribute=colour,
         confidence=confidence,
     )
     chart = query_views.draw_views(queries, query, ranks, drawn)
@@ -218,37 +220,37 @@ def _add_ranks(
     return table, {name: int(positions[at]) for name, at in ranks.items()}
 
 
-def _add_known(
+def _add_group(
     table: pl.DataFrame, per_query: pl.DataFrame, colour: str, query: str
 ) -> pl.DataFrame:
-    """Return the queries with the attribute of `colour` as `known`, in at most ten names."""
-    facts = per_query.select(key=query, value=colour).unique()
-    facts = facts.join(table, on="key", how="semi", nulls_equal=True)
-    if again := facts.height - facts["key"].n_unique():
+    """Return the queries with the value of `colour` as `group`, with at most ten distinct names."""
+    groups = per_query.select(key=query, value=colour).unique()
+    groups = groups.join(table, on="key", how="semi", nulls_equal=True)
+    if again := groups.height - groups["key"].n_unique():
         msg = (
             f"`colour` must have one value for each {query}, got several for {again} in {colour!r}"
         )
         raise ValueError(msg)
-    values = facts["value"]
+    values = groups["value"]
     if values.dtype.is_numeric() and values.n_unique() > style.MAX_COLOURS:
-        facts = facts.with_columns(_name_ranges(values).alias("known"))
+        groups = groups.with_columns(_name_ranges(values).alias("group"))
     else:
-        facts = facts.with_columns(chart_rows.build_name_column("value").alias("known"))
-        counts = facts["known"].value_counts().sort("count", "known", descending=[True, False])
+        groups = groups.with_columns(chart_rows.build_name_column("value").alias("group"))
+        counts = groups["group"].value_counts().sort("count", "group", descending=[True, False])
         if counts.height > style.MAX_COLOURS:
-            kept = pl.col("known").is_in(counts["known"].head(style.MAX_COLOURS - 1).implode())
-            label = pl.when(kept).then("known").otherwise(pl.lit("others"))
-            facts = facts.with_columns(label.alias("known"))
-    facts = facts.select("key", "known")
-    return table.join(facts, on="key", how="left", nulls_equal=True, maintain_order="left")
+            kept = pl.col("group").is_in(counts["group"].head(style.MAX_COLOURS - 1).implode())
+            label = pl.when(kept).then("group").otherwise(pl.lit("others"))
+            groups = groups.with_columns(label.alias("group"))
+    groups = groups.select("key", "group")
+    return table.join(groups, on="key", how="left", nulls_equal=True, maintain_order="left")
 
 
 def _name_ranges(values: pl.Series) -> pl.Series:
-    """Return the name of each number's quarter, from the lowest to the highest of its numbers."""
+    """Return the range, such as "3 to 7", of the quarter of numbers that each one belongs to."""
     part = (values.rank("min") - 1) * 4 // values.count()
     names = {}
     for each in part.drop_nulls().unique():
-        those: Any = values.filter(part == each)
-        low, high = those.min(), those.max()
+        quarter: Any = values.filter(part == each)
+        low, high = quarter.min(), quarter.max()
         names[each] = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-    return part.replace_strict(names, default="null", return_dtype=pl.String).alias("known")
+    return part.replace_strict(names, default="null", return_dtype=pl.String).alias("group")

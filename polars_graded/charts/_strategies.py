@@ -229,7 +229,7 @@ def comparison_forest(
     if ends == pair_rows.AGREEING_ENDS:
         notes.append(f"line: {interval} that agrees with corrected p")
     elif stated is not None:
-        notes.append(f"line: {interval} of one difference, apart from p")
+        notes.append(f"line: {interval} of each difference alone; it need not agree with p")
     rope: Any = table["rope"].max() if "rope" in table.columns else 0.0
     if rope:
         inside = int((table["probability_equal"] >= MIN_EQUIVALENCE_PROBABILITY).sum())

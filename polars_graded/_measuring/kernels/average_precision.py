@@ -19,7 +19,10 @@ from polars_graded._measuring.kernels.ragged import (
 
 
 def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties: str) -> Floats:
-    """Return AP: Σ of precisions at hits, over R by default (equations 1, 2)."""
+    """Return AP: Σ of precisions at hits, over R by default.
+
+    (Scheel et al. 2011, equations 1 and 2.)
+    """
     if ties == "average":
         expected = expect_precisions(queries, threshold).head(n)
         return expected.sum(expected.values) / queries.count_possible_hits(n, threshold, over)
@@ -32,15 +35,15 @@ def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties
 
 def compute_precisions(hits: Documents) -> Floats:
     """Return P@p at the rank p of each hit: the hits so far over p."""
-    return hits.rank / hits.ranks
+    return hits.number / hits.rank
 
 
 def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
     """Return the mean of P@p · rel(p) over all orders of ties, at every rank.
 
-    A tie group has m documents, r of them relevant, below h hits. Its i-th document is relevant in
-    r/m of the orders, and the documents before it then have (i - 1) (r - 1) / (m - 1) hits on
-    average.
+    A tie group has m documents, of which r are relevant; h hits rank above the group. Its i-th
+    document is relevant in r/m of the orders. In these, the documents before it in the group have
+    (i - 1) (r - 1) / (m - 1) hits on average.
     """
     ranked, starts = queries.ranked, queries.tie_starts
     hit = queries.relevant(ranked.values, threshold)
@@ -50,11 +53,13 @@ def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
     i = np.arange(1, len(hit) + 1) - repeat_each(starts, m)
     among_the_tied = (i - 1) * repeat_each((r - 1) / np.maximum(m - 1, 1), m)
     hits = repeat_each(h, m) + 1 + among_the_tied
-    return ranked.of(repeat_each(r / m, m) * hits / ranked.depth)
+    return ranked.of(repeat_each(r / m, m) * hits / ranked.number_as_float)
 
 
 def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
-    """Return μAP: the mean of AP over levels t, weighted by d_t (equation 4).
+    """Return μAP: the mean of AP over levels t, weighted by d_t.
+
+    (Scheel et al. 2011, equation 4.)
 
     A document of grade g takes part in AP at every level up to g, so it weighs
     W(g) = Σ_{t ≤ g} d_t / R_t, and the sum is Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
@@ -63,8 +68,8 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
     wanted = queries.by_relevance(queries.judged.relevant)
     top = queries.relevance(queries.judged.top)
     if levels is not None:
-        # AP at a level counts the grades that reach it, so a grade equals the highest level
-        # that it reaches.
+        # AP at a level counts the grades that reach it, so a grade may be replaced by the highest
+        # level that it reaches.
         steps = np.concatenate(([0.0], queries.relevance(np.array(levels))))
 
         def find_reached(grades: Floats) -> Floats:
@@ -86,8 +91,8 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
     reached = queries.by_relevance(queries.hits(n, None))
     wanted = queries.by_relevance(queries.judged.relevant)
     if levels is not None:
-        # Equation of GAP with equal g_i: each level is equally likely to be the minimum that a user
-        # accepts.
+        # In the definition of GAP this means equal g_i: each level is equally likely to be the
+        # minimum that a user accepts.
         steps = queries.relevance(np.array(levels))
         steps = steps[steps > 0]
 
@@ -104,8 +109,9 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
 def sum_minima(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
     """Return Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p) over the ranked documents.
 
-    W(g) is the sum of the distances between the levels up to g that judged documents have. With
-    `shared`, each distance is divided by the number of documents that reach its level.
+    W(g) is the sum of the distances d_t = t - (next lower level) over the levels t ≤ g that occur
+    among the judged documents. With `shared`, each distance is divided by R_t, the number of
+    documents that reach its level.
     """
     if wanted.level_counts is None:
         return _sum_by_bit(reached, wanted.sort_descending(), shared=shared)
@@ -130,25 +136,26 @@ def _sum_by_level(reached: Documents, wanted: Levels, *, shared: bool) -> Floats
 
 
 def _sum_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
-    """Return the sum of the minima over all pairs, by one pass per bit of R.
+    """Return the sum of the minima over all pairs, by one pass per bit of C.
 
-    R(g) is the number of judged documents at least as good as g. Its bits distinguish documents,
-    the highest first: of two that agree in the bits so far, the one with a 1 is the worse
-    one and gives the minimum. Ordering them by that bit brings those that still agree together,
-    in their order by rank.
+    C(g) is the number of judged documents at least as good as g. Its bits distinguish documents,
+    the highest bit first: of two documents that agree in the bits so far, the one with a 1 is worse
+    and gives the minimum. Ordering documents by that bit brings those that still agree together, in
+    their order by rank.
 
-    Grades 1 3 2 in rank order, and nothing else judged, have R = 3 1 2, in bits 11 01 10. By the
-    first bit, ranks 1 and 3 are worse than rank 2: rank 2 takes W(1) for its pair with rank 1, and
-    rank 3 takes W(2) for its pair with rank 2. By the second bit, of ranks 1 and 3, which agreed,
-    rank 1 is worse: rank 3 takes W(1). Each document is left alone, and takes its own W once.
+    Example: grades 1 3 2 in rank order, and nothing else judged, have C = 3 1 2, in bits 11 01 10.
+    By the first bit, ranks 1 and 3 are worse than rank 2: rank 2 adds W(1) for its pair with rank
+    1, and rank 3 adds W(2) for its pair with rank 2. By the second bit, of ranks 1 and 3, which
+    agreed, rank 1 is worse: rank 3 adds W(1). Now no two documents agree, and each adds its own W
+    once, for the pair with itself.
     """
     below = np.append(wanted.values[1:], 0.0)
     below[wanted.offsets[1:][wanted.lengths > 0] - 1] = 0.0
     steps = wanted.values - below
-    weights = wanted.accumulate_backwards(np.add, steps / wanted.rank if shared else steps)
+    weights = wanted.accumulate_backwards(np.add, steps / wanted.number if shared else steps)
 
     documents = reached.keep(reached.values > 0)
-    query, rank = documents.query, documents.ranks
+    query, rank = documents.query, documents.rank
     last_as_good = np.searchsorted(
         _make_sort_key(wanted.query, wanted.values),
         _make_sort_key(query, documents.values),
@@ -174,6 +181,8 @@ def _sum_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
         place = np.where(worse, node + n_worse_before, better_node + n_better_before)
         node = _move(np.where(worse, node, better_node), place)
         rank, weight, as_good = (_move(each, place) for each in (rank, weight, as_good))
+    # Documents that agree in all bits have the same grade. Each is the minimum of its pairs with
+    # the documents that agree with it and rank no lower, itself included.
     equals = row - node + 1
     return total + documents.sum(weight * equals / rank)
 

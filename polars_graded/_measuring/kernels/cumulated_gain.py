@@ -50,19 +50,20 @@ def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
 
 
 def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
-    """Return the gains of equation 5: 2^ngain - 1 with ngain = grade / m_q.
+    """Return the gains of NDCNG: 2^ngain - 1 with ngain = grade / m_q.
 
-    m_q is the highest grade that the query can have. `"linear"` leaves out the power of two; a
-    mapping replaces both grades by their gains.
+    (Scheel et al. 2011, equation 5.) m_q is the highest grade that the query can have. `"linear"`
+    leaves out the power of two; a mapping replaces both grades by their gains.
     """
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))
-    most = repeat_each(look_up_highest_gains(queries.best, gain), documents.lengths)
+    highest = repeat_each(look_up_highest_gains(queries.best, gain), documents.lengths)
     worth = compute_gains(queries, documents, gain)
-    return GAINS["exp2"](np.where(worth > 0, worth / most, 0.0))
+    return GAINS["exp2"](np.where(worth > 0, worth / highest, 0.0))
 
 
-# Measures. `compute_gains` gives equation 3, `compute_normalised_gains` equation 5.
+# Measures. Equations are those of Scheel et al. (2011): `compute_gains` gives equation 3,
+# `compute_normalised_gains` equation 5.
 
 
 def dcg(
@@ -76,7 +77,9 @@ def dcg(
 ) -> Floats:
     """Return DCG: Σ_i gain(i) · discount(i) over the top n (equation 3)."""
     worth = apply_discount(
-        queries.worths(n, lambda documents: form(queries, documents, gain), ties), discount, base
+        queries.compute_worths(n, lambda documents: form(queries, documents, gain), ties),
+        discount,
+        base,
     )
     return worth.sum(worth.values)
 
@@ -112,7 +115,7 @@ def dcg_curve(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Ragged:
     """Return DCG at every rank."""
-    worth = queries.first(n, partial(compute_gains, queries, gain=gain), ties)
+    worth = queries.compute_all_worths(n, partial(compute_gains, queries, gain=gain), ties)
     return sum_so_far(
         apply_discount(worth, discount, base), find_curve_lengths(queries.ranked.lengths, n)
     )
@@ -139,7 +142,7 @@ def ndcg_curve(
     """Return NDCG at every rank, or at the first `lengths` ranks."""
     if lengths is None:
         lengths = find_curve_lengths(queries.ranked.lengths, n)
-    worth = queries.first(n, lambda documents: form(queries, documents, gain), ties)
+    worth = queries.compute_all_worths(n, lambda documents: form(queries, documents, gain), ties)
     reached = sum_so_far(apply_discount(worth, discount, base), lengths)
     best = sum_so_far(discount_ideal(queries, n, form, gain, discount, base), lengths)
     return reached.of(divide_by_ideal(reached.values, best.values))
@@ -160,8 +163,9 @@ def ndcg_area(
     """
     ranks = find_curve_lengths(queries.ranked.lengths, n)
     ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
+    # Each rank after the end of both lists adds the curve's last value.
     curve = ndcg_curve(queries, n, gain, discount, base, ties, form, ended)
-    total = curve.sum(curve.values) + (ranks - ended) * curve.last()
+    total = curve.sum(curve.values) + (ranks - ended) * curve.last_values()
     return np.where(ranks > 0, total / ranks, 0.0)
 
 
@@ -188,5 +192,5 @@ def discount_ideal(
 
 def apply_discount(worth: Documents, discount: Discount, base: float) -> Documents:
     """Return gain(i) · discount(i)."""
-    at_rank = DISCOUNTS[discount](np.arange(1, worth.ranks.max(initial=0) + 1), base)
-    return worth.of(worth.values * at_rank[worth.ranks - 1])
+    at_rank = DISCOUNTS[discount](np.arange(1, worth.rank.max(initial=0) + 1), base)
+    return worth.of(worth.values * at_rank[worth.rank - 1])

@@ -1,7 +1,7 @@
 """Stable hashes of documents and grades, which add up to the fingerprint of a query.
 
 Texts are hashed by a multilinear function (Lemire and Kaser, Strongly universal string hashing is
-fast, 2014), and the hashes of a set are added modulo 2 to the 64 (Bellare and Micciancio, A new
+fast, 2014), and the hashes of a set are added modulo 2^64 (Bellare and Micciancio, A new
 paradigm for collision-free hashing, 1997), so that their order does not matter. Neither uses the
 hash of a library, which may change with its version.
 """
@@ -23,7 +23,7 @@ MIX_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def mix_bits(numbers: Hashes) -> Hashes:
-    """Return the finaliser of SplitMix64 of each number.
+    """Apply SplitMix64's finaliser to each number.
 
     Each bit of the result depends on all bits of the number.
     """
@@ -41,12 +41,13 @@ def hash_texts(characters: npt.NDArray[np.uint8], lengths: Integers) -> Hashes:
         starts = np.concatenate(([0], np.cumsum(lengths[filled])[:-1]))
         place = np.arange(len(characters)) - np.repeat(starts, lengths[filled])
         weights = mix_bits(np.arange(lengths.max(), dtype=np.uint64))
+        # Plus 1, so that a NUL byte adds something and "a\0" differs from "a".
         terms = (characters.astype(np.uint64) + np.uint64(1)) * weights[place]
         hashes[filled] = np.add.reduceat(terms, starts)
     return mix_bits(hashes)
 
 
 def hash_judgments(documents: Hashes, grades: Floats) -> Hashes:
-    """Return a hash of each document's own hash and its grade."""
+    """Combine the hash and the grade of each document into one hash."""
     bits = (grades + 0.0).view(np.uint64)  # -0.0 is 0.0
     return mix_bits(documents ^ mix_bits(bits))

@@ -13,7 +13,7 @@ GainName: TypeAlias = Literal["exp2", "linear"]
 Discount: TypeAlias = Literal["log2", "jarvelin", "zipf", "none"]
 
 GradeGains: TypeAlias = tuple[tuple[float, float], ...]
-"""Pairs of a grade and its gain, by rising grade."""
+"""Pairs of a grade and its gain, in ascending order of grades."""
 Gain: TypeAlias = GainName | GradeGains
 
 MAX_EXP2_RELEVANCE = 1000
@@ -24,7 +24,7 @@ def exp2_gain(relevance: Floats) -> Floats:
     """Return 2^g - 1; infinity where 2^g would leave the range of a double."""
     if relevance.max(initial=0) > MAX_EXP2_RELEVANCE:
         relevance = np.where(relevance > MAX_EXP2_RELEVANCE, np.inf, relevance)
-    # Near 0 the difference of two numbers near 1 would lose its digits.
+    # Near 0, subtracting 1 from a number near 1 would lose digits; `expm1` keeps them.
     return np.where(relevance < 1, np.expm1(relevance * np.log(2)), np.exp2(relevance) - 1)
 
 
@@ -38,7 +38,7 @@ GAINS: Mapping[GainName, Callable[[Floats], Floats]] = {"exp2": exp2_gain, "line
 
 
 def look_up_gains(grades: Floats, pairs: GradeGains) -> Floats:
-    """Return the gain of each grade by `pairs`; NaN for a missing grade."""
+    """Return the gain of each grade by `pairs`; NaN for a grade without a pair."""
     mapped, gains = _split_pairs(pairs)
     place = np.minimum(np.searchsorted(mapped, grades), len(mapped) - 1)
     return np.where(mapped[place] == grades, gains[place], np.nan)
@@ -51,17 +51,18 @@ def look_up_highest_gains(best: Floats, pairs: GradeGains) -> Floats:
 
 
 def _split_pairs(pairs: GradeGains) -> tuple[Floats, Floats]:
+    """Return the grades and the gains of pairs."""
     table = np.array(pairs, dtype=np.float64)
     return table[:, 0], table[:, 1]
 
 
 def log2_discount(ranks: Integers, base: float) -> Floats:
-    """Return 1 / log_b(i + 1); base 2 gives equation 3."""
+    """Return 1 / log_b(i + 1); base 2 gives equation 3 of Scheel et al. (2011)."""
     return _invert_log(ranks + 1, base)
 
 
 def jarvelin_discount(ranks: Integers, base: float) -> Floats:
-    """Return 1 up to rank b, then 1 / log_b(i)."""
+    """Return 1 up to rank b, then 1 / log_b(i) (Järvelin and Kekäläinen 2002)."""
     return _invert_log(np.maximum(ranks, base), base)
 
 
@@ -76,6 +77,7 @@ def no_discount(ranks: Integers, _base: float) -> Floats:
 
 
 def _invert_log(numbers: Integers | Floats, base: float) -> Floats:
+    """Return 1 / log_b of each number."""
     weights: Floats = np.log2(base) / np.log2(numbers)
     return weights
 
@@ -86,4 +88,4 @@ DISCOUNTS: Mapping[Discount, Callable[[Integers, float], Floats]] = {
     "zipf": zipf_discount,
     "none": no_discount,
 }
-"""Functions from ranks, counted from 1, and a base to the factor of the gain."""
+"""Functions of ranks (from 1) and a base that return the factors of the gains."""

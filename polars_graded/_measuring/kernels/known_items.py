@@ -31,6 +31,7 @@ def recall_effort(queries: Queries, threshold: float | None) -> Floats:
 
 
 def _count_retrieved(queries: Queries, threshold: float | None) -> Integers:
+    """Return |R_k| + |R_u|, the number of relevant documents retrieved."""
     return queries.hits(None, threshold).lengths
 
 
@@ -45,10 +46,11 @@ def _count_known(queries: Queries, threshold: float | None) -> Integers:
 
 
 def _count(queries: Queries, grades: Ragged, marks: Ragged, threshold: float | None) -> Integers:
+    """Return the number of relevant documents that are marked."""
     # A null mark is NaN, which is not 1.
     return grades.count(queries.relevant(grades.values, threshold) & (marks.values == 1))
 
 
-def _divide(count: Integers, of: Integers) -> Floats:
-    """Return one count over another; NaN (undefined) where that is 0."""
-    return np.where(of > 0, count / of, np.nan)
+def _divide(count: Integers, total: Integers) -> Floats:
+    """Return a count over a total; NaN (undefined) for a total of 0."""
+    return np.where(total > 0, count / total, np.nan)

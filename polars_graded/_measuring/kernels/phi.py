@@ -60,8 +60,8 @@ def make_rising_points(ascending: Ragged, whisker: float, floor: float | None) -
     """Return the points of a box plot whose upper end is relevant.
 
     They are (min, 0), (median, 0), (upper whisker, 1 - α), (max, 1). Queries without scores get no
-    points. Median and maximum may be one score: φ then steps up there, as the later point counts.
-    With a floor, only the scores above it take part, and it is the lowest point.
+    points. If the median equals the maximum, φ steps up there, since the later point counts. With a
+    floor, only the scores above it are used, and the floor is the lowest point.
     """
     if floor is not None:
         ascending = ascending.keep(ascending.values > floor)
@@ -80,7 +80,7 @@ def make_rising_points(ascending: Ragged, whisker: float, floor: float | None) -
 
 
 def make_two_sided_points(ascending: Ragged, whisker: float) -> Points:
-    """Return the points of a box plot of which both ends are relevant.
+    """Return the points of a box plot whose ends are both relevant.
 
     They are (min, 1), (lower whisker, 1 - α), (median, 0), (upper whisker, 1 - α), (max, 1). A
     whisker counts as in `make_rising_points`, each side with its own α; an end counts only if it is
@@ -142,7 +142,7 @@ def mirror_points(points: Points) -> Points:
 
 
 def compute_median(scores: Floats, start: Integers, n: Integers) -> Floats:
-    """Return the median of each run of `n` ascending scores from `start` on."""
+    """Return the median of each run of `n` ascending scores that begins at `start`."""
     below, above = scores[start + (n - 1) // 2], scores[start + n // 2]
     median: Floats = np.clip(below / 2 + above / 2, below, above)
     return median
@@ -181,10 +181,10 @@ def find_point_before(points: Ragged, scores: Ragged) -> Integers:
     A score at the lowest point gets the first of two points there: with (1, 1), (1, 0) and (5, 0),
     φ is 1 at 1.
 
-    This is a binary search: it goes ahead by a power of two, the highest first, as long as the
-    point there is not above the score. Points 1, 2, 5, 9 and 12 and the score 10: from 1 (place 0)
-    four ahead is 12, which is above; two ahead is 5 (place 2), which is not; one ahead is 9 (place
-    3), which is not either.
+    This is a binary search. It tries steps of powers of two, the largest first, and takes a step if
+    the point there is not above the score. Example: the points are 1, 2, 5, 9 and 12, and the score
+    is 10. From place 0, four ahead is 12, which is above 10; two ahead is 5 (place 2), which is
+    not; one further is 9 (place 3), which is not either.
     """
     first, last = points.offsets[:-1][scores.query], (points.offsets[1:] - 1)[scores.query]
     place, above = first, scores.values > points.values[first]
@@ -198,7 +198,7 @@ def find_point_before(points: Ragged, scores: Ragged) -> Integers:
 def compute_pieces(x: Ragged, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return h, Δ, p and q from each control point to the next."""
     d = compute_slopes(x, y)
-    k = np.flatnonzero(x.rank < np.repeat(x.lengths, x.lengths))
+    k = np.flatnonzero(x.number < np.repeat(x.lengths, x.lengths))
     h, rise, p, q = np.ones_like(y), np.zeros_like(y), np.zeros_like(y), np.zeros_like(y)
     h[k], rise[k] = x.values[k + 1] - x.values[k], y[k + 1] - y[k]
     p[k], q[k] = d[k] * h[k], d[k + 1] * h[k]
@@ -211,7 +211,7 @@ def compute_slopes(x: Ragged, y: Floats) -> Floats:
     delta = np.where(h > 0, np.clip(np.diff(y) / h, -MAX_SLOPE, MAX_SLOPE), 0.0)
     d = np.zeros_like(y)
     first, last = x.offsets[:-1], x.offsets[1:] - 1
-    inside = np.flatnonzero((x.rank > 1) & (x.rank < np.repeat(x.lengths, x.lengths)))
+    inside = np.flatnonzero((x.number > 1) & (x.number < np.repeat(x.lengths, x.lengths)))
     d[inside] = compute_inner_slope(h[inside - 1], h[inside], delta[inside - 1], delta[inside])
     two, more = last - first == 1, last - first > 1
     d[first[two]] = d[last[two]] = delta[first[two]]
@@ -230,10 +230,10 @@ def compute_inner_slope(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floa
 
 
 def compute_end_slope(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats) -> Floats:
-    """Return the slope at an end by the three-point rule, beside secant 0.
+    """Return the slope at an end, next to secant 0, by the three-point rule.
 
-    A slope that has another sign than secant 0 is replaced by 0. If the secants change sign, a
-    slope steeper than three times secant 0 is replaced by that.
+    A slope whose sign differs from that of secant 0 is replaced by 0. If the secants change sign, a
+    slope steeper than three times secant 0 is replaced by three times secant 0.
     """
     slope = ((2 * h_0 + h_1) * delta_0 - h_0 * delta_1) / (h_0 + h_1)
     turns = np.sign(delta_0) * np.sign(delta_1) < 0

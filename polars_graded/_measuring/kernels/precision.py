@@ -42,7 +42,7 @@ def recall(
 def f_measure(
     queries: Queries, n: int | None, beta: float, threshold: float | None, ties: str = "order"
 ) -> Floats:
-    """Return F = (1 + β²) P R / (β² P + R), by the numbers that P and R share."""
+    """Return F = (1 + β²) P R / (β² P + R) of the top n."""
     n_hits = count_hits(queries, n, threshold, ties)
     ranks = n or queries.ranked.lengths
     return compute_f(n_hits, ranks, queries.judged.n_relevant(threshold), beta)
@@ -51,15 +51,16 @@ def f_measure(
 def e_measure(
     queries: Queries, n: int | None, b: float, threshold: float | None, ties: str
 ) -> Floats:
-    """Return E = 1 - (1 + b²) / (b² / R + 1 / P), which is 1 - F."""
+    """Return E = 1 - (1 + b²) / (b² / R + 1 / P), which equals 1 - F."""
     return 1 - f_measure(queries, n, b, threshold, ties)
 
 
 def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float | None) -> Floats:
-    """Return the highest F at any of the first n ranks, which is at a hit."""
+    """Return the highest F at any of the first n ranks."""
+    # Between hits F only falls, so the highest F is at a hit.
     hits = queries.hits(n, threshold)
     total = repeat_each(queries.judged.n_relevant(threshold), hits.lengths)
-    return hits.max(compute_f(hits.rank, hits.ranks, total, beta))
+    return hits.max(compute_f(hits.number, hits.rank, total, beta))
 
 
 def compute_f(
@@ -76,17 +77,17 @@ def compute_f(
 def precision_at_hit(queries: Queries, k: int, threshold: float | None) -> Floats:
     """Return k over the rank of the k-th hit; 0 with fewer than k hits."""
     hits = queries.hits(None, threshold)
-    kth = hits.keep(hits.rank == k)
-    return kth.sum(k / kth.ranks)
+    kth = hits.keep(hits.number == k)
+    return kth.sum(k / kth.rank)
 
 
 def r_precision(queries: Queries, threshold: float | None, ties: str) -> Floats:
     """Return hits in the top R over R."""
     total = queries.judged.n_relevant(threshold)
-    worth = queries.worths(
+    worth = queries.compute_worths(
         None, lambda documents: queries.relevant(documents.values, threshold), ties
     )
-    return worth.sum(worth.values * (worth.ranks <= repeat_each(total, worth.lengths))) / total
+    return worth.sum(worth.values * (worth.rank <= repeat_each(total, worth.lengths))) / total
 
 
 def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
@@ -94,7 +95,7 @@ def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ti
     if ties == "average":
         return expect_at_first_hit(queries, n, threshold, lambda rank: 1 / rank)
     hits = queries.hits(n, threshold)
-    return replace_nan(1 / hits.of(hits.ranks.astype(np.float64)).first())
+    return replace_nan(1 / hits.of(hits.rank.astype(np.float64)).first_values())
 
 
 def success(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
@@ -107,44 +108,52 @@ def success(queries: Queries, n: int | None, threshold: float | None, ties: str)
 def expect_at_first_hit(
     queries: Queries, n: int | None, threshold: float | None, worth: Callable[[Floats], Floats]
 ) -> Floats:
-    """Return the expected worth of the first hit's rank over orders of ties.
+    """Return the expected worth of the first hit's rank over all orders of ties.
 
-    The first hit is in the first tie group that has one. If r of its m documents are relevant, the
-    document at place j of the group is relevant in r / (m - j + 1) of the orders that begin with j
-    - 1 misses, and at most m - r misses can come before it. Example: with r = 1 and m = 2 after one
-    other document, rank 2 has the first hit with probability 1/2, rank 3 with (1 - 1/2) · 1/1.
+    The first hit is in the first tie group with a relevant document. Of its m documents, r are
+    relevant. The document at place j of the group is relevant in r / (m - j + 1) of the orders that
+    begin with j - 1 misses, and at most m - r misses can come before it. Example: with r = 1 and m
+    = 2 after one other document, the first hit is at rank 2 with probability 1/2, and at rank 3
+    with probability (1 - 1/2) · 1/1.
     """
     ranked, starts = queries.ranked, queries.tie_starts
     hit = queries.relevant(ranked.values, threshold)
-    hits_in_set = np.add.reduceat(hit, starts, dtype=np.int64)
-    with_hit = np.flatnonzero(hits_in_set)
+    hits_in_group = np.add.reduceat(hit, starts, dtype=np.int64)
+    with_hit = np.flatnonzero(hits_in_group)
     of_query = ranked.query[starts[with_hit]]
     first = with_hit[np.diff(of_query, prepend=-1) > 0]
 
     query, rank, relevant = (
         ranked.query[starts[first]],
-        ranked.depth[starts[first]],
-        hits_in_set[first],
+        ranked.number_as_float[starts[first]],
+        hits_in_group[first],
     )
     size = np.diff(starts, append=len(ranked.values))[first]
     n_possible = size - relevant + 1
     if n is not None:
+        # Only places of the group down to rank n count.
         n_possible = np.clip(n - rank + 1, 0, n_possible).astype(np.int64)
     offsets = offsets_of(n_possible)
     possible = Ragged(np.empty(offsets[-1]), offsets)
-    rank, left = (
-        repeat_each(rank, n_possible) + possible.rank - 1,
-        repeat_each(size, n_possible) - possible.rank + 1,
+    # One value per place at which the first hit can be: its rank, and the documents of the group
+    # that are not placed yet.
+    rank, n_left = (
+        repeat_each(rank, n_possible) + possible.number - 1,
+        repeat_each(size, n_possible) - possible.number + 1,
     )
-    chance = repeat_each(relevant, n_possible) / left
-    first_of_all = chance * possible.accumulate_before(np.multiply, 1 - chance, 1.0)
+    chance = repeat_each(relevant, n_possible) / n_left
+    chance_of_first = chance * possible.accumulate_before(np.multiply, 1 - chance, 1.0)
     expected = np.zeros(len(ranked.lengths))
-    expected[query] = possible.sum(first_of_all * worth(rank))
+    expected[query] = possible.sum(chance_of_first * worth(rank))
     return expected
 
 
 def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
-    """Return the share of pairs in the right order; tied pairs count half."""
+    """Return the share of pairs in the right order; tied pairs count half.
+
+    A pair is a relevant document and a judged one that is not relevant (Mann and Whitney's U over
+    the number of pairs).
+    """
     ranked, hits = queries.ranked, queries.hits(None, threshold)
     n_relevant = queries.judged.n_relevant(threshold)
     n_other = queries.judged.n - n_relevant
@@ -154,13 +163,16 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
         other, starts = ~hit & judged, queries.tie_starts
         sizes = np.diff(starts, append=len(hit))
         tied = np.add.reduceat(other, starts, dtype=np.float64)
+        # All others down to the end of the tie group, less half of those in it.
         above = ranked.count_so_far(other)[starts + sizes - 1] - tied / 2
-        right = ranked.sum(hit * (repeat_each(n_other, ranked.lengths) - repeat_each(above, sizes)))
+        n_right = ranked.sum(
+            hit * (repeat_each(n_other, ranked.lengths) - repeat_each(above, sizes))
+        )
     else:
-        right = hits.sum(repeat_each(n_other, hits.lengths) - count_others_above(queries, hits))
+        n_right = hits.sum(repeat_each(n_other, hits.lengths) - count_others_above(queries, hits))
     # Documents that were not retrieved are tied at the end, so their pairs count half.
-    missed = (n_relevant - hits.lengths) * (n_other - ranked.count(judged) + hits.lengths) / 2
-    return (right + missed) / (n_relevant * n_other)  # NaN where there is no pair
+    n_missed = (n_relevant - hits.lengths) * (n_other - ranked.count(judged) + hits.lengths) / 2
+    return (n_right + n_missed) / (n_relevant * n_other)  # NaN if there is no pair
 
 
 def bpref(queries: Queries, threshold: float | None) -> Floats:
@@ -168,24 +180,25 @@ def bpref(queries: Queries, threshold: float | None) -> Floats:
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     bound = np.minimum(n_relevant, queries.judged.n - n_relevant)
     above = np.minimum(count_others_above(queries, hits), repeat_each(n_relevant, hits.lengths))
+    # Without judged others nothing is above a hit, and 1 in place of 0 avoids 0 / 0.
     share = above / np.maximum(repeat_each(bound, hits.lengths), 1)
     return hits.sum(1 - share) / n_relevant
 
 
 def count_others_above(queries: Queries, hits: Documents) -> Integers:
     """Return the number of judged, irrelevant documents above each hit."""
-    return queries.count_judged_so_far(hits) - hits.rank
+    return queries.count_judged_so_far(hits) - hits.number
 
 
 def judged(queries: Queries, n: int | None, ties: str) -> Floats:
     """Return the share of judged documents among the top n."""
-    worth = queries.first(n, lambda ranked: ~np.isnan(ranked.values), ties)
+    worth = queries.compute_all_worths(n, lambda ranked: ~np.isnan(ranked.values), ties)
     return replace_nan(worth.sum(worth.values) / worth.lengths)
 
 
 def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
-    """Return Σ of relevance over the highest, in the top n, over n."""
-    worth = queries.worths(n, queries.share_of_best, ties)
+    """Return the mean over the top n of relevance divided by its maximum."""
+    worth = queries.compute_worths(n, queries.share_of_best, ties)
     total = worth.sum(worth.values)
     return total / n if n else replace_nan(total / queries.ranked.lengths)
 
@@ -193,7 +206,7 @@ def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
 def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
     """Return Σ of relevance in the top n over Σ of all judged relevance."""
     relevant = queries.judged.relevant
-    worth = queries.worths(n, lambda documents: queries.relevance(documents.values), ties)
+    worth = queries.compute_worths(n, lambda documents: queries.relevance(documents.values), ties)
     return divide_by_ideal(
         worth.sum(worth.values), relevant.sum(queries.relevance(relevant.values))
     )
@@ -202,7 +215,7 @@ def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
 def precision_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
     """Return precision at every rank."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
-    return so_far.of(so_far.values / so_far.rank)
+    return so_far.of(so_far.values / so_far.number)
 
 
 def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
@@ -218,7 +231,7 @@ def f_measure_curve(
     """Return F at every rank."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
     total = repeat_each(queries.judged.n_relevant(threshold), so_far.lengths)
-    return so_far.of(compute_f(so_far.values, so_far.depth, total, beta))
+    return so_far.of(compute_f(so_far.values, so_far.number_as_float, total, beta))
 
 
 def e_measure_curve(
@@ -232,23 +245,23 @@ def e_measure_curve(
 def interpolated_precision(
     queries: Queries, recall_levels: int | tuple[float, ...], threshold: float | None
 ) -> Ragged:
-    """Return P(r): the maximum of the precision at recall r and above."""
+    """Return P(r): the maximum of precision over all ranks with recall of at least r."""
     levels = list_recall_levels(recall_levels)
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
-    best_from = hits.accumulate_backwards(np.maximum, hits.rank / hits.ranks)
-    best_or_0, never = np.append(best_from, 0.0), len(best_from)
+    best_from = hits.accumulate_backwards(np.maximum, hits.number / hits.rank)
+    best_or_0, no_hit = np.append(best_from, 0.0), len(best_from)
     values = np.empty((len(n_relevant), len(levels)))
     for number, level in enumerate(levels):
         # Minimum number of hits at this level; the margin keeps rounding from adding one.
         needed = np.maximum(np.ceil(level * n_relevant - 1e-9), 1).astype(np.int64)
-        place = np.where(needed <= hits.lengths, hits.offsets[:-1] + needed - 1, never)
+        place = np.where(needed <= hits.lengths, hits.offsets[:-1] + needed - 1, no_hit)
         values[:, number] = best_or_0[place]
     offsets = np.arange(len(values) + 1) * len(levels)
     return Ragged(values.ravel(), offsets)
 
 
 def list_recall_levels(recall_levels: int | tuple[float, ...]) -> tuple[float, ...]:
-    """Return the levels, or that many equal steps from 0 to 1."""
+    """Return the levels of recall; a number stands for that many levels from 0 to 1."""
     if isinstance(recall_levels, int):
         return tuple(level / (recall_levels - 1) for level in range(recall_levels))
     return recall_levels
@@ -273,7 +286,9 @@ def count_hits(queries: Queries, n: int | None, threshold: float | None, ties: s
     """Return the hits in the top n, or their expected number over ties."""
     if ties == "order":
         return n_relevant_retrieved(queries, n, threshold).astype(np.float64)
-    worth = queries.worths(n, lambda documents: queries.relevant(documents.values, threshold), ties)
+    worth = queries.compute_worths(
+        n, lambda documents: queries.relevant(documents.values, threshold), ties
+    )
     return worth.sum(worth.values)
 
 
@@ -287,10 +302,12 @@ def count_hits_so_far(
         return ranked.of(so_far.astype(np.float64)).extend(
             find_curve_lengths(queries.ranked.lengths, n)
         )
-    worth = queries.first(n, lambda ranked: queries.relevant(ranked.values, threshold), ties)
+    worth = queries.compute_all_worths(
+        n, lambda ranked: queries.relevant(ranked.values, threshold), ties
+    )
     return sum_so_far(worth, find_curve_lengths(queries.ranked.lengths, n))
 
 
 def replace_nan(ratio: Floats) -> Floats:
-    """Return the ratio with 0 in place of NaN, where nothing was counted."""
+    """Return the ratio with 0 in place of NaN, which is 0 / 0."""
     return np.nan_to_num(ratio, nan=0.0)

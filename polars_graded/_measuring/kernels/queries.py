@@ -37,8 +37,8 @@ MAX_SUM_ERROR = 1e-9
 def divide_by_ideal(reached: Floats, ideal: Floats) -> Floats:
     """Return what was reached over the ideal; NaN where the ideal is 0.
 
-    Rounding may lift the quotient above 1, and it is clamped. An excess beyond rounding is a
-    defect, which no clamp must hide.
+    Rounding may lift the quotient above 1, so it is clamped. A larger excess is a defect that the
+    clamp must not hide, so it raises.
     """
     excess = reached > ideal * (1 + MAX_SUM_ERROR) + np.finfo(np.float64).tiny
     if excess.any():
@@ -50,7 +50,7 @@ def divide_by_ideal(reached: Floats, ideal: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Judged:
-    """All documents of some queries, however they are ranked."""
+    """All documents of some queries, independent of their ranking."""
 
     documents: Ragged
     """Grades of all documents, retrieved or not, in any order; NaN for an unjudged one."""
@@ -159,19 +159,20 @@ class Queries:
             grades, scores, descending=descending, condensed=condensed
         )
         columns = {name: column.keep(retrieved) for name, column in columns.items()}
-        every = Ragged(places, columns["grade"].offsets)
+        full_order = Ragged(places, columns["grade"].offsets)
 
-        def rank(order: Ragged, ties: Ragged, full: Queries | None = None) -> Queries:
+        def make_queries(order: Ragged, ties: Ragged, full: Queries | None = None) -> Queries:
             inputs = {
                 name: order.of(column.values[order.values]) for name, column in columns.items()
             }
             return cls(inputs.pop("grade"), judged, ties, max_grade, inputs, full)
 
         if ties is None or new.all():
-            queries = rank(every.head(depth), EMPTY)
+            queries = make_queries(full_order.head(depth), EMPTY)
         else:
-            tied = every.of(ties.keep(retrieved).values[places])
-            queries = rank(every.head(depth), tied.head(depth), rank(every, tied))
+            tied = full_order.of(ties.keep(retrieved).values[places])
+            full = make_queries(full_order, tied)
+            queries = make_queries(full_order.head(depth), tied.head(depth), full)
         if not judged_is_shared and len(queries.ranked.values) == len(grades.values):
             in_order = Judged(queries.ranked, judged.irrelevant, queries.inputs)
             return replace(queries, judged=in_order)
@@ -204,7 +205,7 @@ class Queries:
         return top if self.max_grade is None else np.full_like(top, self.max_grade)
 
     def share_of_best(self, grades: Ragged) -> Floats:
-        """Return relevance over the query's maximum: ngain of equation 5."""
+        """Return relevance over the query's maximum: ngain of Scheel et al. 2011, equation 5."""
         best = repeat_each(self.relevance(self.best), grades.lengths)
         return np.where(best > 0, self.relevance(grades.values) / best, 0.0)
 
@@ -219,9 +220,9 @@ class Queries:
         """Return the number of judged documents at or above the rank of each of `documents`."""
         judged = ~np.isnan(self.ranked.values)
         if judged.all():
-            return documents.ranks
+            return documents.rank
         starts = repeat_each(self.ranked.offsets[:-1], documents.lengths)
-        counts: Integers = self.ranked.count_so_far(judged)[starts + documents.ranks - 1]
+        counts: Integers = self.ranked.count_so_far(judged)[starts + documents.rank - 1]
         return counts
 
     def hits(self, n: int | None, threshold: float | None) -> Documents:
@@ -239,22 +240,22 @@ class Queries:
             return relevant
         return relevant.of(self.relevance(relevant.values))
 
-    def worths(
+    def compute_worths(
         self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
         """Return the worth of each of the first `n` documents; documents worth 0 may be missing."""
         if ties == "average":
-            return self.first(n, worth, ties)
+            return self.compute_all_worths(n, worth, ties)
         hits = self.hits(n, None)
         return hits.of(worth(hits).astype(np.float64, copy=False))
 
-    def first(
+    def compute_all_worths(
         self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
         """Return the worth of each of the first `n` documents, by `worth`.
 
-        With `ties="average"` a document is worth the mean of those it is tied with: its expected
-        worth over all orders of them.
+        With `ties="average"`, each document is worth the mean of its tie group, which is the
+        expected worth at its rank over all orders of the group.
         """
         if ties == "average":
             starts = self.tie_starts
@@ -265,7 +266,10 @@ class Queries:
         return ranked.of(worth(ranked).astype(np.float64, copy=False)).all_documents()
 
     def with_ties(self, ties: str) -> tuple[Queries, str]:
-        """Return the queries with ties broken by `ties`, and the rule that is left."""
+        """Return the queries with ties broken by `ties`, and the rule that is left.
+
+        The rule that is left is `"order"`, or `"average"`, which a kernel applies by itself.
+        """
         if ties != "order" and len(self.tie_starts) == len(self.ranked.values):
             return self, "order"  # no two documents are tied
         if ties == "pessimistic":
@@ -276,17 +280,17 @@ class Queries:
 
     @cached_property
     def pessimistic(self) -> Queries:
-        """Return the queries with ties from worst to best, the unjudged first."""
+        """Return the queries with tie groups from worst to best, unjudged documents first."""
         return self._with_ties_by(self, np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     @cached_property
     def optimistic(self) -> Queries:
-        """Return the queries with ties from best to worst, the unjudged last."""
+        """Return the queries with tie groups from best to worst, unjudged documents last."""
         return self._with_ties_by(self, -np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     @cached_property
     def alternating(self) -> Queries:
-        """Return the queries with ties taken from both ends in turn.
+        """Return the queries with tie groups ordered from both ends in turn.
 
         The worst document of a tie group comes first, then the best, then the second worst.
         """
@@ -294,12 +298,13 @@ class Queries:
         sizes = np.diff(starts, append=len(self.ranked.values))
         worse = np.arange(len(self.ranked.values)) - repeat_each(starts, sizes)
         better = repeat_each(sizes, sizes) - 1 - worse
+        # The worst document gets key 0, the best 1, the second worst 2, and so on.
         turns = np.where(worse <= better, 2.0 * worse, 2.0 * better + 1)
         return self._with_ties_by(self.pessimistic, turns)
 
     @cached_property
     def undecided(self) -> Queries | None:
-        """Return the queries with a tie group of different grades, or None if there are none.
+        """Return the queries that have a tie group with different grades; None if there are none.
 
         Their lists are at full depth; those of the other queries are empty.
         """
@@ -308,21 +313,22 @@ class Queries:
         ranked, ties = self.full.ranked, self.full.ties
         differ = np.diff(np.nan_to_num(ranked.values, nan=-np.inf)) != 0  # two NaN are equal
         above = np.flatnonzero((ties.values[1:] == ties.values[:-1]) & differ)
-        of_query = np.zeros(len(ranked.lengths), bool)
+        # A place and the next one may belong to different queries: these do not count.
+        is_undecided = np.zeros(len(ranked.lengths), bool)
         upper, lower = (
             np.searchsorted(ranked.offsets, place, side="right") - 1 for place in (above, above + 1)
         )
-        of_query[upper[upper == lower]] = True
-        if not of_query.any():
+        is_undecided[upper[upper == lower]] = True
+        if not is_undecided.any():
             return None
-        kept = repeat_each(of_query, ranked.lengths)
+        kept = repeat_each(is_undecided, ranked.lengths)
         inputs = {name: column.keep(kept) for name, column in self.full.inputs.items()}
         return replace(
             self, ranked=ranked.keep(kept), ties=ties.keep(kept), inputs=inputs, full=None
         )
 
     def _with_ties_by(self, queries: Queries, keys: Floats) -> Queries:
-        """Return `queries`, with each tie group of these ones sorted by ascending keys."""
+        """Return `queries` with each tie group of `self` sorted by ascending keys."""
         starts = self.tie_starts
         groups = repeat_each(np.arange(len(starts)), np.diff(starts, append=len(keys)))
         order = np.lexsort((keys, groups))
@@ -355,7 +361,7 @@ def sort_ranked(
     """Return the mask of ranked documents, their sort order, and tie starts.
 
     The sort order holds places among the ranked documents, query by query; documents of equal
-    scores keep their order. The last mask marks the first document of each set of equal scores.
+    scores keep their order. The last mask marks the first document of each tie group.
     """
     retrieved = ~np.isnan(scores.values)
     if condensed:
@@ -367,7 +373,8 @@ def sort_ranked(
 def rank_documents(grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool) -> Ragged:
     """Return the rank of each document, from 1; NaN if it has none."""
     retrieved, places, _ = sort_ranked(grades, scores, descending=descending, condensed=condensed)
+    # `rank` holds the ranks of the retrieved documents, `values` those of all.
     values, rank = np.full(len(retrieved), np.nan), np.empty(len(places))
-    rank[places] = grades.keep(retrieved).rank
+    rank[places] = grades.keep(retrieved).number
     values[retrieved] = rank
     return grades.of(values)

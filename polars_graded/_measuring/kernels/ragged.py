@@ -18,10 +18,10 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Number = TypeVar("Number", bound=np.generic)
 
 MIN_SEARCHED_LENGTH = 8
-"""Mean number of values per list from which searching is faster than counting along all values."""
+"""Minimum mean number of values per list for which searching is faster than counting them all."""
 
 PLACE_BITS = 40
-"""Bits of an integer that hold the place of a value; the rest hold its set."""
+"""Bits of an integer that hold the place of a value; the rest hold the number of its tie group."""
 
 MAX_EXACT_INTEGER = 1 << 53
 """Maximum integer up to which a double holds every integer."""
@@ -37,7 +37,7 @@ MAX_COUNTED_LEVELS, MAX_COUNTS = 64, 1 << 21
 class Ragged:
     """One list per query, end to end in one array.
 
-    List `i` is `values[offsets[i]:offsets[i + 1]]`; a null of the list is NaN.
+    List `i` is `values[offsets[i]:offsets[i + 1]]`; a null in a list is NaN.
     """
 
     values: Floats
@@ -53,53 +53,55 @@ class Ragged:
 
     @cached_property
     def query(self) -> Integers:
-        """Return the number of each value's list, from 0."""
+        """Return the index of the list that each value belongs to, from 0."""
         return repeat_each(np.arange(len(self.lengths)), self.lengths)
 
     @cached_property
-    def rank(self) -> Integers:
+    def number(self) -> Integers:
         """Return the place of each value in its list, from 1."""
         return np.arange(1, len(self.values) + 1) - repeat_each(self.offsets[:-1], self.lengths)
 
     @cached_property
-    def depth(self) -> Floats:
-        """Return `rank` as floats, to divide by."""
-        return self.rank.astype(np.float64)
+    def number_as_float(self) -> Floats:
+        """Return `number` as floats, to divide by."""
+        return self.number.astype(np.float64)
 
     def head(self, n: int | None) -> Ragged:
         """Return the first `n` values of each list; all for None."""
         if n is None or self.lengths.max(initial=0) <= n:
             return self
         if n not in self._heads:
-            self._heads[n] = self.firsts(np.minimum(self.lengths, n))
+            self._heads[n] = self.truncate(np.minimum(self.lengths, n))
         head: Ragged = self._heads[n]
         return head
 
-    def first(self) -> Floats:
+    def first_values(self) -> Floats:
         """Return the first value of each list; NaN for an empty one."""
         first = np.append(self.values, np.nan)[self.offsets[:-1]]
         first[self.lengths == 0] = np.nan
         return first
 
-    def last(self) -> Floats:
+    def last_values(self) -> Floats:
         """Return the last value of each list; 0 for an empty one."""
         last = np.zeros(len(self.lengths))
         filled = self.lengths > 0
         last[filled] = self.values[self.offsets[1:][filled] - 1]
         return last
 
-    def firsts(self, lengths: Integers) -> Ragged:
+    def truncate(self, lengths: Integers) -> Ragged:
         """Return the first `lengths` values of each list; no list has fewer."""
         if np.array_equal(lengths, self.lengths):
             return self
         offsets = offsets_of(lengths)
-        # Both lists lie end to end, so that a list's values move by a constant.
-        move = repeat_each(self.offsets[:-1] - offsets[:-1], lengths)
-        return Ragged(self.values[np.arange(offsets[-1]) + move], offsets)
+        # Lists lie end to end in the old and in the new array, so all values of a list shift by the
+        # same amount.
+        shift = repeat_each(self.offsets[:-1] - offsets[:-1], lengths)
+        return Ragged(self.values[np.arange(offsets[-1]) + shift], offsets)
 
     def places(self, mask: Mask) -> tuple[Integers, Integers]:
         """Return the places where `mask` is true, and each list's offset in them."""
         places = np.flatnonzero(mask)
+        # Either count the true places before each offset, or search the places for each offset.
         if len(mask) < MIN_SEARCHED_LENGTH * len(self.offsets):
             return places, count_before(mask)[self.offsets].astype(np.int64)
         return places, np.searchsorted(places, self.offsets)
@@ -114,16 +116,19 @@ class Ragged:
     def documents(self, mask: Mask) -> Documents:
         """Return the values where `mask` is true, each in its list with its rank."""
         places, offsets = self.places(mask)
-        ranks = places + 1 - repeat_each(self.offsets[:-1], np.diff(offsets))
-        return Documents(self.values[places], offsets, ranks=ranks)
+        rank = places + 1 - repeat_each(self.offsets[:-1], np.diff(offsets))
+        return Documents(self.values[places], offsets, rank=rank)
 
     def all_documents(self) -> Documents:
         """Return all values with their ranks."""
-        return Documents(self.values, self.offsets, ranks=self.rank)
+        return Documents(self.values, self.offsets, rank=self.number)
 
     @cached_property
     def level_counts(self) -> Levels | None:
-        """Return the counts of each value per list, or None for too many values."""
+        """Return the counts of each distinct value in each list, or None.
+
+        It is None if there are no values, or too many distinct ones to count.
+        """
         values = self.values
         if not len(values):
             return None
@@ -146,9 +151,12 @@ class Ragged:
         """Return the `n` highest values of each list, all for None, descending."""
         if self.level_counts is None:
             falling = -self.map_rows(np.sort, -self.values, np.inf)
-            return Ragged(falling, self.offsets).head(n)  # values have no ranks here
+            # A plain `Ragged` even for `Documents`, whose ranks do not fit sorted values.
+            return Ragged(falling, self.offsets).head(n)
         levels, counts = self.level_counts.values[::-1], self.level_counts.counts[::-1]
         if n is not None and self.lengths.max() > n:
+            # Limiting the running count of values from the highest level down to n keeps the n
+            # highest values; its differences are the counts that are left of each level.
             counts = np.diff(np.minimum(_sum_rows_above(counts), n), axis=0, prepend=0)
         falling = repeat_each(np.tile(levels, len(self.lengths)), counts.T.ravel())
         return Ragged(falling, offsets_of(counts.sum(axis=0)))
@@ -161,29 +169,33 @@ class Ragged:
     def argsort(self) -> tuple[npt.NDArray[Any], Mask]:
         """Return the stable ascending sort order of each list, and tie starts.
 
-        All values must be finite. The mask marks the first of each set of equal values.
+        All values must be finite. The mask marks the first value of each tie group.
         """
         places, new = self.argsort_unstable()
         if not new.all():
-            tied = np.flatnonzero(_mask_sets(new))
+            tied = np.flatnonzero(_mask_tie_groups(new))
             numbers = np.cumsum(new)[tied]
-            # One integer holds set and place, since NumPy sorts integers with SIMD.
+            # One integer holds tie group and place, since NumPy sorts integers with SIMD.
             together = np.sort(numbers << PLACE_BITS | places[tied])
             places[tied] = together & ((1 << PLACE_BITS) - 1)
         return places, new
 
     def mask_tied(self) -> Mask:
-        """Return the mask of values that have an equal in their list; not NaN."""
+        """Return the mask of values that occur more than once in their list.
+
+        NaN never counts as equal to another value.
+        """
         tied, is_number = np.zeros(len(self.values), bool), ~np.isnan(self.values)
         places, new = self.keep(is_number).argsort_unstable()
-        tied[np.flatnonzero(is_number)[places]] = _mask_sets(new)
+        tied[np.flatnonzero(is_number)[places]] = _mask_tie_groups(new)
         return tied
 
     def find_unlike_ties(self, other: Ragged) -> tuple[Integers, Integers]:
-        """Return the places of tied values whose set differs in `other`, and sets.
+        """Return the places and tie groups of tied values that differ in `other`.
 
-        The numbers of sets rise, and so do the places in each set. NaN is not tied with anything
-        here, but counts as one value in `other`.
+        The places are those of all values in tie groups whose members differ in `other`; with them
+        comes the number of each one's tie group. They are ordered by tie group, then by place. NaN
+        is not tied with anything here, but counts as one value in `other`.
         """
         numbered = np.flatnonzero(~np.isnan(self.values))
         places, new = self.keep(~np.isnan(self.values)).argsort_unstable()
@@ -196,7 +208,7 @@ class Ragged:
         is_unlike = np.zeros(numbers[-1] + 1, bool)
         is_unlike[numbers[1:][differ]] = True
         chosen = is_unlike[numbers]
-        # One integer holds set and place, so that one sort orders both.
+        # One integer holds tie group and place, so that one sort orders both.
         both = np.sort(numbers[chosen] * len(self.values) + places[chosen])
         return both % len(self.values), both // len(self.values)
 
@@ -216,8 +228,8 @@ class Ragged:
     ) -> npt.NDArray[Any]:
         """Return the results of a function over each list of `numbers`, end to end.
 
-        The function takes lists as the rows of one array, which NumPy handles all at once: sorting
-        rows is many times as fast as sorting by two keys.
+        The function takes lists as the rows of one array, which NumPy handles all at once. Sorting
+        rows is many times faster than sorting by two keys.
         """
         longest = int(self.lengths.max(initial=1))
         if longest * len(self.lengths) == len(numbers):
@@ -233,9 +245,11 @@ class Ragged:
     def rows(self) -> list[tuple[Mask | slice, Mask]]:
         """Return pairs of masks that place the values in arrays with a row per list.
 
-        The first mask selects the values of an array, the second their cells in it. Lists in one
-        array are at most twice as long as each other, which bounds the padding.
+        The first mask selects the values of an array, the second their cells in it. The longest
+        list of an array is less than twice as long as the shortest, which bounds the padding.
         """
+        # The exponent of the power of two above each length: lists of 2^(e-1) values, up to but
+        # without 2^e, share an array.
         size = np.frexp(self.lengths)[1].astype(np.int8)
         sizes = np.unique(size[self.lengths > 0])
         of_value = repeat_each(size, self.lengths)
@@ -253,22 +267,23 @@ class Ragged:
         return Ragged(values, self.offsets, threads=self.threads)
 
     def extend(self, lengths: Integers) -> Ragged:
-        """Return lists of other lengths, each extended by its last value.
+        """Return lists of other lengths, cut or continued with their last value.
 
-        An empty list is extended by 0.
+        An empty list is filled with zeros.
         """
         offsets = offsets_of(lengths)
         query = repeat_each(np.arange(len(lengths)), lengths)
-        rank = np.arange(1, offsets[-1] + 1) - offsets[query]
-        own = self.lengths[query]
-        last = self.offsets[query] + np.minimum(rank, own) - 1
+        number = np.arange(1, offsets[-1] + 1) - offsets[query]
+        old_length = self.lengths[query]
+        place = self.offsets[query] + np.minimum(number, old_length) - 1
         padded = np.append(self.values, 0.0)
-        return Ragged(padded[np.where(own > 0, last, len(self.values))], offsets)
+        return Ragged(padded[np.where(old_length > 0, place, len(self.values))], offsets)
 
     def accumulate(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
         """Return `numbers` accumulated by `ufunc` along each list, from its first.
 
-        Lists do not mix, as they would in differences of one long cumulative sum.
+        Rounding errors do not carry over from list to list, as they would in differences of one
+        long cumulative sum.
         """
         accumulate = partial(ufunc.accumulate, dtype=np.float64)
         return self.map_rows(accumulate, numbers, padding=0.0)
@@ -279,7 +294,7 @@ class Ragged:
         return backwards.accumulate(ufunc, backwards.values)[::-1]
 
     def accumulate_before(self, ufunc: np.ufunc, numbers: Floats, nothing: float) -> Floats:
-        """Return `accumulated` without the value itself.
+        """Return `numbers` accumulated over the values before each one in its list.
 
         The first value of a list gets `nothing`, the identity of `ufunc`.
         """
@@ -289,12 +304,13 @@ class Ragged:
         return before
 
     def sum(self, numbers: npt.NDArray[Any]) -> Floats:
-        """Return the sum over each list of `numbers`, one per value; 0 if empty."""
-        # Sums list by list, where differences of one long cumulative sum would mix queries.
+        """Return the sum of `numbers` (one per value) in each list; 0 if empty."""
+        # Sum each list by itself: differences of one long cumulative sum would carry rounding
+        # errors from query to query.
         return self._reduced(np.add, numbers.astype(np.float64, copy=False))
 
     def max(self, numbers: Floats) -> Floats:
-        """Return the maximum over each list of `numbers`, one per value; 0 if empty."""
+        """Return the maximum of `numbers` (one per value) in each list; 0 if empty."""
         return self._reduced(np.maximum, numbers)
 
     def _reduced(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
@@ -313,24 +329,29 @@ class Ragged:
         return np.diff(self.places(mask)[1])
 
     def count_so_far(self, mask: Mask) -> npt.NDArray[np.int32]:
-        """Return the number of true places in each list up to each value."""
+        """Return the number of true places in a list, including each value's own."""
         counts = count_before(mask)
+        # Subtract the true places of the lists before, which the running count includes.
         counts[1:] -= repeat_each(counts[self.offsets[:-1]], self.lengths)
         return counts[1:]
 
 
 @dataclass(frozen=True)
 class Documents(Ragged):
-    """Documents of each query: `rank` numbers them, `ranks` are their ranks in the ranking."""
+    """Some documents of each query, with their ranks in its whole ranking.
 
-    ranks: Integers = field(kw_only=True)
+    `number` counts these documents only, from 1.
+    """
+
+    rank: Integers = field(kw_only=True)
+    """Rank of each document in the ranking of its query, from 1."""
 
     def head(self, n: int | None) -> Documents:
         """Return the documents among the first `n` ranks; all for None."""
         if n is None:
             return self
         if n not in self._heads:
-            self._heads[n] = self.keep(self.ranks <= n)
+            self._heads[n] = self.keep(self.rank <= n)
         head: Documents = self._heads[n]
         return head
 
@@ -339,11 +360,11 @@ class Documents(Ragged):
         if mask.all():
             return self
         places, offsets = self.places(mask)
-        return Documents(self.values[places], offsets, ranks=self.ranks[places])
+        return Documents(self.values[places], offsets, rank=self.rank[places])
 
     def of(self, values: Floats) -> Documents:
         """Return other values at the same ranks."""
-        return Documents(values, self.offsets, ranks=self.ranks)
+        return Documents(values, self.offsets, rank=self.rank)
 
 
 @dataclass(frozen=True)
@@ -366,6 +387,7 @@ def _argsort_rows(rows: Floats, axis: int = -1, threads: int = 1) -> npt.NDArray
 
     A single long row is cut at quantiles into pieces that threads sort in parallel.
     """
+    # A sample of about 1000 values per million gives the quantiles.
     if len(rows) > 1 or rows.size < MIN_THREADED_VALUES or threads == 1:
         return np.argsort(rows, axis=axis)
     numbers = rows.ravel()
@@ -383,9 +405,10 @@ def _argsort_rows(rows: Floats, axis: int = -1, threads: int = 1) -> npt.NDArray
 
 
 def _sum_rows_above(rows: Integers) -> Integers:
-    """Return the running sum down the rows.
+    """Return the running sum over the rows (axis 0).
 
-    `np.cumsum` would go down the columns, which takes far longer.
+    `np.cumsum(rows, axis=0)` gives the same but takes longer, because it adds up one column after
+    another.
     """
     return np.array([*accumulate(rows, np.add)])
 
@@ -395,17 +418,18 @@ def is_integer(values: Floats) -> bool:
     return bool((values == np.floor(values)).all())
 
 
-def _mask_sets(new: Mask) -> Mask:
-    """Return the mask of values in sets of several; `new` marks each set's first."""
+def _mask_tie_groups(new: Mask) -> Mask:
+    """Return the mask of tied values; `new` marks the first value of each tie group."""
+    # A value is alone in its group if it starts one and the next value starts one too.
     before_new = np.ones(len(new), bool)
     before_new[:-1] = new[1:]
     return ~(new & before_new)
 
 
 def count_before(mask: Mask) -> npt.NDArray[np.int32]:
-    """Return the number of true places before each place and, last, in all."""
+    """Return the number of true places before each place, followed by the total."""
     counts = np.zeros(len(mask) + 1, np.int32)
-    # Casting first lets NumPy release the interpreter's lock, which a mixed cumsum would hold.
+    # Cast first: a cumsum from bool to int32 would hold the interpreter's lock.
     np.cumsum(mask.astype(np.int32), out=counts[1:])
     return counts
 
@@ -413,8 +437,8 @@ def count_before(mask: Mask) -> npt.NDArray[np.int32]:
 def repeat_each(values: npt.NDArray[Number], times: Integers) -> npt.NDArray[Number]:
     """Return each value as many times as `times` specifies, as a read-only array.
 
-    A single value is broadcast, which takes no memory: a single query may be as long as all others
-    together.
+    A single value is broadcast, which takes no memory: the only query of a batch may have very many
+    documents.
     """
     return np.broadcast_to(values, times[0]) if len(values) == 1 else np.repeat(values, times)
 

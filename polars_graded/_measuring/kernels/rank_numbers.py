@@ -13,46 +13,46 @@ MAX_SLOTS = 50
 
 
 class RankNumbers(NamedTuple):
-    """Evidence of each list that its numbers are ranks."""
+    """Evidence that the numbers of each list are ranks, with one entry per list."""
 
     queries: Mask
     """True if the list has a number."""
     counting: Mask
     """True if its numbers are 1 to n, each once, with at most one below 1."""
-    telling: Mask
-    """True if it counts so many documents that chance is unlikely."""
+    counting_several: Mask
+    """True if it counts at least two documents; a single 1 may be there by chance."""
     spread: Mask
-    """True if its numbers are whole or halves, from 0, of at most `MAX_SLOTS` ranks each."""
+    """True if its numbers are whole or halves, with at most `MAX_SLOTS` ranks per number."""
     lowest: Floats
     """Lowest of these numbers, rounded down."""
     slots: Floats
-    """Whole numbers from the lowest to the highest of them."""
+    """Number of whole numbers from the lowest to the highest of them."""
     informative: Mask
     """True if ties are counted: in lists of three numbers or more that are not all equal."""
     tied: Integers
-    """Pairs of equal numbers in the list."""
+    """Number of pairs of equal numbers in the list."""
     expected: Floats
-    """Expected pairs of equal numbers if they were unrelated."""
+    """Expected number of such pairs if the numbers were unrelated."""
     low: Integers
-    """Numbers below 1, where a list has several, which may mean that a document was not shown."""
+    """Count of numbers below 1 if a list has several; they may stand for documents not shown."""
     high: Integers
-    """Numbers that are the highest of all lists, where a list has several."""
+    """Count of numbers that are the highest of all lists, if a list has several."""
 
     @classmethod
     def empty(cls, n: int) -> RankNumbers:
         """Return the evidence of n lists without numbers."""
-        queries, counting, telling, spread, informative = np.zeros((5, n), bool)
+        queries, counting, several, spread, informative = np.zeros((5, n), bool)
         lowest, slots, expected = np.zeros((3, n))
         tied, low, high = np.zeros((3, n), np.int64)
-        evidence = queries, counting, telling, spread, lowest, slots, informative, tied, expected
+        evidence = queries, counting, several, spread, lowest, slots, informative, tied, expected
         return cls(*evidence, low, high)
 
 
 def find_rank_numbers(values: Ragged) -> RankNumbers:
     """Return the evidence of each list; NaN counts as no number.
 
-    Numbers below 1 are left out, as is the highest of all where a list repeats it: they may stand
-    for documents that were not shown. A single number counts its documents by chance.
+    Numbers below 1 are left out, and so is the highest number of all lists if a list repeats it:
+    both may stand for documents that were not shown.
     """
     is_number = ~np.isnan(values.values)
     low = is_number & (values.values < 1)
@@ -63,13 +63,13 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
     repeats = is_highest & (repeat_each(n_highest, positive.lengths) > 1)
     numbers = positive.keep(~repeats).sort_ascending()
 
-    # Some tools give documents that share ranks the mean of them, as 5.5 for the fifth and sixth.
+    # Some tools give tied documents the mean of their ranks, such as 5.5 for the fifth and sixth.
     ranks = numbers.of(np.floor(numbers.values))
-    n, lowest = numbers.lengths, ranks.first()
+    n, lowest = numbers.lengths, ranks.first_values()
     has_halves = numbers.count(numbers.values != ranks.values) > 0
     with np.errstate(invalid="ignore"):  # infinity is not a rank
         is_rank = (n > 0) & (values.count(2 * values.values % 1 != 0) == values.count(~is_number))
-        slots = ranks.last() - lowest + 1
+        slots = ranks.last_values() - lowest + 1
         spread = is_rank & (slots <= MAX_SLOTS * n)
     tied = _count_tied_pairs(ranks)
     counting = spread & (tied == 0) & (slots == n) & (lowest == 1) & ~has_halves
@@ -92,7 +92,7 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
 
 
 def _count_tied_pairs(numbers: Ragged) -> Integers:
-    """Return the pairs of equal numbers in each sorted list."""
+    """Return the number of pairs of equal numbers in each sorted list."""
     values, place = numbers.values, np.arange(len(numbers.values))
     is_new = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=is_new[1:])
@@ -105,9 +105,9 @@ def _count_tied_pairs(numbers: Ragged) -> Integers:
 def _expect_tied_pairs(n: Integers, slots: Floats) -> Floats:
     """Return the expected pairs of equal numbers among `n` that fall on `slots` at random.
 
-    Given that the first and last slot are taken, that is n (n - 1) / 2 times S(n - 1) / S(n), where
-    S(n) = slots^n - 2 (slots - 1)^n + (slots - 2)^n lists of n numbers take both. Numbers that are
-    not spread evenly have more ties.
+    Given that some number takes the first slot and some number the last, it is n (n - 1) / 2 times
+    S(n - 1) / S(n), with S(n) = slots^n - 2 (slots - 1)^n + (slots - 2)^n the number of lists of n
+    numbers that take both slots. Numbers that are not spread evenly have more ties.
     """
 
     def share_that_takes_both(n: Integers) -> Floats:
