@@ -43,7 +43,7 @@ def test_no_table_and_no_rank_claims_what_ranks_contradict():
     table = paper_table(SKEWED, test="wilcoxon")
     assert "ᵃ" not in table
     assert "ᵇ" not in table
-    assert "of ranks and not of means" in table.replace("\n", " ")
+    assert "which compares ranks and not means" in table.replace("\n", " ")
     with pytest.raises(ValueError, match=r"`test` must be a test of means, .*, got 'wilcoxon'"):
         rank_strategies(SKEWED, test="wilcoxon")
     with pytest.raises(ValueError, match="`test` must be a test of means"):
