@@ -100,8 +100,9 @@ def draw_curves(
     """Draw a line for each strategy in its look, and points whose tooltips show the values.
 
     The lines that the parameters in `seen` select stay visible, and the others fade. The names are
-    at the left of the lines if `named_at` is -1, and at the right if it is 1. Only up to
-    `MAX_STRONG_BANDS` bands are drawn at once; of more, that of the line under the pointer is.
+    to the left of the lines if `named_at` is -1, and to the right if it is 1. At most
+    `MAX_STRONG_BANDS` bands are drawn at once. If there are more, only the band of the line under
+    the pointer is drawn.
 
     Rows have `strategy`, the field of `x` and `value`. A band also needs `ci_low` and `ci_high`, an
     ideal curve needs `ideal`, and names beside lines need `label_at`.
@@ -135,7 +136,7 @@ def draw_curves(
         texts = draw_line_names(x, title, "strategy", look["color"], side=named_at, names=names)
         layers += [text.encode(**_fade_others(seen, 1)) for text in texts]
     # The points are at the back, because Altair looks for a selection in the first layer when a
-    # chart with panels stands beside another chart. The layers above let the pointer through.
+    # chart with panels is next to another chart. The layers above let the pointer through.
     return [add_selection(points, *seen) if seen else points, *layers]
 
 
@@ -209,7 +210,7 @@ def draw_mean_and_interval(
 
 
 def draw_better_sides(above: str | None, below: str | None, colour: alt.Color) -> list[alt.Chart]:
-    """Draw beside the bars the names of the strategies that are better above and below 0."""
+    """Draw the names of the strategies that are better above and below 0 beside the bars."""
     both = [str(name) for name in (above, below) if name is not None]
     sides = [(above, "↑", alt.value(8)), (below, "↓", alt.value(alt.expr("height - 8")))]
     return [
@@ -244,7 +245,7 @@ def draw_placed_bars(
 ) -> list[alt.Chart]:
     """Draw each bar from its first query to its last, on an axis that ends at `end`.
 
-    Rows have `position` and `last` beside the fields that `draw_named_bars` needs.
+    Rows have `position` and `last` in addition to the fields that `draw_named_bars` needs.
     """
     limits = bound_axis((0.5, end), format=",d", tickCount=6, titleLimit=400)
     x = alt.X("start:Q", title=title, **limits)

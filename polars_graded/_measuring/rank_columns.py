@@ -1,4 +1,4 @@
-"""Detection of columns of ranks, of which the lowest comes first.
+"""Detection of columns of ranks, whose lowest value is the best.
 
 The numbers of a column decide whether it may hold ranks, independent of its name and the order of
 its rows. Ranks hardly repeat within a query. This shows even if documents were removed or come

@@ -121,12 +121,13 @@ def agreement(
         - `equal`: the share of documents with the same grade, from 0 to 1;
         - `kappa`, Cohen's :math:`\kappa`, where :math:`d_{ij}` is 1 for different grades;
           `kappa_linear` and `kappa_quadratic`, where it is the distance of the two grades and its
-          square: at most 1, and 0 for what chance would give with the grades that each has given;
-        - `alpha_ordinal` and `alpha_interval`, Krippendorff's :math:`\alpha`: the same with the
-          grades of both together, at distances that count the grades in between (ordinal), or are
-          those of the grades (interval);
-        - `ac2`, Gwet's :math:`AC_2` with quadratic weights, for grades most of which are equal:
-          then :math:`\kappa` and :math:`\alpha` may be near 0 although nearly all are equal;
+          square. They are at most 1, and 0 if graders agree as often as by chance, given how often
+          each of them gives each grade;
+        - `alpha_ordinal` and `alpha_interval`, Krippendorff's :math:`\alpha`: the same for the
+          pooled grades of both. The distance counts the grades in between (ordinal), or is the
+          difference of the grades (interval);
+        - `ac2`, Gwet's :math:`AC_2` with quadratic weights, for data in which most grades are
+          equal: then :math:`\kappa` and :math:`\alpha` may be near 0 although graders agree;
         - `difference`: the mean difference of the grades of `grader` and `other`.
 
         All graders together have `equal` (of all pairs of grades of a document), `fleiss_kappa`
@@ -137,11 +138,11 @@ def agreement(
     -----
     DataWarning
         If a grader gives grades outside those of the trusted grader (`scale`). Without a trusted
-        grader, if the grades are outside those of all others and more than one step beyond them, or
-        at most 1 % of the grader's: a 5 beside grades from 0 to 3. If several graders, or the
-        trusted one, give rare grades, at most 5 % of all, that are more than one step above the
-        common ones. If some grades are below 0. A few such grades extend the scale of `ac2` and the
-        other coefficients, which increases the agreement.
+        grader, if a grader gives grades outside those of all others, and if these are more than one
+        step beyond them, such as a 5 with grades from 0 to 3, or at most 1 % of the grader's
+        grades. If several graders, or the trusted one, give rare grades, at most 5 % of all, that
+        are more than one step above the common ones. If some grades are below 0. A few such grades
+        extend the scale of `ac2` and the other coefficients, which increases the agreement.
 
     See Also
     --------
@@ -165,8 +166,8 @@ def agreement(
     without variation, or if the value does not exist without one of the queries.
 
     If all grades are common, a share of 0.94 to 0.96 of the intervals at 0.95 contains the true
-    value, from 5 queries on. If nine of ten grades are 0, it is 0.88 to 0.97 with 5 or 10 queries,
-    and 0.92 to 0.95 from 25 on. The page of the book on how it is tested has the table.
+    value, with 5 queries or more. If nine of ten grades are 0, the share is 0.88 to 0.97 with 5 or
+    10 queries, and 0.92 to 0.95 with 25 or more. The table is in the book, on the page about tests.
 
     References
     ----------

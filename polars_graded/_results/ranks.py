@@ -95,9 +95,9 @@ def rank_strategies(
 
     Notes
     -----
-    In at least 0.948 of 2,000 simulated worlds all true ranks lay within their intervals (t test
-    and Holm at 0.95; 50 queries; four or ten strategies, of which all, some or none have the same
-    mean). The page of the book on how it is tested has the table.
+    In at least 0.948 of 2,000 simulated worlds, all true ranks lay within their intervals (t test
+    and Holm at 0.95; 50 queries; four or ten strategies; all, some or none of them with the same
+    mean). The table is in the book, on the page about tests.
 
     With Wilcoxon's test, which compares ranks, intervals would miss true ranks far more often: in
     more than half of all worlds with 200 queries of skewed differences (same page).

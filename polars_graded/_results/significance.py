@@ -24,7 +24,7 @@ TestName: TypeAlias = Literal["t", "wilcoxon", "permutation", "bootstrap", "rand
 CorrectionName: TypeAlias = Literal["none", "bonferroni", "holm", "benjamini_hochberg"]
 Progress: TypeAlias = Callable[[Sequence[int]], Iterable[int]]
 Ends: TypeAlias = "tuple[Floats, Floats]"
-"""Both ends of an interval of each pair, NaN where there is none."""
+"""Both ends of an interval of each pair; NaN if there is none."""
 Interval: TypeAlias = "Callable[[Floats], Ends]"
 """Function of the pairs' levels of significance that returns their intervals."""
 
