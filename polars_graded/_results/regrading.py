@@ -82,8 +82,8 @@ def unjudged_bounds(
         One row per measure, strategy and query, sorted as by `evaluate` within each measure:
 
         - `measure` (String), the strategy and the query under the names of their columns;
-        - `value` (Float64), the value of `evaluate`, with unjudged documents irrelevant (`bpref` and
-          `roc_auc` ignore them);
+        - `value` (Float64), the value of `evaluate`, with unjudged documents irrelevant (`bpref`
+          and `roc_auc` ignore them);
         - `value_if_best` (Float64), with unjudged documents of the highest grade;
         - `low` and `high` (Float64), the smaller and the larger of both values; null if one of the
           values is null. Means of `low` and `high` over queries belong to neither setting if the
