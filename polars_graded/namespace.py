@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 import polars as pl
 
 from polars_graded._checks import check_column, did_you_mean
-from polars_graded._measuring.expression import measure_one, measure_several
+from polars_graded._measuring.expression import measure_one, measure_several, rank_rows
 from polars_graded._measuring.foreign_names import find_own_measures
 from polars_graded._measuring.kernels.gains import Discount, GainName
 from polars_graded._measuring.kernels.queries import Over, StrictTieRule, TieRule
@@ -490,6 +490,66 @@ class Graded:
         """
         ranking = self._ranking.with_inputs(known=known)
         return measure_several(map(Measure.parse, names), ranking)
+
+    # Ranks.
+
+    def rank(self) -> pl.Expr:
+        """Return the rank of each row, for filters and aggregations of other columns.
+
+        All measures rank the rows in this way: rows with equal sort keys have different ranks, in
+        the order of the rows. With `condensed`, unjudged documents have no rank.
+
+        Returns
+        -------
+        Expr
+            A column `rank` (UInt32) with one value per row, from 1. It is null for a document that
+            was not retrieved, and for a row that `where` leaves out. Use `over` to rank the rows of
+            each query in `select` and `with_columns`.
+
+        See Also
+        --------
+        precision : The share of relevant documents among the first ranks.
+
+        Examples
+        --------
+        The mean price of the first two results of each query:
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "query": ["a", "a", "a", "b", "b"],
+        ...         "grade": [1, 0, 2, 0, 1],
+        ...         "score": [0.5, 0.9, 0.7, None, 0.3],
+        ...         "price": [10.0, 30.0, 20.0, 5.0, 8.0],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded.ranked_by("score")
+        >>> df.with_columns(g.rank().over("query"))
+        shape: (5, 5)
+        ┌───────┬───────┬───────┬───────┬──────┐
+        │ query ┆ grade ┆ score ┆ price ┆ rank │
+        │ ---   ┆ ---   ┆ ---   ┆ ---   ┆ ---  │
+        │ str   ┆ i64   ┆ f64   ┆ f64   ┆ u32  │
+        ╞═══════╪═══════╪═══════╪═══════╪══════╡
+        │ a     ┆ 1     ┆ 0.5   ┆ 10.0  ┆ 3    │
+        │ a     ┆ 0     ┆ 0.9   ┆ 30.0  ┆ 1    │
+        │ a     ┆ 2     ┆ 0.7   ┆ 20.0  ┆ 2    │
+        │ b     ┆ 0     ┆ null  ┆ 5.0   ┆ null │
+        │ b     ┆ 1     ┆ 0.3   ┆ 8.0   ┆ 1    │
+        └───────┴───────┴───────┴───────┴──────┘
+        >>> df.group_by("query", maintain_order=True).agg(
+        ...     pl.col("price").filter(g.rank() <= 2).mean()
+        ... )
+        shape: (2, 2)
+        ┌───────┬───────┐
+        │ query ┆ price │
+        │ ---   ┆ ---   │
+        │ str   ┆ f64   │
+        ╞═══════╪═══════╡
+        │ a     ┆ 25.0  │
+        │ b     ┆ 8.0   │
+        └───────┴───────┘
+        """
+        return rank_rows(self._ranking).struct.field("rank")
 
     # Counting relevant documents.
 

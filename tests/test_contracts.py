@@ -47,7 +47,7 @@ from polars_graded._measuring.kernels import ragged
 from polars_graded._measuring.names import Measure
 
 CHAINED = {"ranked_by", "scaled", "undefined_as", "only_grade", "condensed", "where"}
-NO_ONE_MEASURE = {"measures", "phi_relevance"}
+NO_ONE_MEASURE = {"measures", "phi_relevance", "rank"}
 
 QUERIES = [*ODD_QUERIES.values(), *random_queries(0, 150)]
 UNTIED = random_queries(1, 100, ties=False)

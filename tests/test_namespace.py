@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import chain
 
 import polars as pl
 import pytest
-from helpers import GRADED, Query, frame_of, values
+from helpers import GRADED, ODD_QUERIES, Query, frame_of, grouped, random_queries, values
+from polars.testing import assert_series_equal
 
 from polars_graded import Graded, evaluate, graded
 from polars_graded._measuring import batches
@@ -1171,3 +1173,63 @@ def test_rbp_counts_down_to_what_a_double_can_hold(rank):
     assert frame.select(pl.col("grade").graded.rbp(p=0.8)).item() == pytest.approx(
         (1 - 0.8) * 0.8 ** (rank - 1), rel=1e-12, abs=0
     )
+
+
+# Ranks
+
+
+def ranks_of_loop(query, *, condensed=False):
+    """The rank of each row, by a loop: None where it is not retrieved."""
+    ranked = [
+        row
+        for row, (score, grade) in enumerate(query)
+        if score is not None and not (condensed and grade is None)
+    ]
+    ranked.sort(key=lambda row: -query[row][0])
+    return [ranked.index(row) + 1 if row in ranked else None for row in range(len(query))]
+
+
+@pytest.mark.parametrize("condensed", [False, True])
+def test_ranks_are_those_of_a_loop_in_every_context(condensed):
+    queries = [*ODD_QUERIES.values(), *random_queries(3, 200)]
+    frame = frame_of(queries)
+    g = GRADED.condensed() if condensed else GRADED
+    expected = [ranks_of_loop(query, condensed=condensed) for query in queries]
+    over = g.rank().over("query")
+    for found in (
+        frame.with_columns(over),
+        frame.lazy().with_columns(over).collect(),
+        frame.lazy().with_columns(over).collect(engine="streaming"),
+    ):
+        assert found.schema["rank"] == pl.UInt32
+        assert found["rank"].to_list() == [*chain(*expected)]
+    for engine in ("in-memory", "streaming"):
+        lists = frame.lazy().group_by("query").agg(g.rank()).sort("query").collect(engine=engine)
+        assert lists["rank"].to_list() == expected
+    alone = frame.filter(query=0).select(g.rank())
+    assert alone["rank"].to_list() == expected[0]
+
+
+def test_ranks_without_a_score_are_those_of_the_rows_that_are_kept():
+    frame = pl.DataFrame({"grade": [1, None, 0, 2], "old": [True, False, None, True]})
+    g = graded("grade")
+    assert frame.select(g.rank())["rank"].to_list() == [1, 2, 3, 4]
+    assert frame.select(g.where("old").rank())["rank"].to_list() == [1, None, None, 2]
+    assert frame.select(g.condensed().rank())["rank"].to_list() == [1, None, 2, 3]
+    assert frame.clear().select(g.rank()).schema == {"rank": pl.UInt32}
+
+
+def test_ranks_choose_the_rows_that_measures_see():
+    frame = frame_of(random_queries(4, 100)).with_columns(doc=pl.int_range(pl.len()))
+    g = graded("grade").ranked_by("score", "doc", descending=True)
+    relevant = (pl.col("grade") > 0).filter(g.rank() <= 3).sum() / 3
+    found = grouped(frame, relevant.alias("by rank"), g.precision(3))
+    assert_series_equal(found["by rank"], found["precision@3"], check_names=False)
+
+
+def test_ranks_need_a_direction_as_measures_do():
+    frame = pl.DataFrame(
+        {"query": [*range(12)] * 3, "grade": 1, "place": [1] * 12 + [2] * 12 + [3] * 12}
+    )
+    with pytest.raises(ValueError, match="`descending` must be passed for score 'place'"):
+        frame.select(graded("grade").ranked_by("place").rank().over("query"))

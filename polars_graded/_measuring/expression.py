@@ -103,6 +103,11 @@ def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentL
 
 def rank_rows(ranking: Ranking) -> pl.Expr:
     """Return an expression of each row's `rank`, null if not retrieved, and `tied`."""
+    if not ranking.by:
+        # Rows in rank order are ranked by their places.
+        ranking = ranking.ranked_by([pl.int_range(pl.len())], descending=False)
+    ranking.check_single()
+    ranking = ranking.keep_rows()
 
     def kernel(columns: Sequence[pl.Series]) -> pl.Series:
         documents = _read_documents(ranking, columns)
