@@ -101,6 +101,11 @@ def test_arguments_of_a_method_are_those_of_its_definition():
         assert found == cutoff + columns + options, row.name
 
 
+def test_bounded_measures_lie_between_0_and_1():
+    bounded = {row.name: DEFINITIONS[row.function].is_bounded for row in ROWS}
+    assert bounded == {row.name: row.bounds[1] <= 1 for row in ROWS}
+
+
 def test_the_best_value_is_known():
     known = {row.name: DEFINITIONS[row.function].best for row in ROWS}
     assert known == {row.name: row.best for row in ROWS}

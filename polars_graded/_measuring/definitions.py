@@ -142,6 +142,8 @@ class Definition:
     """End of the range that is best, if any."""
     is_of_a_scale: bool = False
     """True if the measure divides by the maximum of the scale, which no query need contain."""
+    is_bounded: bool = True
+    """True if all values lie between 0 and 1."""
     is_sum: bool = False
     """True if the measure is a sum over documents, each independent of the documents below it."""
 
@@ -152,7 +154,9 @@ class Definition:
 
 
 def _define_count(kernel: Callable[..., Any], **needs: Any) -> Definition:
-    return Definition(kernel, **needs, dtype=pl.UInt32(), needs_relevant=False, best="none")
+    return Definition(
+        kernel, **needs, dtype=pl.UInt32(), needs_relevant=False, best="none", is_bounded=False
+    )
 
 
 def _define_curve(
@@ -178,11 +182,15 @@ def _define_ideal(
     kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
 ) -> Definition:
     """Return the definition of the maximum that any order of documents reaches."""
-    return Definition(kernel, options, ranked=NOTHING, judged=True, best="none", **needs)
+    return Definition(
+        kernel, options, ranked=NOTHING, judged=True, best="none", is_bounded=False, **needs
+    )
 
 
-def _define_for_known_items(kernel: Callable[..., Any]) -> Definition:
-    return _define_without_cutoff(kernel, THRESHOLD, inputs=("known",), can_be_undefined=True)
+def _define_for_known_items(kernel: Callable[..., Any], **needs: Any) -> Definition:
+    return _define_without_cutoff(
+        kernel, THRESHOLD, inputs=("known",), can_be_undefined=True, **needs
+    )
 
 
 def _make_over_option(*divisors: str) -> dict[str, Option]:
@@ -239,8 +247,8 @@ DEFINITIONS: Mapping[str, Definition] = {
     "mu_ap": _define_over_ideal(average_precision.mu_ap, LEVELS | TIE_ORDER, is_sum=True),
     "gap": _define_over_ideal(average_precision.gap, LEVELS | TIE_ORDER, is_sum=True),
     # Cumulated gain.
-    "cg": Definition(partial(dcg, **UNDISCOUNTED), GAIN | TIES, is_sum=True),
-    "dcg": Definition(dcg, GAIN | DISCOUNT | TIES, is_sum=True),
+    "cg": Definition(partial(dcg, **UNDISCOUNTED), GAIN | TIES, is_bounded=False, is_sum=True),
+    "dcg": Definition(dcg, GAIN | DISCOUNT | TIES, is_bounded=False, is_sum=True),
     "ideal_dcg": _define_ideal(ideal_dcg, GAIN | DISCOUNT),
     "ndcg": _define_over_ideal(ndcg, GAIN | DISCOUNT | TIES, is_sum=True),
     "ndcng": _define_over_ideal(partial(ndcg, **NORMALISED), GAIN | DISCOUNT | TIES, is_sum=True),
@@ -275,8 +283,8 @@ DEFINITIONS: Mapping[str, Definition] = {
     # Documents that the user knew.
     "coverage_ratio": _define_for_known_items(known_items.coverage_ratio),
     "novelty_ratio": _define_for_known_items(known_items.novelty_ratio),
-    "relative_recall": _define_for_known_items(known_items.relative_recall),
-    "recall_effort": _define_for_known_items(known_items.recall_effort),
+    "relative_recall": _define_for_known_items(known_items.relative_recall, is_bounded=False),
+    "recall_effort": _define_for_known_items(known_items.recall_effort, is_bounded=False),
     # Counts.
     "judged": Definition(precision.judged, TIES, needs_relevant=False),
     "n_retrieved": _define_count(
@@ -304,8 +312,8 @@ DEFINITIONS: Mapping[str, Definition] = {
         has_cutoff=False,
         judged=True,
     ),
-    "cg_curve": _define_curve(partial(dcg_curve, **UNDISCOUNTED), GAIN | TIES),
-    "dcg_curve": _define_curve(dcg_curve, GAIN | DISCOUNT | TIES),
+    "cg_curve": _define_curve(partial(dcg_curve, **UNDISCOUNTED), GAIN | TIES, is_bounded=False),
+    "dcg_curve": _define_curve(dcg_curve, GAIN | DISCOUNT | TIES, is_bounded=False),
     "ideal_dcg_curve": _define_ideal(ideal_dcg_curve, GAIN | DISCOUNT, dtype=LISTS),
     "ndcg_curve": _define_over_ideal(ndcg_curve, GAIN | DISCOUNT | TIES, dtype=LISTS),
     "ndcng_curve": _define_over_ideal(

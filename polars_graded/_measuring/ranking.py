@@ -174,6 +174,8 @@ class Input(NamedTuple):
     kind: str
     """Description of its data types in errors."""
     types: tuple[type[pl.DataType], ...]
+    hint: str
+    """How to convert other data types."""
 
 
 DOCUMENT_INPUTS: Mapping[str, Input] = {
@@ -181,6 +183,7 @@ DOCUMENT_INPUTS: Mapping[str, Input] = {
         "a column that is true for documents that the user knew",
         "a Boolean",
         (pl.Boolean, pl.Null),
+        "cast(pl.Boolean) converts 0 and 1",
     ),
 }
 """Further columns of documents by the keyword that names them."""
@@ -228,8 +231,8 @@ def check_grade(name: str, dtype: pl.DataType) -> None:
 def check_input_type(column: str, name: str, dtype: pl.DataType) -> None:
     """Raise if a column cannot be the input of measures with this name."""
     if dtype not in DOCUMENT_INPUTS[name].types:
-        hint = "\n\nHint: cast(pl.Boolean) converts 0 and 1" if dtype.is_numeric() else ""
-        msg = f"{column} must be {DOCUMENT_INPUTS[name].kind}, got {dtype}{hint}"
+        wanted = DOCUMENT_INPUTS[name]
+        msg = f"{column} must be {wanted.kind}, got {dtype}\n\nHint: {wanted.hint}"
         raise TypeError(msg)
 
 

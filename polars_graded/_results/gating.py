@@ -513,18 +513,10 @@ def _check_margin(measure: str, margin: float | Mapping[str, float], top: float 
     return margin
 
 
-UNBOUNDED_MEASURES = {"cg", "dcg", "ideal_cg", "ideal_dcg", "relative_recall", "recall_effort"}
-"""Measures without a maximum, in addition to counts. All others lie between 0 and 1."""
-
-
 def find_maximum(measure: str, formula: str | None, values: Floats) -> float | None:
     """Return the maximum of a measure whose minimum is 0; None if it is unbounded."""
     parsed = Measure.parsed(formula or measure)
-    if (
-        parsed is None
-        or parsed.function in UNBOUNDED_MEASURES
-        or parsed.definition.dtype != pl.Float64
-    ):
+    if parsed is None or parsed.is_curve or not parsed.definition.is_bounded:
         return None
     numbers = values[~np.isnan(values)]
     return 1.0 if ((numbers >= 0) & (numbers <= 1)).all() else None

@@ -1,8 +1,9 @@
 """Engines that spread a frame over many machines, told by their frames without importing them.
 
-An engine is a module with `evaluated(request, frame, buckets)`. It puts the rows of a query into
-one bucket, has `arrow.Worker` measure a bucket at a time, and gives a frame of its own kind. It may
-have `judged(run, judgments, ...)`, which joins the two where they are.
+An engine is a module with `evaluate_rows(request, frame, parts)`. It puts the rows of a query into
+one bucket, has `arrow.Worker` measure a bucket at a time, and returns a frame of its own kind. This
+frame needs a method `union`, which puts the values of several graders together. The engine may have
+`join_rows(run, judgments, ...)`, which joins the two where they are.
 """
 
 from __future__ import annotations
