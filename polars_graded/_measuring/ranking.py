@@ -175,7 +175,7 @@ class Input(NamedTuple):
     """Description of its data types in errors."""
     types: tuple[type[pl.DataType], ...]
     hint: str
-    """How to convert other data types."""
+    """Hint at a conversion of other data types."""
 
 
 DOCUMENT_INPUTS: Mapping[str, Input] = {
