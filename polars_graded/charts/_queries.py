@@ -47,6 +47,9 @@ MAX_HEATMAP_ROWS = 150
 MAX_HEATMAP_STRATEGIES = 1000
 """Maximum number of strategies in a heat map."""
 
+MAX_OPAQUE_POINTS = 300
+"""Maximum number of points that are nearly opaque."""
+
 MAX_LANES = 6
 """Maximum number of histograms below each other."""
 
@@ -447,7 +450,9 @@ def measure_agreement(
     tooltip_names = [
         alt.Tooltip(f"{name}:N") for name in ("strategy", "query") if name in table.columns
     ]
-    points = alt.Chart().mark_point(filled=True, opacity=0.6)
+    # Few points keep the colours of the legend; many are translucent, since they overlap.
+    opacity = 0.9 if table.height <= MAX_OPAQUE_POINTS else 0.6
+    points = alt.Chart().mark_point(filled=True, opacity=opacity)
     points = points.encode(
         x=alt.X("x:Q", title=x, **style.bound_axis(ends[0])),
         y=alt.Y("y:Q", title=height, **style.bound_axis(ends[1])),

@@ -16,6 +16,9 @@ from polars_graded._sentences import format_part, format_percent, shorten_names,
 BAR_SPACING, LABEL_SPACING = 8, 16
 """Vertical distance between the bars of groups, and between names of strategies, in pixels."""
 
+LETTER_SHARE = 0.07
+"""Share of the axis that the letter before a bar takes."""
+
 MAX_LABELLED_STRATEGIES = 60
 """Maximum number of strategies with a name in the diagram."""
 
@@ -209,7 +212,7 @@ def _build_diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         .agg(pl.first("strategy", "mean"), to=pl.last("mean"), size=pl.len())
         .filter(pl.col("size") > 1)
     )
-    places = _stack_spans(bars.select("mean", "to").rows(), (high - low) / 50)
+    places = _stack_spans(bars.select("mean", "to").rows(), LETTER_SHARE * (high - low))
     bars = bars.with_columns(row=BAR_SPACING * (pl.Series(places, dtype=pl.Int64) + 1))
     top = BAR_SPACING * (max(places, default=-1) + 1) + BAR_SPACING + BAR_SPACING // 2
     half = (rising.height + 1) // 2
