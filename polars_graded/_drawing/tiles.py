@@ -54,7 +54,7 @@ ROW_HEIGHT = 18
 TILE_FONT_SIZE = 10
 """Font size of texts on tiles, in pixels."""
 
-MAX_LINED_COLUMNS = 4
+MAX_COLUMNS_WITH_ALL_LINES = 4
 """Maximum number of columns between which all documents have lines."""
 
 MAX_COLUMNS_WITH_LINES = 10
@@ -140,7 +140,7 @@ def _build_lines(tiles: pl.DataFrame, n: int) -> pl.DataFrame:
     columns = tiles["column"].n_unique()
     if columns > MAX_COLUMNS_WITH_LINES:
         lines = lines.clear()
-    elif columns > MAX_LINED_COLUMNS:
+    elif columns > MAX_COLUMNS_WITH_ALL_LINES:
         # Lines of all documents between many columns cannot be followed.
         lines = lines.filter("relevant", pl.min_horizontal("y", "y_next") <= n)
     return lines.with_columns(pl.lit("line").alias("part"))
