@@ -21,7 +21,11 @@ from polars_graded.trust import unjudged_bounds
 
 pytestmark = of_few
 
-SEEDS = [range(5), pytest.param(range(5, 30), marks=pytest.mark.slow)]
+SEEDS = [
+    range(5),
+    pytest.param(range(5, 12), marks=pytest.mark.slow),
+    pytest.param(range(12, 40), marks=pytest.mark.simulation),
+]
 NUMBERS = {"the": 1, "both": 2}
 
 
@@ -322,7 +326,7 @@ CLAIMS = {
 """Charts that state what a test or an overview found, and the counts in other titles."""
 
 
-@pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])
+@pytest.mark.parametrize("seeds", SEEDS, ids=["few", "more", "many"])
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_title_claims_what_its_numbers_say(name, seeds):
     for seed in seeds:

@@ -30,6 +30,7 @@ from helpers import (
     lists_of,
     numbers,
     random_queries,
+    simulated,
     slow,
     twins_of_each,
     values,
@@ -361,7 +362,7 @@ def test_there_is_every_pattern_of_ties():
     assert len(TIED) == sum(2 ** (length - 1) for length in range(1, 7))
 
 
-@pytest.mark.parametrize("n", [3, *slow(None, 1, 9)])
+@pytest.mark.parametrize("n", [3, *slow(1), *simulated(None, 9)])
 def test_averaged_ties_are_the_mean_over_all_orders(n):
     rows = {row.name: row for row in (r.cut(n) if r.takes_cutoff else r for r in AVERAGES)}.values()
     lists = [lists_of(query) for query in TIED]
@@ -383,7 +384,7 @@ def bound(found, least):
     return None if found[0] is None else choose(found)
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_pessimistic_and_optimistic_ties_are_the_bounds_over_all_orders():
     orders = [list(reference.orders(lists_of(query))) for query in TIED]
     expected = {}
