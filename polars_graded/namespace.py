@@ -22,11 +22,12 @@ from polars_graded._measuring.ranking import Ranking
 class Graded:
     """Ranking measures over a column of relevance grades.
 
-    The rows of a group are the documents of one query; without a group, all rows are. `ranked_by`,
-    `scaled`, `undefined_as` and `condensed` specify how to read the rows and can be chained in any
-    order. A measure ends the chain with an expression of one value per query, named after the
-    measure: a Float64; a count is a UInt32, and a curve a List(Float64). `measures` returns several
-    measures as a struct, and `phi_relevance` turns a column of scores into grades.
+    The rows of a group are the documents of one query. Without a group, all rows belong to one
+    query. `ranked_by`, `scaled`, `undefined_as` and `condensed` specify how to read the rows and
+    can be chained in any order. A measure ends the chain: it returns an expression with one value
+    per query, named after the measure. The value is a Float64, for counts a UInt32, and for curves
+    a List(Float64). `measures` returns several measures as a struct, and `phi_relevance` turns a
+    column of scores into grades.
 
     =====  =====  =========================================================
     score  grade  a row means
@@ -44,23 +45,24 @@ class Graded:
         df.group_by("query").agg(g.measures("mu_ap", "ndcng@10")).unnest("measures")
 
     Both return the same columns. Eight measures take about five times as long with separate
-    expressions as with `measures`. `evaluate` does the same for complete frames.
+    expressions as with `measures`. `evaluate` ranks a complete frame once as well.
 
     A grade is a number or a Boolean. NaN or infinity in a grade or a score raises a `ValueError`
-    with the column and the number of queries. A query without a relevant document gets the value of
-    `undefined_as`, by default 0 for nearly all measures.
+    that names the column and the number of queries. A query without a relevant document gets the
+    value of `undefined_as`, by default 0 for nearly all measures.
 
     These parameters mean the same in all measures that have them:
 
-    - `n`, the cutoff: the first n ranks count, at least 1; by default the complete list.
+    - `n`, the cutoff, at least 1: only the first n ranks count. By default all ranks count.
     - `threshold`, the lowest relevant grade; by default any grade above irrelevant is relevant.
-    - `ties`, the order of tied documents: `"order"`, that of the rows; `"pessimistic"` or
-      `"optimistic"`, with the worst or the best of them first; and, for most measures,
-      `"average"`, the expected value over all their orders.
-    - `gain`, the gain of a grade: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"` (g),
-      or a mapping from grade to gain, whose gains do not fall. A document that is not relevant
-      gains 0. It is an error if the data have a grade without a gain, or 2^g is out of range (more
-      than 1000 above irrelevant; `gain="linear"` and `ndcng` take such grades).
+    - `ties`, the order of tied documents: `"order"` keeps the order of the rows, `"pessimistic"`
+      puts the worst document first, and `"optimistic"` the best. Most measures also accept
+      `"average"`, which returns the expected value over all orders of tied documents.
+    - `gain`, the gain of a grade: `"exp2"` (2^g - 1, where g is the grade minus `irrelevant`),
+      `"linear"` (g), or a mapping from grade to gain, in which a higher grade never has a lower
+      gain. A document that is not relevant gains 0. A grade that the mapping lacks raises an error.
+      So does a grade for which 2^g is out of range: more than 1000 above irrelevant
+      (`gain="linear"` and `ndcng` accept such grades).
     - `discount`, the factor of a gain at rank i: `"log2"` (1 / log_base(i + 1)),
       `"jarvelin"` (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"`
       (1); and `base`, the base of the logarithm, above 1.
@@ -113,33 +115,33 @@ class Graded:
     def ranked_by(
         self, *by: str | pl.Expr, descending: bool | Sequence[bool] | None = None
     ) -> Graded:
-        """Rank the rows of a query by columns, the highest first.
+        """Rank the rows of a query by columns, the highest value first.
 
-        A row is retrieved if the first column is not null. Further columns break ties, nulls last;
-        rows that are still tied stay in row order. Without `ranked_by`, rows are in rank order and
-        all are retrieved.
+        A row is retrieved if the first column is not null. Further columns break ties, with nulls
+        last. Rows that are still tied keep their order. Without `ranked_by`, rows are in rank order
+        and all are retrieved.
 
         Parameters
         ----------
         *by
             Column names or expressions. `ranked_by("score", "doc")` is trec_eval's order.
         descending
-            True if the highest value comes first: one Boolean for all columns or a list.
-            Pass False for a column of rank numbers. By default the highest value comes first, and
-            columns that may hold ranks are refused.
+            True ranks the highest value first, and False the lowest, as for rank numbers. Pass one
+            Boolean for all columns, or a list. By default the highest value is first, and columns
+            that may hold ranks raise an error.
 
         Raises
         ------
         ValueError
             If `descending` is not passed and a column may hold ranks, as in `evaluate`. An
             expression without `group_by` or `over` sees only one query and cannot notice ranks. A
-            further column `"doc"` may hold any numbers.
+            further column called `"doc"` may hold any numbers.
 
         Notes
         -----
-        If ties are left, `ties="pessimistic"` and `"optimistic"` return bounds of the value over
-        all orders. The bounds hold for measures that never fall if a better document moves up: all
-        except `q_measure` and `ap(over="retrieved")` with a cutoff.
+        If rows remain tied, `ties="pessimistic"` and `"optimistic"` return bounds of the value over
+        all orders. The bounds hold for measures that never fall if a better document moves up.
+        These are all measures except `q_measure` and `ap(over="retrieved")` with a cutoff.
 
         References
         ----------
@@ -211,15 +213,15 @@ class Graded:
     def undefined_as(self, value: float | None = 0.0) -> Graded:
         """Set the fill value of queries where a measure is undefined.
 
-        This applies to every measure except counts. By default the value is 0, except for
-        `roc_auc`, which is null: 0 would be worse than chance, which is 1/2. `phi_relevance` fills
-        the scores of a query for which φ is undefined; by default they are null.
+        This applies to every measure except counts. The default is 0; for `roc_auc` it is null,
+        since 0 would be worse than chance (1/2). `phi_relevance` uses the value for each score of a
+        query where φ is undefined; by default these are null.
 
         Parameters
         ----------
         value
-            A number, 0 by default as in trec_eval, LETOR and scikit-learn, or None for null,
-            which leaves the query out of means.
+            A number, or None for null, which excludes the query from means. The default is 0, as in
+            trec_eval, LETOR and scikit-learn.
 
         Examples
         --------
@@ -243,13 +245,13 @@ class Graded:
     def only_grade(self, grade: float) -> Graded:
         """Treat one grade alone as relevant, and all others as irrelevant.
 
-        Every measure then sees grades of 1 and 0, and a previous `scaled` no longer matters. To
-        make all grades from some number on relevant, pass a `threshold` instead.
+        Every measure then sees grades of 1 and 0, and a previous `scaled` no longer matters. If
+        higher grades are relevant as well, pass a `threshold` instead.
 
         Parameters
         ----------
         grade
-            The grade that is relevant; compared in the data type of the column, as Polars does.
+            The relevant grade. It is compared in the data type of the column, as in Polars.
 
         Examples
         --------
@@ -294,9 +296,9 @@ class Graded:
     def where(self, rows: str | pl.Expr) -> Graded:
         """Keep some rows, and ignore the others.
 
-        Ignored rows are neither retrieved nor judged, so they count in no rank, in no ideal ranking
-        and not among the relevant documents. (To make a document unjudged, set its grade to null.)
-        A second call keeps the rows that both keep. `phi_relevance` uses all rows.
+        Ignored rows are neither retrieved nor judged. They have no rank, and do not count in ideal
+        rankings or among the relevant documents. (To make a document unjudged, set its grade to
+        null.) After two calls, only rows that both keep remain. `phi_relevance` uses all rows.
 
         Parameters
         ----------
@@ -328,7 +330,7 @@ class Graded:
         return self._with(replace(self._ranking, rows=kept if before is None else before & kept))
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Raise the error for a misspelt measure, with the nearest name."""
+        """Raise an error for a misspelt measure, with the nearest name."""
         methods = [each for each in dir(type(self)) if not each.startswith("_")]
         meant = next((each.measure for each in find_own_measures(name, methods)), name)
         hint = did_you_mean(meant.partition("(")[0].partition("@")[0], methods)
@@ -345,10 +347,10 @@ class Graded:
         floor: float | None = None,
         direction: Direction = "high",
     ) -> pl.Expr:
-        r"""Return φ, relevance from the distribution of a query's scores.
+        r"""Return φ, relevance derived from the distribution of scores.
 
-        The column holds scores, finite numbers or null. Separate the queries with `.over("query")`:
-        all rows of the context form one query, and without `over` the whole column does.
+        The column contains scores: finite numbers or null. All rows of a context form one query, so
+        separate the queries with `.over("query")`. Without it, the whole column is one query.
         `evaluate(grade=pl.col("popularity").graded.phi_relevance())` computes φ for each query.
         Relevance is 0 below the median score and 1 at the highest score. In between it rises along
         a monotone curve, a piecewise cubic Hermite interpolation (PCHIP) through control points,
@@ -373,31 +375,34 @@ class Graded:
         ranking perfect. It is then null, or the value of `undefined_as`.
 
         Ratings are a poor input, since most queries have few ratings on few levels. A rating at or
-        below the median of its query has φ 0; so do two thirds of the test ratings of MovieLens.
+        below the median of its query has φ 0. This is the case for two thirds of the test ratings
+        of MovieLens.
 
-        Between control points φ equals `scipy.interpolate.PchipInterpolator`. To compute several
-        measures of φ, make it a column first, since each measure would compute φ again.
+        Between control points φ equals `scipy.interpolate.PchipInterpolator`. For several measures
+        of φ, store φ in a column first; otherwise each measure computes φ again.
 
         Parameters
         ----------
         control_points
             Pairs (score, relevance) that replace the points above: at least two, with increasing
-            scores and relevance from 0 to 1, which may fall and rise. Scores outside get the
-            relevance of the nearest end. Pass pairs for all queries, or a column or expression of
-            lists of pairs. The first row of a query counts; if it is null, φ is undefined. The
-            other parameters are then ignored.
+            scores. Relevance is from 0 to 1, and may both rise and fall. Scores outside the range
+            of the pairs get the relevance of the nearest pair. Pass the same pairs for all queries,
+            or a column or expression of lists of pairs. From a column, only the first row of each
+            query is used; if it is null, φ is undefined. With control points, the other parameters
+            are ignored.
         whisker
-            Number of distances between the hinges that a score may lie above the upper hinge
-            without being an outlier; at least 0.
+            Highest score that is no outlier: its distance above the upper hinge, as a multiple of
+            the distance between the hinges; at least 0.
         floor
-            Only scores above the floor enter the median, the hinges and the whisker, and the floor
-            replaces the minimum: relevance is 0 up to it. `floor=0` reproduces the authors' code
-            for news that nobody shared. φ is undefined for a query without a score above the floor.
+            Only scores above the floor count for the median, the hinges and the whisker. The floor
+            replaces the minimum: scores up to the floor have relevance 0. `floor=0` treats news
+            that nobody shared as the authors' code does. φ is undefined for a query without a score
+            above the floor.
         direction
-            The scores that are relevant: `"high"`; `"low"`, which mirrors all of the above; or
-            `"both"`, the extremes of both sides: from (min, 1) down to (median, 0) and up to
-            (max, 1), with equation 2 beyond each whisker. (In Ribeiro and Torgo relevance is 1 from
-            the whiskers on: pass that as `control_points`.)
+            The scores that are relevant: `"high"`; `"low"`, which mirrors the curve; or `"both"`,
+            the extremes on both sides. With `"both"`, the curve falls from (min, 1) to (median, 0)
+            and rises to (max, 1), with equation 2 beyond each whisker. (In Ribeiro and Torgo
+            relevance is 1 from the whiskers on: pass that as `control_points`.)
 
         Returns
         -------
@@ -446,7 +451,7 @@ class Graded:
             undefined=self._ranking.undefined if self._ranking.undefined_is_passed else None,
         )
 
-    # Several at once.
+    # Several measures at once.
 
     def measures(self, *names: str, known: str | pl.Expr | None = None) -> pl.Expr:
         """Return several measures over one ranking as a struct.
@@ -460,8 +465,8 @@ class Graded:
             Names of measures, such as `"mu_ap"`, `"ndcg@10"`, `"ap(threshold=2)@100"` or
             `"dcg(gain=linear, base=10)"`. The fields of the struct have these names.
         known
-            Column that `coverage_ratio`, `novelty_ratio`, `relative_recall` and `recall_effort`
-            need: true if the user knew the document.
+            Column that is true if the user knew the document. `coverage_ratio`, `novelty_ratio`,
+            `relative_recall` and `recall_effort` need it.
 
         Returns
         -------
@@ -485,8 +490,8 @@ class Graded:
         │ b     ┆ 1.0 ┆ 1.0         │
         └───────┴─────┴─────────────┘
 
-        Structs of two strategies need names: `.measures(...).alias("bm25")`. `evaluate` returns
-        each strategy in rows of its own.
+        If one `agg` contains the structs of two strategies, name them:
+        `.measures(...).alias("bm25")`. `evaluate` returns separate rows for each strategy.
         """
         ranking = self._ranking.with_inputs(known=known)
         return measure_several(map(Measure.parse, names), ranking)
@@ -496,7 +501,7 @@ class Graded:
     def rank(self) -> pl.Expr:
         """Return the rank of each row, for filters and aggregations of other columns.
 
-        All measures rank the rows in this way: rows with equal sort keys have different ranks, in
+        All measures rank the rows in this way. Rows with equal sort keys get different ranks, in
         the order of the rows. With `condensed`, unjudged documents have no rank.
 
         Returns
@@ -580,7 +585,7 @@ class Graded:
 
         Examples
         --------
-        Relevant are ranks 1, 3 and 4 of query a, and none of query b.
+        Ranks 1, 3 and 4 of query a are relevant, and no rank of query b.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -631,7 +636,7 @@ class Graded:
 
         Examples
         --------
-        Query a has 3 relevant documents: 1 is first and 2 are among the first 3.
+        Query a has 3 relevant documents: one at rank 1, and two among the first 3.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -682,7 +687,7 @@ class Graded:
 
         Examples
         --------
-        Query a: P = 1/2 and R = 1/3 give 2 · 1/6 / (5/6).
+        Query a: P = 1/2 and R = 1/3, so F = 2 · 1/6 / (5/6).
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.f_measure(2))
@@ -866,7 +871,7 @@ class Graded:
 
         Examples
         --------
-        The second relevant document of query a is third.
+        The second relevant document of query a is at rank 3.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -909,7 +914,8 @@ class Graded:
 
         Examples
         --------
-        In query a the first relevant document is first, the first of grade 2 or more third.
+        In query a, the first relevant document is at rank 1, and the first of grade 2 or more at
+        rank 3.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -933,7 +939,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return 1 if a relevant document is among the first n, else 0.
 
-        In recommendation its mean is called the hit rate.
+        In recommendation, the mean of this measure is called the hit rate.
 
         .. math:: S@n = \max_{i \le n} rel(i)
 
@@ -1030,8 +1036,8 @@ class Graded:
 
         As text: ``(pairs with the relevant one above + tied pairs / 2) / (R N)``
 
-        From 0 to 1. A query without a pair, since all or none of its judged documents are relevant,
-        gets null, or the value of `undefined_as`. Source: Scheel et al. (2011), section 2.3.
+        From 0 to 1. If all or none of the judged documents of a query are relevant, it has no pair
+        and gets null, or the value of `undefined_as`. Source: Scheel et al. (2011), section 2.3.
         Hanley, J. A. and McNeil, B. J. (1982).
 
         Parameters
@@ -1045,11 +1051,11 @@ class Graded:
 
         See Also
         --------
-        bpref : A similar measure that looks at the top.
+        bpref : A similar measure, in which only the first R irrelevant documents count.
 
         Examples
         --------
-        In query a one of the three relevant documents is above the other one.
+        In query a, one of the three relevant documents is above the irrelevant one.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.roc_auc())
@@ -1066,7 +1072,7 @@ class Graded:
         return self._one("roc_auc", threshold=threshold, ties=ties)
 
     def generalized_precision(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
-        r"""Return generalized precision, the mean share of the highest grade.
+        r"""Return generalized precision, the mean of grades over the highest.
 
         Each grade above irrelevant is divided by the highest grade :math:`m_q`: that of the scale
         if `scaled(max_grade=...)` sets it, otherwise that of the query's judged documents. The
@@ -1086,8 +1092,8 @@ class Graded:
 
         See Also
         --------
-        precision : Precision of two levels of relevance.
-        generalized_recall : The share of all relevance.
+        precision : Precision of binary relevance.
+        generalized_recall : Recall of graded relevance.
 
         Examples
         --------
@@ -1109,9 +1115,9 @@ class Graded:
         return self._one("generalized_precision", n, ties=ties)
 
     def generalized_recall(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
-        r"""Return the share of all relevance that is among the first n.
+        r"""Return generalized recall: the first n grades over the sum of all.
 
-        Judged documents that were not retrieved count among all relevance.
+        The sum of all grades includes judged documents that were not retrieved.
 
         .. math:: gR@n = \frac{\sum_{i=1}^{n} g(i)}{\sum_{judged} g}
 
@@ -1127,12 +1133,12 @@ class Graded:
 
         See Also
         --------
-        recall : Recall of two levels of relevance.
-        generalized_precision : The mean over the ranks.
+        recall : Recall of binary relevance.
+        generalized_precision : Precision of graded relevance.
 
         Examples
         --------
-        Query a: 1 of 6.
+        Query a: (1 + 0) / 6.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -1182,12 +1188,12 @@ class Graded:
         See Also
         --------
         mu_ap : Average precision over all levels of relevance.
-        gap : Average precision for a user who may be satisfied by any grade.
+        gap : Average precision for a user whose lowest satisfying grade is unknown.
         q_measure : Average precision with gains.
 
         Examples
         --------
-        Query a: (1/1 + 2/3 + 3/4) / 3, and with grade 2 as threshold (1/3 + 2/4) / 2.
+        Query a: (1/1 + 2/3 + 3/4) / 3; with threshold 2, (1/3 + 2/4) / 2.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -1213,9 +1219,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Return average precision over all levels of relevance (μAP).
 
-        μAP is the mean of AP with each level of relevance t as threshold, weighted by the distance
-        d of the level from the next lower one. With two levels it is `ap`. Its mean over queries is
-        μMAP.
+        μAP is a weighted mean of AP over all levels of relevance: AP is computed with each level t
+        as threshold. The weight d of a level is its distance from the next lower level. With two
+        levels, μAP equals `ap`. Its mean over queries is μMAP.
 
         .. math:: \mu AP = \frac{1}{\sum_{t \in L} d^t} \sum_{t \in L} AP^t d^t
 
@@ -1232,8 +1238,8 @@ class Graded:
             documents of the query use. AP is 0 at a level that no document of the query reaches; a
             level at or below irrelevant does not count. `"all"` takes every level of the scale, in
             steps of one from `irrelevant + 1` to `max_grade`, and needs `scaled(max_grade=...)`. If
-            all queries share the levels, the mean over queries is the weighted mean over levels of
-            MAP at the level.
+            all queries have the same levels, the mean of μAP over queries is the weighted mean of
+            MAP over the levels.
 
         See Also
         --------
@@ -1267,9 +1273,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Return GAP, graded average precision.
 
-        The user is satisfied by documents from some unknown grade on; V(g) is the probability that
-        grade g satisfies the user. The value is the expected sum of precisions over the expected
-        number of relevant documents.
+        GAP models a user who is satisfied by documents of some unknown grade or higher; V(g) is the
+        probability that grade g satisfies the user. GAP is the expected sum of precisions divided
+        by the expected number of relevant documents.
 
         .. math::
 
@@ -1285,7 +1291,7 @@ class Graded:
         n, ties
             The cutoff and the order of ties, except `"average"`: see `Graded`.
         levels
-            The grades from which on the user may be satisfied, increasing and equally likely. By
+            The grades that may be the lowest to satisfy the user, increasing and equally likely. By
             default every unit of the grade is equally likely, so that V is proportional to the
             grade. `"all"` takes every level of the scale, as in `mu_ap`.
 
@@ -1344,7 +1350,7 @@ class Graded:
 
         Examples
         --------
-        Query a gains 1 + 0 + 7 + 3, and with linear gain 1 + 0 + 3 among the first 3.
+        Query a gains 1 + 0 + 7 + 3. With linear gains, its first 3 documents gain 1 + 0 + 3.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -1414,8 +1420,8 @@ class Graded:
     ) -> pl.Expr:
         r"""Return ideal cumulated gain: the CG of all documents, best first.
 
-        It is `ideal_dcg` without a discount; `ideal_dcg_curve(discount="none")` is the ICG curve.
-        It does not depend on the ranking.
+        ICG is `ideal_dcg` without a discount; `ideal_dcg_curve(discount="none")` is the ICG curve.
+        ICG does not depend on the ranking.
 
         .. math:: ICG@n = \sum_{i=1}^{n} gain(i) \text{ in the best order}
 
@@ -1628,9 +1634,9 @@ class Graded:
         n, discount, base, ties
             The cutoff, discounts and the order of tied documents: see `Graded`.
         gain
-            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose gains
-            replace the grades, and whose gain of the highest grade replaces m_q. With linear gains
-            the value equals `ndcg` with linear gains.
+            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain. The gains
+            of a mapping replace the grades, and the gain of the highest grade replaces m_q. With
+            linear gains the value equals `ndcg` with linear gains.
 
         See Also
         --------
@@ -1665,10 +1671,10 @@ class Graded:
     ) -> pl.Expr:
         r"""Return the area under the NDCG curve: its mean over the ranks 1 to n.
 
-        It is the mean of `ndcg_curve`; with `discount="none"` it is the area under the NCG curve.
-        Its mean over queries is a mean of ratios. Chen's slides draw the ratio of mean DCG to mean
-        ideal DCG, in which queries with many relevant documents weigh more. `average_curves`
-        returns both means.
+        The area is the mean of `ndcg_curve`; with `discount="none"` it is the area under the NCG
+        curve. The mean of the area over queries is a mean of ratios. Chen's slides instead draw the
+        ratio of mean DCG to mean ideal DCG, which gives more weight to queries with many relevant
+        documents. `average_curves` returns both means.
 
         .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCG@k
 
@@ -1716,7 +1722,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return the area under the NDCNG curve: its mean over the ranks 1 to n.
 
-        It is the mean of `ndcng_curve`.
+        The area is the mean of `ndcng_curve`.
 
         .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCNG@k
 
@@ -1760,9 +1766,9 @@ class Graded:
     def err(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return expected reciprocal rank: one over the rank where a user stops.
 
-        The user goes down the list and is satisfied by a document of grade g with probability
-        R(g). The highest grade is that of the scale if `scaled(max_grade=...)` sets it, otherwise
-        that of the query's judged documents.
+        The user reads the list from the top. A document of grade g satisfies the user, who then
+        stops, with probability R(g). The highest grade is that of the scale if
+        `scaled(max_grade=...)` sets it, otherwise that of the query's judged documents.
 
         .. math::
 
@@ -1850,10 +1856,11 @@ class Graded:
         threshold: float | None = None,
         ties: TieRule = "order",
     ) -> pl.Expr:
-        r"""Return rank-biased precision: a user continues with probability p.
+        r"""Return rank-biased precision, for a user who stops at random.
 
-        With p = 0.8 a user looks at five documents on average. The value of a perfect list is below
-        1, and approaches 1 with its length.
+        The user continues from each document to the next with probability p; with p = 0.8 the user
+        looks at five documents on average. The value of a perfect list is below 1, and approaches 1
+        as the list gets longer.
 
         .. math:: RBP = (1 - p) \sum_i rel(i)\, p^{i-1}
 
@@ -1869,7 +1876,7 @@ class Graded:
         p
             Probability that the user continues to the next document, above 0 and below 1.
         graded
-            If True, a relevant document counts as its grade over the highest grade, instead of 1.
+            If True, a relevant document counts as its grade divided by the highest grade, not as 1.
 
         See Also
         --------
@@ -1926,8 +1933,8 @@ class Graded:
             Weight of the gain relative to the hits, from 0 to 1e4.
         gain
             Gain of a grade: `"linear"` (g, the grade above irrelevant), `"exp2"` (2^g - 1), or a
-            mapping from grade to gain, whose gains do not fall; documents that are not relevant
-            gain 0.
+            mapping from grade to gain, in which a higher grade never has a lower gain. Documents
+            that are not relevant gain 0.
         over
             Divisor of the sum: `"relevant"`, all R relevant documents; `"cutoff"`, min(n, R), so
             that a perfect top n gives 1.
@@ -1955,12 +1962,13 @@ class Graded:
         """
         return self._one("q_measure", n, beta=beta, gain=gain, over=over, ties=ties)
 
-    # What the user knew.
+    # Documents that the user knew.
 
     def coverage_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the share of known relevant documents that was retrieved.
 
-        U is the set of relevant documents that the user knew, and R_k its retrieved part.
+        U is the set of relevant documents that the user knew, and R_k the subset of these that was
+        retrieved.
 
         .. math:: \frac{|R_k|}{|U|}
 
@@ -1984,7 +1992,7 @@ class Graded:
 
         Examples
         --------
-        Two relevant documents were known, one of them was retrieved.
+        Two relevant documents were known, and one of them was retrieved.
 
         >>> known = [True, False, False, True]
         >>> df = pl.DataFrame({"grade": [1, 0, 1, 1], "rank": [1, 2, 3, None], "known": known})
@@ -2027,7 +2035,7 @@ class Graded:
 
         Examples
         --------
-        Two relevant documents were retrieved, one of them was new.
+        Two relevant documents were retrieved, and one of them was new.
 
         >>> known = [True, False, False, True]
         >>> df = pl.DataFrame({"grade": [1, 0, 1, 1], "rank": [1, 2, 3, None], "known": known})
@@ -2045,11 +2053,11 @@ class Graded:
         return self._of_known("novelty_ratio", known, threshold)
 
     def relative_recall(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
-        r"""Return relevant documents retrieved over those the user expected.
+        r"""Return the ratio of relevant documents retrieved to those expected.
 
         U is the set of relevant documents that the user knew; R_k and R_u are the sets of known and
-        of new ones that were retrieved. A value above 1 means that the user found more than
-        expected.
+        of new relevant documents that were retrieved. A value above 1 means that the user found
+        more than expected.
 
         .. math:: \frac{|R_k| + |R_u|}{|U|}
 
@@ -2068,7 +2076,7 @@ class Graded:
 
         See Also
         --------
-        coverage_ratio : The same for known documents alone.
+        coverage_ratio : The share of known relevant documents that was retrieved.
         recall_effort : Known relevant documents over all retrieved ones.
 
         Examples
@@ -2091,7 +2099,7 @@ class Graded:
         return self._of_known("relative_recall", known, threshold)
 
     def recall_effort(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
-        r"""Return relevant documents the user expected over all retrieved.
+        r"""Return the ratio of relevant documents expected to all retrieved.
 
         U is the set of relevant documents that the user knew, and A the set of retrieved documents.
 
@@ -2099,9 +2107,9 @@ class Graded:
 
         As text: ``|U| / |A|``
 
-        Not below 0. A query without a relevant document, or for which nothing was retrieved, gets
-        0, or the value of `undefined_as`. Source: Chen, B. Retrieval evaluation (slides),
-        user-oriented measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
+        Not below 0. A query without a relevant document, or without a retrieved one, gets 0, or the
+        value of `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), user-oriented
+        measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
 
         Parameters
         ----------
@@ -2116,7 +2124,7 @@ class Graded:
 
         Examples
         --------
-        Two relevant documents were expected, three documents were retrieved.
+        Two relevant documents were expected, and three documents were retrieved.
 
         >>> known = [True, False, False, True]
         >>> df = pl.DataFrame({"grade": [1, 0, 1, 1], "rank": [1, 2, 3, None], "known": known})
@@ -2273,7 +2281,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return precision at every rank from 1 to n.
 
-        The value at rank k is `precision(k)`, also beyond the end of the list.
+        The value at rank k is `precision(k)`, even beyond the end of the list.
 
         One value per rank, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides).
@@ -2440,7 +2448,7 @@ class Graded:
 
         The precision at a level r is the highest precision at a rank where at least the share r of
         the relevant documents was found. It is 0 at a level that the ranking does not reach.
-        (trec_eval rounds r times R to a whole number of documents, which can be one less.)
+        (trec_eval rounds r times R to a whole number, so it may require one document less.)
 
         .. math:: P(r) = \max_{r' \ge r} P(r')
 
@@ -2452,7 +2460,7 @@ class Graded:
         Parameters
         ----------
         recall_levels
-            Number of levels from 0 to 1, in equal steps, at least 2; or the levels, increasing.
+            The levels, increasing; or their number, at least 2, for equal steps from 0 to 1.
         threshold, ties
             The lowest relevant grade and the order of ties, except `"average"`: see `Graded`.
 
@@ -2544,7 +2552,7 @@ class Graded:
 
         See Also
         --------
-        ideal_dcg_curve : The highest curve that is possible.
+        ideal_dcg_curve : The highest possible curve.
 
         Examples
         --------
@@ -2694,10 +2702,11 @@ class Graded:
 def graded(column: str | pl.Expr) -> Graded:
     """Return the `.graded` namespace of a column, for type checkers and editors.
 
-    Type checkers and editors do not see a namespace that is registered at run time; the result is
-    the same object. In Jupyter, ``graded("grade").`` can be completed. ``pl.col("grade").graded.``
-    can be completed after ``%config Completer.use_jedi = False`` and
-    ``%config Completer.evaluation = "unsafe"``, or if a variable holds the expression.
+    Type checkers and editors do not know a namespace that is registered at run time. The result is
+    the same object as ``pl.col("grade").graded``. Jupyter completes the methods of
+    ``graded("grade").``, but completes ``pl.col("grade").graded.`` only after ``%config
+    Completer.use_jedi = False`` and ``%config Completer.evaluation = "unsafe"``, or if a variable
+    holds the expression.
 
     Parameters
     ----------
