@@ -213,7 +213,7 @@ def slow(*cases: Any) -> list[Any]:
 
 
 def simulated(*cases: Any) -> list[Any]:
-    """Cases with very many repetitions or examples, which run each week, beside few that always run."""
+    """Cases with very many repetitions or examples, which run each week, beside a few."""
     return [pytest.param(case, marks=pytest.mark.simulation) for case in cases]
 
 
