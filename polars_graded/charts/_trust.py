@@ -792,8 +792,9 @@ def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
 def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFrame:
     """Return the rows with the position of each line's label, `label_x` and `label_y`.
 
-    A label stands where its line last falls below the rate. A line that ends above the rate has its label at its end. A label that would overlap another is
-    left out. The labels of the most and the fewest queries take precedence.
+    A label stands where its line last falls below the rate. A line that ends above the rate has its
+    label at its end. A label that would overlap another is left out. The labels of the most and the
+    fewest queries take precedence.
     """
     most: Any = table["difference"].max()
     every = dict(table.group_by(lines))
