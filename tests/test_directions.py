@@ -109,7 +109,7 @@ def test_one_false_for_scores_beside_ranks_is_refused(way):
     with pytest.raises(COLLECTED, match="must not cover scores and ranks alike") as caught:
         WAYS[way](LOG, by=["old_rank", "model"], descending=False)
     hint = str(caught.value).partition("Hint: ")[2]
-    assert hint.startswith("descending={'old_rank': False} turns round 'old_rank' alone; ")
+    assert hint.startswith("descending={'old_rank': False} reverses 'old_rank' alone; ")
     assert "descending={'old_rank': False, 'model': False} ranks all" in hint
     WAYS[way](LOG, by=["old_rank", "model"], descending=[False, False])
     distances = LOG.select("query", "doc", "grade", far=pl.col("model"), near=pl.col("model") * 2)
@@ -125,7 +125,7 @@ def test_one_false_for_stacked_scores_beside_ranks_is_refused():
     )
     with pytest.raises(ValueError, match="must not cover scores and ranks alike") as caught:
         evaluate(stacked, "ndcg@10", strategy="run", descending=False)
-    call = str(caught.value).partition("Hint: by=")[2].partition(" turns round")[0]
+    call = str(caught.value).partition("Hint: by=")[2].partition(" reverses")[0]
     values = evaluate(stacked, "ndcg@10", strategy="run", by=eval(call))  # noqa: S307
     beside = evaluate(LOG, "ndcg@10", by=["old_rank", "model"], descending=[False, True])
     assert_frame_equal(values.rename({"run": "strategy"}), beside, check_row_order=False)
@@ -197,7 +197,7 @@ def test_the_ranks_of_one_stacked_strategy_among_scores_are_refused():
     message = REFUSED.format("score") + " of strategy 'old_rank', whose values"
     with pytest.raises(ValueError, match=message) as caught:
         evaluate(stacked, "ndcg@10", strategy="run")
-    hint = str(caught.value).partition("Hint: by=")[2].partition(" turns round")[0]
+    hint = str(caught.value).partition("Hint: by=")[2].partition(" reverses")[0]
     assert hint.startswith("{'score': pl.when(")
     values = evaluate(stacked, "ndcg@10", strategy="run", by=eval(hint))  # noqa: S307
     beside = evaluate(LOG, "ndcg@10", by=["model", "old_rank"], descending=[True, False])

@@ -459,7 +459,7 @@ def test_the_hint_and_the_warning_of_err_name_both_scales_and_which_is_whose():
         pg.evaluate(uneven, "err@20")
     [sentence] = [str(each.message) for each in told]
     assert "max_grade=3 measures all queries by one scale, that of these grades" in sentence
-    assert "max_grade=4 gives ERR as ir_measures has it, whose scale ends there" in sentence
+    assert "max_grade=4 reproduces ERR of ir_measures, whose scale ends there" in sentence
     uneven = uneven.with_columns(pl.col("query", "doc").cast(pl.String))
     nested = {
         column: {

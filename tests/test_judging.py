@@ -35,7 +35,7 @@ DID_YOU_MEAN_DOCNO = "\n\nHint: did you mean 'docno'? doc= names the column"
 UNANSWERED = "judged queries have no row in `run`, and count as failures"
 expected_to_miss = pytest.mark.filterwarnings(f"ignore:. of . {UNANSWERED}")
 LACKING = "some strategies have no row for judged queries that others answered, which count as "
-ASKED_ALIKE = "Hint: where not all strategies were asked alike, keep the queries that all answered"
+ASKED_ALIKE = "Hint: if strategies ran on different queries, keep the queries that all answered"
 expected_to_lack = pytest.mark.filterwarnings(f"ignore:{LACKING}")
 
 
@@ -161,7 +161,7 @@ def test_a_strategy_that_answered_only_unjudged_queries_is_still_judged():
         frame = join_judgments(run, JUDGMENTS, strategy="strategy")
     assert [str(warning.message) for warning in caught] == [
         "queries without any judgment are left out of `run`, got 1: 'q7'",
-        "'c' answered none of the judged queries, and count as failures though they did not run",
+        "'c' answered none of the judged queries, so all of these count as failures",
         f"{LACKING}failures: 'a' lacks 1 of 2 ('q1')\n\n{ASKED_ALIKE}",
     ]
     assert frame.filter(strategy="c").select("query", "doc", "score").rows() == [
@@ -241,7 +241,7 @@ def test_a_document_twice_is_refused_within_a_strategy_only():
     run = pl.concat([TWO, TWO.head(1)])
     sentence = (
         "`run` must have each (strategy, query, doc) once, got 1 more than once: ('b', 'q1', 'd1')"
-        "\n\nHint: read_run(paths, named_by='file') tells apart runs that have the same tag"
+        "\n\nHint: read_run(paths, named_by='file') separates runs that have the same tag"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
         join_judgments(run, JUDGMENTS, strategy="strategy")
@@ -390,10 +390,10 @@ def test_judging_is_as_a_slow_loop_does_it(run, judgments):
 
 def test_ids_with_nothing_in_common_are_refused_with_one_of_each_side():
     sentence = "`run` and `judgments` must have a {} in common, got none: {} in `judgments`"
-    other = sentence.format("document of a query", "'doc' is such as 'Dd9' in `run` and 'd1'")
+    other = sentence.format("document of a query", "'doc' is, for example, 'Dd9' in `run` and 'd1'")
     with pytest.raises(ValueError, match=f"^{re.escape(other)}$"):
         join_judgments(RETRIEVED.with_columns(doc="D" + pl.col("doc")), JUDGMENTS)
-    other = sentence.format("query", "'query' is such as 'topic q1' in `run` and 'q1'")
+    other = sentence.format("query", "'query' is, for example, 'topic q1' in `run` and 'q1'")
     with pytest.raises(ValueError, match=f"^{re.escape(other)}$"):
         join_judgments(RETRIEVED.with_columns(query="topic " + pl.col("query")), JUDGMENTS)
 
@@ -440,9 +440,9 @@ def test_little_that_is_judged_is_warned_of_with_ids_of_each_side():
         doc=pl.format("d{}", 2 * pl.col("query")), grade=pl.lit(1)
     )
     sentence = (
-        "in 3 of 5 queries nothing that was retrieved is judged; of all 10 retrieved documents 2 "
-        "are judged (20.0%)\n\nHint: see that 'doc' means the same in `run` ('d1') and `judgments` "
-        "('d4')"
+        "in 3 of 5 queries no retrieved document is judged; 2 of 10 retrieved documents "
+        "are judged (20.0%)\n\nHint: check that 'doc' means the same in `run` ('d1') and "
+        "`judgments` ('d4')"
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}"):
         join_judgments(run, judgments)
@@ -458,9 +458,9 @@ def test_identifiers_that_are_written_differently_are_told_though_some_match():
     run = run.with_columns(score=-pl.col("n"))
     judgments = run.select("query", doc=pl.format("{}", "n"), grade=1)
     said = (
-        "the run and the judgments have few documents in common; of all 300 retrieved documents 3 "
-        "are judged (1.0%)\n\nHint: see that 'doc' means the same in `run` ('D1') and `judgments` "
-        "('1')"
+        "the run and the judgments have few documents in common; 3 of 300 retrieved documents "
+        "are judged (1.0%)\n\nHint: check that 'doc' means the same in `run` ('D1') and "
+        "`judgments` ('1')"
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(said)}"):
         join_judgments(run.drop("n"), judgments)

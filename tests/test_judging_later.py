@@ -228,7 +228,7 @@ TWICE = pl.concat([RUN, RUN.slice(1, 4)])
             RUN.with_columns(query="x" + pl.col("query")),
             JUDGMENTS,
             ValueError,
-            "`run` and `judgments` must have a query in common, got none: 'query' is such as 'x",
+            "`run` and `judgments` must have a query in common, got none: 'query' is, for example,",
         ),
         (
             RUN.with_columns(doc=pl.when(pl.col("query") != "q5").then("doc")),
@@ -264,7 +264,7 @@ def test_what_rows_show_is_refused_when_they_go_by(run, judgments, exception, se
 
 
 def test_doubles_are_found_in_files_of_hashes_and_those_of_one_hash_are_told_apart(monkeypatch):
-    monkeypatch.setattr(joining, "FILES", 4)
+    monkeypatch.setattr(joining, "N_FILES", 4)
     run = pl.concat([RUN, RUN.tail(1)])
     pair = RUN.select("query", "doc").row(-1)
     sentence = f"`run` must have each (query, doc) once, got 1 more than once: {pair!r}"

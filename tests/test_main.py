@@ -357,7 +357,7 @@ SAME_TAGS = [
 @pytest.mark.parametrize(("runs", "names"), SAME_TAGS)
 def test_runs_with_the_same_tag_are_told_apart_by_file(table, runs, names):
     unanswered = "(warning: .*judged queries.*\n)?"
-    told = f"warning: the tag 'good' stands in 2 files, so that .*\n{unanswered}"
+    told = f"warning: the tag 'good' occurs in 2 files, so .*\n{unanswered}"
     rows = table("--qrels", "qrels.txt", *runs, "--measure", "ap", also=told)
     assert sorted(rows) == names
     assert rows[names[0]]["ap"] == "[1.0000]"

@@ -113,8 +113,8 @@ def test_ties_among_what_stands_side_by_side_are_told():
     )
     frame = frame.rename({"url": "page"})
     said = (
-        "the order of rows decides where some of the first 2 documents stand, which have the score "
-        "of another: 1 of 'x'\n\nHint: ties='page' ranks them by that column"
+        "the order of rows decides the ranks of some of the first 2 documents, whose scores "
+        "are equal: 1 of 'x'\n\nHint: ties='page' ranks them by that column"
     )
     with pytest.warns(UserWarning, match=f"^{said}"):
         rows = side_by_side(frame, 1, by=["x", "y"], n=2, doc="page")
@@ -219,7 +219,7 @@ def test_a_misspelt_method_is_suggested_as_its_name_in_a_string_is(name, meant):
 )
 def test_no_strategy_takes_the_column_of_another(options, name):
     frame = pl.DataFrame({"query": 1, "doc": ["a"], "grade": 1, "score": 0.5, "rank": 1})
-    said = f"a strategy must have columns of its own .*, got {name!r}(.|\n)*Hint: by="
+    said = f"the columns of a strategy must differ .*, got {name!r}(.|\n)*Hint: by="
     with pytest.raises(ValueError, match=said):
         side_by_side(frame, 1, **options)
     named = side_by_side(frame, 1, by={"ours": "rank"}, descending=False)

@@ -104,7 +104,7 @@ def test_a_file_without_rows_is_an_empty_frame_of_the_same_columns(
     assert_frame_equal(empty, filled.clear())
 
 
-@pytest.mark.filterwarnings("ignore:.*has no line, and is no strategy")
+@pytest.mark.filterwarnings("ignore:.*has no lines, so it contains no strategy")
 @READERS
 def test_a_file_without_rows_adds_nothing_to_another(write, read, text):
     empty, filled = write("", "empty.txt"), write(text)
@@ -311,7 +311,9 @@ def test_only_gzip_is_unpacked(write, read, text):
         with pytest.raises(ValueError, match=f"^{re.escape(str(path))}, line 1: "):
             read(path)
     path = write(gzip.compress(data)[:-9])
-    with pytest.raises(ValueError, match=f"^{re.escape(str(path))} must be a whole gzip file, got"):
+    with pytest.raises(
+        ValueError, match=f"^{re.escape(str(path))} must be a complete gzip file, got"
+    ):
         read(path)
 
 
@@ -633,7 +635,7 @@ def floats(frame):
 
 
 @TWINS
-@pytest.mark.filterwarnings("ignore:the tag 'bm25' stands in 2 files:UserWarning")
+@pytest.mark.filterwarnings("ignore:the tag 'bm25' occurs in 2 files:UserWarning")
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("size", [1, 64, files.BLOCK_BYTES])
 def test_a_lazy_frame_has_the_rows_of_an_eager_one(
@@ -920,7 +922,7 @@ def test_an_empty_run_among_others_is_told(tmp_path):
     (tmp_path / "a.run").write_text("1 Q0 d 1 0.5 a\n")
     (tmp_path / "empty.run").write_text("\n")
     runs = {"a": tmp_path / "a.run", "b": tmp_path / "empty.run"}
-    with pytest.warns(UserWarning, match=r"empty\.run has no line, and is no strategy beside"):
+    with pytest.warns(UserWarning, match=r"empty\.run has no lines, so it contains no strategy"):
         assert read_run(runs)["strategy"].to_list() == ["a"]
     assert read_run(tmp_path / "empty.run").is_empty()
 
@@ -964,8 +966,8 @@ def test_runs_whose_tags_repeat_are_named_after_their_files(tmp_path, read):
     for number in range(3):
         (tmp_path / f"BIT{number}.run").write_text(f"1 Q0 a 1 {number}.5 tag{number // 2}\n")
     said = (
-        "the tag 'tag0' stands in 2 files, so that strategies are named after files: 'BIT0.run', "
-        "'BIT1.run', 'BIT2.run'\n\nHint: named_by='file' says that this is meant"
+        "the tag 'tag0' occurs in 2 files, so strategies are named after files: 'BIT0.run', "
+        "'BIT1.run', 'BIT2.run'\n\nHint: named_by='file' confirms this"
     )
     with pytest.warns(DataWarning.files, match=f"^{re.escape(said)}"):
         runs = read(str(tmp_path / "BIT*"))
@@ -990,6 +992,6 @@ def test_a_file_of_several_tags_keeps_them_behind_its_name(tmp_path):
     for name, tags in (("x", "ab"), ("y", "b")):
         lines = [f"1 Q0 d 1 0.5 {tag}\n" for tag in tags]
         (tmp_path / name).write_text("".join(lines))
-    with pytest.warns(DataWarning.files, match="the tag 'b' stands in 2 files"):
+    with pytest.warns(DataWarning.files, match="the tag 'b' occurs in 2 files"):
         runs = read_run([tmp_path / "x", tmp_path / "y"])
     assert runs["strategy"].to_list() == ["x:a", "x:b", "y"]

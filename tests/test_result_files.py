@@ -196,7 +196,9 @@ def test_a_column_of_documents_that_cannot_be_is_refused():
     with pytest.raises(TypeError, match="`fingerprint` must name a column of ids, got List"):
         evaluate(rows.with_columns(doc=pl.lit([1])), "ap", fingerprint="doc")
     named = rows.rename({"query": "judgments"})
-    with pytest.raises(ValueError, match="so no other may be called so, got 'judgments'"):
+    with pytest.raises(
+        ValueError, match="so no other column may have these names, got 'judgments'"
+    ):
         evaluate(named, "ap", query="judgments", fingerprint="doc")
 
 

@@ -17,16 +17,16 @@ from polars_graded._measuring.expression import measure_one, rank_rows
 from polars_graded._measuring.names import Measure
 
 RANK = "rank among the retrieved"
-"""The column of ranks: a name that no column of the frame is likely to have."""
+"""Name of the column of ranks; no column of the frame is likely to have it."""
 
 TIED = "tied with another"
-"""The column that marks the rows that are tied with another row of their ranking."""
+"""Name of the column that marks rows tied with another row of their ranking."""
 
 
 def check_sum(measure: str) -> Measure:
-    """Return the measure of that name; raise unless it is a sum over ranks.
+    """Return the named measure; raise unless it is a sum over ranks.
 
-    It must also leave tied documents in their order.
+    The measure must also keep tied documents in their order.
     """
     parsed = Measure.parse(measure)
     if not parsed.definition.is_sum:
@@ -48,7 +48,7 @@ def check_sum(measure: str) -> Measure:
 def rank_rows_of_strategies(
     request: Request, rows: pl.DataFrame
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield each strategy with its rows in the order of their ranks, which are in `RANK`."""
+    """Yield each strategy and its rows, sorted by their ranks in column `RANK`."""
     stacked = request.strategy
     names = pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
     for name, text in zip(names, names.cast(pl.String).fill_null("null"), strict=True):
@@ -76,10 +76,10 @@ def compute_added_by_rank(
     """Return the documents of a query for each strategy, with the amount that each rank adds.
 
     The frame has one row per strategy and document, with these columns: `strategy`, `rank` (null if
-    the document was not retrieved), `doc`, `grade`, whether it is `tied` and `relevant`, and the
-    `others`; `adds`, the amount by which this rank raises the value over that of the ranks above
-    it; and, for measures with a gain, `gain`, the amount by which it raises cumulated gain. The
-    dictionary holds the value of each strategy.
+    the document was not retrieved), `doc`, `grade`, the `others`, and the Booleans `tied` and
+    `relevant`. Column `adds` is the amount by which this rank raises the measure. For measures with
+    a gain, column `gain` is the amount by which this rank raises cumulated gain. The dictionary
+    contains the value of each strategy.
     """
     check_whole_number("n", n)
     request = Request.of([measure.name], **options)
@@ -89,7 +89,7 @@ def compute_added_by_rank(
     rows = select_query(request, opened, of)
     parts, values = [], {}
     for name, ranked in rank_rows_of_strategies(request, rows):
-        # Documents of equal scores are tied, whatever decides their order.
+        # Documents with equal scores count as tied, even if another column decides their order.
         tied = rank_rows(replace(request, ties=None).build_ranking(name)).struct.field("tied")
         table = ranked.select(
             pl.lit(name).alias("strategy"),
@@ -145,7 +145,7 @@ def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) 
 
 
 def _format_gain(gain: Any) -> Any:
-    """Return a gain as the user passes it: pairs as a mapping."""
+    """Return a gain in the form that users pass; pairs become a mapping."""
     return dict(gain) if isinstance(gain, tuple) else gain
 
 

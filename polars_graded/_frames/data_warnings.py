@@ -1,4 +1,4 @@
-"""Warn of data that make means wrong without any error, by the notes of all rankings."""
+"""Warn of data that make means wrong without an error, based on the notes of all rankings."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ GDEVAL_HIGHEST = 4
 """Highest grade of the scale of gdeval, which ir_measures calls for ERR."""
 
 CODES = {9, 98, 99, 127, 255, 999, 9999, 32767, 65535}
-"""Numbers that stand for a missing grade in files of many tools."""
+"""Numbers that files of many tools use for a missing grade."""
 
 MIN_CODE_RATIO = 3
-"""Minimum ratio of such a number to the next highest grade at which it may be a code."""
+"""Minimum ratio of a number in `CODES` to the next highest grade, if it is a code."""
 
 RANK_WORDS = {"rank", "ranks", "ranking", "position", "pos", "place"}
-"""Words in the names of columns of ranks, which suffice for a warning below ten queries."""
+"""Words for ranks in column names. With fewer than ten queries, the name decides the warning."""
 
 
 def find_order_dependent_measures(request: Request) -> list[Measure]:
-    """Return the measures that the order of rows may decide, unless the caller chose it."""
+    """Return the measures that may depend on the order of rows, unless the caller chose it."""
     if request.ties is not None or request.tool is not None:
         return []
     return [measure for measure in request.measures.values() if not measure.needs_ties]
@@ -208,8 +208,8 @@ class NotedData:
             of_gdeval = ""
             if "err" in functions and high != GDEVAL_HIGHEST:
                 of_gdeval = (
-                    f", that of these grades; max_grade={GDEVAL_HIGHEST} gives ERR as ir_measures "
-                    "has it, whose scale ends there"
+                    f", that of these grades; max_grade={GDEVAL_HIGHEST} reproduces ERR of "
+                    "ir_measures, whose scale ends there"
                 )
             use = "uses" if len(names) == 1 else "use"
             yield (
@@ -399,7 +399,7 @@ class NotedData:
             )
 
     def find_inverted_ranks(self) -> Iterator[str]:
-        """Yield the first strategy whose scores are ranks, of which the highest comes first."""
+        """Yield the first strategy that ranks the highest of its rank numbers first."""
         for each in self.strategies:
             column = self.request.find_columns(each["name"])[0]
             if each["some_count_up"]:

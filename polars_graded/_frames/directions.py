@@ -1,4 +1,4 @@
-"""Scores that may be ranks, of which nothing says whether the lowest or the highest comes first."""
+"""Checks of scores that may be ranks although no direction is passed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_directions(request: Request, frame: pl.DataFrame) -> None:
 
 
 def may_be_ranks(request: Request, rows: pl.DataFrame) -> bool:
-    """Return whether a score without a direction may hold the ranks of any of some queries."""
+    """Return whether a score without a direction may hold ranks in any of the queries."""
     directions = Directions(request)
     directions.add(Groups.of(rows, request.keys, list(dict.fromkeys(request.scores))))
     return any(evidence.spread for evidence in directions.evidence.values())
@@ -35,7 +35,7 @@ def may_be_ranks(request: Request, rows: pl.DataFrame) -> bool:
 
 @dataclass(frozen=True)
 class Directions:
-    """The evidence, from part to part, that scores without a direction are ranks."""
+    """Evidence, collected part by part, that scores without a direction are ranks."""
 
     request: Request
     evidence: dict[tuple[str, Any, str], RankEvidence] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Directions:
                     self._add(name, column, groups)
 
     def _add(self, name: str, column: str, groups: Groups) -> None:
-        """Add the evidence of queries, of each stacked strategy by itself."""
+        """Add the evidence of queries, separately for each stacked strategy."""
         lists = groups.lists(column)
         if self.request.strategy is None:
             each = {None: RankEvidence.of(lists)}
@@ -84,7 +84,7 @@ class Directions:
                 if is_first and evidence.is_conclusive and evidence.low:
                     _refuse_low_codes(name, column, evidence.low)
                 continue
-            # Ids, which only break ties, hardly repeat either.
+            # Only scores are checked: ids that break ties hardly repeat either.
             if evidence.is_conclusive if is_first else evidence.counts_documents:
                 of = "" if self.request.strategy is None else f" of strategy {strategy!r}"
                 msg = (
@@ -94,7 +94,7 @@ class Directions:
                 raise ValueError(msg)
 
     def _check_all_ascending(self) -> None:
-        """Raise if `descending=False` would turn round scores beside ranks."""
+        """Raise if one `descending=False` would also reverse strategies with scores."""
         by, stacked = self.request.by, self.request.strategy is not None
         first = {key: each for key, each in self.evidence.items() if key[2] == by[key[0]][0]}
         ranks = [key for key, each in first.items() if each.is_conclusive]
@@ -111,7 +111,7 @@ class Directions:
         msg = (
             f"`descending=False` must not cover scores and ranks alike: {names[0]} may hold ranks, "
             f"and {names[1]} does not look like ranks\n\n"
-            f"Hint: {hint} turns round {names[0]} alone; descending={dict.fromkeys(by, False)} "
+            f"Hint: {hint} reverses {names[0]} alone; descending={dict.fromkeys(by, False)} "
             "ranks all by their lowest value"
         )
         raise ValueError(msg)
@@ -125,7 +125,7 @@ class Directions:
         else:
             lowest, highest = f"{{{lowest}}}", f"{{{highest}}}"
         hint = (
-            f"descending={lowest} ranks its lowest value first, as ranks mean; "
+            f"descending={lowest} ranks its lowest value first, as for ranks; "
             f"descending={highest} ranks its highest value first"
         )
         if self.request.strategy is None:
@@ -135,12 +135,12 @@ class Directions:
         if len(ranked) == len(evidence):
             return hint
         return (
-            f"{self._write_turned(name, column, ranked)} turns round the ranks and leaves other "
+            f"{self._write_turned(name, column, ranked)} reverses the ranks and leaves other "
             f"strategies as they are; descending={highest} ranks the highest value first for all"
         )
 
     def _write_turned(self, name: str, column: str, ranked: list[Any]) -> str:
-        """Return how to turn round the ranks of some stacked strategies."""
+        """Return the argument that reverses the ranks of some stacked strategies."""
         return (
             f"by={{{name!r}: pl.when(pl.col({self.request.strategy!r}).is_in({ranked!r}))"
             f".then(-pl.col({column!r})).otherwise({column!r})}}"
@@ -154,7 +154,7 @@ class Directions:
 
 
 def _refuse_low_codes(name: str, column: str, n: int) -> None:
-    """Raise because numbers below 1 among ranks would be ranked first."""
+    """Raise the error for numbers below 1 among ranks, which would be ranked first."""
     msg = (
         f"score {column!r} must be null for documents that were not retrieved, got {n} numbers "
         f"below 1 among ranks, which `descending=False` would rank first\n\n"

@@ -1,4 +1,4 @@
-"""The column of a frame that tells documents apart, where no argument names it."""
+"""Find the column that identifies documents if no argument names it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 import polars as pl
 
 DEFAULT_DOC = "default"
-"""The value of `doc=` that looks for the column of documents."""
+"""Value of `doc=` for which the column of documents is found by its name."""
 
 NOUNS = {
     *("doc", "docs", "docid", "docno", "document", "documents", "did", "passage", "passages"),
@@ -25,7 +25,7 @@ NOUNS_BEFORE_IDENTIFIERS = {
 """Words that are names of document columns beside an identifier, as in `article_id`."""
 
 IDENTIFIERS = {"id", "ids", "no", "nr", "number", "key", "code"}
-"""Words that make no other column of a noun, unlike the price of a product."""
+"""Words that a document column may contain beside the noun, unlike "price" in product_price."""
 
 
 def split_words(column: str) -> set[str]:
@@ -36,7 +36,7 @@ def split_words(column: str) -> set[str]:
 def find_document_column(
     schema: Mapping[str, pl.DataType], others: Collection[str] = ()
 ) -> str | None:
-    """Return the column called "doc", or else the first with a name of document ids."""
+    """Return the column "doc", or else the first whose name means document ids."""
     names = ["doc", *(name for name in schema if is_called_like_ids(name))]
     for name in names:
         dtype = schema.get(name)
@@ -47,7 +47,7 @@ def find_document_column(
 
 
 def is_called_like_ids(column: str) -> bool:
-    """Return whether the name of a column consists of words for ids of documents alone."""
+    """Return whether the name of a column contains only words for document ids."""
     words = split_words(column)
     if not words <= NOUNS | NOUNS_BEFORE_IDENTIFIERS | IDENTIFIERS:
         return False

@@ -1,4 +1,4 @@
-"""Documents that a ranking has twice, or that have two grades."""
+"""Find documents that occur twice in a ranking, or that have two grades."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from polars_graded._frames.request import Request
 from polars_graded._frames.unnamed_documents import MAX_LABELS, TEXT_TYPES, check_unnamed_documents
 
 MAX_CHECKED_ROWS = 1_000_000
-"""Up to so many rows all are looked at; of more, whole queries with about half as many."""
+"""Maximum number of rows that are all checked; in larger frames, half as many are sampled."""
 
 STRETCH_ROWS = 1 << 14
-"""Rows that are looked at together."""
+"""Number of rows that are checked together."""
 
 MAX_LEFT_SHARE = 0.2
-"""Maximum share of the repeated rows that are repeated for one strategy, or device, as well."""
+"""Maximum share of repeated rows that a column of labels (such as devices) does not explain."""
 
 CHECKED_SHARE = 0.05
-"""Share of the rows beyond that is looked at in whole queries, where rows come in parts."""
+"""Minimum share of the rows of each further part that is checked, in whole queries."""
 
 MIXER = np.uint64(0x9E3779B97F4A7C15)
-"""An odd number that spreads the bits of hashes which are combined."""
+"""Odd factor that spreads the bits of combined hashes."""
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -39,10 +39,10 @@ class Duplicates:
 
     requests: Sequence[Request]
     rows: int = 0
-    """Rows of the parts before."""
+    """Number of rows of all parts so far."""
 
     def check(self, part: pl.DataFrame, groups: Groups) -> None:
-        """Raise where a document is twice in a ranking of whole queries, or has two grades."""
+        """Raise if a document occurs twice in a ranking or has two grades."""
         request, before = self.requests[0], self.rows
         self.rows += part.height
         if request.may_be_unnamed:
@@ -68,9 +68,10 @@ class Duplicates:
 
 
 def _find_repeats(documents: pl.Series, groups: Groups, allowed: int) -> Iterator[bool]:
-    """Yield whether stretches of groups, short enough for the cache, seem to repeat a document.
+    """Yield whether each checked stretch of groups seems to repeat a document.
 
-    Of more rows than are allowed every so manieth stretch is looked at.
+    A stretch is short enough for the cache. If there are more rows than allowed, evenly spaced
+    stretches are checked.
     """
     edges = np.searchsorted(groups.offsets, np.arange(0, len(documents), STRETCH_ROWS))
     stretches = [*pairwise([*np.unique(edges).tolist(), groups.n])]
@@ -91,7 +92,7 @@ def _find_repeats(documents: pl.Series, groups: Groups, allowed: int) -> Iterato
 def _sample_queries(
     request: Request, part: pl.DataFrame, groups: Groups, allowed: int
 ) -> pl.DataFrame:
-    """Return the rows of whole queries, spread over the frame by the hash of the query."""
+    """Return the rows of a sample of queries, chosen by the hash of the query."""
     grades = [] if request.strategy is None else [request.grade]
     rows = part.select([*dict.fromkeys([*request.keys, request.document or "", *grades])])
     if groups.rows is not None:
@@ -126,7 +127,7 @@ def _count_unique(hashes: Hashes) -> int:
 
 
 def has_repeated_documents(request: Request, rows: pl.DataFrame) -> bool:
-    """Return whether two rows of a ranking seem to have the same document; null is none."""
+    """Return whether two rows of a ranking seem to have the same document, except null."""
     assert request.document is not None  # noqa: S101
     if rows.get_column(request.document).null_count():
         rows = rows.filter(pl.col(request.document).is_not_null())
@@ -134,9 +135,9 @@ def has_repeated_documents(request: Request, rows: pl.DataFrame) -> bool:
 
 
 def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows whose document another row of the ranking has.
+    """Return the rows whose document occurs in another row of the ranking.
 
-    Rows that count for nothing, and rows without a document, are left out.
+    Rows without a grade or a score, and rows without a document, are left out.
     """
     counts = pl.any_horizontal(pl.col(request.grade, *request.scores).is_not_null())
     rows = rows.filter(counts, pl.col(request.document or "").is_not_null())
@@ -144,7 +145,7 @@ def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_once(request: Request, rows: pl.DataFrame) -> None:
-    """Raise where a ranking has a document twice, with the count and some examples."""
+    """Raise if a document occurs twice in a ranking, with the count and examples."""
     again = select_repeated_rows(request, rows)
     if again.is_empty():
         return
@@ -168,7 +169,7 @@ def check_once(request: Request, rows: pl.DataFrame) -> None:
 
 
 def _find_label(request: Request, rows: pl.DataFrame, again: pl.DataFrame) -> str | None:
-    """Return the column of a few values that tells nearly all repeated rows apart, or None."""
+    """Return a column of few values that distinguishes nearly all repeated rows, or None."""
     keys = [*request.keys, request.document]
     for name, dtype in again.schema.items():
         if name in request.columns or not (dtype in TEXT_TYPES or dtype.is_integer()):
@@ -181,7 +182,7 @@ def _find_label(request: Request, rows: pl.DataFrame, again: pl.DataFrame) -> st
 
 
 def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:
-    """Return whether a document of a query seems to have other grades for another strategy."""
+    """Return whether a document of a query seems to have two grades for two strategies."""
     columns = [*request.query, request.document or ""]
     judged = rows.filter(pl.col(request.grade).is_not_null(), pl.col(columns[-1]).is_not_null())
     graded = _hash_columns(judged, [*columns, request.grade])
@@ -189,7 +190,7 @@ def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:
 
 
 def check_one_grade(request: Request, rows: pl.DataFrame) -> None:
-    """Raise where a document of a query has other grades for another strategy."""
+    """Raise if a document of a query has different grades for two strategies."""
     columns, grade = [*request.query, request.document or ""], pl.col(request.grade)
     judged = rows.filter(grade.is_not_null(), pl.col(columns[-1]).is_not_null())
     grades = judged.group_by(columns, maintain_order=True).agg(grade.unique().sort())

@@ -1,4 +1,4 @@
-"""Whole frames: a frame of rankings in, one row per strategy and query out."""
+"""Evaluation of whole frames, with one row per strategy and query as the result."""
 
 from __future__ import annotations
 
@@ -50,24 +50,24 @@ def evaluate(
 ) -> Any:
     """Measure the rankings of a whole frame: one row per strategy and query.
 
-    A row of the frame is a document of a query, as `Graded` describes it: a null score means that
-    it was not retrieved, a null grade that it was not judged. Each score column is a strategy. If
-    the rows of several strategies are stacked, `strategy` names the column that holds the strategy
-    of each row.
+    A row of the frame is a document of a query. As in `Graded`, a null score means that the
+    document was not retrieved, and a null grade that it was not judged. Each score column is a
+    strategy. If the rows of several strategies are stacked, `strategy` names the column that holds
+    the strategy of each row.
 
     Parameters
     ----------
     frame
         Any data frame: Polars, pandas (whose NaN is null here, and whose named index counts as
         columns), pyarrow, DuckDB, or any other that narwhals or Arrow's PyCapsule interface
-        supports. A LazyFrame gives a LazyFrame; a Spark frame or a Ray dataset gives one of the
+        supports. A LazyFrame returns a LazyFrame. A Spark frame or a Ray dataset returns one of the
         same kind, after one shuffle of the rows.
     *measures
         Names of measures, which are also the names of the columns of the result: `"mu_ap"`,
         `"ndcg@10"`, `"ap(threshold=2)@100"`; lists of them; or mappings that give a column another
         name: `{"nDCG": "ndcg(gain=linear)@10"}`.
     query
-        The column that tells queries apart, or several, all of which are columns of the result.
+        The column that identifies queries, or several columns. The result contains them.
     grade
         The column of relevance grades, or several columns, one per grader, each grader named after
         its column. A mapping gives other names: `grade={"people": "grade_1", "model": "grade_2"}`.
@@ -84,8 +84,8 @@ def evaluate(
         `by=[["score", "doc"]]`. Expressions can take the place of columns and are evaluated within
         each ranking: `by={"old": -pl.col("rank")}`.
     strategy
-        The column that tells strategies apart, if the rows of several strategies are stacked in one
-        frame. Then `by` names one column.
+        The column that identifies strategies, if the rows of several strategies are stacked in one
+        frame. In this case, `by` names one column.
     ties
         The column, or columns, that break ties of all strategies, the highest value first; or
         `"order"`, which keeps the order of the rows. By default tied documents are ordered by the
@@ -94,24 +94,24 @@ def evaluate(
         ordered as numbers. Without a column of documents, tied documents keep the order of the
         rows. If the order of tied documents changes a value, a warning reports it.
 
-        The name of a tool gives the order in which it ranks tied documents: `"trec_eval"` (also for
+        To order tied documents as another tool does, pass its name: `"trec_eval"` (also for
         pytrec_eval: scores are compared as 32-bit floats, and tied documents are in descending text
         order), `"ir_measures"` (for each measure the order of the library that computes it, such as
         ascending text order for `judged` and `reciprocal_rank@10`) and `"ranx"` (the order of its
-        sort, which needs numba). A mapping names another column of documents:
-        `ties={"trec_eval": "item"}`.
+        sort, which needs numba). A mapping names another column of documents: `ties={"trec_eval":
+        "item"}`.
     descending
-        The direction, True if the highest value comes first: a Boolean for all strategies; a list
-        of one entry per strategy; or a mapping for some of them, `descending={"old_rank": False}`.
-        The entry of a strategy with several columns may be a list. By default the highest value
-        comes first, and a column that may hold ranks is refused. A single False is also refused if
-        only some of the columns may hold ranks; one False per strategy is accepted. Columns in
-        `ties` always have their highest value first.
+        The direction: True ranks the highest value first. Pass a Boolean for all strategies, a list
+        with one entry per strategy, or a mapping for some of them: `descending={"old_rank":
+        False}`. The entry of a strategy with several columns may be a list. By default the highest
+        value is first, and a column that may hold ranks raises an error. A single False also raises
+        an error if only some of the columns may hold ranks; one False per strategy is accepted.
+        Columns in `ties` always have their highest value first.
     doc
         The column of documents. Each document may occur only once in a ranking. By default it is
-        the column "doc", or one whose name means the same, such as "product_id" or "sku", or else
+        the column "doc", or a column with a similar name, such as "product_id" or "sku", or else
         the last column that breaks ties, if it holds texts. With None, or if there is no such
-        column, each row counts as a document of its own.
+        column, each row counts as a separate document.
     irrelevant, max_grade, relevant_from
         The scale of the grades, and the lowest relevant grade, as in `Graded.scaled`.
     undefined_as
@@ -128,19 +128,19 @@ def evaluate(
         rows, each with a share of the queries; `"scratch"` is one pass that writes rows that do not
         fit in memory to a folder in `tempfile.gettempdir()`. By default a DataFrame is measured as
         a whole. A LazyFrame whose plan sorts its rows (`set_sorted`, `sort`) is streamed; for any
-        other, its size and the free memory decide. The logger "polars_graded" reports the choice at
-        level INFO. Values are the same except for the last bit of `mu_ap` and `gap`. For Spark and
-        Ray, pass the number of buckets, of which a worker holds one at a time: the default is
-        `spark.sql.shuffle.partitions` for Spark and 64 for Ray.
+        other plan, its size and the free memory decide. The logger "polars_graded" reports the
+        choice at level INFO. Values are the same except for the last bit of `mu_ap` and `gap`. For
+        Spark and Ray, pass the number of buckets, of which a worker holds one at a time: the
+        default is `spark.sql.shuffle.partitions` for Spark and 64 for Ray.
     progress
-        If True, draw a progress bar if evaluating takes seconds, tqdm is installed, and there is a
+        If True, draw a progress bar for evaluations that take seconds. This requires tqdm, and a
         terminal or a notebook.
     fingerprint
-        The column of documents. The results then describe themselves, for `write_results` and
-        `gate`, in two more columns of text: `judgments`, a hash of the judged documents of the
-        query and their grades, whatever their order; and `settings`, the way the values were
-        measured (the version, each measure's full formula, the scale and the order of ties).
-        Documents are hashed as text, so that 7 and "7" are the same. Not for Spark and Ray.
+        The column of documents. The results then have two more columns of text, which
+        `write_results` and `gate` use: `judgments`, a hash of the judged documents of the query and
+        their grades, whatever their order; and `settings`, the way the values were measured (the
+        version, each measure's full formula, the scale and the order of ties). Documents are hashed
+        as text, so that 7 and "7" are the same. Not for Spark and Ray.
 
     Returns
     -------
@@ -158,11 +158,11 @@ def evaluate(
         two cases. (1) In at least nine of ten queries, and in ten queries or more, its numbers are
         1 to n, or 0 to n - 1. (2) In at least nine of ten queries its numbers are whole, and they
         hardly repeat: over all queries the pairs of equal numbers are at most 0.75 times the number
-        expected of unrelated numbers, and at least five standard deviations fewer. The lowest
-        number of a query is also, on average, at most twice the distance from it to the highest.
-        Halves, which are means of tied ranks, are rounded down. Numbers below 1 are ignored, and so
-        is the highest number of the column in a query that contains it several times: both may be
-        codes for documents that were not shown.
+        expected of unrelated numbers, and at least five standard deviations fewer. In addition, the
+        lowest number of a query is, on average, at most twice its distance from the highest number.
+        Halves, which are means of tied ranks, are rounded down. Numbers below 1 are ignored, as
+        they may be codes for documents that were not shown. For the same reason, the highest number
+        of the column is ignored in a query that contains it several times.
 
         If `descending=False` would rank several numbers below 1 first, or if a single False is
         passed for several columns of which only some may hold ranks.
@@ -173,23 +173,22 @@ def evaluate(
         rows (or a twentieth, if that is more) for repeated documents. `overview` counts repeated
         documents in all rows. Spark and Ray check each bucket separately.
 
-        If no column is named like a column of documents, but some other column, not named by any
-        argument, seems to hold documents and some of them occur twice in a ranking. This is checked
-        for DataFrames with ten rankings or more. A column seems to hold documents if few of its
-        values repeat within rankings, and it holds texts or the repeated rows are equal in all
-        columns; or if no value repeats together with another column, as when rows of two devices
-        are mixed.
+        If no column has a name that means documents, but a column that no argument names seems to
+        hold documents, some of which occur twice in a ranking. This is checked for DataFrames with
+        ten rankings or more. A column seems to hold documents if few of its values repeat within
+        rankings, and it holds texts or the repeated rows are equal in all columns; or if no value
+        repeats together with another column, as when rows of two devices are mixed.
 
-        If two strategies have the same name; if the frame has a column `"strategy"` that no
-        argument names and that holds several values (in a lazy frame, whatever it holds); if a
-        grade or a score is NaN or infinite; or if the rows of a query are not consecutive although
-        the rows are declared sorted. The rows of a LazyFrame are checked when it is collected.
+        If two strategies have the same name; if the frame has a column `"strategy"` with several
+        values that no argument names (in a lazy frame, with any values); if a grade or a score is
+        NaN or infinite; or if the rows of a query are not consecutive although the rows are
+        declared sorted. The rows of a LazyFrame are checked when it is collected.
 
     Warns
     -----
     DataWarning
-        If means are misleading although the value of each query is correct; for a LazyFrame when it
-        is collected.
+        If means are misleading although the value of each query is correct. A LazyFrame warns when
+        it is collected.
 
         - `unjudged`: queries have no judged document, as after a left join of a run and judgments;
           the judged share of the first ten documents differs by 0.2 between strategies, or is below
@@ -201,8 +200,8 @@ def evaluate(
           from the run may have lost the judged documents that were not retrieved.
         - `nulls`: the query or the strategy of some rows is null or NaN; or one of several query
           columns is null in some rows of a query.
-        - `missing`: a stacked strategy has no row for some query, so that its mean leaves that
-          query out; or a strategy retrieved nothing at all.
+        - `missing`: a stacked strategy has no row for some query, so that its mean excludes that
+          query; or a strategy retrieved nothing at all.
         - `ranks`: a column that is called rank, position or place counts from 1 in some queries, or
           in fewer than ten, and its highest number is ranked first. In so few queries scores may
           happen to be 1, 2, 3, so the warning also depends on the name.
@@ -222,8 +221,8 @@ def evaluate(
     See Also
     --------
     overview : A summary of the data, before measuring.
-    join_judgments : A run and its judgments as such a frame.
-    summarise : The means of the result, for a table.
+    join_judgments : Join a run and its judgments into a frame to evaluate.
+    summarise : A table of the means of the result.
     long_form : The result with one row per measure and cutoff.
 
     Examples

@@ -1,4 +1,4 @@
-"""Text files some whole lines at a time: paths, patterns and open files, plain or gzip."""
+"""Read text files in blocks of whole lines: paths, patterns and open files, plain or gzip."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[str] | IO[bytes]"
 Paths: TypeAlias = "Source | Iterable[Source]"
 
 BLOCK_BYTES = 1 << 24
-"""About how much text is read at once: enough for all cores, and little beside what it becomes."""
+"""Approximate bytes of a block: enough for all cores, and few compared with the parsed rows."""
 
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -35,7 +35,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class TextFile:
-    """A path, the text itself as bytes, or an open file, which is read from where it stands."""
+    """A path, the text itself as bytes, or an open file, read from its current position."""
 
     source: Path | bytes | IO[str] | IO[bytes]
     strategy: str | None = None
@@ -62,13 +62,13 @@ class TextFile:
         try:
             return opened.read(BLOCK_BYTES) + opened.readline()
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            msg = f"{self.name} must be a whole gzip file, got a damaged one: {error}"
+            msg = f"{self.name} must be a complete gzip file, got a damaged one: {error}"
             raise ValueError(msg) from None
 
 
 @contextmanager
 def _open_binary(source: Any) -> Iterator[Any]:
-    """Return a binary file, unpacked if it begins like gzip; an open file stays open."""
+    """Yield a binary file, decompressed if it begins like gzip; an open file stays open."""
     with ExitStack() as stack:
         file = stack.enter_context(source.open("rb")) if isinstance(source, Path) else source
         if isinstance(file, bytes):
@@ -76,7 +76,7 @@ def _open_binary(source: Any) -> Iterator[Any]:
         elif isinstance(file, io.TextIOBase) or not file.seekable():
             content: Any = file.read()
             if isinstance(content, str):
-                # What is no text at all is left to be found in its line.
+                # Invalid characters are kept here, so that the error can name their line.
                 content = content.encode(errors="surrogatepass")
             file = io.BytesIO(content)
         start = file.tell()

@@ -16,14 +16,14 @@ from polars_graded._measuring.kernels.fingerprints import hash_judgments, hash_t
 from polars_graded._versions import __version__
 
 JUDGMENTS, SETTINGS = "judgments", "settings"
-"""The columns that say what results are."""
+"""The columns of results that record what was measured."""
 
 DEFAULT_CHUNK_ROWS = 1 << 16
-"""Rows whose texts are hashed at once, so that their bytes stay in the cache."""
+"""Number of rows that are hashed at once, so that their texts stay in the cache."""
 
 
 def check_fingerprint(requests: Sequence[Request], doc: Any, schema: pl.Schema) -> None:
-    """Raise where the column of documents is missing or a key has the name of a new column."""
+    """Raise if the column of documents is missing, or a key has the name of a new column."""
     column = check_column_name("fingerprint", doc)
     check_columns("frame", [column], schema, argument="fingerprint")
     if schema[column].is_nested():
@@ -32,8 +32,8 @@ def check_fingerprint(requests: Sequence[Request], doc: Any, schema: pl.Schema) 
     for name in (*requests[0].result_keys, *requests[0].measures):
         if name in (JUDGMENTS, SETTINGS):
             msg = (
-                f"`fingerprint` makes columns {JUDGMENTS!r} and {SETTINGS!r}, "
-                f"so no other may be called so, got {name!r}"
+                f"`fingerprint` adds the columns {JUDGMENTS!r} and {SETTINGS!r}, "
+                f"so no other column may have these names, got {name!r}"
             )
             raise ValueError(msg)
 
@@ -76,7 +76,7 @@ def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.
     text = pl.col(JUDGMENTS).map_batches(
         _format_numbers, return_dtype=pl.String(), is_elementwise=True
     )
-    # A sum of unsigned numbers begins anew at 2 to the 64.
+    # The sum wraps around at 2**64.
     hashes = rows.group_by(request.keys).agg(pl.col(JUDGMENTS).sum()).with_columns(text)
     if request.grader is None:
         return hashes
@@ -97,7 +97,7 @@ def _hash_judgments(judgments: pl.Series) -> pl.Series:
 
 
 def _format_numbers(hashes: pl.Series) -> pl.Series:
-    """Return 64-bit numbers as text, which no table averages and every file keeps."""
+    """Return 64-bit numbers as text, which tables do not average and all files preserve."""
     return pl.Series(hashes.name, [f"{each:016x}" for each in hashes], dtype=pl.String)
 
 
@@ -110,7 +110,8 @@ def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> st
     ]
     if request.tie_column is not None or request.tool is not None:
         last = [each for each in (request.tool, request.tie_column) if each is not None]
-    # A score may be a rank for one strategy, so its direction is no setting; that of a tie is.
+    # The direction of a score is not a setting, since the score of a strategy may be a rank. The
+    # direction of a column that breaks ties is one.
     further = {
         name: [
             *(
@@ -140,7 +141,7 @@ def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> st
 
 
 def _describe_tie_order(column: str, schema: Mapping[str, pl.DataType]) -> str:
-    """Return a column that breaks ties, and whether it is compared as numbers."""
+    """Return the name of a column that breaks ties, with a note if it holds numbers."""
     return f"{column} (as numbers)" if schema[column].is_numeric() else column
 
 

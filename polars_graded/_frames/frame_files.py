@@ -15,7 +15,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
-    """Read the rows of several files with the same columns, one below the other.
+    """Read several files with the same columns, and concatenate their rows.
 
     `names` maps old to new column names. A column that already has one of the new names is dropped.
 

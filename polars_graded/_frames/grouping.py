@@ -1,4 +1,4 @@
-"""Groups of rows of one ranking, found once for all columns and strategies."""
+"""Group the rows of each ranking, once for all columns and strategies."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.kernels.ragged import Integers
 
 KEY = "polars_graded: {}"
-"""Pattern of names for keys beside the columns of a frame; no frame has such names."""
+"""Pattern of names for copies of keys; no column of a frame has such a name."""
 
 ROW = KEY.format("row")
 
 MANY_RUNS = 0.75
-"""Maximum number of runs of equal keys per row for which it is checked whether each is a group."""
+"""Maximum number of runs of equal keys per row; with more, the rows are grouped at once."""
 
 
 @dataclass(frozen=True)
 class Groups:
     """Frame in which rows with the same keys are adjacent.
 
-    Those of group `i` are the rows `offsets[i]` to `offsets[i + 1] - 1`, in their order.
+    Group `i` consists of the rows `offsets[i]` to `offsets[i + 1] - 1`, in their order.
     """
 
     frame: pl.DataFrame
@@ -32,17 +32,17 @@ class Groups:
     """Keys of the groups, one row per group."""
     offsets: Integers
     source: pl.DataFrame
-    """The frame that they come from, with all of its columns."""
+    """The original frame, with all of its columns."""
     rows: Integers | None = None
-    """The row of `source` that each row was; None where they stand as they did."""
+    """The row number in `source` of each row; None if the order is unchanged."""
 
     @classmethod
     def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
-        """Return the groups of rows with the same keys, sorted if they are apart."""
+        """Return groups of rows with equal keys; sort the rows if keys are not adjacent."""
         values, keyed = frame.select(columns), frame.select(keys)
         starts = find_run_starts(keyed)
         runs = keyed[starts]
-        few = len(starts) < MANY_RUNS * frame.height  # or else they hardly stand together
+        few = len(starts) < MANY_RUNS * frame.height  # otherwise equal keys are hardly adjacent
         if are_sorted(runs) or (few and runs.group_by(keys).agg().height == runs.height):
             return cls(values, runs, np.append(starts, frame.height), frame)
         key_columns = [
@@ -66,17 +66,17 @@ class Groups:
         return len(self.offsets) - 1
 
     def lists(self, column: str) -> Lists:
-        """Return the values of a column, a list per group."""
-        # Of many chunks each stretch would be looked for in all of them.
+        """Return the values of a column as one list per group."""
+        # With many chunks, each slice would search all of them.
         return Lists(self.frame.get_column(column).rechunk(), self.offsets)
 
     def at(self, column: str, places: Integers) -> pl.Series:
-        """Return the values of a column of the whole frame at some places."""
+        """Return the values of a column of the original frame at some rows."""
         rows = places if self.rows is None else self.rows[places]
         return self.source.get_column(column).gather(rows)
 
     def some(self, n: int) -> pl.DataFrame:
-        """Return about n rows of the whole frame, in whole groups spread over it."""
+        """Return about n rows of the original frame, in whole groups spread over it."""
         n_groups = max(1, self.n * n // self.source.height)
         places = np.unique(np.linspace(0, self.n - 1, n_groups).astype(np.int64))
         starts, lengths = self.offsets[places], np.diff(self.offsets)[places]
@@ -105,7 +105,7 @@ def _drop_sorted_flags(keys: pl.DataFrame) -> pl.DataFrame:
 
 
 def are_sorted(keys: pl.DataFrame) -> bool:
-    """Return whether keys are known to be sorted without a scan of all rows."""
+    """Return whether keys are marked as sorted, without scanning the rows."""
     return keys.width == 1 and not keys.dtypes[0].is_nested() and keys.to_series().is_sorted()
 
 

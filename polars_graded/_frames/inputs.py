@@ -1,4 +1,4 @@
-"""Runs and judgments in the forms that other tools have them in, as one row per document."""
+"""Convert runs and judgments from the forms of other tools to one row per document."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from polars_graded._frames.judge_checks import check_key_columns
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 
 GRADER = "grader"
-"""The column that tells apart who judged, in judgments and in results."""
+"""Name of the column of graders, in judgments and in results."""
 
 _DOCUMENTS = (list, tuple, set, frozenset)
 
 
 class Runs(NamedTuple):
-    """The retrieved documents of one strategy, or of several one below the other."""
+    """The retrieved documents of one strategy, or of several stacked strategies."""
 
     table: Frame
     strategy: str | None
     """Column of strategies, if there is one."""
     names: Sequence[str] = ()
-    """Strategies of a mapping of lazy frames, each of which must have a row."""
+    """Strategies of a mapping of lazy frames; each of them must have a row."""
 
 
 def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:
@@ -52,7 +52,7 @@ def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Run
 
 
 def make_missing_rows_error(strategy: str) -> ValueError:
-    """Return the error of a stacked strategy without rows."""
+    """Return the error for a stacked strategy without rows."""
     return ValueError(f"`run` must have a row for each strategy, got none for {strategy!r}")
 
 
@@ -74,7 +74,7 @@ def check_graders_named(rows: pl.DataFrame, name: str, column: str = GRADER) -> 
     if not isinstance(dtype, pl.String | pl.Categorical | pl.Enum) and nulls < rows.height:
         msg = (
             f"column {column!r} of `{name}` must hold the names of graders, strings, got {dtype}"
-            f"\n\nHint: pl.col({column!r}).cast(pl.String) makes names of numbers"
+            f"\n\nHint: pl.col({column!r}).cast(pl.String) turns numbers into names"
         )
         raise TypeError(msg)
     if nulls:
@@ -210,7 +210,7 @@ def _find_list_column(table: Frame, doc: str, otherwise: str) -> str | None:
 
 
 def _explode_documents(table: Frame, lists: str, doc: str) -> Frame:
-    """Return one row per document, with fields of structs as columns."""
+    """Return one row per document; fields of structs become columns."""
     schema = table.collect_schema()
     together = [name for name in (lists, "rank") if name in schema]
     table = table.explode(together, empty_as_null=False)

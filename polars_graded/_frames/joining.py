@@ -1,4 +1,4 @@
-"""A run beside its judgments: joined once, since joining millions of ids is what takes the time."""
+"""Join a run with its judgments only once, since joining millions of ids takes most of the time."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ PLACE = "polars_graded: place"
 ROWS = "polars_graded: rows"
 FOUND = "polars_graded: found"
 ALONE = "polars_graded: alone"
-"""The row of a judgment, how many rows a query has, how many of them are judged, and the strategy
-where none is told from others: under names that no frame has."""
+"""Names of columns, which no frame has: the row of a judgment, the number of rows of a query, the
+number of its judged rows, and the strategy of a run without strategies."""
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Maximum number of counts that wait before those of one query are added up."""
+"""Maximum number of rows of counts that are kept before counts of equal queries are summed."""
 
 MAX_HELD_HASHES = 1 << 22
 """Maximum number of row hashes in memory (32 MiB), or one block; more go to files."""
 
-SOME = 1000
-"""At most this many documents without a judgment say how identifiers are written."""
+MAX_EXAMPLES = 1000
+"""Maximum number of unjudged documents that are kept as examples of identifiers."""
 
-FILES = 64
-"""Files of hashes, each for one range of them."""
+N_FILES = 64
+"""Number of files of hashes; each contains one range of hashes."""
 
 
-# Rows that come twice
+# Duplicate rows
 
 
 def hash_keys(frame: pl.DataFrame, key: Sequence[str]) -> pl.Series:
@@ -42,10 +42,10 @@ def hash_keys(frame: pl.DataFrame, key: Sequence[str]) -> pl.Series:
 
 
 def are_distinct(frame: pl.DataFrame, key: Sequence[str]) -> bool:
-    """Return whether no two rows have the same key.
+    """Return whether all keys are distinct.
 
-    Rows whose hashes differ do. Finding that out takes a fifth of the time of comparing rows, which
-    is left to frames where hashes come twice.
+    Keys with different hashes are different. Comparing hashes takes a fifth of the time of
+    comparing rows, so rows are compared only if two hashes are equal.
     """
     if all(dtype == pl.String or dtype.is_integer() for dtype in frame.select(key).dtypes):
         hashes = hash_keys(frame, key)
@@ -55,7 +55,7 @@ def are_distinct(frame: pl.DataFrame, key: Sequence[str]) -> bool:
 
 
 class Hashes:
-    """Hashes of all rows so far, eight bytes each, on disk if there are many."""
+    """Hashes of all rows so far, eight bytes each; many hashes spill to disk."""
 
     def __init__(self) -> None:
         self._held: list[pl.Series] = []
@@ -73,7 +73,7 @@ class Hashes:
             self._write()
 
     def repeated(self) -> pl.Series:
-        """Return the hashes that came more than once, each once."""
+        """Return the distinct hashes that occurred more than once."""
         parts: Iterator[pl.Series] = iter([pl.concat(self._held)] if self._held else [])
         if self._folder is not None:
             self._write()
@@ -83,7 +83,7 @@ class Hashes:
         again += [
             part.filter(part.is_duplicated()).unique()
             for part in parts
-            if part.n_unique() < len(part)  # takes a quarter of the time
+            if part.n_unique() < len(part)  # takes a quarter of the time of finding them
         ]
         return pl.concat(again)
 
@@ -95,7 +95,7 @@ class Hashes:
             return
         hashes = pl.concat(self._held).sort().to_numpy()
         self._held = []
-        ranges = np.arange(1, FILES, dtype=np.uint64) * np.uint64(2**64 // FILES)
+        ranges = np.arange(1, N_FILES, dtype=np.uint64) * np.uint64(2**64 // N_FILES)
         for number, part in enumerate(np.split(hashes, np.searchsorted(hashes, ranges))):
             with (Path(self._folder.name) / f"{number:02}").open("ab") as file:
                 part.tofile(file)
@@ -107,8 +107,8 @@ class Hashes:
 class Join:
     """Join of a run with its judgments, one block of rows at a time.
 
-    Which judgments a strategy found is known once its rows are joined, as numbers of rows: what it
-    missed is told by these.
+    The join yields the row numbers of the judgments that a strategy retrieved. The others are the
+    judgments that it missed.
     """
 
     def __init__(self, judged: pl.DataFrame, query: str, doc: str, strategy: str | None) -> None:
@@ -116,9 +116,9 @@ class Join:
         self.queries = judged.select(query).unique(maintain_order=True)
         self.query, self.doc = query, doc
         self.strategy = ALONE if strategy is None else strategy
-        """The column of strategies, of which there is one without a name where none was given."""
+        """The column of strategies; if none was passed, it contains a single null."""
         self.unmatched = pl.Series()
-        """Some documents of judged queries that are not judged for them, the first that came."""
+        """The first few retrieved documents of judged queries without a judgment."""
         self._found: dict[Any, np.ndarray[Any, np.dtype[np.bool_]]] = {}
         self._counts: list[pl.DataFrame] = []
 
@@ -135,7 +135,7 @@ class Join:
     def add(self, block: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of judged queries in a block, with their judgments."""
         if self.strategy == ALONE:
-            block = block.with_columns(pl.lit(None, pl.Boolean).alias(ALONE))  # fast to group by
+            block = block.with_columns(pl.lit(None, pl.Boolean).alias(ALONE))  # fast to group
         pair = [self.query, self.doc]
         rows = block.join(self.judged, on=pair, how="left", maintain_order="left")
         counts = rows.group_by(self.strategy, self.query, maintain_order=True).agg(
@@ -146,7 +146,7 @@ class Join:
         self._add_counts(counts)
         self._mark_matches(rows)
         if not len(self.unmatched):
-            others = rows.lazy().filter(pl.col(PLACE).is_null()).select(self.doc).head(SOME)
+            others = rows.lazy().filter(pl.col(PLACE).is_null()).select(self.doc).head(MAX_EXAMPLES)
             self.unmatched = others.collect().to_series().unique(maintain_order=True)
         return rows.drop(PLACE, ALONE, strict=False)
 

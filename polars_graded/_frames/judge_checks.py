@@ -1,4 +1,4 @@
-"""Checks that a run and its judgments match: refusals and warnings."""
+"""Check that a run and its judgments match, with errors and warnings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polars_graded._checks import MAX_SHOWN_VALUES, check_columns, first_few
 from polars_graded._frames.joining import FOUND, ROWS, Join, are_distinct
 from polars_graded._warnings import DataWarning, warn_the_caller
 
-# What shows in their columns
+# Checks of columns
 
 
 def check_schemas(
@@ -23,7 +23,7 @@ def check_schemas(
     grades: Sequence[str],
     strategy: str | None,
 ) -> list[str]:
-    """Return the columns that tell rows of the run apart; raise where the two cannot be joined."""
+    """Return the key columns of the run; raise if the two frames cannot be joined."""
     for argument, name in (("strategy", strategy), ("query", query), ("doc", doc)):
         check_columns("run", [] if name is None else [name], run, argument=argument)
     for grade in grades:
@@ -51,7 +51,7 @@ def check_schemas(
         )
         raise ValueError(msg)
     if not set(run).difference(key):
-        # Its null is what tells a document that was missed from a retrieved one.
+        # A null in this column distinguishes missed documents from retrieved ones.
         msg = f"`run` must have a column to rank by, such as a score, got {_format_columns([*run])}"
         raise ValueError(msg)
     return key
@@ -61,17 +61,17 @@ def _format_columns(columns: Sequence[str]) -> str:
     return ", ".join(f'"{column}"' for column in columns) or "none"
 
 
-# What shows in their rows
+# Checks of rows
 
 
 def check_key_columns(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
-    """Raise where rows have a null in a column of the key, or two have the same."""
+    """Raise if a column of the key contains a null, or two rows have the same key."""
     check_no_nulls(frame, name, key)
     check_distinct(frame, name, key)
 
 
 def check_no_nulls(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
-    """Raise where rows have a null in a column of the key."""
+    """Raise if a column of the key contains a null."""
     for column in key:
         if nulls := frame[column].null_count():
             count = "1 null" if nulls == 1 else f"{nulls} nulls"
@@ -80,13 +80,13 @@ def check_no_nulls(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
 
 
 SAME_TAGS = (
-    "\n\nHint: read_run(paths, named_by='file') tells apart runs that have the same tag; .unique() "
-    "drops rows that are the same"
+    "\n\nHint: read_run(paths, named_by='file') separates runs that have the same tag; .unique() "
+    "drops rows that are equal"
 )
 
 
 def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: int = 0) -> None:
-    """Raise where two rows have the same key; `others` are known to do so besides."""
+    """Raise if two rows have the same key; `others` counts further duplicates."""
     if not are_distinct(frame, key):
         repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
         of_strategies = len(key) > 2  # noqa: PLR2004 a query and a document
@@ -133,7 +133,7 @@ def select_judgments(
             f"{below} of {given} judgments have a grade below 0, and count as judged and "
             "irrelevant\n\n"
             "Hint: unjudged_below=0 treats them as unjudged, as trec_eval does; a lower bound "
-            "keeps them and silences this",
+            "keeps them and silences this warning",
         )
     return judged
 
@@ -148,8 +148,8 @@ def check_overlap(join: Join) -> None:
         what, column = ("document of a query", doc) if retrieved else ("query", query)
         ours = (join.unmatched if retrieved else counts.get_column(query))[0]
         msg = (
-            f"`run` and `judgments` must have a {what} in common, got none: {column!r} is such as "
-            f"{ours!r} in `run` and {judged[column][0]!r} in `judgments`"
+            f"`run` and `judgments` must have a {what} in common, got none: {column!r} is, for "
+            f"example, {ours!r} in `run` and {judged[column][0]!r} in `judgments`"
         )
         raise ValueError(msg)
     queries = judged_too.get_column(query)
@@ -170,41 +170,41 @@ def check_overlap(join: Join) -> None:
         if silent := _find_absent(counts.get_column(join.strategy), answered):
             warn_the_caller(
                 DataWarning.missing,
-                f"{first_few(silent)} answered none of the judged queries, and count as failures "
-                "though they did not run",
+                f"{first_few(silent)} answered none of the judged queries, so all of these "
+                "count as failures",
             )
     if lacking := _find_incomplete_strategies(judged_too, join):
         warn_the_caller(
             DataWarning.missing,
             "some strategies have no row for judged queries that others answered, which count as "
             f"failures: {lacking}\n\n"
-            "Hint: where not all strategies were asked alike, keep the queries that all answered",
+            "Hint: if strategies ran on different queries, keep the queries that all answered",
         )
     asked = queries.n_unique()
     without = asked - judged_too.filter(pl.col(FOUND) > 0).get_column(query).n_unique()
     if not len(join.unmatched) or not (2 * without > asked or _is_little(join, retrieved, n_found)):
         return
-    none = f"in {without} of {asked} queries nothing that was retrieved is judged"
+    none = f"in {without} of {asked} queries no retrieved document is judged"
     missed = next((part for part in join.missed() if part.height), judged)
     warn_the_caller(
         DataWarning.ids,
         f"{none if without else 'the run and the judgments have few documents in common'}; "
-        f"of all {retrieved} retrieved documents {n_found} are judged "
+        f"{n_found} of {retrieved} retrieved documents are judged "
         f"({n_found / retrieved:.1%})\n\n"
-        f"Hint: see that {doc!r} means the same in `run` ({join.unmatched[0]!r}) "
+        f"Hint: check that {doc!r} means the same in `run` ({join.unmatched[0]!r}) "
         f"and `judgments` ({missed[doc][0]!r}); overview() shows what there is",
     )
 
 
 MAX_COMMON_SHARE = 0.05
-"""Maximum share of documents in common for which identifiers seem to be written differently."""
+"""Maximum share of common documents at which identifiers seem to be written differently."""
 
 
 def _is_little(join: Join, retrieved: int, n_found: int) -> bool:
     """Return whether few retrieved documents are judged, in total and in each query.
 
     In recommendation, few of many documents are relevant for a user, and documents retrieved for
-    one user are judged for others. Then the identifiers are the same.
+    one user are judged for others. This is no sign of different identifiers.
     """
     could = min(retrieved, join.judged.height * len(join.strategies))
     if not could or n_found > MAX_COMMON_SHARE * could:
@@ -214,7 +214,7 @@ def _is_little(join: Join, retrieved: int, n_found: int) -> bool:
 
 
 def _find_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
-    """Return the first strategies that lack queries which others answered."""
+    """Return the first few strategies that lack queries answered by others."""
     keys, asked = [join.strategy, join.query], join.queries.height
     strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)
     if answered.height == strategies.height * queries.height:

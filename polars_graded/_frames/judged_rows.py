@@ -1,7 +1,7 @@
-"""The rows of a run with their judgments, and rows of judged documents that the run missed.
+"""Rows of a run with their judgments, followed by the judged documents that the run missed.
 
-The rows of the run come first, unchanged, and the missed documents follow. A DataFrame is joined at
-once, a LazyFrame batch by batch when it is collected.
+The rows of the run keep their order. A DataFrame is joined at once, a LazyFrame batch by batch when
+it is collected.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def judged_rows(
     grades: Sequence[str],
     unjudged_below: float | None,
 ) -> Frame:
-    """Return the joined rows; check the columns of a lazy run at once."""
+    """Return the joined rows; check the columns of a lazy run immediately."""
     ours, theirs = runs.table.collect_schema(), judgments.collect_schema()
     alone = runs.strategy is None and "strategy" in ours
     strategy = "strategy" if alone else runs.strategy
@@ -72,9 +72,7 @@ def _iterate_parts(
     if isinstance(run, pl.DataFrame):
         blocks: Iterable[pl.DataFrame] = [run]
     else:
-        blocks = chain(
-            [run.head(0).collect()], read_batches(run)
-        )  # the columns where there is no row
+        blocks = chain([run.head(0).collect()], read_batches(run))  # the schema if there is no row
     alone = runs.strategy is None
     not_null = [name for name in key if name != "strategy" or not alone]
     with closing(Hashes()) as hashes:

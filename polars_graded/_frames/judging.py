@@ -1,4 +1,4 @@
-"""A run joined with judgments, so that no query and no judged document is lost."""
+"""Join a run with judgments without losing queries or judged documents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def join_judgments(
     strategy: str | None = None,
     unjudged_below: float | None = None,
 ) -> Any:
-    """Join a run with judgments into one frame, which measures can be computed from.
+    """Join a run with judgments into one frame that can be evaluated.
 
     A row is a document of a query: retrieved and judged, only retrieved (the grade is null) or only
     judged (the score is null, and so is every other column of the run). The result contains every
@@ -64,8 +64,8 @@ def join_judgments(
         The judged documents: a data frame; or `{query: {doc: grade}}`; or `{query: [doc, ...]}` of
         relevant documents, which get grade 1. For several graders, pass a mapping from their names
         to any of these, or a frame with a column `"grader"` and one row per query, document and
-        grader. The result then has one column of grades per grader, named after the grader, for
-        `evaluate(grade=[...])`.
+        grader. The result then has one column of grades per grader, named after the grader. Pass
+        them as `evaluate(grade=[...])`.
     query
         The column of both frames that names the query.
     doc
@@ -76,9 +76,10 @@ def join_judgments(
     grade
         The column of `judgments` that holds the grade.
     strategy
-        The column of `run` that tells several runs apart. Without it, the run is one ranking per
-        query, and a column called "strategy" may hold only one value, which added rows get too. The
-        strategies of a mapping are stacked in a column of this name, by default "strategy".
+        The column of `run` that identifies the strategy, if there are several. Without it, the run
+        is one ranking per query, and a column called "strategy" may hold only one value, which
+        added rows get too. The strategies of a mapping are stacked in a column of this name, by
+        default "strategy".
     unjudged_below
         Judgments with a lower grade are ignored. With 0, documents that a qrels file marks with -1
         as pooled but not judged are unjudged, as in trec_eval. By default, every grade is a
@@ -89,10 +90,10 @@ def join_judgments(
     DataFrame, LazyFrame or Spark's DataFrame
         The columns of `run`, then the columns that `judgments` adds. The rows of the run come
         first, in their order, then the judged documents that were not retrieved, strategy by
-        strategy, in the order of `judgments`. If the run is empty, the result contains every judged
-        document without a score if `strategy` is None, and otherwise no row, since no strategy is
-        named. Input in rank order gets the columns `rank` and `score`; `score` is the negative
-        rank, so that the first document has the highest score.
+        strategy, in the order of `judgments`. If the run is empty and `strategy` is None, the
+        result contains every judged document without a score. If `strategy` is passed, the result
+        is empty, since no strategy is named. Input in rank order gets the columns `rank` and
+        `score`; `score` is the negative rank, so that the first document has the highest score.
 
         A lazy run, or a mapping with one, returns a LazyFrame of the same rows in the same order. A
         run in Spark returns a frame of Spark, in no order.
@@ -117,9 +118,9 @@ def join_judgments(
         If judgments have a grade below 0 and `unjudged_below` is not passed: they count as judged.
         If queries of the run have no judgment: they are left out. If judged queries were not
         answered, or only by some strategies, or if a strategy answered none of them: they count as
-        failures. If no retrieved document is judged in most of the answered queries, or the two
-        have hardly any document in common, as happens if identifiers are written differently: the
-        warning shows one identifier of each side.
+        failures. If no retrieved document is judged in most of the answered queries, or if run and
+        judgments have hardly any document in common. The identifiers may then be written
+        differently, so the warning shows one of each side.
 
         For a lazy run, warnings about its rows appear when the result is collected. For a run in
         Spark, the only warning is about grades below 0, and only if the judgments are not in Spark.
@@ -158,7 +159,7 @@ def join_judgments(
     │ a        ┆ q2    ┆ d1  ┆ null  ┆ 1     │
     └──────────┴───────┴─────┴───────┴───────┘
 
-    Lists of ids, one row per query, as retrieval for language models has them:
+    Lists of ids with one row per query, as is common in retrieval for language models:
 
     >>> answers = pl.DataFrame(
     ...     {"query": [1], "retrieved": [["c", "a"]], "relevant": [["a", "b"]]}

@@ -1,4 +1,4 @@
-"""A request carried out on this machine: a frame in parts of whole queries, their values as one."""
+"""Evaluate a request on this machine, in parts of whole queries."""
 
 from __future__ import annotations
 
@@ -87,6 +87,6 @@ def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:
 
 
 def _select_columns(request: Request, columns: Collection[str]) -> Request:
-    """Return the request for some columns, with one measure if these are keys only."""
+    """Return the request for some columns; keep one measure if all columns are keys."""
     names = [name for name in request.measures if name in columns] or [*request.measures][:1]
     return replace(request, measures={name: request.measures[name] for name in names})

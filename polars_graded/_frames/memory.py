@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 DEFAULT_FREE_BYTES = 4 << 30
-"""Bytes that are taken to be free where the system does not say."""
+"""Bytes that are assumed to be free if the system does not report them."""
 
 CGROUPS = Path("/sys/fs/cgroup")
 
 
 def find_free_memory() -> int:
-    """Return the free bytes of this process: of the machine, its container and its limits."""
+    """Return the lowest of the free bytes of the machine, the container and process limits."""
     return max(
         0, min([_find_machine_memory(), *_find_container_memory(), *_find_memory_below_limits()])
     )
@@ -36,7 +36,7 @@ def _find_container_memory() -> list[int]:
             (CGROUPS / f"memory.{each}").read_text("utf-8") for each in ("max", "current")
         )
         return [int(most) - int(used)]
-    except (OSError, ValueError):  # there is none, or "max"
+    except (OSError, ValueError):  # no limit exists, or it is "max"
         return []
 
 

@@ -1,8 +1,8 @@
 """Reduce notes of rankings to counts and a few examples, part by part.
 
-Notes are a row per strategy and query, taken while a part of a frame is measured. What stays of
-them must not grow with the number of queries, except for what rules compare between rankings of
-different parts: that is kept beside the values.
+Notes have one row per strategy and query, and are taken while a part of a frame is measured. They
+are reduced to a size that does not depend on the number of queries. Only notes that rules compare
+between rankings of different parts are kept, beside the values.
 """
 
 from __future__ import annotations
@@ -78,28 +78,28 @@ class Notes:
         self.request = request
         self.strategy, *self.query = (KEY.format(key) for key in request.result_keys)
         self.n_decided = 0
-        """The number of rankings that the order of rows decides. Strategies that rank the same rows
-        by columns of their own share a query, which counts once."""
+        """Number of rankings whose values depend on the order of rows. If strategies are columns of
+        the same rows, a query counts once."""
         self._counts: list[pl.DataFrame] = []
         self._unjudged: list[pl.DataFrame] = []
         self._without_key: list[pl.DataFrame] = []
 
     def add(self, rankings: Sequence[pl.DataFrame], grades: Mapping[str, Any]) -> None:
-        """Add a part: the notes of the rankings of each entry of `by`, and those of all grades."""
+        """Add the notes of a part: of the rankings for each entry of `by`, and of all grades."""
         of_part = [pl.lit(grades[name]).alias(name) for name in GRADES]
         counts = {name: expr for name, (expr, _) in COUNTS.items()}
         at_highest = pl.col("relevant_highest") == pl.col("relevant_highest").max()
         decided = pl.Series([False])
         for entry, every in enumerate(rankings):
             notes = every
-            if self.request.grader is not None:  # who judged nothing of the other queries
+            if self.request.grader is not None:  # the grader judged no other queries
                 notes = every.filter(pl.col("judged").max().over(self.query) > 0)
             by_strategy = notes.group_by(self.strategy, maintain_order=True)
             self._counts.append(
                 by_strategy.agg(**counts, **{AT_HIGHEST: at_highest.sum()}).with_columns(of_part)
             )
             decided = decided | notes.get_column("decided_by_order")
-            if entry == 0:  # the others have the same queries and grades
+            if entry == 0:  # further entries have the same queries and grades
                 unjudged = notes.lazy().filter(judged=0).select(self.query)
                 self._unjudged.append(
                     unjudged.unique().sort(self.query).head(MAX_SHOWN_VALUES + 1).collect()
@@ -130,7 +130,7 @@ class Notes:
         return {(name, lack): n for key, n in counts.items() for name, lack in [key.split(" ")]}
 
     def _count_rows_without_key(self, notes: pl.DataFrame) -> pl.DataFrame:
-        """Return the number of rows without a key, that is, with null in all its columns."""
+        """Return the number of rows with null in all columns of the key."""
         kinds = {"query": self.query}
         if self.request.strategy is not None:
             kinds["strategy"] = [self.strategy]

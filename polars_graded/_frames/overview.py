@@ -33,7 +33,7 @@ COLUMNS = (
 STRATEGY, GRADE, RETRIEVED, DOCUMENT = (
     f"polars_graded: {name}" for name in ("strategy", "grade", "retrieved", "document")
 )
-"""Columns under names that no frame has."""
+"""Names of temporary columns, which no frame has."""
 
 
 @takes_options_of(Request.of, without=DOCUMENT_INPUTS)
@@ -58,11 +58,11 @@ def overview(
     -------
     DataFrame
         One row per strategy, in the order of `evaluate`, with shares as Float64 from 0 to 1 (null
-        if the whole is empty) and numbers of queries as UInt32:
+        if the divisor is 0) and numbers of queries as UInt32:
 
         - the strategy (under the name of its column) and `queries`;
-        - `retrieved`: the share of judged documents that were retrieved. It is 1 after a left or
-          an inner join, which loses the others;
+        - `retrieved`: the share of judged documents that were retrieved. It is 1 after a left or an
+          inner join, which loses judged documents that were not retrieved;
         - `judged`: the share of retrieved documents that are judged;
         - `least`, `median` and `most`: the lowest, median and highest number of documents retrieved
           for a query;
@@ -70,8 +70,8 @@ def overview(
           null for unjudged) and `rows`, by ascending grade;
         - `only_relevant` and `none_retrieved`: the numbers of queries whose judged documents are
           all relevant, and of queries for which nothing was retrieved;
-        - `duplicates`: the number of rows that repeat a document of their ranking, which `evaluate`
-          refuses. All rows are checked. It is null without a column of documents;
+        - `duplicates`: the number of rows that repeat a document of their ranking; `evaluate`
+          raises an error for these. All rows are checked. It is null without a column of documents;
         - `judged@10`: the share of the first ten documents that are judged;
         - `tied`: the share of retrieved documents that share their score with another one of the
           query;
@@ -87,7 +87,7 @@ def overview(
     --------
     evaluate : Measures of the frame, with warnings about some of these counts.
     join_judgments : Join a run and its judgments without loss.
-    charts.overview : Chart of this table, with reasons for wrong means in red.
+    charts.overview : Chart of this table that marks likely causes of wrong means in red.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def _count_rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame
 
 
 def _divide_sums(part: pl.Expr, total: pl.Expr) -> pl.Expr:
-    """Return one sum over another, null if the divisor is 0."""
+    """Return the ratio of two sums, null if the divisor is 0."""
     return pl.when(total > 0).then(part / total)
 
 
@@ -198,15 +198,15 @@ def side_by_side(
     n
         The number of ranks.
     doc
-        The column to show of a document: its id, or its title.
+        The column that is shown for a document, such as its id or title.
 
     Returns
     -------
     DataFrame
-        One row per rank: `rank` (UInt32, from 1), and for each strategy, in the order of
-        `evaluate`, the document under the strategy's name and its grade in `grade of ...`. A null
-        grade means unjudged. The column of a strategy that retrieved fewer documents ends in nulls.
-        The table ends with the longest ranking, or at rank `n`.
+        One row per rank: `rank` (UInt32, from 1), and two columns per strategy, in the order of
+        `evaluate`: the document, in a column with the strategy's name, and its grade, in `grade of
+        ...`. A null grade means unjudged. The column of a strategy that retrieved fewer documents
+        ends in nulls. The table ends with the longest ranking, or at rank `n`.
 
     Warns
     -----
@@ -249,21 +249,21 @@ def side_by_side(
         those = [f"{count} of {name!r}" for name, count in tied.items() if count]
         warn_the_caller(
             DataWarning.ties,
-            f"the order of rows decides where some of the first {n} documents stand, which have "
-            f"the score of another: {', '.join(those)}\n\n"
-            f"Hint: ties={doc!r} ranks them by that column; ties='order' says that the order of "
-            "rows is meant",
+            f"the order of rows decides the ranks of some of the first {n} documents, whose scores "
+            f"are equal: {', '.join(those)}\n\n"
+            f"Hint: ties={doc!r} ranks them by that column; ties='order' confirms the order of "
+            "rows",
         )
     return table
 
 
 def _check_columns_are_apart(strategy: str, others: Collection[str]) -> None:
-    """Raise where the columns of a strategy would have the name of one that is there."""
+    """Raise if a column of a strategy would have the name of an existing column."""
     for name in (strategy, f"grade of {strategy}"):
         if name in others:
             msg = (
-                f"a strategy must have columns of its own beside 'rank' and those of others, "
+                f"the columns of a strategy must differ from 'rank' and those of other strategies, "
                 f"got {name!r} for {strategy!r}\n\n"
-                "Hint: by={'ours': ...} gives a strategy a name of its own"
+                "Hint: by={'ours': ...} gives a strategy another name"
             )
             raise ValueError(msg)

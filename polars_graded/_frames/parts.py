@@ -1,4 +1,4 @@
-"""A frame that is larger than memory, in parts of whole queries.
+"""Split a frame that is larger than memory into parts of whole queries.
 
 | way | what it needs | what it costs |
 |---|---|---|
@@ -8,10 +8,10 @@
 
 The choice depends on the steps that Polars would take, which only its plan shows. If a later
 version names a step differently, or offers no such plan, rows go through a scratch folder. The
-values are the same, but it takes more time and memory: on 20 million rows of Parquet 1.6 times as
-long as five passes.
+values stay the same, but evaluation takes more time and memory. On 20 million rows of Parquet it
+took 1.6 times as long as five passes.
 
-Rows of a query keep their order, which decides between tied documents.
+The rows of a query keep their order, since it may decide the ranks of tied documents.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MIN_ROWS = 1 << 17
 """Minimum number of rows of a part; smaller parts save hardly any memory."""
 
 WORKING_BYTES = 400
-"""Bytes that measuring needs per row beside the row itself: lists, and arrays of a kernel."""
+"""Bytes per row that measuring needs in addition to the row, for lists and arrays."""
 
 ENGINE_BYTES = 256 << 20
 """Bytes that reading and measuring need for any number of rows."""
@@ -52,7 +52,7 @@ MAX_MEMORY_SHARE = 0.5
 """Maximum share of the free memory that a part may take; the estimate is rough."""
 
 MAX_PASSES = 16
-"""Maximum number of passes over the rows; beyond, a scratch folder is less work."""
+"""Maximum number of passes over the rows; above this, a scratch folder is less work."""
 
 BUCKETS = 64
 """Number of subfolders of the scratch folder; one that is too large is read in passes."""
@@ -61,7 +61,7 @@ SAMPLE_ROWS = 1000
 """Number of rows from which the size of a row is estimated."""
 
 SORTED_STEP = "sorted-group-by"
-"""The step that groups rows which `set_sorted` or `sort` declares sorted."""
+"""Name of the step that groups rows declared sorted by `set_sorted` or `sort`."""
 
 CHEAP_STEPS = {"multi-scan[parquet]", "multi-scan[ipc]", "in-memory-source", "map", "filter"}
 CHEAP_STEPS |= {"select", "simple-projection", "with-columns", "negative-slice", "streaming-slice"}
@@ -107,7 +107,7 @@ def check_parts(value: Any) -> Parts:
 def choose_cut(
     frame: pl.LazyFrame, query: Sequence[str], strategy: str | None, requested: Parts
 ) -> Cut:
-    """Choose how to cut the frame: as passed, or by its plan, its size and free memory."""
+    """Return the way to cut a frame: as passed, or chosen by its plan, size and free memory."""
     keys = tuple(query)
     stacked = keys if strategy is None else (strategy, *query)
     rows = None
@@ -141,14 +141,14 @@ def list_plan_steps(frame: pl.LazyFrame) -> set[str]:
 
 
 def estimate_part_rows(sample: pl.DataFrame) -> int:
-    """Return the number of such rows that fit in the free memory together."""
+    """Return the number of rows like those of the sample that fit in the free memory."""
     row = sample.estimated_size() / max(1, sample.height)
     free = max(0, find_free_memory() - ENGINE_BYTES)
     return max(1, int(MAX_MEMORY_SHARE * free / (row + WORKING_BYTES)))
 
 
 def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Return the rows in their order, a batch at a time, none of them empty."""
+    """Return nonempty batches of the rows, in their order."""
     batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
     return (batch for batch in batches if batch.height)
 
@@ -159,8 +159,8 @@ def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 def split_sorted_rows(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Yield parts of sorted rows, cut where a query ends.
 
-    Unsorted rows within a part raise an error at once. A query that is split over two parts is
-    found at the end.
+    Unsorted rows within a part raise an error at once. A query that is split over two parts raises
+    an error at the end.
     """
     held = [frame.head(0).collect()]
     for batch in _slice_batches(frame):
@@ -207,7 +207,7 @@ def read_in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator
     if n == 1:
         yield frame.collect(engine="streaming")
         return
-    # The folders of a scratch folder are chosen by the hash's lowest digits.
+    # Other digits than for scratch folders, which use the lowest digits of the hash.
     share = _hash_keys(keys) // BUCKETS % n
     for number in range(n):
         yield frame.filter(share == number).collect(engine="streaming")
@@ -227,7 +227,7 @@ def read_through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[p
     else:
         yield pl.concat(held)
         return
-    # Windows removes no file that is still mapped.
+    # Windows cannot remove a file that is still mapped.
     scratch = tempfile.TemporaryDirectory(prefix="polars_graded-", ignore_cleanup_errors=True)
     with scratch as name:
         folder = Path(name)

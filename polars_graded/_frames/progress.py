@@ -1,4 +1,4 @@
-"""A bar for what takes long, drawn by tqdm where that is installed and somebody can see it."""
+"""Progress bars for long evaluations, drawn by tqdm if it is installed and visible."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 
 SECONDS = 2.0
-"""Minimum time in seconds for which a bar is drawn."""
+"""Seconds after which a bar is drawn."""
 
 
 @contextmanager
@@ -19,7 +19,7 @@ def progress(
 ) -> Iterator[Callable[[int], None]]:
     """Return a function that counts progress and draws a bar if it takes long.
 
-    Nothing is drawn without tqdm, nor where there is neither a terminal nor a notebook.
+    Nothing is drawn without tqdm, or without a terminal or notebook.
     """
     looked_at = shown and _is_watched()
     began, done, bar = monotonic(), 0, None
@@ -30,7 +30,7 @@ def progress(
         if bar is not None:
             bar.update(n)
         elif looked_at and monotonic() - began >= SECONDS:
-            # Only now, since what is quick should not wait for tqdm to be imported.
+            # tqdm is imported only now, so that short evaluations do not wait for it.
             bar = _make_bar(desc=what, unit=f" {unit}", total=total, initial=done, unit_scale=True)
 
     try:
@@ -43,7 +43,7 @@ def progress(
 def _make_bar(**options: Any) -> Any:
     """Return a bar of tqdm, or None if tqdm is not installed."""
     with warnings.catch_warnings():
-        # A notebook without widgets gets a bar of text: that is no reason for a warning.
+        # A notebook without widgets draws a text bar, which needs no warning.
         warnings.simplefilter("ignore")
         try:
             from tqdm.auto import tqdm

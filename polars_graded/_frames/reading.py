@@ -1,8 +1,8 @@
-"""Runs, judgments and features from the files they come in: TREC's, BEIR's and LETOR's formats.
+"""Read runs, judgments and features from files in the formats of TREC, BEIR and LETOR.
 
-Lines of the same fields, parted by single blanks or by tabs, are what Polars reads as CSV. Where it
-finds anything odd, and in LETOR's files, a block of lines is taken apart with expressions: every
-rule picks the first row that breaks it, and the first such line is the error.
+If all lines have the same fields, separated by single blanks or by tabs, Polars reads them as CSV.
+If this fails, and for LETOR files, expressions parse a block of lines. Every rule finds the first
+line that breaks it, and the error reports the first of these lines.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _FIELD = rf"([^{_BLANKS}]+)"
 _SHOWN_CHARACTERS = 200
 
 _EXACT = 2**53
-"""Up to here every whole number is a Float64, in which measures are computed."""
+"""Limit up to which a Float64, the type that measures use, holds all whole numbers."""
 
 
 _NUMBERS = {"grade": pl.Float64(), "score": pl.Float64(), "rank": pl.Int64()}
-"""The types of fields that are no texts. A grade must be exact besides."""
+"""Types of the fields that contain numbers. A grade must also be exact."""
 
 
 def _build_schema(names: Iterable[str]) -> pl.Schema:
@@ -47,7 +47,7 @@ def _build_schema(names: Iterable[str]) -> pl.Schema:
 
 @dataclass(frozen=True)
 class LineFormat:
-    """A format whose lines have the same fields between blanks."""
+    """A format of lines with the same fields, separated by blanks."""
 
     line: str
     """Name of a line in messages."""
@@ -66,13 +66,13 @@ _JUDGMENTS = (
     ),
     LineFormat(line="a judgment", fields=("query", "iteration", "doc", "grade")),
 )
-"""The formats of judgments; a file has the first whose header it has."""
+"""The formats of judgments. The first one whose header matches a file applies."""
 
 _RUNS = (
     LineFormat(
         line="a retrieved document",
         fields=("query", "Q0", "doc", "rank", "score", "tag"),
-        # trec_eval skips what stands after the tag.
+        # trec_eval ignores text after the tag.
         rest=f"(?:[{_BLANKS}].*)?",
     ),
 )
@@ -80,19 +80,20 @@ _RUNS = (
 _JUDGMENT_SCHEMA = _build_schema(["query", "doc", "grade"])
 _RUN_SCHEMA = _build_schema(["query", "doc", "score", "rank", "strategy"])
 
-# No character can belong to two groups, so one pass over the line finds them: three times as fast.
+# No character can belong to two groups, so one pass over the line finds all groups, which is three
+# times as fast.
 _LETOR_LINE = (
     rf"^([^{_BLANKS}#]+)[{_BLANKS}]+qid:([^{_BLANKS}#]+)((?:[{_BLANKS}][^#]*)?)(?:#(.*))?$"
 )
 _LETOR_FIELDS = ("grade", "query", "features", "comment")
 _LETOR_DOC = rf"(?:^|[{_BLANKS}])docid[{_BLANKS}]*=[{_BLANKS}]*{_FIELD}"
 _MAX_FEATURES = 2**16 - 1
-# Every feature number up to the highest is a column. What one may cost is bounded: half a gigabyte,
-# or more where the values fill at least a sixteenth of it.
+# Every feature number up to the highest becomes a column. The memory for these is limited to half a
+# gigabyte, or more if at least a sixteenth of the cells have values.
 _FREE_CELLS = 2**26
 _CELLS_PER_VALUE = 16
-# A slice is exploded into one row per feature, about a hundred bytes each: this many lines at a
-# time bounds that to some tens of megabytes, and is within a few percent of the fastest size.
+# A slice is exploded into one row per feature, of about a hundred bytes. With this number of lines
+# per slice, that takes some tens of megabytes, and is within a few percent of the fastest size.
 _LETOR_SLICE = 4096
 
 
@@ -117,16 +118,16 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     DataFrame
         ``query`` and ``doc`` (String), ``grade`` (Int64, or Float64 where a grade in any file is
         not whole), ``f1`` to ``fm`` (Float64), where m is the highest feature number in any file.
-        ``doc`` is X where the comment says ``docid = X``. Elsewhere it is the number of the line,
-        counted from 1 and on through all files, so that no two such documents are the same.
+        ``doc`` is X if the comment contains ``docid = X``. Otherwise it is the line number, counted
+        from 1 through all files, so that no two such documents are the same.
 
     Raises
     ------
     ValueError
         If a line is malformed: the message gives the file, the line number, the rule and the line.
         Grades and features must be finite, and a grade that is written as a whole number must be
-        below 2**53, to be exact. Feature numbers so high that columns of mostly missing values
-        exceed half a gigabyte are refused.
+        below 2**53, to be exact. Feature numbers are refused if columns of mostly missing values
+        would exceed half a gigabyte.
 
     See Also
     --------
@@ -155,8 +156,9 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
 
     A row is a judged document of a query, in the order of the lines, one file after the other. A
     line is ``query iteration doc grade``, between any number of blanks or tabs; the iteration is
-    not kept. Below the header of BEIR's files, ``query-id corpus-id score``, it is these three. A
-    grade may be negative, as NIST marks spam and documents that were pooled but not judged.
+    not kept. If a file begins with BEIR's header, ``query-id corpus-id score``, its lines have
+    these three fields. A grade may be negative: NIST uses negative grades for spam and for
+    documents that were pooled but not judged.
 
     Parameters
     ----------
@@ -213,24 +215,24 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
         UTF-8, plain or gzipped. With a mapping from names to files, its keys are the names of
         the strategies.
     named_by
-        What a strategy is named after: the `"tag"` in its lines, or the name of its `"file"` (or
-        its whole path, if two files have the same name). If several files share a tag and a
-        document of a query, they count as separate runs and are named after their files, also with
-        `"tag"`; a warning reports it.
+        Source of a strategy's name: the `"tag"` in its lines, or the name of its `"file"` (or its
+        whole path, if two files have the same name). If several files share a tag and a document of
+        a query, they count as separate runs. They are then named after their files even with
+        `"tag"`, and a warning reports it.
 
     Returns
     -------
     DataFrame
         ``query`` and ``doc`` (String), ``score`` (Float64), ``rank`` (Int64) and ``strategy``
-        (String), which is the run's tag unless `named_by` or a mapping says otherwise. Scores and
-        ranks are as the file has them: they need not agree, and trec_eval ranks by score.
+        (String), which is the run's tag unless `named_by` or a mapping names it. Scores and ranks
+        are those of the file. They may contradict each other; trec_eval ranks by score.
 
     Raises
     ------
     ValueError
         If a line is malformed: the message gives the file, the line number, the rule and the line.
-        A rank must be whole and a score finite. If a file contains several tags although its
-        strategy is named by the file or a mapping.
+        A rank must be whole and a score finite. A file must have only one tag if its strategy is
+        named by the file or a mapping.
 
     See Also
     --------
@@ -258,24 +260,25 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
 
 
 def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
-    r"""Read LETOR files lazily: as `read_letor`, a slice of lines at a time, when it is collected.
+    r"""Read LETOR files lazily in slices of lines, in the format of `read_letor`.
 
-    Files may be larger than memory if later steps need less. A malformed line is an
-    error when it is reached (a ComputeError, in Polars before 2).
+    Files may be larger than memory if later steps need less. A malformed line raises an error when
+    it is read (a ComputeError in Polars before 2).
 
     Parameters
     ----------
     paths
         A file, or several: paths, or patterns such as `"fold*/test.txt.gz"`.
     n_features
-        The number of features, which a lazy frame needs before it reads. The default is the highest
-        number in the first 4096 lines of the first file; a higher number later raises an error.
+        The number of features, which must be known before the files are read. The default is the
+        highest feature number in the first 4096 lines of the first file; a higher number in a later
+        line raises an error.
 
     Returns
     -------
     LazyFrame
-        As `read_letor`, but ``grade`` is Float64 always, and the columns are ``f1`` to ``fm`` for
-        m = `n_features`.
+        As `read_letor`, but ``grade`` is always Float64, and the columns are ``f1`` to ``fm`` for m
+        = `n_features`.
 
     Examples
     --------
@@ -311,9 +314,9 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
 
 
 def scan_qrels(paths: Paths) -> pl.LazyFrame:
-    r"""Read TREC judgments lazily: as `read_qrels`, a block of lines at a time, when collected.
+    r"""Read TREC judgments lazily in blocks, in the format of `read_qrels`.
 
-    A malformed line is an error when it is reached (a ComputeError, in Polars before 2).
+    A malformed line raises an error when it is read (a ComputeError in Polars before 2).
 
     Parameters
     ----------
@@ -323,7 +326,7 @@ def scan_qrels(paths: Paths) -> pl.LazyFrame:
     Returns
     -------
     LazyFrame
-        As `read_qrels`, but ``grade`` is Float64 always.
+        As `read_qrels`, but ``grade`` is always Float64.
 
     Examples
     --------
@@ -347,10 +350,10 @@ def scan_qrels(paths: Paths) -> pl.LazyFrame:
 
 
 def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
-    r"""Read TREC runs lazily: as `read_run`, a block of lines at a time, when it is collected.
+    r"""Read TREC runs lazily in blocks of lines, in the format of `read_run`.
 
-    Files may be larger than memory if later steps need less. A malformed line is an
-    error when it is reached (a ComputeError, in Polars before 2).
+    Files may be larger than memory if later steps need less. A malformed line raises an error when
+    it is read (a ComputeError in Polars before 2).
 
     Parameters
     ----------
@@ -358,7 +361,7 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
         A file, or several: paths, or patterns such as `"runs/*.gz"`. With a mapping from names to
         files, its keys are the names of the strategies.
     named_by
-        What a strategy is named after: the `"tag"` in its lines, or the name of its `"file"`.
+        Source of a strategy's name: the `"tag"` in its lines, or the name of its `"file"`.
 
     Returns
     -------
@@ -401,12 +404,12 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
 
 
 def _concatenate(schema: pl.Schema, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Return frames below each other, with all columns of the schema."""
+    """Return the concatenated frames, with all columns of the schema."""
     return pl.concat([schema.to_frame(), *frames], how="diagonal")
 
 
 def _list_rereadable_files(files: list[TextFile]) -> list[TextFile]:
-    """Return the files; raise for missing files and for those that can be read only once."""
+    """Return the files; raise if one is missing or can be read only once."""
     for file in files:
         if not isinstance(file.source, Path):
             msg = f"`paths` of a lazy frame must be paths, which can be read again, got {file.name}"
@@ -417,7 +420,7 @@ def _list_rereadable_files(files: list[TextFile]) -> list[TextFile]:
 
 
 def _name_files(paths: Runs, named_by: NamedBy) -> list[TextFile]:
-    """Return the files with names of strategies, for those without a tag of their own."""
+    """Return the files, with names for strategies that are not named by their tags."""
     check_choice("named_by", named_by, ("tag", "file"))
     if isinstance(paths, Mapping):
         for name in paths:
@@ -425,7 +428,7 @@ def _name_files(paths: Runs, named_by: NamedBy) -> list[TextFile]:
                 msg = f"`paths` must name each strategy by a string, got {name!r}"
                 raise TypeError(msg)
         files = [replace(file, strategy=name) for name in paths for file in list_files(paths[name])]
-        return files or list_files([])  # says that there must be one
+        return files or list_files([])  # raises an error if there are none
     files = list_files(paths)
     if named_by == "tag":
         return files
@@ -453,17 +456,17 @@ def _name_strategies(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) ->
 
 
 def make_names_distinct(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr]:
-    """Return the names of strategies by their tags, or by files where files share a tag."""
+    """Return names of strategies: their tags, or their files if files share a tag."""
     counts = Counter(tag for of_file in tags for tag in of_file)
     again = [tag for tag, n in counts.items() if n > 1]
     if not again:
         return [pl.col("strategy")] * len(names)
     warn_the_caller(
         DataWarning.files,
-        f"the tag {again[0]!r} stands in {counts[again[0]]} files, so that strategies are named "
+        f"the tag {again[0]!r} occurs in {counts[again[0]]} files, so strategies are named "
         f"after files: {first_few(names)}\n\n"
-        "Hint: named_by='file' says that this is meant; a mapping gives strategies names of their "
-        "own, also to one of several files: {'bm25': ['part1.run', 'part2.run']}",
+        "Hint: named_by='file' confirms this; a mapping names the strategies, also one in several "
+        "files: {'bm25': ['part1.run', 'part2.run']}",
     )
     return [
         (
@@ -479,7 +482,7 @@ def _read_blocks(file: TextFile, formats: Sequence[LineFormat]) -> Iterator[pl.D
         if block.first == 1:
             matches = ((each, each.header.match(block.text)) for each in formats)
             table_format, header = next((each, match) for each, match in matches if match)
-            # Its line stays, empty, so that lines are counted right.
+            # An empty line replaces the header, so that line numbers stay correct.
             block = block._replace(text=block.text[header.end() :])  # noqa: PLW2901
         table = _parse_as_csv(block.text, table_format)
         yield _parse_block(block, table_format) if table is None else table
@@ -509,12 +512,12 @@ def _read_run_blocks(files: Sequence[TextFile], n_files: int) -> Iterator[pl.Dat
                 run = run.with_columns(strategy=pl.lit(file.strategy))
             yield run
         if tag is None and n_files > 1:
-            sentence = f"{file.name} has no line, and is no strategy beside the others"
+            sentence = f"{file.name} has no lines, so it contains no strategy"
             warn_the_caller(DataWarning.files, sentence)
 
 
 def _read_letor_slices(files: Iterable[TextFile], width: _Width) -> Iterator[pl.DataFrame]:
-    """Yield the documents of LETOR files, each slice with its own features."""
+    """Yield the documents of LETOR files in slices, each with its own features."""
     lines_before = 0
     for file in files:
         last = 0
@@ -526,17 +529,17 @@ def _read_letor_slices(files: Iterable[TextFile], width: _Width) -> Iterator[pl.
         lines_before += last
 
 
-# Lines of the same fields
+# Lines with the same fields
 
 
 def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
-    """Return the rows as Polars reads CSV; None where `_parse_block` may differ."""
+    """Return the rows parsed as CSV, or None if `_parse_block` might differ."""
     text = text.replace(b"\r\n", b"\n").strip(b"\n")
     tabs = b"\t" in text
     if b"\r" in text or (tabs and b" " in text):
         return None
     try:
-        # An empty line goes before: what begins like a compressed file would be unpacked.
+        # The empty line keeps Polars from decompressing text that begins like a compressed file.
         table = pl.read_csv(
             b"\n" + text,
             separator="\t" if tabs else " ",
@@ -570,7 +573,7 @@ def _parse_block(block: Block, table_format: LineFormat) -> pl.DataFrame:
 
 def _split_lines(block: Block) -> pl.DataFrame:
     """Return each stripped line, its number, and the fault of its encoding."""
-    # An empty line goes before: what begins like a compressed file would be unpacked.
+    # The empty line keeps Polars from decompressing text that begins like a compressed file.
     text, wrong_byte = b"\n" + block.text, pl.lit(None, pl.String)
     try:
         text.decode()
@@ -579,11 +582,12 @@ def _split_lines(block: Block) -> pl.DataFrame:
         sentence = f"text must be UTF-8, got byte 0x{text[error.start]:02x}"
         wrong_byte = pl.when(number=number).then(pl.lit(sentence))
         text = text.decode(errors="replace").encode()
-    # Marked unstable, yet the one reader without separators and quotes, and it keeps empty lines.
+    # This reader is marked unstable, but it is the only one that ignores separators and quotes and
+    # keeps empty lines.
     lines = pl.read_lines(
         text, name="line", row_index_name="number", row_index_offset=block.first - 1
     )
-    # A file of an old Macintosh is one such line; what stood after the first would be lost.
+    # A file with old Macintosh line ends is a single line, and all but its first row would be lost.
     line = pl.col("line").str.strip_chars_end("\r").str.strip_chars(_BLANKS)
     within = pl.when(line.str.contains("\r", literal=True)).then(
         pl.lit(r"a line ends in \n or \r\n, got \r within it")
@@ -631,7 +635,7 @@ class _Width:
 def _parse_documents(
     file: str, lines: pl.DataFrame, lines_before: int, width: _Width
 ) -> pl.DataFrame:
-    """Return the documents of some lines of a file, with the features that they have."""
+    """Return the documents of some lines of a file, with their features."""
     has_document = (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
     lines = lines.filter(has_document | pl.col("fault").is_not_null())
     rows = _match_fields(lines, _LETOR_LINE, _LETOR_FIELDS)
@@ -681,7 +685,7 @@ def _cast_whole_grades(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(integers) if same.all() else frame
 
 
-# What is wrong with a line
+# Errors of lines
 
 Rule: TypeAlias = tuple[pl.Expr, pl.Expr]
 """Condition of a wrong line, and the text of its error."""
@@ -711,7 +715,7 @@ def _find_wrong_features(features: pl.DataFrame, most: int) -> list[Fault]:
     rule = f"a feature number is at most `n_features`, {most}, got '{{}}'"
     faults = _find_first_fault(features, [wrong, (index > most, pl.format(rule, shown))])
     place = pl.col("row").cast(pl.Int64) * 2**16 + index
-    # Counting distinct places is many times faster than finding the ones that come again.
+    # Counting distinct places is many times faster than finding the repeated ones.
     if features.select(place.n_unique()).item() < features.height:
         again = features.filter(index.is_not_null() & place.is_duplicated())
         sentence = pl.format("a line has a feature once, got number {} again", index)

@@ -1,4 +1,4 @@
-"""Request of an `evaluate` call in one checked form, which can be pickled."""
+"""Checked arguments of an `evaluate` call, in a form that can be pickled."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class RequestOptions(RowOptions, total=False):
 
 @dataclass(frozen=True)
 class Request:
-    """Request of an `evaluate` call, checked."""
+    """Checked arguments of an `evaluate` call."""
 
     measures: Mapping[str, Measure]
     """The measure of each result column, by the name of the column."""
@@ -86,15 +86,15 @@ class Request:
     descending: Mapping[str, tuple[bool, ...]]
     """Direction of each column of the strategies in `descending=`; True ranks the highest first."""
     scale: Ranking
-    """The scale of the grades; its columns to rank by are not used, `by` holds them."""
+    """The scale of the grades. The columns to rank by are in `by`, not here."""
     computed: Mapping[str, pl.Expr] = field(default_factory=dict)
     """The expressions of arguments, by the name of the column that they compute."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Further columns of documents, by the name of a measure's input."""
     doc: str | None = DEFAULT_DOC
-    """The column of documents, None for none; the default until a frame is known."""
+    """The column of documents, or None. It is `DEFAULT_DOC` until a frame is known."""
     may_be_unnamed: bool = False
-    """True if a frame may have a column of documents that no argument and no name shows."""
+    """True if a frame may have a column of documents without a typical name or an argument."""
     all_ascending: bool = False
     """True if one `descending=False` is passed for several strategies."""
     grader: str | None = None
@@ -217,7 +217,7 @@ class Request:
 
     @property
     def input_columns(self) -> list[str]:
-        """The columns that a frame must have: those of expressions replace computed columns."""
+        """The columns that a frame must have, with inputs of expressions for computed columns."""
         names = []
         for name in self.columns:
             expr = self.computed.get(name)
@@ -246,9 +246,9 @@ class Request:
         return checked
 
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Request:
-        """Return the request with the document column of a frame, which breaks ties by default.
+        """Return the request with the document column of a frame.
 
-        It breaks ties if it holds texts or numbers, and if `ties` names no other column.
+        The column breaks ties if it holds texts or numbers, and if `ties` names no other column.
         """
         request = self
         if self.doc == DEFAULT_DOC:
@@ -258,7 +258,7 @@ class Request:
         return replace(request, tie_column=request.find_tie_column(schema))
 
     def _find_text_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
-        """Return the last column that breaks ties, if it holds texts as ids do."""
+        """Return the last column that breaks ties if it holds texts, or None."""
         columns = [*(self.ties or ()), *(name for by in self.by.values() for name in by[1:])]
         is_text = columns and schema.get(columns[-1]) in (pl.String, pl.Categorical, pl.Enum)
         return columns[-1] if is_text and columns[-1] not in self.keys else None
@@ -330,8 +330,8 @@ class Request:
     def check_not_stacked(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
         """Raise if several strategies would be ranked as one.
 
-        A column "strategy" that no argument names may hold one value only. A lazy frame does not
-        show how many it holds, so there an argument must name it.
+        A column "strategy" that no argument names may hold only one value. The number of values is
+        unknown in a lazy frame, so there an argument must name the column.
         """
         used = {*self.keys, self.grade, *self.scores}
         if "strategy" in used or "strategy" not in frame.collect_schema():
@@ -350,7 +350,7 @@ class Request:
         raise ValueError(msg)
 
     def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:
-        """Return the schema of the result for a frame of a schema."""
+        """Return the schema of the result for the schema of a frame."""
         keys: dict[str, Any] = {} if self.grader is None else {GRADER: pl.String()}
         keys |= {name: schema.get(name, pl.String()) for name in self.result_keys}
         keys[self.key] = pl.String() if self.strategy is None else schema[self.strategy]
@@ -359,7 +359,7 @@ class Request:
     def build_document_ranking(self, strategy: str) -> Ranking:
         """Return the ranking of a strategy with the document as last key.
 
-        It equals that of `build_ranking` if `ties` names columns or the order of rows.
+        It equals the ranking of `build_ranking` if `ties` names columns or is "order".
         """
         if self.tool not in (None, "trec_eval"):
             msg = (
@@ -371,13 +371,13 @@ class Request:
         if self.tie_column is None:
             return plain
         score, *further = plain.by
-        # trec_eval holds scores in 32 bits, so that nearly equal ones are tied.
+        # trec_eval stores scores as 32-bit floats, so nearly equal scores are tied.
         single = score.cast(pl.Float32) if self.tool else score
         by = [single, *further, pl.col(self.tie_column).cast(pl.String)]
         return self.scale.ranked_by(by, descending=[*plain.descending, True])
 
     def as_text(self, name: str, values: Values) -> Values:
-        """Return a column that breaks ties, as text if it holds documents, as by default."""
+        """Return a column that breaks ties, as text if it is the default document column."""
         return values.cast(pl.String) if name == self.document else values
 
     def build_ranking(self, strategy: str) -> Ranking:

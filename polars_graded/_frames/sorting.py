@@ -1,4 +1,4 @@
-"""The order in which people count: f2 before f10."""
+"""Natural order of names, with f2 before f10."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def sort_naturally(names: Iterable[str]) -> list[str]:
 
 
 def in_order(values: pl.Series) -> pl.Series:
-    """Return the distinct values, texts in natural order and others sorted; null first."""
+    """Return the sorted distinct values, null first and texts in natural order."""
     each = values.unique().sort()
     if each.dtype not in (pl.String, pl.Categorical):
         return each

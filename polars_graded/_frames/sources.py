@@ -1,4 +1,4 @@
-"""Lazy frames whose rows are made in Python when they are collected, some at a time."""
+"""Lazy frames with rows that Python generates part by part when they are collected."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ Frames: TypeAlias = "Callable[[Collection[str], pl.Expr | None], Iterator[pl.Dat
 
 
 def scan_frames(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
-    """Return a lazy frame of `frames`, called at each collection with the wanted columns.
+    """Return a lazy frame that calls `frames` at each collection.
 
-    That is the columns, and which rows, or None for all; `frames` may give more than these.
+    The arguments of `frames` are the needed columns and the filter of rows (None for all rows).
+    `frames` may yield more columns and rows.
     """
 
     def source(
@@ -25,7 +26,7 @@ def scan_frames(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
         if n_rows == 0:
             yield schema.to_frame().select(cs.by_name(wanted))
             return
-        # What is to be chosen is so among the first rows, where these alone are wanted.
+        # With `n_rows`, the filter applies to the first rows only, so it follows below.
         for part in frames(wanted, predicate if n_rows is None else None):
             frame = part if n_rows is None else part.head(n_rows)
             if n_rows is not None:

@@ -1,4 +1,4 @@
-"""Duplicates in a frame whose column of documents has no name that shows it."""
+"""Find duplicates if the name of the document column does not identify it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from polars_graded._frames.document_columns import IDENTIFIERS, split_words
 from polars_graded._measuring.rank_columns import MAX_TIED_RATIO
 
 MIN_RANKINGS = 10
-"""Minimum number of rankings from which a column is known to hold ids."""
+"""Minimum number of rankings to recognise a column of ids."""
 
 MAX_REPEATED_SHARE = 0.2
-"""Maximum share of texts that repeat one of their ranking, if they are ids and not names."""
+"""Maximum share of texts that occur twice in a ranking, for a column of ids."""
 
 MAX_SHARED_SHARE = 0.7
-"""Maximum share if several rankings are taken for one, as those of two or three devices."""
+"""Maximum such share if several rankings are mixed, such as those of two or three devices."""
 
 MAX_LABELS = 100
-"""Maximum number of values of a column that tells rankings apart."""
+"""Maximum number of distinct values in a column that identifies rankings."""
 
 TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A column that no argument names, and how often it repeats a value within a ranking."""
+    """A column that no argument names, and its number of repeated values within rankings."""
 
     name: str
     values: int
@@ -37,7 +37,7 @@ class Candidate:
 
     @property
     def repeated_share(self) -> float:
-        """Return the share of values that repeat one of their ranking."""
+        """Return the share of values that occur before in the same ranking."""
         return self.repeated / self.values
 
 
@@ -46,10 +46,11 @@ def check_unnamed_documents(
 ) -> None:
     """Raise if a column that no argument names seems to repeat documents within rankings.
 
-    A column without a repeated value tells documents apart. If a column repeats some, and none
-    beside the values of a further column, several rankings are taken for one. Else the repeated
-    values are duplicates: all of a text that hardly repeats any, or of numbers that are called ids,
-    and of others, such as prices, those in rows that are equal in all columns.
+    A column without repeated values identifies documents. If values repeat, but no value repeats
+    together with the value of a further column, several rankings are mixed. Otherwise the repeated
+    values are duplicates. In columns of texts, or of numbers that are called ids, all repeated
+    values count if they are few. In others, such as prices, only rows that are equal in all columns
+    count.
     """
     keys = [*query] if strategy is None else [strategy, *query]
     candidates = _find_candidates(frame, keys, used)
@@ -93,12 +94,12 @@ def _find_candidates(
 
 
 def _numbers_rows(column: pl.Series) -> bool:
-    """Return whether a column numbers the rows of the frame."""
+    """Return whether a column contains row numbers of the frame."""
     return column.dtype.is_integer() and bool((column.diff() == 1).all())
 
 
 def _may_be_ids(column: pl.Series, counts: pl.Series, repeated: int) -> bool:
-    """Return whether whole numbers repeat less within rankings than if they were unrelated."""
+    """Return whether whole numbers repeat less within rankings than unrelated numbers."""
     n = column.drop_nulls().n_unique()
     if not column.dtype.is_integer() or n > MAX_LABELS:
         return True
@@ -129,7 +130,7 @@ def _check_once(
 def _check_not_shared(
     frame: pl.DataFrame, query: Sequence[str], keys: Sequence[str], doc: str, used: Sequence[str]
 ) -> None:
-    """Raise if a further column tells several rankings of the same documents apart."""
+    """Raise if a further column separates several rankings of the same documents."""
     rows = frame.filter(pl.col(doc).is_not_null())
     for name, dtype in rows.schema.items():
         if name in {*keys, doc, *used} or not (dtype in TEXT_TYPES or dtype.is_integer()):
@@ -137,7 +138,7 @@ def _check_not_shared(
         n = rows.get_column(name).n_unique()
         if 1 < n <= MAX_LABELS and not rows.select([*keys, doc, name]).is_duplicated().any():
             msg = (
-                f"`query` must tell rankings apart, got rankings with the same {doc!r} for {n} "
+                f"`query` must separate rankings, got rankings with the same {doc!r} for {n} "
                 f"values of {name!r}\n\n"
                 f"Hint: query={[*query, name]!r} makes each a query; strategy={name!r} compares "
                 "them as strategies; doc=None ranks each row as a document"

@@ -1,7 +1,7 @@
-"""From a request and a frame of whole queries to one row per strategy and query.
+"""Compute one row per strategy and query from a request and a frame of whole queries.
 
-This knows of no engine. What is too large for one frame is cut into parts of whole queries, whose
-values are put together before they are finished.
+This module does not depend on any engine. Data too large for one frame are cut into parts of whole
+queries. The values of all parts are concatenated before the result is built.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.tie_orders import TieOrder, group_by_order
 
 MAX_SHARED_ROWS = 1 << 24
-"""Strategies that have no more rows in all are measured together, so that what they share is found
-once; of more, progress shows in between."""
+"""Maximum total number of rows of strategies that are measured together, which saves shared work.
+Beyond, strategies are measured one by one, and progress is shown in between."""
 
 
 def grouped(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
-    """Return the rows of each query, for the same request of several graders."""
+    """Return the rows of each query, for requests that differ only in the grader."""
     columns = dict.fromkeys(name for request in requests for name in request.row_columns)
     return Groups.of(frame, requests[0].keys, [*columns])
 
@@ -63,17 +63,17 @@ class Rankings:
 
     name: str
     values: pl.DataFrame
-    """Keys and measures, without the strategy if it is the name; null where data are unusable."""
+    """Keys and measures, null if data are unusable. Strategies that are columns have no key."""
     notes: pl.DataFrame
     """Keys and notes."""
     not_finite: Integers
-    """Number of a column with NaN or infinity, for each query; 0 without one."""
+    """Number of the column with NaN or infinity for each query, 0 if there is none."""
     error: UnusableDataError | None = None
     """Other errors in the data."""
 
 
 def measure_rankings(request: Request, groups: Groups, kept: Sequence[str]) -> Iterator[Rankings]:
-    """Yield the values of whole queries for each entry of `by`, with notes beside them."""
+    """Yield the values and notes of whole queries for each entry of `by`."""
     part, names = Part(request, groups, kept), [*request.by]
     size = max(1, MAX_SHARED_ROWS // max(1, groups.frame.height))
     for first in range(0, len(names), size):
@@ -87,11 +87,11 @@ class Part:
     request: Request
     groups: Groups
     kept: Sequence[str]
-    """The notes that stay beside the values."""
+    """Names of the notes that are kept beside the values."""
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
-        """Return the measures to compute, each once."""
+        """Return the distinct measures to compute."""
         top = [JUDGED_AT_THE_TOP] if self.needs_unjudged else []
         return {measure.name: measure for measure in [*self.request.measures.values(), *top]}
 
@@ -142,7 +142,7 @@ class Part:
 
     @property
     def names(self) -> Callable[[Integers], pl.Series] | None:
-        """Return a function from places to documents as texts; None without a document column."""
+        """Return a function from row numbers to documents as texts; None without documents."""
         column = self.request.tie_column
         if column is None:
             return None
@@ -190,7 +190,7 @@ class Part:
     def of_strategy(
         self, name: str, computed: Sequence[Computed] | None
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the values of a strategy and its notes, each with keys beside them."""
+        """Return the values of a strategy and its notes, both with keys."""
         request, keys = self.request, self.groups.keys
         of_measure = {
             name: self.constant(None, each.definition.dtype) for name, each in self.measures.items()
@@ -239,7 +239,7 @@ def note_queries(part: Part) -> dict[str, pl.Series]:
             pl.when(relevant).then("highest")
         )["highest"]
     if request.strategy is not None:
-        # They are the same for all strategies that are stacked, or judgments were lost.
+        # Stacked strategies have equal numbers here, unless judgments were lost.
         grade = pl.col("grade")
         relevant = request.scale.is_relevant(grade)
         worth = pl.when(relevant).then(grade.cast(pl.Float64)).otherwise(0.0)
@@ -253,7 +253,7 @@ def note_grades(grades: pl.Series) -> dict[str, object]:
     """Return the lowest and highest grades, and the facts that warnings need."""
     low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
     halves = False
-    if low is not None and low >= data_warnings.MIN_HALF_STAR:  # or else it does not matter
+    if low is not None and low >= data_warnings.MIN_HALF_STAR:  # otherwise it is not used
         twice = 2 * grades.cast(pl.Float64)
         halves = bool((twice == twice.floor()).all())
     below = int((grades < 0).sum()) if low is not None and low < 0 else 0
@@ -273,7 +273,7 @@ def note_grades(grades: pl.Series) -> dict[str, object]:
 
 
 def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
-    """Return the notes of each query and a strategy that do not need its values."""
+    """Return the notes of each query of a strategy that do not depend on its values."""
     scores = part.groups.lists(part.request.find_columns(name)[0])
     retrieved = scores.flat.is_not_null()
     return {
@@ -295,7 +295,7 @@ def _counts_up(part: Part, name: str, values: pl.Series) -> pl.Series:
 
 
 class Gathered:
-    """Values of a request, collected part by part, with small notes."""
+    """Values of a request, collected part by part, with reduced notes."""
 
     def __init__(self, request: Request, kept: Sequence[str] | None = None) -> None:
         self.request = request
