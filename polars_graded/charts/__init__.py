@@ -7,24 +7,24 @@ found. Below the title stand the measure in words, the number of queries, and th
 marks. A screen reader reads the title first and then a description. Change the title, the size
 and the theme with `.properties(title=...)` and `alt.theme`.
 
-`chart.data` is the frame that is drawn, under the column names that each function documents. A
-frame of more than 3000 rows is drawn by rows at equal steps. Null, NaN and infinite values are
-left out, except that `differences` and the charts of φ raise an error for them. A null strategy,
-query or panel is called "null".
+`chart.data` is the frame that is drawn, under the column names that each function documents. From a
+frame of more than 3000 rows, rows at equal steps are drawn. Null, NaN and infinite values are left
+out, except that `differences` and the charts of φ raise an error for them. A null strategy, query
+or panel is called "null".
 
 Up to ten strategies have colours of their own, the same in all charts with the same strategies.
-Readers with and without a colour vision deficiency can tell these colours apart. The colours of
-an active theme take precedence. With more than ten lines, the ten that end highest have a colour
-and the others are grey. More than ten bars, or points without lines, have one colour. Charts that
-stand side by side share the colours of strategies. A chart with a selection can stand beside
-itself, but Altair cannot layer it over itself.
+Readers with and without a colour vision deficiency can tell these colours apart. The colours of an
+active theme take precedence. With more than ten lines, the ten that end highest have a colour and
+the others are grey. More than ten bars, or points without lines, have one colour. Charts that stand
+side by side share the colours of strategies. Two copies of a chart with a selection can be
+concatenated, but Altair cannot layer them.
 
 Altair's default renderer needs a network and a trusted notebook.
 ``alt.renderers.enable("png", ppi=144)`` needs neither.
 
-`panel` names the column whose values have a panel each, in the order of the rows. By default it
+`panel` names a column. Each of its values gets a panel, in the order of the rows. By default this
 is the measure, if there are several. With one value, or with `panel=None`, the result is a plain
-layered chart, which takes `.properties(width=...)` and `.facet(...)` by any column of
+layered chart, which supports `.properties(width=...)` and `.facet(...)` by any column of
 `chart.data`. `strategy` names the column of strategies.
 
 A `ValueError` is raised if nothing can be drawn, if a strategy or a pair occurs twice in a panel,

@@ -16,7 +16,7 @@ from polars_graded._results.keys import Columns
 from polars_graded._sentences import format_percent, shorten_name, titles
 
 CURVE_WIDTH = 300
-"""Width of a curve whose names need room beside it, in pixels."""
+"""Width in pixels of a chart of curves with names beside the lines."""
 
 
 def dcg_curves(
@@ -31,7 +31,7 @@ def dcg_curves(
     strategy: str = "strategy",
     rank: str = "rank",
 ) -> Chart:
-    r"""Draw a curve by rank, one line per strategy, its name at its end.
+    r"""Draw a curve by rank, with one named line per strategy.
 
     In a page, the line next to the pointer stays and the others fade. A click on a name in the
     legend has the same effect.
@@ -49,10 +49,11 @@ def dcg_curves(
         The column of the ideal curve, which is dashed. For `cg_curve` and `dcg_curve`, True selects
         the `ideal_dcg_curve` of the same gain, discount and cutoff, if the frame contains it.
     baseline
-        A strategy. The chart then shows the mean difference of each other strategy to it in the
-        same query, with a band of 95 % or `confidence`. Such a band may exclude 0 although the
-        bands around the two means overlap. The frame must have the lists of `evaluate`. Queries
-        that one of the two strategies lacks are left out.
+        A strategy with which the others are compared. The chart then shows the mean difference per
+        query between each other strategy and the baseline, with a 95 % band or that of
+        `confidence`. Such a band may exclude 0 although the bands around the two means overlap. The
+        frame must have the lists of `evaluate`. Queries that one of the two strategies lacks are
+        left out.
     confidence
         The confidence of a band around each line, such as 0.95. The band is Student's interval of
         the mean over queries, as in `summarise`. The frame must have the lists of `evaluate`.
@@ -61,7 +62,7 @@ def dcg_curves(
         each of several segments, as with `average_curves(segments=)`, each segment gets a panel by
         default.
     query, strategy, rank
-        The columns that tell queries and strategies apart, and the ranks.
+        The columns of queries, of strategies, and of the ranks.
 
     Returns
     -------
@@ -131,9 +132,9 @@ def dcg_curves(
 def _collect_curve_facts(
     frame: pl.DataFrame, table: pl.DataFrame, curve: str, query: str
 ) -> titles.Drawn:
-    """Return the facts for the title: the curve, the numbers of lines and panels, and of queries.
+    """Return the facts for the title: the curve, and the numbers of lines, panels and queries.
 
-    Only lists have a number of queries.
+    The number of queries is known only for lists.
     """
     is_list = isinstance(frame.schema[curve], pl.List)
     queries = [frame.drop_nulls(curve)[query].n_unique()] if is_list else []
@@ -149,7 +150,7 @@ def _write_subtitle(facts: titles.Drawn, baseline: Any, each_query: bool) -> lis
 
 
 def _write_bands(table: pl.DataFrame, confidence: float | None, *, is_named: bool) -> list[str]:
-    """Write what the bands are, unless a title names them, and which of them are drawn."""
+    """Write the meaning of the bands, unless a title states it, and which bands are drawn."""
     if confidence is None:
         return []
     many = table["strategy"].n_unique() > style.MAX_STRONG_BANDS
@@ -170,7 +171,7 @@ def recall_precision_curves(
     strategy: str = "strategy",
     recall: str = "recall",
 ) -> Chart:
-    r"""Draw interpolated precision at levels of recall, a mean over queries, as lines.
+    r"""Draw mean interpolated precision at levels of recall as lines.
 
     Source: Chen, B. Retrieval evaluation (slides), average recall-precision graphs.
 
@@ -185,7 +186,7 @@ def recall_precision_curves(
     panel
         A column whose values get a panel each, as for `dcg_curves`.
     query, strategy, recall
-        The columns that tell queries and strategies apart, and the levels of recall.
+        The columns of queries, of strategies, and of the levels of recall.
 
     Returns
     -------
@@ -234,7 +235,7 @@ def recall_precision_curves(
     if chart_rows.has_panels(table):
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
-    # Names are at the side where lines are further apart.
+    # Names are at the end where lines are further apart.
     first, last = table["recall"].min(), table["recall"].max()
     at_ends = table.filter(pl.col("recall").is_in([first, last]))
     place = line_names.choose_place(at_ends, "recall", "value", ends)

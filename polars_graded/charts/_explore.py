@@ -1,4 +1,4 @@
-"""Draw linked views of queries: a selection in one view applies to all, which show its means."""
+"""Draw linked views of queries: a selection in one view applies to all views and their means."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def explore(
     Parameters
     ----------
     per_query
-        One row per strategy and query with one column per measure, as `evaluate` returns it, of at
+        One row per strategy and query with one column per measure, as `evaluate` returns it, for at
         most 5000 queries.
     a, b
         The two strategies; the difference is that of `a` minus that of `b`.
@@ -140,7 +140,7 @@ def explore(
         table, ranks = _add_ranks(table, per_query, drawn, a, b, query, strategy)
     if colour is not None:
         table = _add_group(table, per_query, colour, query)
-    # With 0, so that the histogram always contains the point of no difference.
+    # 0 is included, so that the histogram always contains the point of no difference.
     differences = table["difference"].append(pl.Series([0.0]))
     ends, width = bins.choose_difference_bins(differences, table.height)
     middle = (pl.col("difference") / width).round() * width
@@ -246,7 +246,7 @@ def _add_group(
 
 
 def _name_ranges(values: pl.Series) -> pl.Series:
-    """Return the range, such as "3 to 7", of the quarter of numbers that each one belongs to."""
+    """Return the range of each number's quarter, such as "3 to 7"."""
     part = (values.rank("min") - 1) * 4 // values.count()
     names = {}
     for each in part.drop_nulls().unique():

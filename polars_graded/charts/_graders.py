@@ -183,7 +183,7 @@ def grader_orders(
     level = style.order_axis(
         graders, labelAngle=0, labelLimit=120, labelExpr=_write_grader_labels(table)
     )
-    # The last points are near the edge, where their names begin.
+    # The last points are near the edge, since their names begin there.
     level["scale"].padding = NAMES_PADDING
     x = alt.X("grader:N", title="grader", **level)
     places = alt.Scale(reverse=True, zero=False, domain=[0.5, len(names) + 0.5], nice=False)
@@ -211,7 +211,7 @@ def grader_orders(
 
 
 def _write_grader_labels(summary: pl.DataFrame) -> str:
-    """Write an expression of the labels of graders, each above its number of queries."""
+    """Write a Vega expression for the labels of graders, each above its number of queries."""
     if "queries" not in summary.columns:
         return "datum.label"
     facts = summary.partition_by("grader", as_dict=True)

@@ -73,7 +73,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     panel
         A column whose values get a panel each, such as the collection, or None.
     strategy
-        The column that tells strategies apart.
+        The column of strategies.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def _build_cell(
 def _build_grade_cells(
     grades: pl.Series | None, levels: list[float | None], start: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield a piece of a bar for each grade, whose width is the number of rows with the grade."""
+    """Yield a piece of a bar for each grade, as wide as the share of rows with the grade."""
     if grades is None:
         return  # the rows of the strategy have neither a score nor a grade
     total = sum(each["rows"] for each in grades)

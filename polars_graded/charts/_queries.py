@@ -74,10 +74,10 @@ def precision_histogram(
     As text: ``RP(A/B, q) = RP(A, q) - RP(B, q)``
 
     Up to 60 queries have their names under their bars. With more, the three queries that differ
-    most in either direction are named below the title. With more than 300, neighbours share a bar.
-    The part above the axis shows by how much A is better, and the part below by how much B is
-    better, each as a sum over these queries divided by their number. Source: Chen, B. Retrieval
-    evaluation (slides), method 3.
+    most in either direction are named below the title. With more than 300 queries, neighbours share
+    a bar. The part above the axis shows by how much A is better, and the part below shows by how
+    much B is better. Each is a sum over the queries of the bar, divided by their number. Source:
+    Chen, B. Retrieval evaluation (slides), method 3.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def precision_histogram(
     a, b
         The two strategies; bars above the axis are queries where `a` has the higher value.
     order
-        The order of the bars: by falling `"difference"`, or by `"query"`.
+        The order of the bars: by descending `"difference"`, or by `"query"`.
     query, strategy, missing, grader
         As for `differences`.
 
@@ -167,8 +167,8 @@ def build_compared_queries(
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Return the queries with both values, both names of strategies, and the measure's name.
 
-    The column `key` contains the query with its type: the name of its own column may be the name
-    of another column of the result.
+    The column `key` contains the query in its own type. It has this name since the name of the
+    query column may be that of another column of the result.
     """
     table = differences(per_query, measure, a, b, query=query, **options)
     [name] = list_named_columns([measure])
@@ -223,8 +223,8 @@ def query_heatmap(
     is a strategy, the best at the left, so that strategies with equal values are neighbours. A row
     of one colour is a query in which all strategies are equal. Up to 60 queries have names. With
     more queries than rows, neighbours share a row of means. If the frame has the column
-    `n_relevant`, queries without a relevant document are left out and counted: their values say
-    nothing about how hard they are.
+    `n_relevant`, queries without a relevant document are left out and counted, since their values
+    do not show how hard they are.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def measure_agreement(
         the histograms of several strategies. By default, each strategy has a panel for its
         histogram, and points have no panels.
     query, strategy
-        The columns that tell queries and strategies apart. The frame may lack either column.
+        The columns of queries and of strategies. The frame may lack either column.
 
     Returns
     -------
@@ -415,7 +415,7 @@ def measure_agreement(
         table = bins.count_differences(table, groups, n_bins)
         size: dict[str, Any] = {"height": 90} if lanes else {}
         if lanes:
-            # Histograms below each other are easy to compare horizontally.
+            # Histograms are stacked vertically, so that their positions are easy to compare.
             size |= {"columns": 1} if n_groups <= MAX_LANES else {"columns": 3, "width": 200}
         words = style.Words(
             headline,
@@ -471,5 +471,5 @@ def measure_agreement(
 
 
 def _are_few(frame: pl.DataFrame, strategy: str) -> bool:
-    """Return whether there are several strategies, few enough for a histogram each."""
+    """Return whether there are several strategies, but few enough for separate histograms."""
     return strategy in frame.columns and 1 < frame[strategy].n_unique() <= style.MAX_COLOURS

@@ -31,13 +31,14 @@ def rankings(
     r"""Draw the rankings of one query side by side, with each document's share of the measure.
 
     Each column is a strategy. Each tile is a document in the colour of its grade; an unjudged
-    document is white and dashed. A thick bar at the left of a tile marks a document that has the
-    score of another. A line connects a document to itself in the next column, and is dark if the
-    document is relevant. With more than four columns, only the relevant documents of the first n
-    have lines; with more than ten, none have. The number beside a tile is the amount that the
-    document adds to the measure at its rank, and the sum over all ranks is the value above the
-    column. Below the horizontal line are relevant documents outside the first n, with their ranks
-    if they were retrieved. In a page, the document under the pointer stays and the others fade.
+    document is white and dashed. A thick bar at the left of a tile marks a document with the same
+    score as another. A line connects the tiles of a document in neighbouring columns, and is dark
+    if the document is relevant. With more than four columns, only relevant documents among the
+    first n have lines; with more than ten, no document has. The number beside a tile is the amount
+    that the document adds to the measure at its rank, and the sum over all ranks is the value above
+    the column. Below the horizontal line are relevant documents outside the first n, with their
+    ranks if they were retrieved. In a page, the document under the pointer stays and the others
+    fade.
 
     Parameters
     ----------
@@ -56,9 +57,9 @@ def rankings(
 
         Such measures are `ndcg`, `ndcng`, `ncg`, `dcg`, `cg`, `mu_ap`, `ap`, `gap`, `q_measure`,
         `err`, `nerr`, `rbp`, `recall`, `generalized_recall`, `r_precision` and `reciprocal_rank`,
-        with or without a cutoff. Measures that divide by the number of retrieved documents are
-        refused, and so are measures with `ties`, which do not depend on the order of tied
-        documents.
+        with or without a cutoff. Two kinds of measures raise an error: measures that divide by the
+        number of retrieved documents, and measures with `ties`, since they do not depend on the
+        order of tied documents.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
     irrelevant, max_grade, relevant_from, undefined_as, condensed
@@ -68,7 +69,7 @@ def rankings(
     doc
         The column of the documents' ids, which must be unique in a query.
     title
-        A column of titles or texts, which tiles show in place of ids, and tooltips in addition.
+        A column of titles or texts. Tiles show them instead of ids; tooltips show both.
 
     Returns
     -------
@@ -78,8 +79,8 @@ def rankings(
         grade, or the range of grades with the same colour), `relevant`, `tied` (whether another
         document has the same score), `adds`, its `share` of the value, and for measures with a
         gain, `gain`. A `strategy` has its `value` and the number of relevant documents `below` the
-        line. At most ten of these are drawn, first those in the first n of another strategy.
-        `column`, `y` and `y_next` are positions.
+        line. At most ten of these are drawn; those in the first n of another strategy have
+        priority. `column`, `y` and `y_next` are positions.
 
     See Also
     --------

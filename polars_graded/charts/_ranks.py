@@ -1,4 +1,4 @@
-"""Charts of ranks: the certainty of ranks, and the groups of strategies not told apart."""
+"""Charts of ranks: their certainty, and groups of strategies that do not differ significantly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BAR_SPACING, LABEL_SPACING = 8, 16
 """Vertical distance between the bars of groups, and between names of strategies, in pixels."""
 
 LETTER_SHARE = 0.07
-"""Share of the axis that the letter before a bar takes."""
+"""Share of the axis that the letter before a bar occupies."""
 
 MAX_LABELLED_STRATEGIES = 60
 """Maximum number of strategies with a name in the diagram."""
@@ -82,10 +82,10 @@ def strategy_ranks(
 
 
 def _write_finding(ranks: pl.DataFrame) -> str:
-    """Write who is clearly first or may be, or by how many measures one strategy is first."""
+    """Write which strategies are first, or may be, or by how many measures one is first."""
     key = "panel" if "panel" in ranks.columns else "measure"
     names = ranks["strategy"].unique().sort()
-    # Names are cut as on the axis, where those of all strategies stand.
+    # Names are shortened in the same way as on the axis, which shows all strategies.
     short = pl.col("strategy").replace_strict(names, shorten_names(names.to_list()))
     ranks = ranks.with_columns(short)
     groups = ranks.partition_by(key, maintain_order=True)
@@ -105,19 +105,20 @@ def _write_finding(ranks: pl.DataFrame) -> str:
 
 
 def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.LayerChart:
-    """Draw means on a line, with a bar over strategies that are not told apart.
+    """Draw means on a line, with bars over indistinguishable strategies.
 
     This is Demšar's critical difference diagram (2006, figure 1). His bars span one critical
     difference of mean ranks. Here, the bars are the groups of `rank_strategies`, which depend on
-    its test and on means. A bar has a dot at each strategy of its group. A strategy in between
-    without a dot is told apart from some of them, because its values vary more or less.
+    its test and on means. A bar has a dot at each strategy of its group. A strategy under a bar
+    without a dot differs significantly from some strategies of the group, because its values vary
+    more or less.
 
     Parameters
     ----------
     ranks
         One row per strategy, as `rank_strategies` returns it for one measure.
     strategy
-        The column that tells strategies apart.
+        The column of strategies.
 
     Returns
     -------

@@ -38,8 +38,8 @@ def relevance_function(
     score
         The column of scores.
     panel
-        The column that tells queries apart: each has a φ of its own, in a panel. None if all rows
-        are one query.
+        The column of queries. Each query has its own φ and its own panel. With None, all rows are
+        one query.
     control_points, whisker
         As in `Graded.phi_relevance`.
     scale
@@ -51,7 +51,7 @@ def relevance_function(
     LayerChart or FacetChart
         The rows contain `part` (what they draw: `φ`, `score` or `control point`), `score`,
         `relevance` and the `name` of a control point. Many scores are drawn at equal steps of their
-        rank, with the lowest and the highest. NaN and infinity are refused.
+        rank, with the lowest and the highest. NaN and infinity raise an error.
 
     Examples
     --------
@@ -75,7 +75,8 @@ def relevance_function(
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
     chart_checks.check_numbers("frame", frame, [score])
-    # An error of φ shows the name of this column, which must differ from those of the result.
+    # An error message about φ contains the name of this column. It must differ from the columns of
+    # the result.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
     scores = frame.select(
         *chart_rows.build_name_columns(keys), pl.col(score).alias(axis_name)
@@ -141,7 +142,7 @@ def relevance_function(
 
 
 def _name_points(keys: Sequence[str]) -> pl.Expr:
-    """Return an expression of the names of control points, which are in ascending order."""
+    """Return an expression for the names of control points in ascending order."""
     last, is_zero = pl.int_range(pl.len()) == pl.len() - 1, pl.col("relevance") == 0
     name = (
         pl.when(last)
@@ -171,12 +172,12 @@ def sample_boxes(
     reference: str | float | None = None,
     panel: str | None = None,
 ) -> Chart:
-    """Draw the distribution of a measure as one box per group, with a reference line across each.
+    """Draw the distribution of a measure as a box and a reference line per group.
 
-    A box reaches from the lower to the upper quartile, with the median in it. Its whiskers reach
-    to the last values within 1.5 times its length, and each value beyond is a point. The box with
-    the highest median is at the top; in panels, the one with the highest mean of its medians.
-    Source: Moniz, Torgo and Vinagre (2016), figure 2.
+    A box reaches from the lower to the upper quartile and contains a mark at the median. Its
+    whiskers reach to the most distant values within 1.5 box lengths, and each value beyond them is
+    a point. The box with the highest median is at the top. With panels, this is the group with the
+    highest mean of medians. Source: Moniz, Torgo and Vinagre (2016), figure 2.
 
     Parameters
     ----------
@@ -185,10 +186,10 @@ def sample_boxes(
     value
         The column of the measure.
     group
-        The column whose values get a box each.
+        The column of groups; each group gets a box.
     reference
-        A column or a number. The mean of the column in each group, or the number, is a line across
-        the box.
+        A column or a number. A line across each box shows the number, or the mean of the column in
+        the group.
     panel
         A column whose values get a panel each.
 
@@ -253,7 +254,7 @@ def sample_boxes(
         ),
     ]
     if name:
-        # `opacity` would share its scale with the ideal curve of a chart beside this one.
+        # `opacity` would share its scale with the ideal curve of a concatenated chart.
         symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
         lines = style.draw_named_line(alt.FillOpacity, box, name, **symbol)
         lines = lines.mark_tick(**upright, size=step * 0.9, thickness=2, color="firebrick")

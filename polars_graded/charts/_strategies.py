@@ -16,7 +16,7 @@ from polars_graded._results.per_query import find_direction_of_rows
 from polars_graded._sentences import shorten_names, titles, verdicts
 
 MINUS_SIGN = "\u2212"
-"""The sign of a number below 0."""
+"""The sign of negative numbers."""
 
 MIN_EQUIVALENCE_PROBABILITY = 0.95
 """Minimum probability of equivalence for a difference that counts as negligible."""
@@ -118,13 +118,13 @@ def strategy_bars(
 
 
 def _write_finding(comparison: pl.DataFrame, level: float) -> str:
-    """Write how many differences are settled, and for a single baseline in which direction."""
+    """Write how many differences are settled, and their directions for a single baseline."""
     directions = count_directions(comparison, level)
     baselines = comparison["baseline"].unique().to_list()
     strategies = comparison["strategy"].unique().to_list()
     sentence = verdicts.count_settled(directions)
     if len(baselines) == 1:
-        # Names are cut as on the axis, where those of all strategies stand.
+        # Names are shortened in the same way as on the axis, which shows all strategies.
         *names, baseline = shorten_names([*strategies, *baselines])
         only = names[0] if comparison.height == 1 else None
         things = "differences" if comparison.height > len(strategies) else "strategies"
@@ -162,15 +162,15 @@ def comparison_forest(
     comparison
         One row per measure and pair, as `compare` returns it. The chart shows the interval from
         `simultaneous_low` to `simultaneous_high`, which agrees with the corrected p. If the test
-        has no such interval, as Wilcoxon's, the chart shows that of a single difference, which may
-        disagree with p. A null interval is not drawn. The subtitle states the kind of interval and
-        its confidence. For a comparison by segments, pass one measure and the column of segments,
-        such as `panel="country"`. For a comparison with `rope=`, the region of practical
-        equivalence is shaded.
+        has no such interval, as with Wilcoxon's, the chart shows the interval of each single
+        difference, which may disagree with p. A null interval is not drawn. The subtitle states the
+        kind of interval and its confidence. For a comparison by segments, pass one measure and the
+        column of segments, such as `panel="country"`. For a comparison with `rope=`, the region of
+        practical equivalence is shaded.
     confidence
         A difference is significant if `p_corrected` is at most 1 - `confidence`. It is not
-        significant if `p_corrected` is null, or if the test compares ranks whose difference has
-        another sign than the difference of means.
+        significant if `p_corrected` is null, or if the test compares ranks and the difference of
+        ranks has a different sign from the difference of means.
     panel, strategy
         The column of panels, or None, and that of strategies, as for every chart.
 
@@ -252,9 +252,10 @@ def comparison_matrix(
 ) -> Chart:
     """Draw the differences of all pairs as a matrix, with significant differences marked.
 
-    A cell is the strategy of its row minus that of its column, blue above 0 and orange below. It
-    shows its sign if the corrected p is at most 1 - `confidence`, and is pale otherwise. Strategies
-    are in the order of their means in the first measure, the highest first.
+    A cell shows the difference of the strategy of its row minus that of its column: blue above 0,
+    orange below. The cell contains a sign if the corrected p is at most 1 - `confidence`, and is
+    pale otherwise. Strategies are in the order of their means in the first measure, the highest
+    first.
 
     Parameters
     ----------
@@ -327,7 +328,7 @@ def comparison_matrix(
     # merge their domains.
     furthest: Any = table["difference"].abs().max() or 1.0
     scale = alt.Scale(domain=[-furthest, furthest], scheme="blueorange", reverse=True)
-    # The legend names its ends.
+    # The labels of the legend are at its ends.
     key_of_colours = alt.Legend(values=[-furthest, 0, furthest], format=".3~g")
     fill = alt.Fill("difference:Q", title="difference", scale=scale, legend=key_of_colours)
     on_dark = f"abs(datum.difference) > {0.6 * furthest}"

@@ -27,13 +27,13 @@ from polars_graded._results.regrading import AS_GIVEN, compute_mean_bounds
 from polars_graded._sentences import format_percent, titles
 
 MAX_MOVE = 1e-9
-"""Maximum distance of a name from its line that is a rounding error."""
+"""Maximum distance between a name and its line that counts as a rounding error."""
 
 SYMLOG_P = 0.001
 """Constant of the symlog axis of p, which is linear below and logarithmic above."""
 
 MIN_COMPARISONS_SHARE = 0.02
-"""Minimum share of a line's comparisons that have at least the largest difference drawn."""
+"""Minimum share of a line's comparisons in the last drawn class and all classes above it."""
 
 MIN_COMPARISONS = 30
 """Minimum number of comparisons for a rate."""
@@ -42,13 +42,13 @@ SHADES = (("#a6c8e0", "#0c3964"), ("#4d7391", "#e4f1fb"))
 """Colours of the fewest and the most queries, on a light and on a dark background."""
 
 NAMED_P = 0.6, 0.003
-"""Values of p between which the names of lines stand."""
+"""Values of p between which the names of lines are placed."""
 
 NUMBER_SHARE = 0.06
-"""Share of an axis that the number beside a line takes."""
+"""Share of an axis that the number beside a line occupies."""
 
 MIN_VISIBLE_SHARE = 0.002
-"""Minimum share of an axis that a visible line takes."""
+"""Minimum length of a visible line, as a share of an axis."""
 
 MIN_LOG_RATIO = 50
 """Minimum ratio of the largest and the smallest number of queries on a logarithmic axis."""
@@ -63,12 +63,12 @@ MAX_LINES = 20
 def significance_curves(
     levels: Frame, *, confidence: float = 0.95, panel: str | None = None, strategy: str = "strategy"
 ) -> Chart:
-    """Draw the p values of all pairs of strategies in falling order, one line per measure.
+    """Draw the p values of all pairs of strategies, one line per measure.
 
-    The lower a line, the more pairs its measure tells apart. It crosses the dashed line of
-    1 - `confidence` at the number of pairs that stay undecided. Its name stands beside it where it
-    falls, with the number of pairs that are told apart, whose share is the discriminative power.
-    These are Sakai's achieved significance level curves (SIGIR 2006, figure 4).
+    The values are in descending order. The lower a line, the more pairs its measure distinguishes.
+    A line crosses the dashed line of 1 - `confidence` at the number of undecided pairs. The name
+    beside a line includes the number of distinguished pairs. Their share is the discriminative
+    power. These are Sakai's achieved significance level curves (SIGIR 2006, figure 4).
 
     Parameters
     ----------
@@ -76,11 +76,11 @@ def significance_curves(
         One row per measure and pair, as `trust.significance_levels` returns it. The title names the
         test.
     confidence
-        A pair is told apart if p is at most 1 - `confidence`.
+        A pair is distinguished if p is at most 1 - `confidence`.
     panel
         A column whose values get a panel each, such as a test, or None.
     strategy
-        The column that tells strategies apart.
+        The column of strategies.
 
     Returns
     -------
@@ -164,12 +164,13 @@ def significance_curves(
 
 
 def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
-    """Draw the power to find a difference by the number of queries, one line per measure.
+    """Draw the power to find a difference by the number of queries.
 
-    The large point on a line marks the number of given queries. A line crosses the dashed line at
-    the number of queries that would be enough (`trust.queries_needed` computes it exactly). The
-    title states the difference to find. Measures on different scales are comparable if the
-    difference is the same share of their ranges, with `power_curve(..., unit="range")`.
+    Each measure has a line. The large point on a line marks the number of queries in the data. A
+    line crosses the dashed line at the number of queries that would be enough
+    (`trust.queries_needed` computes it exactly). The title states the difference to find. Measures
+    on different scales are comparable if the difference is the same share of their ranges, with
+    `power_curve(..., unit="range")`.
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     -------
     LayerChart or FacetChart
         The rows are those of `curve`, with `label` and `label_at`, the name of a line and its
-        height, at a number of queries where the lines are apart.
+        height. The name is at a number of queries at which the lines are apart.
 
     Examples
     --------
@@ -240,10 +241,10 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
 
 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
-    """Draw τ between the orders from fewer queries and from all, one line per measure.
+    """Draw τ between the orders from samples of queries and from all queries.
 
-    The line is the mean of the samples, and the band contains most of them. With more than three
-    measures, bands would hide each other, so that only `panel="measure"` shows them.
+    There is one line per measure, the mean over samples. The band contains most samples. With more
+    than three measures, bands would hide each other, so only `panel="measure"` shows them.
 
     Parameters
     ----------
@@ -292,11 +293,11 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     are_two = "strategies" in table.columns and table["strategies"].max() == 2  # noqa: PLR2004
     banded = banded and not are_two
     lowest: Any = table.select(pl.min_horizontal("tau", "tau_low" if banded else "tau").min())
-    # An axis needs two ends, even if all orders are equal.
+    # An axis needs two different ends, even if all orders are equal.
     ends = min(0.9, math.floor(10 * lowest.item()) / 10), 1.0
     table = _add_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
     x, title = _build_queries_axis(table), "τ to the order from all queries"
-    # A band would have the axis begin at 0, and names stand at other heights.
+    # A band would make the axis begin at 0, and change the heights of names.
     height = style.bound_axis(ends, zero=False)
     y = alt.Y("tau:Q", title=title, **height)
     layers = _draw_measure_lines(
@@ -318,11 +319,12 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
 
 
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
-    """Draw how often other queries contradict a difference, by its size, one line per sample size.
+    """Draw how often other queries contradict a difference, by its size.
 
-    The number of queries is written where its line falls below the dashed `rate` and stays there,
-    or else at the end of the line. The same number of other queries contradicts a larger difference
-    less often than this rate. After Voorhees and Buckley (SIGIR 2002), figure 1.
+    There is one line per sample size, labelled with the number of queries. The label is where the
+    line falls below the dashed `rate` for good, or else at the end of the line. Beyond this point,
+    a second sample of the same size contradicts a difference less often than this rate. After
+    Voorhees and Buckley (SIGIR 2002), figure 1.
 
     Parameters
     ----------
@@ -330,7 +332,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         One row per measure, number of queries and class of differences, as `trust.swap_rate`
         returns it.
     rate
-        The rate of swaps that is small enough, which is a dashed line.
+        The rate of swaps that is small enough, drawn as a dashed line.
     panel
         The column of panels, or None, as for every chart.
 
@@ -438,19 +440,20 @@ def grading_profile(
     panel: str | None = "measure",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw the mean of each strategy under each grading, one line per strategy.
+    """Draw the mean of each strategy under several gradings.
 
-    Where lines cross, the gradings disagree about which strategy is better. Above each grading
-    stands Kendall's τ between its order of strategies and the order under the grades as given.
+    There is one line per strategy. Where lines cross, the gradings disagree about which strategy is
+    better. The text above each grading shows Kendall's τ between its order of strategies and the
+    order under the original grades.
 
     Parameters
     ----------
     robustness
         One row per grading, measure and strategy, as `trust.robustness_to_grading` returns it.
     show
-        `"differences"` of means to the mean of all strategies under the same grading, which show
-        crossings even if one grading is harder for all strategies; `"means"`; or `"places"`, with
-        the best at the top, which show all crossings, but not the differences between means.
+        `"differences"` of means from the mean of all strategies under the same grading, `"means"`,
+        or `"places"`, with the best at the top. Differences show crossings even if one grading is
+        harder for all strategies. Places show all crossings, but not the differences between means.
     panel, strategy
         The column of panels, or None, and that of strategies, as for every chart.
 
@@ -517,8 +520,8 @@ def grading_profile(
     if show == "places":
         height, title, ends = "place", "place", (0.5, max(2, len(names)) + 0.5)
         ticks = alt.Axis(format="d", values=axis_ends.choose_rank_ticks(int(ends[1])))
-    # The padding leaves room for texts above the lines. Measures have values of different sizes,
-    # so that each panel has ends of its own.
+    # The padding leaves room for texts above the lines. Measures have values of different sizes, so
+    # each panel has its own ends.
     domain = alt.Undefined if several and show != "places" else list(ends)
     scale = alt.Scale(domain=domain, nice=False, zero=False, padding=20, reverse=show == "places")
     width = 6 * max(len(name) for name in gradings)
@@ -561,14 +564,14 @@ def grading_profile(
 def unjudged_bounds(
     bounds: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
-    """Draw the mean of each strategy with all unjudged documents irrelevant, and with all best.
+    """Draw the means of strategies with unjudged documents irrelevant, or best.
 
     The point is the mean over queries with unjudged documents irrelevant. The line reaches from
-    there to the mean with the highest grade for all of them. `evaluate` computes both. For
-    rank-biased precision, a thin line continues by the maximum that documents beyond the end of the
-    rankings could add. For measures with an ideal ranking, such as NDCG and average precision,
-    other judgments also change the ideal, and can lead to values outside the line. Lines that do
-    not overlap then do not settle which strategy is better.
+    there to the mean with the highest grade for all unjudged documents. `evaluate` computes both.
+    For rank-biased precision, a thin line adds the maximum contribution of documents beyond the end
+    of the rankings. For measures with an ideal ranking, such as NDCG and average precision, other
+    judgments also change the ideal, and can lead to values outside the line. Lines that do not
+    overlap then do not settle which strategy is better.
 
     Parameters
     ----------
@@ -681,7 +684,7 @@ def _draw_level(value: float) -> alt.Chart:
 def _draw_measure_lines(
     table: pl.DataFrame, x: alt.X, y: alt.Y, *tooltips: Any, few: bool
 ) -> list[alt.Chart]:
-    """Draw a line for each measure, its name at its end, and points with tooltips."""
+    """Draw a line for each measure with a name at its end, and points with tooltips."""
     colour, tooltip = (
         _choose_colours(table),
         style.list_tooltips("measure:N", x.shorthand, *tooltips),
@@ -692,7 +695,7 @@ def _draw_measure_lines(
     leader, names = marks.draw_line_names(x, y["title"], "label", colour, end=end, limit=250)
     at = x.shorthand.partition(":")[0]
     if "label_at" in table and (table.drop_nulls("label_at")[at] < table[at].max()).all():
-        # Within the plot, a name stands below its line.
+        # Within the plot, a name is below its line.
         names.mark.dy = 9
         return [base.mark_line(), points.encode(tooltip=tooltip), names]
     return [base.mark_line(), points.encode(tooltip=tooltip), leader, names]
@@ -744,11 +747,11 @@ def _add_names(
 
 
 def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Return the rows with `label_x` and `label_at`, where each line falls below a height.
+    """Return the rows with `label_x` and `label_at`, the point where a line falls below a height.
 
-    Each line of a panel has a height of its own, so that names do not overlap: the fewer pairs a
-    line tells apart, the higher its name. A single line has its name at the level. A line that ends
-    above its height has its name at its end.
+    Each line of a panel has a different height, so that names do not overlap: the fewer pairs a
+    line distinguishes, the higher its name. A single line has its name at the level. A line that
+    ends above its height has its name at its end.
     """
     lines, shown = _list_line_columns(table), _list_named_measures(table)
     panels = table.partition_by("panel", maintain_order=True) if "panel" in lines else [table]
