@@ -21,7 +21,7 @@ from polars_graded._door import as_polars
 
 
 def check_whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int = 2**62) -> int:
-    """Return `value` as an int within the bounds, which Polars can count to."""
+    """Return `value` as an int within the bounds; the default bounds suit Polars' counts."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -128,7 +128,7 @@ def check_increasing(name: str, value: Any, **bounds: float) -> tuple[float, ...
 
 
 def check_grade_gains(name: str, value: Mapping[Any, Any]) -> tuple[tuple[float, float], ...]:
-    """Return a mapping grade → gain as pairs by rising grade; gains must not fall."""
+    """Return a mapping from grades to gains as pairs in order of grade; gains must not fall."""
     pairs = sorted(
         (check_number(name, grade), check_number(name, gain, at_least=0))
         for grade, gain in value.items()
@@ -211,7 +211,7 @@ HINT = "\n\nHint:"
 
 
 def hint_at_maker(name: str, hint: str = "") -> str:
-    """Return the hint that names the function that returns this frame."""
+    """Return a hint with the call that returns such a frame."""
     if name not in MAKERS:
         return hint
     return f"{hint or HINT} `{name}` is what {MAKERS[name]} returns"
@@ -283,8 +283,8 @@ def did_you_mean(value: str, names: Iterable[str]) -> str:
 
 
 MIN_SIMILARITY = 0.7
-"""Minimum similarity, from 0 to 1, of a name and its misspelling: `base` and `baseline` are less
-alike, and so are `b` and `by`."""
+"""Minimum similarity, from 0 to 1, of a name and its misspelling. It excludes pairs such as `base`
+and `baseline`, or `b` and `by`."""
 
 NEGATIONS = {"ir", "im", "in", "un", "non", "not", "dis"}
 

@@ -1,6 +1,6 @@
 """Conversion of any frame to Polars: pandas, pyarrow, DuckDB, Arrow, narwhals.
 
-Frames of Spark and datasets of Ray are converted too; these are small if they are results.
+Frames of Spark and datasets of Ray are converted too, since results are small.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Atomic writing of files: written beside, synced, and moved into place."""
+"""Atomic writing of files: a temporary file is written, synced and moved into place."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["check_writable", "write_atomically"]
 
 @contextmanager
 def write_atomically(path: Path) -> Iterator[Path]:
-    """Yield the path to write `path` to, and move the file into place after.
+    """Yield a temporary path, and move its file to `path` afterwards.
 
-    A reader who opens `path` meanwhile, or after the writer failed or was killed, gets the previous
-    file, or none. A pipe or a device is written directly.
+    Until then, or if the writer fails or is killed, `path` remains the previous file, or does not
+    exist. A pipe or a device is written directly.
     """
     before = _read_status(path)
     if before and not stat.S_ISREG(before.st_mode):
         yield path
         return
-    path = path.resolve()  # a link stays, and its target is replaced
+    path = path.resolve()  # keeps a link, and replaces its target
     # Shortened, since the name of the file may already have the maximum length.
     part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
     try:

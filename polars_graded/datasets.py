@@ -1,4 +1,4 @@
-"""Artificial rankings to try measures and charts on, and worked examples of three papers.
+"""Artificial rankings for trying out measures and charts, and worked examples of three papers.
 
 Queries and documents are numbered from 1. A higher score is a better rank. The same seed gives the
 same rankings.
@@ -26,7 +26,7 @@ STRATEGIES = {"strong": 5, "fair": 20, "weak": 60}
 
 
 def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.DataFrame:
-    """Return rankings of known quality: grades, and ever worse strategies.
+    """Return rankings of known quality: grades and three strategies.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.Da
     Returns
     -------
     DataFrame
-        The `experiments.reference_rankings`, of grades from 0 to 4, and a column of scores for
-        each strategy: `strong`, `fair` and `weak` swap 5, 20 and 60 random pairs of the ideal
-        order.
+        The rows of `experiments.reference_rankings`, with grades from 0 to 4, and a column of
+        scores for each strategy. `strong`, `fair` and `weak` swap 5, 20 and 60 random pairs of the
+        ideal order.
 
     Examples
     --------
@@ -75,8 +75,8 @@ def worked_example(paper: str) -> pl.DataFrame:
         `"scheel"`: table 1 (and 2) of Scheel, Lommatzsch and Albayrak 2011, one ranking of eight
         documents. `"moniz"`: table 1 of Moniz, Torgo and Vinagre 2016, two days of five news each,
         with predicted and final popularity. `"chen"`: the two queries of Chen's slides, after
-        Baeza-Yates and Ribeiro-Neto, with the grades behind their vectors G1 and G2; any grade
-        above 0 is what the slides' binary examples call relevant.
+        Baeza-Yates and Ribeiro-Neto, with the grades of their vectors G1 and G2. The slides' binary
+        examples treat any grade above 0 as relevant.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Rankings and experiments of two papers, as frames with the data of their figures.
+"""Generate the rankings and repeat the experiments of two papers.
 
 Queries and documents are numbered from 1. A higher score is a better rank. The same seed gives the
 same rankings. The papers are Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded
@@ -52,16 +52,17 @@ def __dir__() -> list[str]:
 DrawnNumber = TypeVar("DrawnNumber", np.int64, np.float64)
 
 SCORES_PER_UNIT = 10
-"""Scores of neighbouring ranks in each unit of scores, whose fractions no rank has."""
+"""Number of ranks per unit of scores; fractional scores cannot be mistaken for ranks."""
 
 SWAPPED_RANK = 10
-"""Rank that scenario 1 of Moniz, Torgo and Vinagre swaps with the next; 2 inverts down to it."""
+"""Rank that scenario 1 of Moniz, Torgo and Vinagre swaps with the next. Scenario 2 inverts the
+ranks up to it."""
 
 MAX_TABLE_LEVELS = 20
 """Maximum number of levels in a table without `thresholds`."""
 
 NDCG_COLUMNS = ("strategy", "n", "ndcg", "ndcg_phi", "difference")
-"""Columns of `ndcg_by_relevance` beside the query."""
+"""Columns of `ndcg_by_relevance` except the query."""
 
 
 # Rankings
@@ -83,10 +84,10 @@ def reference_rankings(
     levels
         Number of levels of relevance, at least 2: the grades are 0 to `levels - 1`.
     uniform
-        If True, all levels have the same number of documents, as far as they divide.
-        Else each query draws a probability for every level, all combinations of probabilities
-        being equally likely, and then its documents; some levels may have none. A query without
-        any relevant document is drawn again.
+        If True, all levels have the same number of documents, or nearly so if they do not divide
+        evenly. Otherwise each query draws a probability for every level, with all combinations
+        equally likely, and then draws its documents. Some levels may have no document. A query
+        without any relevant document is drawn again.
     seed
         The same seed gives the same rankings.
 
@@ -143,9 +144,9 @@ def swapped_rankings(
     """Return increasingly worse rankings: the ideal order with random pairs swapped.
 
     A swap exchanges the ranks of two documents of a query, any two with the same probability. Each
-    number of swaps starts anew from the ideal order, which is by descending grade and, for equal
-    grades, by row; so with 0 swaps a ranking is perfect. Source: Scheel, Lommatzsch, Albayrak
-    (2011), section 2.1 and figure 1.
+    number of swaps starts from the ideal order: by descending grade, and for equal grades by row. A
+    ranking with 0 swaps is therefore perfect. Source: Scheel, Lommatzsch, Albayrak (2011), section
+    2.1 and figure 1.
 
     Parameters
     ----------
@@ -164,9 +165,8 @@ def swapped_rankings(
     -------
     DataFrame
         The rows of `rankings`, in ideal order, once for each number of swaps, with `swaps` as a new
-        first column and `score` as a new last column. The scores give the swapped ranking: they are
-        n / 10 for the first rank down to 0.1 for the last of n documents, so that they are not
-        mistaken for ranks.
+        first column and `score` as a new last column. For n documents, the scores fall from n / 10
+        at the first rank to 0.1 at the last, so that they are not mistaken for ranks.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def swapped_rankings(
 
 
 def _swap_scores(lengths: Integers, swaps: Integers, rng: np.random.Generator) -> Integers:
-    """Return the scores of rankings end to end, after swaps of random pairs."""
+    """Return the concatenated scores of rankings, after swaps of random pairs."""
     start = np.cumsum(lengths) - lengths
     scores = np.repeat(start + lengths, lengths) - np.arange(lengths.sum())
     for number in range(swaps.max(initial=0)):
@@ -237,9 +237,10 @@ def popularity_rankings(
         Number of documents of each sample, at least 11.
     imbalance
         Share of the documents, from 0 to 0.2, that are far more popular than the others. 0 is the
-        balanced case: popularity is uniform from 1 to 1000. Else that share, at least one document,
-        is uniform from 500 to 1000 and the others from 1 to 500; samples are drawn again until one
-        has an outlier by the box plot's rule. The paper prints 0.1, its authors' runs used 0.2.
+        balanced case: popularity is uniform from 1 to 1000. Otherwise the popularity of this share,
+        at least one document, is uniform from 500 to 1000, and that of the others from 1 to 500. A
+        sample is drawn again until it has an outlier by the box plot's rule. The paper states 0.1,
+        but its authors' runs used 0.2.
     seed
         The same seed gives the same samples.
 
@@ -247,9 +248,9 @@ def popularity_rankings(
     -------
     DataFrame
         `query`, `doc`, `popularity`, `grade` as `ad_hoc_grade` makes it, and two columns of scores:
-        in `scenario_1` the documents at ranks 10 and 11 of the ideal order are swapped, in
-        `scenario_2` its first 10 are inverted (the paper prints that all are inverted, which
-        would make every measure 0). By query and falling popularity.
+        in `scenario_1` the documents at ranks 10 and 11 of the ideal order are swapped, and in
+        `scenario_2` its first 10 are inverted. (The paper states that all are inverted, which would
+        make every measure 0.) Rows are sorted by query and descending popularity.
 
     Examples
     --------
@@ -309,18 +310,18 @@ def _have_outliers(scores: Floats) -> npt.NDArray[np.bool_]:
 
 
 def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl.Expr:
-    """Return grades by rank alone: the number of cuts that reach down to it.
+    """Return grades by rank alone: the number of cuts of at least the rank.
 
-    By default the 10 highest scores of a query get grade 3, those to rank 25 grade 2, those to
-    rank 50 grade 1 and the others 0, however far apart the scores are; `phi_relevance` minds that.
-    Source: Moniz, Torgo, Vinagre (2016), section 3.
+    By default the 10 highest scores of a query get grade 3, those up to rank 25 grade 2, those up
+    to rank 50 grade 1, and the others 0. Unlike in `phi_relevance`, distances between scores do not
+    matter. Source: Moniz, Torgo, Vinagre (2016), section 3.
 
     Parameters
     ----------
     score
-        A column, or an expression of scores. Of equal scores the first row ranks first.
+        A column, or an expression of scores. Equal scores are ranked in row order.
     cuts
-        Ranks from 1 on, rising.
+        Ranks in increasing order, at least 1.
 
     Returns
     -------
@@ -366,7 +367,7 @@ def robustness_to_levels(
 ) -> pl.DataFrame:
     """Measure equally bad rankings on scales with several numbers of levels.
 
-    A measure that depends on the number of levels gives curves that lie apart. Source: Scheel,
+    The curves of a measure differ if it depends on the number of levels. Source: Scheel,
     Lommatzsch, Albayrak (2011), figures 4 and 5.
 
     Parameters
@@ -382,8 +383,8 @@ def robustness_to_levels(
     documents
         Number of documents in a ranking.
     uniform
-        If True, all levels have about the same number of documents; if False, random numbers
-        (figure 5).
+        If True, all levels have about the same number of documents; if False, the numbers are
+        random (figure 5).
     seed
         The same seed gives the same rankings.
 
@@ -394,7 +395,7 @@ def robustness_to_levels(
 
     Examples
     --------
-    The ranking that is not swapped at all is perfect on every scale:
+    A ranking without swaps is perfect on every scale:
 
     >>> robustness_to_levels([2, 50], [0, 5], measures=["ndcg"], runs=10).filter(swaps=0)
     shape: (2, 4)
@@ -430,7 +431,7 @@ def threshold_profile(
     measures: str | Sequence[str] = ("mu_ap", "ndcg", "ndcng"),
     ties: Ties = None,
 ) -> pl.DataFrame:
-    """Compute AP at each threshold beside measures that need no threshold.
+    """Compute AP at each threshold, and measures that need no threshold.
 
     Source: Scheel, Lommatzsch, Albayrak (2011), figures 6 to 8.
 
@@ -441,22 +442,22 @@ def threshold_profile(
     by
         The column of scores, or several, each a strategy; as for `evaluate`.
     grade
-        The column of relevance grades, or several, each a judge of its own. A column of scores can
-        stand in as a judge; a strategy that is its own judge scores 1.
+        The column of relevance grades, or several, one per judge. A column of scores can serve as a
+        judge; a strategy that is its own judge has the value 1.
     query
         The column that identifies queries.
     thresholds
-        The grades from which on a document is relevant; by default every grade above 0, of
-        which there may be 20.
+        The lowest relevant grades; by default every grade above 0, at most 20.
     measures
-        Measures beside `ap` at the thresholds, as for `evaluate`.
+        Measures to compute in addition to `ap` at the thresholds, as for `evaluate`.
     ties
         The order of ties, as for `evaluate`, which warns if it changes a value.
 
     Returns
     -------
     DataFrame
-        `grade`, `strategy`, `measure` and `mean`, the mean over queries, sorted by them in turn.
+        `grade`, `strategy`, `measure` and `mean`, the mean over queries; sorted by grade and
+        strategy.
 
     Examples
     --------
@@ -501,7 +502,7 @@ def ndcg_by_relevance(
     cutoffs: int | Iterable[int] = (10,),
     ties: Ties = None,
 ) -> pl.DataFrame:
-    """Compute NDCG by given grades beside NDCG^φ, by grades from scores.
+    """Compute NDCG of ad-hoc grades, and NDCG^φ of relevance from scores.
 
     Source: Moniz, Torgo, Vinagre (2016), figures 3 and 4.
 
@@ -530,7 +531,8 @@ def ndcg_by_relevance(
 
     Examples
     --------
-    The same two documents are swapped on both days; on the second they are far apart:
+    The same two documents are swapped on both days. On the second day their popularity differs
+    more:
 
     >>> from polars_graded.datasets import worked_example
     >>> grade = ad_hoc_grade("popularity", cuts=[1, 2, 3]).over("query")
@@ -555,7 +557,7 @@ def ndcg_by_relevance(
     if query in NDCG_COLUMNS:
         msg = f"`query` must not be the name of another column of the result, got {query!r}"
         raise ValueError(msg)
-    phi = f"φ of {' '.join(frame.columns)}"  # no column's name
+    phi = f"φ of {' '.join(frame.columns)}"  # differs from all column names
     judged = frame.with_columns(graded(popularity).phi_relevance().over(query).alias(phi))
     parts = []
     for cutoff in check_list("cutoffs", cutoffs):
@@ -584,10 +586,10 @@ def popularity_scenarios(
     n: int = 10,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Compute NDCG and NDCG^φ of two ordering errors, in drawn samples.
+    """Compute NDCG and NDCG^φ of two ordering errors in random samples.
 
-    NDCG is the same in every sample; NDCG^φ depends on how far apart the wrong documents are.
-    Source: Moniz, Torgo, Vinagre (2016), figure 2.
+    NDCG is the same in every sample, while NDCG^φ depends on the popularity of the misplaced
+    documents. Source: Moniz, Torgo, Vinagre (2016), figure 2.
 
     Parameters
     ----------
@@ -673,7 +675,7 @@ def _draw_rows(
     draw: Callable[[int], npt.NDArray[DrawnNumber]],
     accept: Callable[[npt.NDArray[DrawnNumber]], npt.NDArray[np.bool_]],
 ) -> npt.NDArray[DrawnNumber]:
-    """Return `n` rows from `draw`, each drawn again until it is accepted."""
+    """Return `n` accepted rows from `draw`; rejected rows are drawn again."""
     rows = draw(n)
     while (rejected := ~accept(rows)).any():
         rows[rejected] = draw(rejected.sum())

@@ -1,6 +1,6 @@
-"""Functions on the trust in results: power, stability, and other judgments.
+"""Functions to assess the trust in results: power, stability, and other judgments.
 
-Each function takes the frame that `evaluate` returns, or the rows that it was computed from.
+Each function takes the frame that `evaluate` returns, or the frame that was evaluated.
 """
 
 from __future__ import annotations

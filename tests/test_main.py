@@ -793,7 +793,7 @@ def test_what_a_report_adds_is_told_and_all_its_measures_where_curves_alone_are_
     with pytest.raises(SystemExit):
         main(["--help"])
     told = " ".join(capsys.readouterr().out.split())
-    assert "beside what is measured it has r_precision, dcg_curve@20, ideal_dcg_curve@20" in told
+    assert "it adds the measures r_precision, dcg_curve@20, ideal_dcg_curve@20" in told
 
 
 @pytest.mark.parametrize(

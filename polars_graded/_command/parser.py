@@ -20,7 +20,7 @@ from polars_graded._versions import __version__
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 
 REPORT_MEASURES = ["r_precision", "dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
-"""Measures that a report shows beside the requested ones."""
+"""Measures that a report adds to the requested ones."""
 
 FRAME, LETOR, QRELS = "--frame", "--letor", "--qrels"
 
@@ -66,7 +66,7 @@ INPUTS = {
         {"nargs": "+", "action": "append", "metavar": ("FILE", "RUN")},
     ),
 }
-"""Kinds of input, of which one is read; without any, an example is measured."""
+"""Kinds of input. Only one of them is read; without any, an example is measured."""
 
 OPTIONS = {
     "--query": Option(
@@ -75,7 +75,7 @@ OPTIONS = {
         needs=(FRAME,),
     ),
     "--by": Option(
-        "the columns of a --frame to rank by, each a strategy, also under a name of its own, as in "
+        "the columns of a --frame to rank by, one per strategy, optionally renamed, as in "
         "ours=new_score; score by default",
         COLUMNS,
         needs=(FRAME,),
@@ -92,13 +92,13 @@ OPTIONS = {
         needs=(FRAME,),
     ),
     "--trusted": Option(
-        "the grader whose grades count, where they judged a random sample of the queries: means "
-        "and differences as they would have them of all queries",
+        "the grader whose grades count, and who judged a random sample of the queries: estimates "
+        "that grader's means and differences over all queries",
         {"metavar": "NAME"},
     ),
     "--strategy": Option(
-        "the features of a LETOR file to rank by, such as f1 f9; all by default; of a --frame the "
-        "column that tells stacked strategies apart",
+        "the features of a LETOR file to rank by, such as f1 f9; all by default; for a --frame, "
+        "the column of stacked strategies",
         COLUMNS,
         needs=(FRAME, LETOR),
     ),
@@ -108,7 +108,7 @@ OPTIONS = {
         needs=(FRAME, LETOR),
     ),
     "--measure": Option(
-        "what to measure, also under a name of its own, as in 'AP=ap(threshold=2)'; "
+        "the measures, optionally renamed, as in 'AP=ap(threshold=2)'; "
         f"{' '.join(MEASURES)} by default",
         NAMES,
     ),
@@ -116,20 +116,18 @@ OPTIONS = {
         "the grade that means not relevant, 0 by default; 1 for stars from 1 to 5",
         {"type": float, "default": 0.0, "metavar": "GRADE"},
     ),
-    "--max-grade": Option("the highest grade that the scale has", GRADE),
+    "--max-grade": Option("the highest grade of the scale", GRADE),
     "--relevant-from": Option(
-        "the lowest grade that is relevant, for measures with gains too, which lower grades do not "
-        "have; any above irrelevant by default",
+        "the lowest relevant grade; lower grades have no gain; by default any grade above "
+        "irrelevant is relevant",
         GRADE,
     ),
     "--undefined-as": Option(
-        "what a query without a relevant document gets; 0 by default, and none for roc_auc; none "
-        "leaves it out of means and comparisons",
+        "the value of a query without a relevant document; 0 by default, and none for roc_auc; "
+        "none leaves the query out of means and comparisons",
         {"type": _parse_undefined, "default": "default", "metavar": "VALUE"},
     ),
-    "--condensed": Option(
-        "drop documents that were not judged from the rankings", {"action": "store_true"}
-    ),
+    "--condensed": Option("drop unjudged documents from the rankings", {"action": "store_true"}),
     "--known": Option(
         "the column of a --frame that is true for documents that the user knew, which "
         "coverage_ratio, novelty_ratio, relative_recall and recall_effort need",
@@ -137,14 +135,14 @@ OPTIONS = {
         needs=(FRAME,),
     ),
     "--unjudged-below": Option(
-        "a judgment with a lower grade is none, as in trec_eval with 0, where -1 marks documents "
-        "that were pooled and not judged",
+        "ignore judgments with a lower grade; with 0, documents that are marked with -1 as pooled "
+        "but not judged are unjudged, as in trec_eval",
         GRADE,
         needs=(QRELS,),
     ),
     "--ties": Option(
-        "what breaks ties: the document, descending (by default, with a warning where that decides "
-        "a value), the order of rows, or what another tool does",
+        "the order of tied documents: by document, descending (by default, with a warning if it "
+        "changes a value), by row, or as in another tool",
         {"choices": ("doc", "order", *TOOLS)},
     ),
     "--baseline": Option(
@@ -153,17 +151,17 @@ OPTIONS = {
         {"metavar": "NAME"},
     ),
     "--gate": Option(
-        "the measures by which to say whether each strategy is no worse than the --baseline; the "
-        "exit status is then 0 if all pass, 1 if one fails as worse, 3 if one is undecided",
+        "the measures that test whether each strategy is no worse than the --baseline; the exit "
+        "status is 0 if all pass, 1 if one fails as worse, and 3 if one is undecided",
         NAMES,
         needs=("--baseline",),
     ),
     "--margin": Option(
-        "by how much a mean may be worse and still count as no worse; 0.01 by default",
+        "the margin by which a mean may be worse and still count as no worse; 0.01 by default",
         {"type": float, "default": 0.01, "metavar": "DIFFERENCE"},
     ),
     "--missing": Option(
-        "drop allows --gate to leave out queries that one of both lacks",
+        "drop allows --gate to leave out queries that either side lacks",
         {"choices": ("error", "drop")},
         needs=("--gate",),
     ),
@@ -183,7 +181,7 @@ OPTIONS = {
         needs=("--gate",),
     ),
     "--markdown": Option(
-        "write what --gate says to a .md file, with the queries that lost most",
+        "write the verdicts of --gate to a .md file, with the queries that lost most",
         ONE_FILE,
         needs=("--gate",),
         suffixes=(".md", ".markdown"),
@@ -193,8 +191,8 @@ OPTIONS = {
         "how to correct p values for their number; holm by default", {"choices": CORRECTIONS}
     ),
     "--format": Option(
-        "how to print what is measured: as text, or as a paper's table in Markdown, LaTeX or HTML, "
-        "with the best in bold and letters for what is significantly worse",
+        "the form of the printed results: text, or a table for a paper in Markdown, LaTeX or HTML, "
+        "with the best in bold and letters for significantly worse values",
         {"choices": ("text", *WRITERS), "default": "text"},
     ),
     "--per-query": Option(
@@ -203,15 +201,15 @@ OPTIONS = {
         suffixes=(".csv", ".parquet"),
     ),
     "--chart": Option(
-        "draw a .svg, .png or .html file: differences to the --baseline with their intervals, what "
-        "--trusted grades say, or else the mean of each strategy",
+        "draw a .svg, .png or .html file: differences to the --baseline with their intervals, "
+        "estimates from --trusted grades, or else the mean of each strategy",
         ONE_FILE,
         suffixes=(".svg", ".png", ".html"),
     ),
     "--report": Option(
         "write one .html page that shows which strategy leads and how sure that is, with "
-        "differences, curves, queries and their documents, linked; it needs no network; beside "
-        f"what is measured it has {', '.join(REPORT_MEASURES)}",
+        "linked differences, curves, queries and documents; it needs no network; it adds the "
+        f"measures {', '.join(REPORT_MEASURES)}",
         ONE_FILE,
         suffixes=(".html", ".htm"),
     ),
@@ -219,7 +217,7 @@ OPTIONS = {
 
 
 class Arguments(argparse.Namespace):
-    """Values of the options, and what follows from them."""
+    """Values of the options, and values derived from them."""
 
     def get_value(self, option: str) -> Any:
         """Return the value of an option such as `--gate`, None for its default."""
@@ -233,7 +231,7 @@ class Arguments(argparse.Namespace):
 
     @cached_property
     def numbers(self) -> dict[str, Best]:
-        """Return which value is best of each measure without curves."""
+        """Return the best direction of each measure that is not a curve."""
         measures = self.measures.items()
         return {name: m.definition.best for name, m in measures if not m.is_curve}
 
@@ -310,7 +308,7 @@ class Arguments(argparse.Namespace):
 
     @property
     def missing_values(self) -> Any:
-        """Return what comparisons do where a value is missing."""
+        """Return the treatment of missing values in comparisons."""
         return "error" if isinstance(self.undefined_as, float) else "drop"
 
     @property

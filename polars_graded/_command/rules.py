@@ -99,11 +99,11 @@ RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
         "--qrels takes a judgment file and at least one run, got {}",
     ),
 )
-"""Functions that find what breaks a rule, and sentences with braces for what they find."""
+"""Functions that find violations of rules, and sentences with braces for the violations."""
 
 
 def check_options(arguments: Arguments) -> None:
-    """Raise if options do not go together, before large files are read.
+    """Raise if options are not compatible, before large files are read.
 
     Raises
     ------

@@ -87,7 +87,7 @@ def _let_interrupts_end_reads() -> None:
 def _write_refusal_on_error(markdown: Path | None) -> Iterator[None]:
     """Write the reason into the summary of the gate if the call is refused.
 
-    A pipeline publishes that file, and an older one would state the verdict of another change.
+    A pipeline publishes this file. An older file would state the verdict of another change.
     """
     try:
         yield
@@ -103,7 +103,7 @@ def _run(parser: Parser, arguments: Arguments) -> int:
     """Run the command and return the exit status."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        if arguments.qrels:  # the command joins runs and judgments itself, and loses no document
+        if arguments.qrels:  # the command joins runs and judgments itself, without loss
             warnings.simplefilter("ignore", DataWarning.join)
         if arguments.unjudged_below is not None:
             warnings.filterwarnings("ignore", ".* below 0 counts? as judged", DataWarning.scale)
@@ -158,7 +158,7 @@ def _print(parser: Parser, text: str) -> None:
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except OSError as error:
-        # The rest of the buffer would fail once more when Python ends.
+        # Otherwise writing the rest of the buffer would fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno in (errno.EPIPE, errno.EINVAL):  # the latter on Windows
             sys.exit(UNREAD_STATUS)

@@ -15,9 +15,9 @@ ARGUMENT_PATTERN = re.compile(r"\b([a-z_]+)=(\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|[\w
 
 
 def write_for_the_shell(error: Exception | Warning | str) -> str:
-    """Return a sentence and its hint on one line, with options.
+    """Return a sentence and its hint on one line, with options for arguments.
 
-    They take the place of arguments.
+    Arguments without an option are kept.
     """
     return ARGUMENT_PATTERN.sub(_write_option, format_on_one_line(error).split("\n", maxsplit=1)[0])
 

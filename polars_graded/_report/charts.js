@@ -1,9 +1,9 @@
-// Charts: drawn where they stand, described in a sentence, as wide as the window or the paper.
+// Draws charts in their places, as wide as the window or paper, with a description in a sentence.
 
-// Vega keeps what it draws by name, and loses the one name that objects have for their own.
+// Vega stores what it draws by name, and loses the one name that every object already has.
 const asDrawn = (name) => (name === "__proto__" ? "__proto__\u200b" : name);
 
-// A chart is embedded anew when its specification changes, and else only gets other rows.
+// A chart is embedded again if its specification changes; otherwise only its rows are replaced.
 let drawing = Promise.resolve();
 const draw = (holder, { key, spec, rows, description, signals = {}, click = null }) => {
   $("main").setAttribute("aria-busy", "true");
@@ -12,7 +12,7 @@ const draw = (holder, { key, spec, rows, description, signals = {}, click = null
       holder.view.data("rows", rows);
     } else {
       holder.view?.finalize();
-      // What it is told stands in it from the start, for where views end is found once.
+      // The signals are set in the specification, since Vega computes the ends of views only once.
       const params = spec.params.map((param) =>
         param.name in signals ? { ...param, value: signals[param.name] } : param);
       const whole = { ...spec, params, datasets: { rows, ...spec.datasets } };
@@ -20,15 +20,15 @@ const draw = (holder, { key, spec, rows, description, signals = {}, click = null
       const { view } = await vegaEmbed(holder, whole, options);
       Object.assign(holder, { view, key });
     }
-    // One picture, which a sentence describes: what it is made of has no names, and is not read.
+    // To a screen reader the chart is one picture, described by a sentence, without its parts.
     filled(holder, [], { role: "img", "aria-label": description });
     holder.firstElementChild.setAttribute("aria-hidden", "true");
-    // The whole plot is clicked on, not what is drawn there alone.
+    // A click anywhere in the plot counts, not only on a mark.
     holder.onclick = click;
     for (const [name, value] of Object.entries(signals)) holder.view.signal(name, value);
     await holder.view.runAsync();
   };
-  // What cannot be drawn is stated in its place, and keeps nothing else from being drawn.
+  // If a chart cannot be drawn, an error takes its place, and the other charts are still drawn.
   const fail = (error) => {
     console.error(error);
     holder.view?.finalize();
@@ -42,7 +42,7 @@ const draw = (holder, { key, spec, rows, description, signals = {}, click = null
   }));
 };
 
-// On paper charts are as wide as the paper; a page is drawn there as soon as it is asked for.
+// Charts are as wide as the paper when printed; they are redrawn as soon as printing starts.
 const paper = 970; // A4 and Letter across, in pixels of CSS, within their margins
 const fitted = (width) => {
   for (const holder of document.querySelectorAll("figure > .chart")) {

@@ -1,6 +1,6 @@
-// Differences between strategies, in a table and as points with their intervals.
+// Shows differences between strategies in a table, and as points with intervals.
 
-// A pair from its other side.
+// Returns a pair with its strategies exchanged.
 const MIRRORED = [
   ["difference", "difference"],
   ["ci_low", "ci_high"],
@@ -13,8 +13,8 @@ const turned = ({ strategy, baseline, wins, losses, ...row }) => {
   }
   return other;
 };
-// The pairs of a measure that are shown: each from the side of the one that is compared, or where
-// that is every pair, of the one that is better.
+// Returns the pairs of a measure to show. The first strategy of a pair is the compared one, or the
+// better one if every pair is compared.
 const pairs = () => {
   const { measure, chosen } = state;
   const to = against();
@@ -41,7 +41,7 @@ const showComparison = () => {
     baseline: strategies[row.baseline],
     pair: asDrawn(pair(page.labels, row.strategy, row.baseline)),
     significance: row.significant ? "believed" : "doubted",
-    // The interval that is shown is the one that agrees with p, where the test has one.
+    // If the test has an interval that agrees with p, it is shown.
     low: row.simultaneous_low ?? row.ci_low,
     high: row.simultaneous_high ?? row.ci_high,
   }));
@@ -72,7 +72,7 @@ const showComparison = () => {
   const empty = `Choose ${every ? "at least two strategies" : "a strategy"} to compare.`;
   if (say("comparison", rows.length ? "" : empty)) return;
   const drawn = rows.filter(({ difference }) => difference !== null);
-  // More pairs than can be named are in the table in the same order.
+  // If there are too many pairs for names, the table lists them in the same order.
   const step = page.forestSteps[Number(drawn.length > page.mostNamed)];
   const key = drawn.every(({ low }) => low === null) ? "without" : "with";
   $("#comparison .line").hidden = key === "without";

@@ -188,7 +188,7 @@ def _choose_points(
         most = max(MIN_POINTS, MAX_PAGE_POINTS // (n_lines * n_seen))
         most = min(most, curve_rows.compute_max_points(n_strategies))
         kept = curve_rows.choose_equal_steps(length, most).to_numpy()
-    # If even so few points do not fit, fewer queries get the curve.
+    # If even the minimum number of points does not fit, fewer queries get the curve.
     most = max(2, MAX_PAGE_POINTS // (n_lines * max(1, len(kept))))
     return kept, curve_rows.choose_equal_steps(n_seen, most).to_numpy()
 

@@ -1,7 +1,7 @@
-// Curves by rank and by recall: means, or those of the query that is chosen.
+// Shows curves by rank and by recall: means, or the curves of the chosen query.
 
-// Heights of names, from the lowest up, that are a step apart and move least: heights less the room
-// of the names below are fitted by isotonic regression, where neighbours in the wrong order are pooled.
+// Returns heights of names, the lowest first, that are a step apart and move least. Heights minus
+// the room of the names below are fitted by isotonic regression, which pools unordered neighbours.
 const spreadHeights = (heights, step, lowest, highest) => {
   const pools = [];
   heights.forEach((height, i) => {
@@ -17,7 +17,7 @@ const spreadHeights = (heights, step, lowest, highest) => {
   return fitted.map((y, i) => Math.max(lowest, Math.min(y, last)) + i * step);
 };
 
-// Both ends of an axis of values: 0 and 1, or the next half of a power of ten.
+// Returns both ends of an axis of values: 0 and 1, or the next half of a power of ten.
 const roundEnds = (values, unit) => {
   if (unit) return [0, 1];
   const round = (n) => {
@@ -30,8 +30,8 @@ const roundEnds = (values, unit) => {
 
 const NAME_HEIGHT = 13; // pixels
 const [CURVE_HEIGHT, LETTER_WIDTH, MAX_LETTERS, NAME_OFFSET] = [280, 6.5, 36, 18];
-// Names stand beside the lines where the chart is wide enough for them: of the `places` from the
-// right to the left, at the one where they move least.
+// Places names beside the lines if the chart is wide enough: at the one of `places`, which are
+// listed from right to left, where the names move least.
 const MIN_NAMED_WIDTH = 400;
 const withNames = (rows, holder, places, [lowest, highest]) => {
   if (holder.clientWidth < MIN_NAMED_WIDTH) return { room: 0, side: 1 };
@@ -56,7 +56,7 @@ const showCurves = (kind) => {
   const { drawn, mattering } = seen;
   const whose = query === null ? `mean over ${nQueries(curve.queries)}` : `query ${seen.query}`;
   $(`#${kind} h2 span`).textContent = `: ${whose}`;
-  // What is grey lies below what is not; one ideal curve for all is drawn once.
+  // Grey lines are drawn below the others. An ideal curve that all share is drawn once.
   const inTurn = [...drawn].sort((s, t) => mattering.includes(s) - mattering.includes(t));
   const hasIdeal = (s) => curve.ideal && (s === drawn[0] || curve.ideal.lines > 1);
   const all = inTurn.flatMap((s) =>
@@ -71,9 +71,9 @@ const showCurves = (kind) => {
   const nothing = "There is no value to draw. Of many queries the page has the curves of some.";
   const empty = drawn.length ? nothing : "Choose a strategy to draw.";
   if (say(kind, all.some(({ value }) => value !== null) ? "" : empty)) return;
-  // The one ideal curve stands in the rows of a strategy that may have no curve itself.
+  // The shared ideal curve is in the rows of a strategy that may have no curve itself.
   const rows = all.filter(({ value, ideal }) => value !== null || ideal !== null);
-  // The description of a curve by rank is of its end, of a curve by recall of its start.
+  // The end of a curve by rank is described, and the start of a curve by recall.
   const point = kind === "rank" ? curve.at.length - 1 : 0;
   const points = drawn.map((s) => [curve.value(s, query, point), strategies[s]])
     .filter(([value]) => value !== null)

@@ -1,4 +1,4 @@
-// The first documents of both strategies in the query that is chosen, where the page has them.
+// Shows the first documents of both strategies in the chosen query, if the page contains them.
 
 const showDocuments = () => {
   const { inspected, entries } = page.rankings;
@@ -12,7 +12,7 @@ const showDocuments = () => {
   if (say("documents", entry ? "" : absent)) return;
   const documents = records(page.rankings.columns, entry.documents);
   const shown = both.map((s) => (entry.ranked[s] ?? []).map((at) => documents[at]));
-  // The higher the grade, the more of its field is filled.
+  // The higher the grade, the more of its cell is filled.
   const most = Math.max(...documents.map(({ grade }) => grade));
   $("#documents table").style.setProperty("--most", most > 0 ? most : 1);
   const columns = both.flatMap((s, i) => {

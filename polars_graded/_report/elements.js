@@ -1,4 +1,4 @@
-// What the parts of the page are made of. Texts are set as texts, so that no name is read as HTML.
+// Elements of the parts of the page. Texts are set as text, so that no name is read as HTML.
 
 const filled = (made, content, attributes) => {
   made.append(...[content].flat());
@@ -12,7 +12,7 @@ const button = (text, title, act) => {
   made.addEventListener("click", act);
   return made;
 };
-// A piece of the line that a strategy has in the charts.
+// Returns a piece of the line that a strategy has in the charts.
 const sample = ({ colour, dash = [1, 0] }) => {
   const made = $("#sample").content.cloneNode(true);
   filled($("line", made), [], { stroke: colour, "stroke-dasharray": dash.join(" ") });
@@ -24,12 +24,12 @@ const called = (strategy) => named(strategies[strategy]);
 const marked = (strategy) => [sample(look(strategy)), called(strategy)];
 const legend = (selector, items) =>
   $(selector).replaceChildren(...items.map((item) => element("li", item)));
-// What stands for the two that are set against each other.
+// Returns the names of the two compared strategies.
 const legendOfBoth = (id, texts) =>
   legend(`#${id} .legend`, texts.map((text, i) => [sample({ colour: seen.colours[i] }), text]));
 
-// What scrolls can be reached with the keyboard, and says so where more columns are to its right;
-// charts follow the window, and the tables beside them.
+// Scrolling elements can be reached with the keyboard, and state if more columns are to the right.
+// Charts follow the width of the window and of the tables beside them.
 const scrolls = (box) => {
   const sideways = box.scrollWidth > box.clientWidth + 1;
   box.previousElementSibling.hidden = !sideways;
@@ -41,7 +41,7 @@ const sizes = new ResizeObserver(() => {
 });
 document.querySelectorAll(".scroll, .scroll > *, .chart").forEach((each) => sizes.observe(each));
 
-// Rows by the names of their columns.
+// Returns rows as objects, by the names of their columns.
 const records = (names, rows) =>
   rows.map((row) => Object.fromEntries(row.map((value, i) => [names[i], value])));
 
@@ -50,7 +50,7 @@ const records = (names, rows) =>
 const column = (name, title, form, more) =>
   ({ name, title, form, value: (row) => row[name], ...more });
 
-// What of each part is saved as CSV.
+// The rows of each part that are saved as CSV.
 const savedRows = new Map();
 const keepRows = (id, columns, rows) => {
   const kept = columns.filter(({ name }) => name !== undefined);
@@ -64,7 +64,7 @@ const table = (id, columns, rows, about = () => ({})) => {
     element("th", title, { class: look, ...head }));
   const cells = (row) => shown.map(({ value, form = String, look = "", cell = () => ({}) }, i) =>
     element(i ? "td" : "th", form(value(row), row), { class: look, ...cell(row) }));
-  // What was focused is made anew in its place.
+  // The focused element is replaced by a new one in its place.
   const controls = () => [...box.querySelectorAll("button, input")];
   const focused = controls().indexOf(document.activeElement);
   $("thead", box).replaceChildren(element("tr", heads));
@@ -72,7 +72,7 @@ const table = (id, columns, rows, about = () => ({})) => {
   controls()[focused]?.focus();
   keepRows(id, columns, rows);
 };
-// What a part has to say instead of its chart, if anything.
+// Shows a text instead of the chart of a part, if there is one.
 const say = (id, what) => {
   $(`#${id} .empty`).textContent = what;
   return what;

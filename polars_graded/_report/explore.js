@@ -1,6 +1,6 @@
-// Some of the queries: of a rectangle in any view, or between two differences; their means.
+// Shows the means of some queries: of a rectangle in any view, or between two differences.
 
-// The means and intervals that the chart has made of the queries that are chosen, in a sentence.
+// Returns a sentence with the means and intervals of the chosen queries, which the chart computed.
 const sayChosen = () => {
   const texts = [...document.querySelectorAll("#explore .mark-text.role-mark text")];
   const drawn = texts.map((text) => text.__data__.datum);
@@ -20,7 +20,7 @@ const showExplore = () => {
   $("#explore h2").textContent = `Some queries: ${names.join(" against ")}`;
   if (say("explore", rows.length ? "" : NONE)) return;
   legendOfBoth("explore", [`first: ${names[0]}`, `second: ${names[1]}`]);
-  // The place of a query in its bin.
+  // The position of a query in its bin.
   const full = new Map();
   for (const row of rows.toReversed()) {
     row.middle = Math.round(row.difference / bin) * bin;
@@ -32,7 +32,7 @@ const showExplore = () => {
   const description = `${nQueries(rows.length)} as points of ${names[0]} (first) against ${names[1]} ` +
     "(second), as a histogram of their differences, and as bars by falling difference; the means " +
     "of those that are chosen stand above the chart.";
-  // A rectangle is of the queries that it was drawn over: with others the chart is made anew.
+  // A rectangle belongs to the queries below it, so for other queries the chart is drawn again.
   const key = `${state.measure} ${both}`;
   draw($("#explore .chart"), { key, spec: specs.explore, rows, description, signals });
 };

@@ -1,6 +1,6 @@
-// Query by query: by how much one strategy is better than another, one bar per query.
+// Shows by how much one strategy is better than another, with one bar per query.
 
-// The queries by falling difference, and where they have none in their own order.
+// Returns the queries by descending difference; those without one keep their order.
 const differences = () => {
   if (!comparable) return queries.map((_, at) => ({ at }));
   const { measure } = state;
@@ -8,7 +8,7 @@ const differences = () => {
   const whole = (at) => strategies.every((_, s) => !Number.isNaN(valueOf(measure, s, at)));
   const rows = [...queries.keys()].filter(whole).map((at) => {
     const [value_a, value_b] = seen.both.map((s) => valueOf(measure, s, at));
-    // Values are rounded to 24 bits: what differs in the last of them is the same number.
+    // Values are rounded to 24 bits, so numbers that differ only in the last bit count as equal.
     const difference = Math.abs(value_a - value_b) <= rounding ? 0 : value_a - value_b;
     const side = difference === 0 ? null : Number(difference * sign(measure) < 0);
     const [better, colour] = [seen.names[side] ?? null, seen.colours[side] ?? null];
@@ -44,7 +44,7 @@ const showHistogram = () => {
   legendOfBoth("histogram", names.map((name, i) => `${name} is better in ${amount(wins[i])}`));
   const key = rows.length > page.mostNamed ? "placed" : "named";
   const longest = Math.max(...rows.slice(0, page.mostNamed).map(({ query }) => query.length));
-  // A click chooses the query below or above which it is, so that ties and thin bars can be hit.
+  // A click above or below a bar chooses its query too, so that ties and thin bars can be hit.
   const holder = $("#histogram .chart");
   const click = ({ clientX, clientY }) => {
     const { left, top } = $("svg.marks", holder).getBoundingClientRect();

@@ -1,4 +1,4 @@
-// Everything: what is chosen is shown in all parts.
+// Shows the choice of the reader in all parts of the page.
 
 const selects = document.querySelectorAll("select");
 const show = () => {
@@ -11,7 +11,7 @@ const show = () => {
   const shown = { ...state, against: against(), a: seen.both[0], b: seen.both[1] };
   for (const select of selects) {
     select.selectedIndex = select.length > 1 ? shown[select.name] : 0;
-    // What is chosen is said on paper, and where nothing else can be chosen.
+    // The choice is stated on paper, and if there is nothing else to choose.
     select.nextElementSibling.textContent = select.value;
   }
   if (measures.length) showVerdict();
@@ -29,7 +29,7 @@ const show = () => {
 
 const change = (changes) => {
   Object.assign(state, changes);
-  // The two that are set against each other are two, and chosen.
+  // The two compared strategies are different, and both are among the chosen ones.
   for (const [side, other] of [["a", "b"], ["b", "a"]]) {
     if (!(side in changes)) continue;
     state.chosen.add(state[side]);
@@ -45,7 +45,7 @@ const arrive = () => {
   show();
 };
 
-// What stays as it is.
+// Sets the texts that never change.
 if (page.overview) showOverview();
 if (page.graders) {
   const { spec, description } = page.graders;
@@ -53,10 +53,10 @@ if (page.graders) {
 }
 $("#queries").append(...queries.map((value) => element("option", "", { value })));
 
-// What its reader does.
+// Responds to the reader.
 const STRATEGY_LISTS = ["against", "a", "b"];
 for (const select of selects) {
-  // Long names of strategies are shortened to what they differ in.
+  // Long names of strategies are shortened to the words in which they differ.
   const short = STRATEGY_LISTS.includes(select.name) ? page.choices : [];
   const shown = (name) => short[strategies.indexOf(name)] ?? name;
   select.append(...NAMES[select.name].map((name) => element("option", shown(name), { title: name })));
@@ -81,7 +81,7 @@ const find = () => {
 $("#query").addEventListener("change", find);
 $("#query").addEventListener("input", (event) => {
   $("#clear").disabled = $("#query").value === "";
-  // Choosing from the list is an input, and no change until the field is left.
+  // Choosing from the list is an `input` event; `change` follows only when the field loses focus.
   if (!(event instanceof InputEvent) || event.inputType === "insertReplacementText") find();
 });
 $("#clear").addEventListener("click", () => change({ query: null }));

@@ -102,26 +102,26 @@ def report(
     date: dt.date | None = None,
     **options: Unpack[RowOptions],
 ) -> ReportFile:
-    """Write one HTML page that shows the strategies, their differences, their curves, each query.
+    """Write an HTML page with the strategies, differences, curves and queries.
 
     The page needs neither a network nor a server: it is a file that you can open, send and keep. A
     selection in one part applies to all others. You can select a measure, a query by its name or a
     click on its bar, and strategies in their table. The address contains the selection, so that a
     link shows the same view. Tables can be saved as CSV, charts as SVG and PNG. The page has these
-    parts, each if its data are given:
+    parts, if their data are passed:
 
     - the verdict: the leader in the selected measure, its lead, whether this difference is settled,
       and how many more queries would settle it;
     - the numbers of ranked and judged documents, as in `overview`, if `frame` is given;
     - the strategies with the mean of each measure and its interval, as in `summarise`, and the best
       mean marked. Beside the means are the values of the selected query. If retrieved documents are
-      unjudged, the means with all of them irrelevant and with all best are there too, as in
+      unjudged, the page also shows the means with all of these irrelevant, and with all best, as in
       `trust.unjudged_bounds`;
     - the certainty of the order: the smallest difference that the queries can show, as in
-      `trust.queries_needed`, the number of pairs told apart, and the correlation between the orders
-      from half of the queries and from all;
-    - the differences of two strategies or more with intervals and p values, as in `compare`, to the
-      baseline or of every pair;
+      `trust.queries_needed`, the number of distinguished pairs, and the correlation between the
+      orders from half of the queries and from all;
+    - the differences to the baseline or of every pair, with intervals and p values, as in
+      `compare`;
     - with `segments`, the means in each segment, and the differences that vary between segments, as
       in `compare_segments`;
     - curves by rank, such as `dcg_curve@20`, with the ideal curve if the results contain
@@ -149,9 +149,9 @@ def report(
         you pass curves, other curves are left out. The default is every column of numbers or lists
         of numbers, except `query` and `strategy`. A Boolean column is a measure if you pass it.
     query
-        The column that tells the queries apart.
+        The column of queries.
     strategy
-        The column that tells the strategies apart.
+        The column of strategies.
     baseline
         The strategy that all others are compared with. Without a baseline, every pair is compared.
     test, correction
@@ -161,7 +161,7 @@ def report(
         query that any strategy lacks is in no mean and has no bar. If you select this query, the
         page still shows the values of the other strategies.
     segments
-        The column that tells segments of queries apart, or several, as for `compare`.
+        The column of segments of queries, or several columns, as for `compare`.
     grader
         The grader whose values are shown, for results of several graders; by default the trusted
         one.
@@ -199,14 +199,16 @@ def report(
         If vl-convert, which contains the scripts that draw charts, is not installed:
         ``pip install "vl-convert-python>=1.9"``.
     ValueError
-        If curves in a column, or their ideal curves, differ in length, as curves without a cutoff
-        do. If `frame` has none of the strategies or queries. In the same cases as for `compare`.
+        If curves in a column, or their ideal curves, differ in length, which is usual without a
+        cutoff. If `frame` has none of the strategies or queries. In the same cases as for
+        `compare`.
 
     Notes
     -----
-    The page contains each value of a measure with about seven digits. Values that differ by less
-    than a four millionth of the largest are ties there, and values beyond 3.4e38 are refused.
-    Means, intervals, p values and counts of the comparison are those of `summarise` and `compare`.
+    The page contains each value of a measure with about seven digits. In the page, values that
+    differ by less than a four millionth of the largest are ties. Values beyond 3.4e38 raise an
+    error. Means, intervals, p values and counts of the comparison are those of `summarise` and
+    `compare`.
 
     A page is small enough to send: less than 8 MB with 25 strategies, 5000 queries, five measures
     and curves to rank 20. It shows up to 5000 queries one by one, or fewer if there are many

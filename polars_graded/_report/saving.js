@@ -1,6 +1,6 @@
-// What can be saved: tables as CSV, charts as SVG and PNG.
+// Saves tables as CSV, and charts as SVG and PNG.
 
-// Rows of numbers and texts. Values of single queries have 24 bits, which are seven digits.
+// Writes rows of numbers and texts. Values of single queries have 24 bits, or seven digits.
 const csv = (rows) => {
   const cell = (value) => {
     if (Array.isArray(value)) return cell(value.map((pair) => pair.join(": ")).join("; "));
@@ -20,7 +20,7 @@ const FORMATS = {
     return new Promise((done) => canvas.toBlob(done));
   },
 };
-// A button is called by its format, and what is around it by the file.
+// A button is named by its format, and the element around it by the file.
 for (const format of document.querySelectorAll(".save button")) {
   format.addEventListener("click", async () => {
     const { view } = $(".chart", format.closest("figure, section")) ?? {};

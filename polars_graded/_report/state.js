@@ -1,4 +1,4 @@
-// What the page has, unpacked, and what of it is chosen: by its reader, or by the address.
+// The unpacked data of the page, and the choice by its reader or by the address.
 
 const page = JSON.parse(document.getElementById("payload").textContent);
 const { strategies, queries, measures, curves, comparison, looks, specs } = page;
@@ -7,9 +7,9 @@ const $ = (selector, within = document) => within.querySelector(selector);
 const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
 const floats = (text) => new Float32Array(bytes(text));
 
-// What is packed: one value per measure, strategy and query; one code per strategy, query and point
-// of a curve, of which `steps` lie between the query's lowest and highest value. Of no query it is
-// the mean.
+// Unpacks one value per measure, strategy and query, and one code per strategy, query and point of a
+// curve. There are `steps` codes between the query's lowest and highest value. Without a query, the
+// result is the mean.
 const values = measures.map((measure) => floats(measure.values));
 const unpacked = ({ codes, low, high, lines, means }, inspected) => {
   const [all, lows, highs] = [new Uint16Array(bytes(codes)), floats(low), floats(high)];
@@ -31,7 +31,7 @@ const curvesOf = (kind) => curves.filter((curve) => curve.kind === kind);
 const valueOf = (measure, strategy, query) => values[measure][strategy * queries.length + query];
 const sign = (measure) => (measures[measure].best === "lowest" ? -1 : 1);
 
-// Numbers in words.
+// Formats numbers.
 const minus = (text) => text.replaceAll("-", "\u2212");
 const digits = (number) => minus(number.toFixed(Math.abs(number) < 1000 ? 4 : 1));
 const written = (number) => (Number.isFinite(number) ? digits(number) : "–");
@@ -42,29 +42,29 @@ const nQueries = (n) => counted(n, "query", "queries");
 const firstFew = (texts) =>
   texts.slice(0, 5).join(", ") + (texts.length > 5 ? `, and ${texts.length - 5} more` : "");
 
-// What is chosen. Where it is null, the page chooses.
+// The choice of the reader. The page chooses if an entry is null.
 const comparable = measures.length > 0 && strategies.length > 1;
-const EVERY = strategies.length; // instead of the strategy that others are compared with
+const EVERY = strategies.length; // in place of the baseline: compare every pair
 const atFirst = () => ({
   measure: 0,
   query: null,
   chosen: new Set(strategies.keys()),
   against: null,
-  a: null, // the two that are set against each other
+  a: null, // the two compared strategies
   b: null,
   rank: 0, // the curves that are drawn
   recall: 0,
 });
 const state = atFirst();
 
-// Strategies by the mean of the measure, the best first; and those that are chosen before others.
+// Strategies by the mean of the measure, the best first, with the chosen ones before the others.
 const ranked = () => measures[state.measure]?.order ?? [...strategies.keys()];
 const preferred = () => [...ranked()].sort((s, t) => state.chosen.has(t) - state.chosen.has(s));
 const against = () =>
   baseline ?? state.against ?? (EVERY > page.mostPairs ? ranked()[0] : EVERY);
 
-// The two that are set against each other: those that were asked for, else the baseline as the
-// second, else the best. Where one is no longer chosen, another comes.
+// Returns the two compared strategies: those that were requested, otherwise the baseline as the
+// second, otherwise the best two. A strategy that is no longer chosen is replaced by another.
 const sides = () => {
   const { chosen } = state;
   const kept = (s) => (chosen.size < 2 || chosen.has(s) ? s : null);
@@ -72,10 +72,10 @@ const sides = () => {
   const second = kept(state.b) ?? (asked === baseline ? null : kept(baseline));
   const first = asked ?? preferred().find((s) => s !== second);
   const both = [first, second ?? preferred().find((s) => s !== first)];
-  return both.filter((s) => s !== undefined); // there may be one alone
+  return both.filter((s) => s !== undefined); // there may be only one
 };
 
-// What follows from what is chosen, found once for all parts.
+// Values derived from the choice, computed once for all parts.
 let seen;
 const look = (s) => (seen.mattering.includes(s) ? looks[s] : page.rest);
 const see = () => {
@@ -86,17 +86,18 @@ const see = () => {
     measure: measures[state.measure],
     query: queries[state.query],
     drawn: [...strategies.keys()].filter((s) => state.chosen.has(s)),
-    // Of more strategies than there are colours these have theirs; the others are grey.
+    // If there are more strategies than colours, these have a colour and the others are grey.
     mattering: [...new Set([...both, ...preferred()])].slice(0, page.mostColours),
   };
-  // Among many two can have the same colour.
+  // With many strategies, two can have the same colour.
   const [first, second] = both.map((s) => look(s).colour);
   const other = looks.find(({ colour }) => colour !== first)?.colour;
   seen.colours = [first, first === second ? other : second];
   seen.rows = differences();
 };
 
-// The address has what is not as it was at first, by name, so that it holds for a page made anew.
+// The address contains entries that differ from the default, by name, so that it stays valid for a
+// new version of the page.
 const nameOf = ({ name }) => name;
 const NAMES = {
   measure: measures.map(nameOf),
@@ -107,7 +108,7 @@ const NAMES = {
   rank: curvesOf("rank").map(nameOf),
   recall: curvesOf("recall").map(nameOf),
 };
-const ENDS = ["least", "greatest"]; // of the differences of queries that are looked at, as typed
+const ENDS = ["least", "greatest"]; // of the range of differences of queries, as typed
 const inAddress = () => {
   const parameters = new URLSearchParams();
   const first = atFirst();
@@ -119,7 +120,7 @@ const inAddress = () => {
   for (const name of left) parameters.append("without", name);
   return parameters.toString();
 };
-// What an address says that this page has not is passed over.
+// Entries of an address that this page does not have are ignored.
 const fromAddress = (address) => {
   const parameters = new URLSearchParams(address);
   const choice = atFirst();
@@ -134,6 +135,6 @@ const remember = () => {
   try {
     history.replaceState(null, "", `#${inAddress()}`);
   } catch {
-    // A page within another, as in a notebook, has no address of its own.
+    // A page inside another, as in a notebook, does not have its own address.
   }
 };

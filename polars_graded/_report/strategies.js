@@ -1,7 +1,7 @@
-// The strategies: their means by every measure, and beside them their values in the query chosen.
+// Shows the means of strategies by every measure, and their values in the chosen query.
 
-// The strategies that may be the best by a measure: those that no test tells from the best mean. Pairs
-// with a baseline alone do not say so; then it is the best mean.
+// Returns the strategies that may be the best by a measure: those without a significant difference to
+// the best mean. If all pairs contain the baseline, this is unknown, so the best mean is returned.
 const mayBeBest = ({ bests }, m) => {
   const rows = comparison.rows[m];
   if (baseline !== null || !rows) return bests;
@@ -13,7 +13,7 @@ const mayBeBest = ({ bests }, m) => {
   return bests.length ? [...strategies.keys()].filter((s) => !worse.has(s)) : [];
 };
 
-// The columns of a measure: its mean, and beside it the value of the query that is chosen.
+// Returns the columns of a measure: its mean, and the value of the chosen query.
 const columnsOf = (measure, m) => {
   const { name, about, best, queries: n, means, margins } = measure;
   const { query } = state;
@@ -31,7 +31,7 @@ const columnsOf = (measure, m) => {
   };
   const interval = (s) =>
     margins[s] === null ? "no interval" : `± ${written(margins[s])}, with 95 % confidence`;
-  // A line below the mean shows its interval, on one scale for all strategies.
+  // A line below the mean shows its interval, on the same scale for all strategies.
   const ranges = means.map((mean, s) => [mean - margins[s], mean + margins[s]]);
   const [least, greatest] = [Math.min(...ranges.flat()), Math.max(...ranges.flat())];
   const share = (n) => `${((100 * (n - least)) / (greatest - least || 1)).toFixed(1)}%`;

@@ -1,10 +1,10 @@
-// What the numbers say: who leads, what there was to measure, how sure the order is.
+// Shows the verdict, the data that were measured, and the certainty of the order.
 
 const showVerdict = () => {
-  // A sentence of texts and of places of strategies.
+  // A sentence consists of texts and indices of strategies.
   const sentence = seen.measure.verdict.map((part) =>
     typeof part === "string" ? part : element("span", marked(part), { class: "strategy" }));
-  // Tests and intervals are of all pairs, whoever is chosen to be looked at.
+  // Tests and intervals cover all pairs, not only those of chosen strategies.
   const left = strategies.length - state.chosen.size;
   const gone = `the ${amount(left)} that ${left === 1 ? "is" : "are"} not chosen among them: `;
   const whose = left ? `Of all ${amount(strategies.length)} strategies, ${gone}` : "";
@@ -20,7 +20,7 @@ const showOverview = () => {
     ties: percent,
     grades: (all) => (all ?? []).map(([grade, n]) => `${grade ?? "unjudged"}: ${n}`).join(" · "),
   };
-  // What is the same of all strategies is said once, and saved all the same.
+  // A value that all strategies share is stated once, but saved for each.
   const found = columns.map(([name, form], i) => {
     const value = (row) => row[i + 1];
     const same = rows.every((row) => String(value(row)) === String(value(rows[0])));

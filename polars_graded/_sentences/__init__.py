@@ -22,7 +22,7 @@ BOTH = 2
 """Number of things for which sentences say "both"."""
 
 ONE = {"queries": "query", "strategies": "strategy"}
-"""Singulars that are not the plural without its s."""
+"""Irregular singulars, which are not the plural without its s."""
 
 MIN_END_LETTERS = 4
 """Minimum number of letters that a name keeps at each end."""
@@ -41,7 +41,7 @@ def shorten_name(name: Any, most: int = MAX_NAME_LETTERS) -> str:
 def shorten_names(names: Sequence[Any], most: int = MAX_NAME_LETTERS) -> list[str]:
     """Return names in one line each; long ones keep the words in which they differ.
 
-    They are not shortened where that would make two of them the same.
+    If shortening would make two names equal, they are not shortened.
     """
     lines = [" ".join(str(name).split()) or "''" for name in names]
     short = [shorten_name(line, most) for line in lines]
@@ -80,7 +80,7 @@ def escape_markdown(text: Any) -> str:
 
 
 def list_names(names: Sequence[Any]) -> str:
-    """Names in a row: "a", "a and b", "a, b and 4 others"."""
+    """Return a list of names in words: "a", "a and b", "a, b and 4 others"."""
     texts = [shorten_name(name) for name in names]
     if len(texts) > MAX_LISTED_NAMES:
         texts = [*texts[: MAX_LISTED_NAMES - 1], f"{len(texts) - MAX_LISTED_NAMES + 1} others"]
@@ -88,7 +88,7 @@ def list_names(names: Sequence[Any]) -> str:
 
 
 def join_words(words: Sequence[str], last: str = "and") -> str:
-    """Words in a row: "a", "a and b", "a, b and c"."""
+    """Return joined words: "a", "a and b", "a, b and c"."""
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 

@@ -46,7 +46,7 @@ def write_sentence(
     confidence: float,
     min_changed: int,
 ) -> str:
-    """Return a verdict in words, with all that it rests on.
+    """Return a verdict in words, with the numbers that support it.
 
     With fewer changed queries than `min_changed`, the interval is a conservative one.
     """
@@ -62,13 +62,13 @@ def write_sentence(
 
 
 def distinguish_names(new: Any, old: Any) -> tuple[str, str]:
-    """Return how a strategy and its baseline are called, told apart where they share a name."""
+    """Return names for a strategy and its baseline that differ."""
     new, old = shorten_name(new), shorten_name(old)
     return (f"{new} (new)", f"{old} (baseline)") if new == old else (new, old)
 
 
 def find_unseen_share(level: float, n: int) -> float:
-    """Return the largest percentage of queries that n of them miss with the chance `level`."""
+    """Return the largest percentage of queries that a sample of n misses with chance `level`."""
     share: float = 100 * (1 - level ** (1 / n))
     return share
 
@@ -124,7 +124,7 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
 
 
 def _write_more_queries(row: Mapping[str, Any]) -> str:
-    """Return how many more queries would decide, with the condition of that."""
+    """Return the number of further queries that would decide, and its condition."""
     if row["more_queries"] is not None:
         more = format_count(row["more_queries"], "more queries")
         return f"; if the difference stays as it is, {more} decide in 4 of 5 cases or more"
@@ -167,7 +167,7 @@ def write_summary(
     losses: Sequence[Losses],
     warnings: Sequence[str] = (),
 ) -> str:
-    """Return what a gate found in Markdown: verdicts, a table, and the queries that lost most."""
+    """Return a Markdown summary of a gate: verdicts, a table, and the largest losses."""
     kinds = {*verdicts["verdict"]}
     headlines = {
         "worse": "Worse than the baseline",
@@ -227,7 +227,7 @@ def write_summary(
 
 
 def write_refusal(reason: str) -> str:
-    """Return in Markdown that nothing was compared, and why."""
+    """Return a Markdown summary of a refused comparison, with the reason."""
     return (
         f"## No verdict: the comparison was refused\n\n- {escape_markdown(reason)}\n\n"
         f"polars_graded {__version__}\n"

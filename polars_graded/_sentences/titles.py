@@ -1,7 +1,7 @@
 """Describe what a chart draws: its title, and the measure and the queries in its subtitle.
 
-No title states a finding: `verdicts` does that for charts that draw what a test found. What the
-rows of an overview lack is the exception: there the counts are the rows.
+Titles do not state findings. For charts of test results, `verdicts` writes the findings. The
+exception is an overview: its title states the gaps, since its rows are counts of them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ IN_WORDS = {
     "rbp": "rank-biased precision",
     "roc_auc": "area under the ROC curve",
 }
-"""Measures whose names are not read as words."""
+"""Words for measures whose names are abbreviations."""
 
 GAPS = {
     "none_judged": "have no judged document",
@@ -50,7 +50,7 @@ GAPS = {
     "none_relevant": "have no relevant document",
     "only_relevant": "have no irrelevant document",
 }
-"""Gaps, as verbs of several queries."""
+"""Gaps, as predicates of several queries."""
 
 SMALLEST_CHANGE = 0.005
 """Smallest change of the width of intervals that is stated, as a share."""
@@ -67,7 +67,7 @@ class Drawn(NamedTuple):
     panels: int
     """Number of panels that are not measures; 0 without such panels."""
     queries: Sequence[int]
-    """Different numbers of queries of the rows, rising; empty if unknown."""
+    """Distinct numbers of queries of the rows, ascending; empty if unknown."""
     confidence: float | None = None
     """Confidence of all intervals; None if there are none, or several."""
 
@@ -122,7 +122,7 @@ def write_subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
 
 
 def count_queries(drawn: Drawn) -> str:
-    """Return the number of queries, or the least and the most of it."""
+    """Return the number of queries, or the lowest and highest number."""
     if not drawn.queries:
         return ""
     low, high = drawn.queries[0], drawn.queries[-1]
@@ -160,7 +160,7 @@ def title_measures(what: str, drawn: Drawn, between: str = "of") -> str:
 
 
 def title_curves(name: str, drawn: Drawn, at: str) -> str:
-    """Return which curve is drawn of how many strategies."""
+    """Return a title with the curve and the number of strategies."""
     where = f", {drawn.panels:,} panels" if drawn.panels > 1 else ""
     return f"{shorten_name(name)} of {format_count(drawn.strategies, 'strategies')} by {at}{where}"
 
@@ -168,7 +168,7 @@ def title_curves(name: str, drawn: Drawn, at: str) -> str:
 def title_differences_of_curves(
     name: str, drawn: Drawn, at: str, baseline: str, confidence: float
 ) -> str:
-    """Return which differences to a baseline are drawn, each with a band of its own."""
+    """Return a title for differences of curves to a baseline, with their bands."""
     kind = "band" if drawn.strategies == 1 else "bands, each by itself"
     bands = f"{format_percent(confidence)} {kind}"
     n = format_count(drawn.strategies, "strategies")
@@ -176,13 +176,13 @@ def title_differences_of_curves(
 
 
 def title_query_by_query(measure: str, both: Sequence[str]) -> str:
-    """Return which two strategies are set against each other."""
+    """Return a title for the comparison of two strategies query by query."""
     one, other = shorten_names(both)
     return f"{shorten_name(measure)} of {one} minus {other}, query by query"
 
 
 def write_mean_difference(mean: float, low: float | None, high: float | None) -> list[str]:
-    """Return what the dashed line and the grey band are: a mean difference and its interval."""
+    """Return notes on the dashed line and grey band: the mean difference and its interval."""
     notes = [f"dashed: mean difference {format_number(mean)}"]
     if low is not None and high is not None:
         notes.append(f"grey: its 95 % interval, {format_number(low)} to {format_number(high)}")
@@ -197,7 +197,7 @@ def write_wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
 
 
 def write_width_change(median: float | None) -> list[str]:
-    """Return how much narrower the intervals of both are than those of trusted grades alone."""
+    """Return the width of intervals from both kinds of grades, relative to trusted alone."""
     if median is None:
         return []
     if abs(median) < SMALLEST_CHANGE:
@@ -220,7 +220,7 @@ def write_extremes(strategy: str, queries: Sequence[str]) -> str:
 
 
 def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
-    """Return the differences that lines of power are of, and their shares of the range of means."""
+    """Return the differences to find, and their shares of the range of means."""
     share = _format_span(shares, format_percent)
     share = f"{share} of the range of means" if share else ""
     if len({format_short(amount) for amount in amounts}) == 1:
@@ -231,7 +231,7 @@ def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
 
 
 def _format_span(values: Sequence[float], form: Any) -> str:
-    """Return the lowest and the highest of some values in words, which can be the same."""
+    """Return the range of some values in words, or the value if all are the same."""
     ends = [form(end) for end in (min(values), max(values))] if values else []
     return " to ".join(dict.fromkeys(ends))
 
@@ -268,13 +268,13 @@ def write_many_ties(ties: Mapping[str, float | None]) -> str:
 
 
 def _write_gap(rows: Sequence[Mapping[str, Any]], what: str, verb: str) -> str:
-    """State how many queries have a gap, of the strategies that have most; nothing if none has."""
+    """State the number of queries with a gap, for the strategies with the most; or nothing."""
     n = int(max(row[what] or 0 for row in rows))
     if not n:
         return ""
     worst = [row for row in rows if (row[what] or 0) == n]
     totals = {int(row["queries"]) for row in rows}
-    # Strategies of other numbers of queries have no share in common.
+    # Strategies with different numbers of queries have no common share.
     share = (
         format_part(n, min(totals), "queries") if len(totals) == 1 else format_count(n, "queries")
     )

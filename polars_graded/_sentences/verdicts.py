@@ -1,7 +1,7 @@
-"""Phrase what tests found: who is first, who is better than a baseline, what is undecided.
+"""Phrase findings of tests: which strategies are first or better, and what is undecided.
 
-A sentence is a list of texts and of names. A name is a text in the title of a chart, and the place
-of a strategy in the report, which shows it in its colour.
+A sentence is a list of texts and names. In the title of a chart, a name is a text. In the report, a
+name is the index of a strategy, which is shown in its colour.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ ALPHA = 0.05
 """Level of significance of the report; its intervals have the confidence 1 - ALPHA."""
 
 POWER = 0.8
-"""Probability with which a number of queries is to settle a difference."""
+"""Required probability that a number of queries settles a difference."""
 
 MAX_NAMED_STRATEGIES = 3
-"""Number of strategies that a sentence of the report names."""
+"""Maximum number of strategies that a sentence of the report names."""
 
 
 class FindingCounts(NamedTuple):
@@ -54,16 +54,16 @@ class Tested(NamedTuple):
     """Correction of p values, in words; "none" if the test holds for all pairs by itself."""
     is_corrected: bool
     is_joint: bool
-    """True if the intervals that agree with p hold together."""
+    """True if the intervals that agree with p are simultaneous."""
     of_ranks: bool
     baseline: int | None
-    """Place of the strategy that all others are compared with."""
+    """Index of the strategy that all others are compared with."""
     pairs: int
     """Number of pairs of each measure."""
 
     @property
     def p(self) -> str:
-        """Return the name of a p value: a single pair has nothing to be corrected for."""
+        """Return the name of a p value; that of a single pair is not corrected."""
         return "corrected p" if self.is_corrected and self.pairs > 1 else "p"
 
     @property
@@ -83,14 +83,14 @@ class Tested(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return the test and what became of p values."""
+        """Return the test and the correction of p values in words."""
         if self.corrected == "none":
             return self.test
         each = f" for the {self.pairs} pairs of each measure" if self.is_corrected else ""
         return f"{self.test}; p values {self.corrected}{each}"
 
     def settings(self, strategies: Sequence[str]) -> dict[str, str]:
-        """Return what the report was made with, each setting under its name."""
+        """Return the settings of the comparison by name."""
         one = self.baseline
         alone = self.is_corrected and self.pairs == 1
         return {
@@ -156,7 +156,7 @@ NO_FIRST = "No strategy is clearly first"
 
 
 def name_first(may_be_first: Sequence[TextOrStrategy], n: int) -> Sentence:
-    """State whether one strategy is clearly first, or which may be: nobody is better than they."""
+    """State which strategy is clearly first, or list those that may be first."""
     if len(may_be_first) == 1:
         return [may_be_first[0], " is clearly first"]
     which = format_part(len(may_be_first), n, "strategies").removesuffix(" strategies")
@@ -192,13 +192,13 @@ class Facts(NamedTuple):
     pairs: Sequence[Mapping[str, Any]]
     tested: Tested
     beside: Mapping[str, Any] | None
-    """The pair of the leader and the strategy that it is held against."""
+    """The pair of the leader and the strategy that it is compared with."""
     needed: Needed | None
     """Queries that would settle the difference of that pair."""
     directions: FindingCounts
     """Differences to the baseline, or of all pairs."""
     may_be_first: Sequence[int]
-    """Strategies that no other is found better than."""
+    """Strategies that no other strategy is significantly better than."""
     settled_by: int
     """Number of measures by which the answer is settled."""
     measures: int
@@ -206,7 +206,7 @@ class Facts(NamedTuple):
 
 
 def write_verdict(facts: Facts) -> Sentence:
-    """Return the answer of one measure, and then what it rests on."""
+    """Return the answer of one measure, followed by the numbers that support it."""
     measure, tested = facts.measure, facts.tested
     name, n, means = measure["name"], measure["queries"], measure["means"]
     if not n:
@@ -227,7 +227,7 @@ def write_verdict(facts: Facts) -> Sentence:
 
 
 def _write_answer(facts: Facts) -> Sentence:
-    """State what the tests found, of the baseline or of the first place."""
+    """State the finding of the tests about the baseline or the first place."""
     baseline = facts.tested.baseline
     if baseline is not None:
         only = None
@@ -314,7 +314,7 @@ def _write_more_queries(facts: Facts, n: int) -> Sentence:
 
 
 def _write_others(facts: Facts, leader: int) -> Sentence:
-    """State from how many strategies the leader is told apart."""
+    """State how many strategies the leader is significantly better than."""
     if facts.tested.baseline is not None or len(facts.pairs) == 1:
         return []
     mine = [pair for pair in facts.pairs if leader in (pair["strategy"], pair["baseline"])]
@@ -347,7 +347,7 @@ def _write_by_measures(facts: Facts) -> Sentence:
 def write_power(
     name: str, queries: int, smallest: float, step: float, share: float, needed: int | None
 ) -> str:
-    """Return which differences the queries show, and what a share of the best mean takes."""
+    """Return the smallest difference the queries can show, and the queries for a share."""
     takes = "more queries than there are" if needed is None else format_count(needed, "queries")
     of_best = (
         f"; to show a difference of {format_number(step)}, which is {format_percent(share)} of the "
