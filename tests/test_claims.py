@@ -12,6 +12,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 import pytest
+from helpers import simulated, slow
 from results import of_few
 from scipy.stats import ttest_rel
 
@@ -21,11 +22,7 @@ from polars_graded.trust import unjudged_bounds
 
 pytestmark = of_few
 
-SEEDS = [
-    range(5),
-    pytest.param(range(5, 12), marks=pytest.mark.slow),
-    pytest.param(range(12, 40), marks=pytest.mark.simulation),
-]
+SEEDS = [range(5), *slow(range(5, 12)), *simulated(range(12, 40))]
 NUMBERS = {"the": 1, "both": 2}
 
 
