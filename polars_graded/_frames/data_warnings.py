@@ -30,7 +30,7 @@ from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 JUDGED_AT_THE_TOP = Measure.of("judged", 10)
-MAX_SHARE_DIFFERENCE = 0.2
+MIN_SHARE_DIFFERENCE = 0.2
 """Minimum difference between strategies in the judged share of the first ten documents that causes
 a warning."""
 
@@ -373,7 +373,7 @@ class NotedData:
             ((each["judged_at_the_top"] / each["answered"], each["name"]) for each in answered),
             key=itemgetter(0),
         )
-        if shares and shares[-1][0] - shares[0][0] >= MAX_SHARE_DIFFERENCE:
+        if shares and shares[-1][0] - shares[0][0] >= MIN_SHARE_DIFFERENCE:
             (low, least), *_, (high, most) = shares
             yield (
                 f"the judged share of the first ten documents is {low:.0%} for {least!r} and "
