@@ -1220,8 +1220,8 @@ class Graded:
         r"""Return average precision over all levels of relevance (μAP).
 
         μAP is a weighted mean of AP over all levels of relevance: AP is computed with each level t
-        as threshold. The weight d of a level is its distance from the next lower level. With two
-        levels, μAP equals `ap`. Its mean over queries is μMAP.
+        as threshold. The weight d of a level is its distance from the next lower level. With one
+        level above irrelevant, μAP equals `ap`. Its mean over queries is μMAP.
 
         .. math:: \mu AP = \frac{1}{\sum_{t \in L} d^t} \sum_{t \in L} AP^t d^t
 
@@ -2704,9 +2704,9 @@ def graded(column: str | pl.Expr) -> Graded:
 
     Type checkers and editors do not know a namespace that is registered at run time. The result is
     the same object as ``pl.col("grade").graded``. Jupyter completes the methods of
-    ``graded("grade").``, but completes ``pl.col("grade").graded.`` only after ``%config
-    Completer.use_jedi = False`` and ``%config Completer.evaluation = "unsafe"``, or if a variable
-    holds the expression.
+    ``graded("grade").``, but completes ``pl.col("grade").graded.`` only if a variable holds the
+    expression, or after ``%config Completer.use_jedi = False`` and
+    ``%config Completer.evaluation = "unsafe"``.
 
     Parameters
     ----------

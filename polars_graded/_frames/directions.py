@@ -84,7 +84,7 @@ class Directions:
                 if is_first and evidence.is_conclusive and evidence.low:
                     _refuse_low_codes(name, column, evidence.low)
                 continue
-            # Only scores are checked: ids that break ties hardly repeat either.
+            # Ids that break ties hardly repeat either, so that this is evidence for scores only.
             if evidence.is_conclusive if is_first else evidence.counts_documents:
                 of = "" if self.request.strategy is None else f" of strategy {strategy!r}"
                 msg = (

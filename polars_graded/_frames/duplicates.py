@@ -137,7 +137,7 @@ def has_repeated_documents(request: Request, rows: pl.DataFrame) -> bool:
 def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows whose document occurs in another row of the ranking.
 
-    Rows without a grade or a score, and rows without a document, are left out.
+    Rows with neither a grade nor a score, and rows without a document, are left out.
     """
     counts = pl.any_horizontal(pl.col(request.grade, *request.scores).is_not_null())
     rows = rows.filter(counts, pl.col(request.document or "").is_not_null())

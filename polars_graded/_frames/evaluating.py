@@ -98,15 +98,15 @@ def evaluate(
         pytrec_eval: scores are compared as 32-bit floats, and tied documents are in descending text
         order), `"ir_measures"` (for each measure the order of the library that computes it, such as
         ascending text order for `judged` and `reciprocal_rank@10`) and `"ranx"` (the order of its
-        sort, which needs numba). A mapping names another column of documents: `ties={"trec_eval":
-        "item"}`.
+        sort, which needs numba). A mapping names another column of documents:
+        `ties={"trec_eval": "item"}`.
     descending
         The direction: True ranks the highest value first. Pass a Boolean for all strategies, a list
-        with one entry per strategy, or a mapping for some of them: `descending={"old_rank":
-        False}`. The entry of a strategy with several columns may be a list. By default the highest
-        value is first, and a column that may hold ranks raises an error. A single False also raises
-        an error if only some of the columns may hold ranks; one False per strategy is accepted.
-        Columns in `ties` always have their highest value first.
+        with one entry per strategy, or a mapping for some of them:
+        `descending={"old_rank": False}`. The entry of a strategy with several columns may be a
+        list. By default the highest value is first, and a column that may hold ranks raises an
+        error. A single False also raises an error if only some of the columns may hold ranks; one
+        False per strategy is accepted. Columns in `ties` always have their highest value first.
     doc
         The column of documents. Each document may occur only once in a ranking. By default it is
         the column "doc", or a column with a similar name, such as "product_id" or "sku", or else
@@ -179,10 +179,10 @@ def evaluate(
         rankings, and it holds texts or the repeated rows are equal in all columns; or if no value
         repeats together with another column, as when rows of two devices are mixed.
 
-        If two strategies have the same name; if the frame has a column `"strategy"` with several
-        values that no argument names (in a lazy frame, with any values); if a grade or a score is
-        NaN or infinite; or if the rows of a query are not consecutive although the rows are
-        declared sorted. The rows of a LazyFrame are checked when it is collected.
+        If two strategies have the same name; if no argument names the column `"strategy"` of the
+        frame and it holds several values (in a lazy frame, whatever it holds); if a grade or a
+        score is NaN or infinite; or if the rows of a query are not consecutive although the rows
+        are declared sorted. The rows of a LazyFrame are checked when it is collected.
 
     Warns
     -----

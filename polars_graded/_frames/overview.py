@@ -204,9 +204,9 @@ def side_by_side(
     -------
     DataFrame
         One row per rank: `rank` (UInt32, from 1), and two columns per strategy, in the order of
-        `evaluate`: the document, in a column with the strategy's name, and its grade, in `grade of
-        ...`. A null grade means unjudged. The column of a strategy that retrieved fewer documents
-        ends in nulls. The table ends with the longest ranking, or at rank `n`.
+        `evaluate`: the document, in a column with the strategy's name, and its grade, in
+        `grade of ...`. A null grade means unjudged. The column of a strategy that retrieved fewer
+        documents ends in nulls. The table ends with the longest ranking, or at rank `n`.
 
     Warns
     -----

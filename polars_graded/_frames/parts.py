@@ -207,7 +207,7 @@ def read_in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator
     if n == 1:
         yield frame.collect(engine="streaming")
         return
-    # Other digits than for scratch folders, which use the lowest digits of the hash.
+    # The lowest digits of the hash choose scratch folders, so that passes use higher ones.
     share = _hash_keys(keys) // BUCKETS % n
     for number in range(n):
         yield frame.filter(share == number).collect(engine="streaming")

@@ -277,8 +277,8 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     Returns
     -------
     LazyFrame
-        As `read_letor`, but ``grade`` is always Float64, and the columns are ``f1`` to ``fm`` for m
-        = `n_features`.
+        As `read_letor`, but ``grade`` is always Float64, and the columns are ``f1`` to ``fm`` for
+        m = `n_features`.
 
     Examples
     --------
