@@ -110,6 +110,12 @@ class Graded:
         ranking = self._ranking.with_inputs(known=check_column("known", column))
         return measure_one(Measure.of(function, threshold=threshold), ranking)
 
+    def _with_subtopics(
+        self, function: str, n: int | None, column: str | pl.Expr, **options: Any
+    ) -> pl.Expr:
+        ranking = self._ranking.with_inputs(subtopics=check_column("subtopics", column))
+        return measure_one(Measure.of(function, n, **options), ranking)
+
     # Reading of rows.
 
     def ranked_by(
@@ -453,7 +459,12 @@ class Graded:
 
     # Several measures at once.
 
-    def measures(self, *names: str, known: str | pl.Expr | None = None) -> pl.Expr:
+    def measures(
+        self,
+        *names: str,
+        known: str | pl.Expr | None = None,
+        subtopics: str | pl.Expr | None = None,
+    ) -> pl.Expr:
         """Return several measures over one ranking as a struct.
 
         Rows are ranked once: eight measures take about a fifth of the time of eight methods side by
@@ -467,6 +478,9 @@ class Graded:
         known
             Column that is true if the user knew the document. `coverage_ratio`, `novelty_ratio`,
             `relative_recall` and `recall_effort` need it.
+        subtopics
+            Column with the subtopics of each document: lists of labels, or one label per document.
+            The measures of subtopics need it, such as `alpha_ndcg` and `err_ia`.
 
         Returns
         -------
@@ -493,7 +507,7 @@ class Graded:
         If one `agg` contains the structs of two strategies, name them:
         `.measures(...).alias("bm25")`. `evaluate` returns separate rows for each strategy.
         """
-        ranking = self._ranking.with_inputs(known=known)
+        ranking = self._ranking.with_inputs(known=known, subtopics=subtopics)
         return measure_several(map(Measure.parse, names), ranking)
 
     # Ranks.
@@ -1071,6 +1085,52 @@ class Graded:
         """
         return self._one("roc_auc", threshold=threshold, ties=ties)
 
+    def pairwise_accuracy(
+        self, n: int | None = None, *, threshold: float | None = None, ties: StrictTieRule = "order"
+    ) -> pl.Expr:
+        r"""Return the share of retrieved pairs that are in the right order.
+
+        A pair is a relevant document and another one, both among the first n. Unjudged documents
+        count as not relevant. `roc_auc` compares judged documents, retrieved or not.
+
+        .. math::
+
+            Acc@n = \frac{|\{(i, j) : rel(i) = 1, rel(j) =
+            0, i < j \leq n\}|}{|\{(i, j) : rel(i) = 1, rel(j) = 0; i, j \leq n\}|}
+
+        As text: ``Acc@n = pairs with the relevant document first / all pairs``
+
+        From 0 to 1; null without a pair, or the value of `undefined_as`. Source: `Accuracy` of
+        ir_measures.
+
+        Parameters
+        ----------
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
+
+        See Also
+        --------
+        roc_auc : The same over all judged documents.
+
+        Examples
+        --------
+        Query a: the hits at ranks 1 and 3 make two pairs with rank 2, one of them in order.
+
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.pairwise_accuracy(3))
+        shape: (2, 2)
+        ┌───────┬─────────────────────┐
+        │ query ┆ pairwise_accuracy@3 │
+        │ ---   ┆ ---                 │
+        │ str   ┆ f64                 │
+        ╞═══════╪═════════════════════╡
+        │ a     ┆ 0.5                 │
+        │ b     ┆ null                │
+        └───────┴─────────────────────┘
+        """
+        return self._one("pairwise_accuracy", n, threshold=threshold, ties=ties)
+
     def generalized_precision(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
         r"""Return generalized precision, the mean of grades over the highest.
 
@@ -1317,6 +1377,59 @@ class Graded:
         └───────┴──────────┘
         """
         return self._one("gap", n, levels=levels, ties=ties)
+
+    def infap(
+        self, n: int | None = None, *, threshold: float | None = None, ties: StrictTieRule = "order"
+    ) -> pl.Expr:
+        r"""Return inferred average precision, for judgments of a sample.
+
+        Some pools are too large to judge completely. A grade below irrelevant, such as TREC's -1,
+        marks a document that was in the pool and not judged. Precision at a hit is its expected
+        value, with as many relevant documents among those as among the judged ones above the hit.
+        If every document of the pool was judged, it equals `ap` up to 0.00001.
+
+        .. math::
+
+            infAP =
+            \frac{1}{R} \sum_{hits} \frac{1}{k} \left(1 + pooled_k \frac{rel_k +
+            \varepsilon}{rel_k + other_k + 2 \varepsilon}\right)
+
+        As text: ``infAP = (1/R) sum over hits of (1 + pooled (rel + ε) / (rel + other + 2ε)) / k``
+
+        k is the rank of the hit; the counts are those above it, of pooled, relevant and other
+        judged documents; ε is 0.00001, as in trec_eval.
+
+        From 0 to 1; 0 without a relevant document. Source: Yilmaz, E. and Aslam, J. (2006).
+        Estimating Average Precision with Incomplete and Imperfect Judgments.
+
+        Parameters
+        ----------
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
+
+        See Also
+        --------
+        ap : Average precision of complete judgments.
+        bpref : A measure that ignores unjudged documents.
+
+        Examples
+        --------
+        Query a: (1 + (1 + 3 · 1/2) / 4) / 2.
+
+        >>> df = pl.DataFrame({"query": list("aaaab"), "grade": [1, -1, 0, 2, 0]})
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.infap())
+        shape: (2, 2)
+        ┌───────┬────────┐
+        │ query ┆ infap  │
+        │ ---   ┆ ---    │
+        │ str   ┆ f64    │
+        ╞═══════╪════════╡
+        │ a     ┆ 0.8125 │
+        │ b     ┆ 0.0    │
+        └───────┴────────┘
+        """
+        return self._one("infap", n, threshold=threshold, ties=ties)
 
     # Cumulating gain.
 
@@ -1962,6 +2075,463 @@ class Graded:
         """
         return self._one("q_measure", n, beta=beta, gain=gain, over=over, ties=ties)
 
+    def sdcg(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
+        r"""Return scaled DCG: the gains over those of a list of best documents.
+
+        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
+        else the highest grade of the query. NDCG compares with the best documents that exist. SDCG
+        assumes that each of the first n ranks could have a document of the highest grade.
+
+        .. math::
+
+            SDCG@n =
+            \frac{\sum_{i=1}^{n} g_i / \log_2(i + 1)}{\sum_{i=1}^{n} 1 / \log_2(i + 1)}
+
+        As text: ``SDCG@n = (sum of g_i / log2(i + 1)) / (sum of 1 / log2(i + 1)), i = 1 … n``
+
+        From 0 to 1; 0 without a relevant document. Without a cutoff, the list ends with its last
+        document. Source: Moffat, A., Bailey, P., Scholer, F. and Thomas, P. (2017). Incorporating
+        User Expectations and Behavior into the Measurement of Search Effectiveness.
+
+        Parameters
+        ----------
+        n, ties
+            The cutoff and the order of tied documents: see `Graded`.
+
+        See Also
+        --------
+        ndcg : DCG over that of the ideal ranking.
+        dcg : The sum of discounted gains.
+
+        Examples
+        --------
+        Query a: (1/3) / (1 + 1 / log2(3)).
+
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.sdcg(2))
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ sdcg@2   │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.204382 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._one("sdcg", n, ties=ties)
+
+    def insq(
+        self, n: int | None = None, *, target: float = 1.0, ties: StrictTieRule = "order"
+    ) -> pl.Expr:
+        r"""Return INSQ: the mean gain of a user with a target.
+
+        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
+        else the highest grade of the query. The user who wants a total gain of T goes on from rank
+        i with probability C_i. Without a cutoff, the user may look beyond the end of the list,
+        where nothing is gained.
+
+        .. math::
+
+            INSQ = \frac{\sum_i W_i g_i}{\sum_i W_i}, \quad W_i = \prod_{j<i} C_j, \quad
+            C_i = \left(\frac{i + 2T - 1}{i + 2T}\right)^2
+
+        As text: ``INSQ = (sum of W_i g_i) / (sum of W_i), W_i = (2T / (2T + i - 1))²``
+
+        From 0 to 1; 0 without a relevant document. Source: Moffat, A., Scholer, F. and Thomas, P.
+        (2012). Models and Metrics: IR Evaluation as a User Process.
+
+        Parameters
+        ----------
+        n, ties
+            The cutoff and the order of tied documents: see `Graded`.
+        target
+            The total gain T that the user wants, in documents of the highest grade, above 0.
+
+        See Also
+        --------
+        inst : The same user, who also adapts to the gain so far.
+        rbp : A user who goes on with a constant probability.
+
+        Examples
+        --------
+        Query a: (1/3) / (1 + (2/3)²).
+
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.insq(2))
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ insq@2   │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.230769 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._one("insq", n, target=target, ties=ties)
+
+    def inst(
+        self, n: int | None = None, *, target: float = 1.0, ties: StrictTieRule = "order"
+    ) -> pl.Expr:
+        r"""Return INST: the mean gain of a user who adapts to the gain so far.
+
+        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
+        else the highest grade of the query. The user who wants a total gain of T goes on from rank
+        i with probability C_i, which falls as less is missing: T_i is T minus the gain down to rank
+        i. Without a cutoff, the user may look beyond the end of the list, where nothing is gained.
+
+        .. math::
+
+            INST = \frac{\sum_i W_i g_i}{\sum_i W_i}, \quad W_i = \prod_{j<i} C_j, \quad
+            C_i = \left(\frac{i + T + T_i - 1}{i + T + T_i}\right)^2
+
+        As text: ``INST = sum of W_i g_i / sum of W_i, C_i = ((i + T + T_i - 1) / (i + T + T_i))²``
+
+        From 0 to 1; 0 without a relevant document. Source: Bailey, P., Moffat, A., Scholer, F. and
+        Thomas, P. (2015). User Variability and IR System Evaluation.
+
+        Parameters
+        ----------
+        n, ties
+            The cutoff and the order of tied documents: see `Graded`.
+        target
+            The total gain T that the user wants, in documents of the highest grade, at least 0.5.
+
+        See Also
+        --------
+        insq : The same user without adapting.
+        bpm : A user who stops when the target is reached.
+
+        Examples
+        --------
+        Query a: C_1 is ((1 + 1 + 2/3 - 1) / (1 + 1 + 2/3))² = 25/64, so (1/3) / (1 + 25/64).
+
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.inst(2))
+        shape: (2, 2)
+        ┌───────┬────────┐
+        │ query ┆ inst@2 │
+        │ ---   ┆ ---    │
+        │ str   ┆ f64    │
+        ╞═══════╪════════╡
+        │ a     ┆ 0.2397 │
+        │ b     ┆ 0.0    │
+        └───────┴────────┘
+        """
+        return self._one("inst", n, target=target, ties=ties)
+
+    def bpm(
+        self, n: int | None = None, *, target: float = 1.0, ties: StrictTieRule = "order"
+    ) -> pl.Expr:
+        r"""Return the static Bejeweled Player Model: gain per document until satisfied.
+
+        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
+        else the highest grade of the query. The user reads until the total gain reaches the target
+        T, or else down to rank n, and the value is the mean gain of the documents read. Without a
+        cutoff, the list ends with its last document.
+
+        .. math::
+
+            BPM@n = \frac{1}{k} \sum_{i=1}^{k} g_i, \quad k =
+            \min\{n, \min\{i : g_1 + … + g_i \geq T\}\}
+
+        As text: ``BPM@n = (g_1 + … + g_k) / k, k the first rank with a total gain of T, or n``
+
+        From 0 to 1; 0 without a relevant document. A better document that moves up can lower the
+        value, because the user then stops before other good documents. Source: Zhang, F. and others
+        (2017). Evaluating Web Search with a Bejeweled Player Model.
+
+        Parameters
+        ----------
+        n, ties
+            The cutoff and the order of tied documents: see `Graded`.
+        target
+            The total gain T that the user wants, in documents of the highest grade, above 0.
+
+        See Also
+        --------
+        inst : A user who stops gradually.
+        generalized_precision : The mean gain of all n documents.
+
+        Examples
+        --------
+        Query a: the gains 1/3, 0 and 1 reach the target at rank 3.
+
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.bpm())
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ bpm      │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.444444 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._one("bpm", n, target=target, ties=ties)
+
+    def nerr8(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
+        r"""Return Nearly ERR, equation 8: a user who stops when satisfied.
+
+        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
+        else the highest grade of the query. As in ERR, a user stops at a document with probability
+        g; otherwise the user goes on. ERR itself is no mean gain of the documents that a user looks
+        at; `nerr8` to `nerr11` are, and `nerr` is ERR over its ideal. Without a cutoff, the list
+        ends with its last document.
+
+        .. math::
+
+            NERR_{8} = \frac{\sum_i W_i g_i}{\sum_i W_i}, \quad W_i = \prod_{j<i} C_j, \quad
+            C_i = 1 - g_i
+
+        As text: ``NERR8 = (sum of W_i g_i) / (sum of W_i), C_i = 1 - g_i``
+
+        From 0 to 1; 0 without a relevant document. Source: Azzopardi, L., Mackenzie, J. and Moffat,
+        A. (2021). ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal Rank and
+        Other Metrics.
+
+        Parameters
+        ----------
+        n, ties
+            The cutoff and the order of tied documents: see `Graded`.
+
+        See Also
+        --------
+        err : Expected reciprocal rank.
+        nerr9 : The same with a discount of ranks.
+
+        Examples
+        --------
+        Query a: (1/3) / (1 + 2/3).
+
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.nerr8(2))
+        shape: (2, 2)
+        ┌───────┬─────────┐
+        │ query ┆ nerr8@2 │
+        │ ---   ┆ ---     │
+        │ str   ┆ f64     │
+        ╞═══════╪═════════╡
+        │ a     ┆ 0.2     │
+        │ b     ┆ 0.0     │
+        └───────┴─────────┘
+        """
+        return self._one("nerr8", n, ties=ties)
+
+    def nerr9(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
+        r"""Return Nearly ERR, equation 9: a user who also loses interest by rank.
+
+        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
+        else the highest grade of the query. As in ERR, a user stops at a document with probability
+        g; otherwise the user goes on from rank i with probability i / (i + 1). ERR itself is no
+        mean gain of the documents that a user looks at; `nerr8` to `nerr11` are, and `nerr` is ERR
+        over its ideal. Without a cutoff, the list ends with its last document.
+
+        .. math::
+
+            NERR_{9} = \frac{\sum_i W_i g_i}{\sum_i W_i}, \quad W_i = \prod_{j<i} C_j, \quad
+            C_i = \frac{i}{i + 1} (1 - g_i)
+
+        As text: ``NERR9 = (sum of W_i g_i) / (sum of W_i), C_i = i / (i + 1) × (1 - g_i)``
+
+        From 0 to 1; 0 without a relevant document. Source: Azzopardi, L., Mackenzie, J. and Moffat,
+        A. (2021). ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal Rank and
+        Other Metrics.
+
+        Parameters
+        ----------
+        n, ties
+            The cutoff and the order of tied documents: see `Graded`.
+
+        See Also
+        --------
+        err : Expected reciprocal rank.
+        nerr8 : The same without a discount of ranks.
+
+        Examples
+        --------
+        Query a: (1/3) / (1 + 1/2 · 2/3).
+
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.nerr9(2))
+        shape: (2, 2)
+        ┌───────┬─────────┐
+        │ query ┆ nerr9@2 │
+        │ ---   ┆ ---     │
+        │ str   ┆ f64     │
+        ╞═══════╪═════════╡
+        │ a     ┆ 0.25    │
+        │ b     ┆ 0.0     │
+        └───────┴─────────┘
+        """
+        return self._one("nerr9", n, ties=ties)
+
+    def nerr10(
+        self, n: int | None = None, *, p: float = 0.9, ties: StrictTieRule = "order"
+    ) -> pl.Expr:
+        r"""Return Nearly ERR, equation 10: a user with the patience of RBP.
+
+        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
+        else the highest grade of the query. As in ERR, a user stops at a document with probability
+        g; otherwise the user goes on with probability p. ERR itself is no mean gain of the
+        documents that a user looks at; `nerr8` to `nerr11` are, and `nerr` is ERR over its ideal.
+        Without a cutoff, the user may look beyond the end of the list, where nothing is gained.
+
+        .. math::
+
+            NERR_{10} = \frac{\sum_i W_i g_i}{\sum_i W_i}, \quad W_i =
+            \prod_{j<i} C_j, \quad C_i = p (1 - g_i)
+
+        As text: ``NERR10 = (sum of W_i g_i) / (sum of W_i), C_i = p (1 - g_i)``
+
+        From 0 to 1; 0 without a relevant document. Source: Azzopardi, L., Mackenzie, J. and Moffat,
+        A. (2021). ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal Rank and
+        Other Metrics.
+
+        Parameters
+        ----------
+        n, ties
+            The cutoff and the order of tied documents: see `Graded`.
+        p
+            Probability that an unsatisfied user continues, above 0 and below 1.
+
+        See Also
+        --------
+        err : Expected reciprocal rank.
+        rbp : The same user, whom no document satisfies.
+
+        Examples
+        --------
+        Query a: (1/3) / (1 + 0.9 · 2/3).
+
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.nerr10(2))
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ nerr10@2 │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.208333 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._one("nerr10", n, p=p, ties=ties)
+
+    def nerr11(
+        self, n: int | None = None, *, target: float = 1.0, ties: StrictTieRule = "order"
+    ) -> pl.Expr:
+        r"""Return Nearly ERR, equation 11: a user with the target of INSQ.
+
+        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
+        else the highest grade of the query. As in ERR, a user stops at a document with probability
+        g; otherwise the user goes on as in `insq`. ERR itself is no mean gain of the documents that
+        a user looks at; `nerr8` to `nerr11` are, and `nerr` is ERR over its ideal. Without a
+        cutoff, the user may look beyond the end of the list, where nothing is gained.
+
+        .. math::
+
+            NERR_{11} = \frac{\sum_i W_i g_i}{\sum_i W_i}, \quad W_i =
+            \prod_{j<i} C_j, \quad C_i = \left(\frac{i + 2T - 1}{i + 2T}\right)^2 (1 - g_i)
+
+        As text: ``NERR11 = sum W_i g_i / sum W_i, C_i = ((i + 2T - 1) / (i + 2T))² (1 - g_i)``
+
+        From 0 to 1; 0 without a relevant document. Source: Azzopardi, L., Mackenzie, J. and Moffat,
+        A. (2021). ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal Rank and
+        Other Metrics.
+
+        Parameters
+        ----------
+        n, ties
+            The cutoff and the order of tied documents: see `Graded`.
+        target
+            The total gain T that the user wants, in documents of the highest grade, above 0.
+
+        See Also
+        --------
+        err : Expected reciprocal rank.
+        insq : The same user, whom no document satisfies.
+
+        Examples
+        --------
+        Query a: (1/3) / (1 + (2/3)² · 2/3).
+
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.nerr11(2))
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ nerr11@2 │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.257143 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._one("nerr11", n, target=target, ties=ties)
+
+    def compat(
+        self, *, p: float = 0.95, normalised: bool = True, ties: StrictTieRule = "order"
+    ) -> pl.Expr:
+        r"""Return compatibility: the overlap of the ranking with the ideal one.
+
+        It is the rank-biased overlap with the ideal ranking, which has the relevant documents by
+        descending grade; of equal grades, it has first those that the ranking has first. The sum
+        ends with the longer of the two. An unjudged document is not in the ideal ranking.
+
+        .. math:: C = \frac{\sum_i p^{i-1} |I_i \cap R_i| / i}{\sum_i p^{i-1} |I_i \cap I_i| / i}
+
+        As text: ``C = (sum of p^(i - 1) |I_i ∩ R_i| / i) / (the same for the ideal ranking)``
+
+        I_i and R_i are the first i documents of the ideal ranking and of the ranking.
+
+        From 0 to 1; 0 without a relevant document. Source: Clarke, C., Vtyurina, A. and Smucker, M.
+        (2021). Assessing Top-k Preferences.
+
+        Parameters
+        ----------
+        p
+            Persistence: weight of a rank over that of the rank above, above 0 and below 1.
+        normalised
+            If False, the overlap is divided by the sum of p^(i - 1) instead, so that an ideal
+            ranking of few documents does not reach 1.
+        ties
+            The order of tied documents: see `Graded`.
+
+        See Also
+        --------
+        ndcg : Gains over those of the ideal ranking.
+
+        Examples
+        --------
+        Query a: the ideal ranking has the documents at ranks 3, 4 and 1. At ranks 3 and 4 the
+        overlap is 2 and 3: (2/3 · 1/4 + 3/4 · 1/8) / (1 + 1/2 + 1/4 + 3/4 · 1/8).
+
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.compat(p=0.5))
+        shape: (2, 2)
+        ┌───────┬───────────────┐
+        │ query ┆ compat(p=0.5) │
+        │ ---   ┆ ---           │
+        │ str   ┆ f64           │
+        ╞═══════╪═══════════════╡
+        │ a     ┆ 0.141243      │
+        │ b     ┆ 0.0           │
+        └───────┴───────────────┘
+        """
+        return self._one("compat", p=p, normalised=normalised, ties=ties)
+
     # Documents that the user knew.
 
     def coverage_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
@@ -2140,6 +2710,592 @@ class Graded:
         └───────────────┘
         """
         return self._of_known("recall_effort", known, threshold)
+
+    # Covering the subtopics of a query.
+
+    def alpha_dcg(
+        self,
+        n: int | None = None,
+        *,
+        subtopics: str | pl.Expr,
+        alpha: float = 0.5,
+        threshold: float | None = None,
+    ) -> pl.Expr:
+        r"""Return α-DCG: the gain of new subtopics, discounted by rank.
+
+        A relevant document gains 1 for each of its subtopics, times 1 - α for each document above
+        with the same subtopic. The sum is divided by that of a list with all subtopics at every
+        rank, which needs no search for the ideal ranking.
+
+        .. math::
+
+            \alpha\text{-}DCG@n =
+            \frac{\sum_{i=1}^{n} gain_i / \log_2(i + 1)}{N \sum_{i=1}^{n} (1 - \alpha)^{i-1} /
+            \log_2(i + 1)}, \quad gain_i = \sum_{s} (1 - \alpha)^{c_{s,i}}
+
+        As text: ``α-DCG@n = sum gain_i / log2(i + 1) / (N sum (1 - α)^(i - 1) / log2(i + 1))``
+
+        N is the number of subtopics of the query, and c_{s,i} the number of relevant documents
+        above rank i with subtopic s.
+
+        From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Craswell,
+        N., Soboroff, I. and Ashkan, A. (2011). A Comparative Analysis of Cascade Measures for
+        Novelty and Diversity.
+
+        Parameters
+        ----------
+        n, threshold
+            The cutoff and the lowest relevant grade: see `Graded`.
+        subtopics
+            Column with the subtopics of each document: lists of labels, or one label per document.
+            Null means none. Labels of a document that is not relevant do not count.
+        alpha
+            Probability that a document satisfies a user who looks for one of its subtopics, from 0
+            to 1. It reduces the gain of each further document of the same subtopic to the (1 -
+            α)-fold.
+
+        See Also
+        --------
+        alpha_ndcg : The same gain over that of the ideal ranking.
+        err_ia : The same gains with the discount of ERR.
+
+        Examples
+        --------
+        Query a: (1 + 1/2 / log2(3) + (1 + 1/4) / 2) / (2 (1 + 1/2 / log2(3) + 1/4 / 2)).
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "query": ["a", "a", "a", "a", "b"],
+        ...         "grade": [1, 1, 1, 0, 0],
+        ...         "intents": [["car"], ["car"], ["car", "cat"], [], []],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.alpha_dcg(3, subtopics="intents"))
+        shape: (2, 2)
+        ┌───────┬─────────────┐
+        │ query ┆ alpha_dcg@3 │
+        │ ---   ┆ ---         │
+        │ str   ┆ f64         │
+        ╞═══════╪═════════════╡
+        │ a     ┆ 0.673555    │
+        │ b     ┆ 0.0         │
+        └───────┴─────────────┘
+        """
+        return self._with_subtopics("alpha_dcg", n, subtopics, alpha=alpha, threshold=threshold)
+
+    def alpha_ndcg(
+        self,
+        n: int | None = None,
+        *,
+        subtopics: str | pl.Expr,
+        alpha: float = 0.5,
+        threshold: float | None = None,
+    ) -> pl.Expr:
+        r"""Return α-NDCG: the gain of new subtopics over that of the ideal ranking.
+
+        A relevant document gains 1 for each of its subtopics, times 1 - α for each document above
+        with the same subtopic. The ideal ranking is greedy: each rank has the document with the
+        highest gain after those above. Of equal gains, `evaluate` takes the document with the last
+        name in text order, as ndeval does; an expression knows no documents and goes by their
+        labels.
+
+        .. math::
+
+            \alpha\text{-}NDCG@n =
+            \frac{\sum_{i=1}^{n} gain_i / \log_2(i + 1)}{\sum_{i=1}^{n} ideal_i / \log_2(i + 1)},
+            \quad gain_i = \sum_{s} (1 - \alpha)^{c_{s,i}}
+
+        As text: ``α-NDCG@n = (sum of gain_i / log2(i + 1)) / (the same for the ideal ranking)``
+
+        c_{s,i} is the number of relevant documents above rank i with subtopic s.
+
+        From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C. and others
+        (2008). Novelty and Diversity in Information Retrieval Evaluation.
+
+        Parameters
+        ----------
+        n, threshold
+            The cutoff and the lowest relevant grade: see `Graded`.
+        subtopics
+            Column with the subtopics of each document: lists of labels, or one label per document.
+            Null means none. Labels of a document that is not relevant do not count.
+        alpha
+            Probability that a document satisfies a user who looks for one of its subtopics, from 0
+            to 1. It reduces the gain of each further document of the same subtopic to the (1 -
+            α)-fold.
+
+        See Also
+        --------
+        alpha_dcg : The same gain over that of a list with all subtopics at every rank.
+        subtopic_recall : The share of the subtopics that a list covers.
+
+        Examples
+        --------
+        Query a: (1 + 1/2 / log2(3)) / (2 + 1/2 / log2(3)).
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "query": ["a", "a", "a", "a", "b"],
+        ...         "grade": [1, 1, 1, 0, 0],
+        ...         "intents": [["car"], ["car"], ["car", "cat"], [], []],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.alpha_ndcg(2, subtopics="intents"))
+        shape: (2, 2)
+        ┌───────┬──────────────┐
+        │ query ┆ alpha_ndcg@2 │
+        │ ---   ┆ ---          │
+        │ str   ┆ f64          │
+        ╞═══════╪══════════════╡
+        │ a     ┆ 0.568121     │
+        │ b     ┆ 0.0          │
+        └───────┴──────────────┘
+        """
+        return self._with_subtopics("alpha_ndcg", n, subtopics, alpha=alpha, threshold=threshold)
+
+    def err_ia(
+        self,
+        n: int | None = None,
+        *,
+        subtopics: str | pl.Expr,
+        alpha: float = 0.5,
+        threshold: float | None = None,
+    ) -> pl.Expr:
+        r"""Return intent-aware ERR: the gain of new subtopics, divided by rank.
+
+        It is the mean of ERR over the subtopics, where a document satisfies a user with probability
+        α, divided by the value of a list with all subtopics at every rank.
+
+        .. math::
+
+            ERR\text{-}IA@n =
+            \frac{\sum_{i=1}^{n} gain_i / i}{N \sum_{i=1}^{n} (1 - \alpha)^{i-1} / i}, \quad
+            gain_i = \sum_{s} (1 - \alpha)^{c_{s,i}}
+
+        As text: ``ERR-IA@n = (sum of gain_i / i) / (N sum of (1 - α)^(i - 1) / i)``
+
+        N is the number of subtopics of the query, and c_{s,i} the number of relevant documents
+        above rank i with subtopic s.
+
+        From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Craswell,
+        N., Soboroff, I. and Ashkan, A. (2011). A Comparative Analysis of Cascade Measures for
+        Novelty and Diversity.
+
+        Parameters
+        ----------
+        n, threshold
+            The cutoff and the lowest relevant grade: see `Graded`.
+        subtopics
+            Column with the subtopics of each document: lists of labels, or one label per document.
+            Null means none. Labels of a document that is not relevant do not count.
+        alpha
+            Probability that a document satisfies a user who looks for one of its subtopics, from 0
+            to 1. It reduces the gain of each further document of the same subtopic to the (1 -
+            α)-fold.
+
+        See Also
+        --------
+        nerr_ia : The same gain over that of the ideal ranking.
+        err : ERR of graded documents.
+
+        Examples
+        --------
+        Query a: (1 + 1/2 / 2 + (1 + 1/4) / 3) / (2 (1 + 1/2 / 2 + 1/4 / 3)).
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "query": ["a", "a", "a", "a", "b"],
+        ...         "grade": [1, 1, 1, 0, 0],
+        ...         "intents": [["car"], ["car"], ["car", "cat"], [], []],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.err_ia(3, subtopics="intents"))
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ err_ia@3 │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.625    │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._with_subtopics("err_ia", n, subtopics, alpha=alpha, threshold=threshold)
+
+    def nerr_ia(
+        self,
+        n: int | None = None,
+        *,
+        subtopics: str | pl.Expr,
+        alpha: float = 0.5,
+        threshold: float | None = None,
+    ) -> pl.Expr:
+        r"""Return intent-aware ERR over that of the ideal ranking.
+
+        The ideal ranking is that of `alpha_ndcg`.
+
+        .. math::
+
+            nERR\text{-}IA@n =
+            \frac{\sum_{i=1}^{n} gain_i / i}{\sum_{i=1}^{n} ideal_i / i}, \quad gain_i =
+            \sum_{s} (1 - \alpha)^{c_{s,i}}
+
+        As text: ``nERR-IA@n = (sum of gain_i / i) / (the same for the ideal ranking)``
+
+        c_{s,i} is the number of relevant documents above rank i with subtopic s.
+
+        From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Craswell,
+        N., Soboroff, I. and Ashkan, A. (2011). A Comparative Analysis of Cascade Measures for
+        Novelty and Diversity.
+
+        Parameters
+        ----------
+        n, threshold
+            The cutoff and the lowest relevant grade: see `Graded`.
+        subtopics
+            Column with the subtopics of each document: lists of labels, or one label per document.
+            Null means none. Labels of a document that is not relevant do not count.
+        alpha
+            Probability that a document satisfies a user who looks for one of its subtopics, from 0
+            to 1. It reduces the gain of each further document of the same subtopic to the (1 -
+            α)-fold.
+
+        See Also
+        --------
+        err_ia : The same gain over that of a list with all subtopics at every rank.
+
+        Examples
+        --------
+        Query a: (1 + 1/2 / 2) / (2 + 1/2 / 2).
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "query": ["a", "a", "a", "a", "b"],
+        ...         "grade": [1, 1, 1, 0, 0],
+        ...         "intents": [["car"], ["car"], ["car", "cat"], [], []],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.nerr_ia(2, subtopics="intents"))
+        shape: (2, 2)
+        ┌───────┬───────────┐
+        │ query ┆ nerr_ia@2 │
+        │ ---   ┆ ---       │
+        │ str   ┆ f64       │
+        ╞═══════╪═══════════╡
+        │ a     ┆ 0.555556  │
+        │ b     ┆ 0.0       │
+        └───────┴───────────┘
+        """
+        return self._with_subtopics("nerr_ia", n, subtopics, alpha=alpha, threshold=threshold)
+
+    def nrbp(
+        self,
+        n: int | None = None,
+        *,
+        subtopics: str | pl.Expr,
+        alpha: float = 0.5,
+        beta: float = 0.5,
+        threshold: float | None = None,
+    ) -> pl.Expr:
+        r"""Return NRBP: rank-biased precision that rewards new subtopics.
+
+        The user goes on to the next document with probability β, and a document satisfies a user
+        with probability α.
+
+        .. math::
+
+            NRBP = \frac{1 - (1 - \alpha) \beta}{N} \sum_i gain_i\, \beta^{i-1}, \quad
+            gain_i = \sum_{s} (1 - \alpha)^{c_{s,i}}
+
+        As text: ``NRBP = (1 - (1 - α) β) / N × sum of gain_i β^(i - 1)``
+
+        N is the number of subtopics of the query, and c_{s,i} the number of relevant documents
+        above rank i with subtopic s.
+
+        From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Kolla, M.
+        and Vechtomova, O. (2009). An Effectiveness Measure for Ambiguous and Underspecified
+        Queries.
+
+        Parameters
+        ----------
+        n, threshold
+            The cutoff and the lowest relevant grade: see `Graded`.
+        subtopics
+            Column with the subtopics of each document: lists of labels, or one label per document.
+            Null means none. Labels of a document that is not relevant do not count.
+        alpha
+            Probability that a document satisfies a user who looks for one of its subtopics, from 0
+            to 1. It reduces the gain of each further document of the same subtopic to the (1 -
+            α)-fold.
+        beta
+            Probability that the user continues to the next document, above 0 and below 1.
+
+        See Also
+        --------
+        nnrbp : The same over that of the ideal ranking.
+        rbp : Rank-biased precision without subtopics.
+
+        Examples
+        --------
+        Query a: (1 - 1/4) / 2 × (1 + 1/2 · 1/2 + (1 + 1/4) · 1/4).
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "query": ["a", "a", "a", "a", "b"],
+        ...         "grade": [1, 1, 1, 0, 0],
+        ...         "intents": [["car"], ["car"], ["car", "cat"], [], []],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.nrbp(subtopics="intents"))
+        shape: (2, 2)
+        ┌───────┬───────────┐
+        │ query ┆ nrbp      │
+        │ ---   ┆ ---       │
+        │ str   ┆ f64       │
+        ╞═══════╪═══════════╡
+        │ a     ┆ 0.5859375 │
+        │ b     ┆ 0.0       │
+        └───────┴───────────┘
+        """
+        options = {"alpha": alpha, "beta": beta, "threshold": threshold}
+        return self._with_subtopics("nrbp", n, subtopics, **options)
+
+    def nnrbp(
+        self,
+        n: int | None = None,
+        *,
+        subtopics: str | pl.Expr,
+        alpha: float = 0.5,
+        beta: float = 0.5,
+        threshold: float | None = None,
+    ) -> pl.Expr:
+        r"""Return NRBP over that of the ideal ranking.
+
+        The ideal ranking is that of `alpha_ndcg`.
+
+        .. math::
+
+            nNRBP = \frac{\sum_i gain_i\, \beta^{i-1}}{\sum_i ideal_i\, \beta^{i-1}}, \quad
+            gain_i = \sum_{s} (1 - \alpha)^{c_{s,i}}
+
+        As text: ``nNRBP = (sum of gain_i β^(i - 1)) / (the same for the ideal ranking)``
+
+        c_{s,i} is the number of relevant documents above rank i with subtopic s.
+
+        From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Kolla, M.
+        and Vechtomova, O. (2009). An Effectiveness Measure for Ambiguous and Underspecified
+        Queries.
+
+        Parameters
+        ----------
+        n, threshold
+            The cutoff and the lowest relevant grade: see `Graded`.
+        subtopics
+            Column with the subtopics of each document: lists of labels, or one label per document.
+            Null means none. Labels of a document that is not relevant do not count.
+        alpha
+            Probability that a document satisfies a user who looks for one of its subtopics, from 0
+            to 1. It reduces the gain of each further document of the same subtopic to the (1 -
+            α)-fold.
+        beta
+            Probability that the user continues to the next document, above 0 and below 1.
+
+        See Also
+        --------
+        nrbp : The same gain without the ideal ranking.
+
+        Examples
+        --------
+        Query a: (1 + 1/2 · 1/2 + (1 + 1/4) · 1/4) / (2 + 1/2 · 1/2 + 1/4 · 1/4).
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "query": ["a", "a", "a", "a", "b"],
+        ...         "grade": [1, 1, 1, 0, 0],
+        ...         "intents": [["car"], ["car"], ["car", "cat"], [], []],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.nnrbp(subtopics="intents"))
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ nnrbp    │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.675676 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        options = {"alpha": alpha, "beta": beta, "threshold": threshold}
+        return self._with_subtopics("nnrbp", n, subtopics, **options)
+
+    def subtopic_recall(
+        self, n: int | None = None, *, subtopics: str | pl.Expr, threshold: float | None = None
+    ) -> pl.Expr:
+        r"""Return the share of the subtopics that the first n documents cover.
+
+        A subtopic is covered if a relevant document among the first n has it.
+
+        .. math:: S\text{-}recall@n = \frac{|\bigcup_{i=1}^{n} subtopics(i)|}{N}
+
+        As text: ``S-recall@n = subtopics of the relevant documents among the first n / N``
+
+        N is the number of subtopics of all relevant documents of the query.
+
+        From 0 to 1; 0 without a relevant document with a subtopic. Source: Zhai, C., Cohen, W. and
+        Lafferty, J. (2003). Beyond Independent Relevance.
+
+        Parameters
+        ----------
+        n, threshold
+            The cutoff and the lowest relevant grade: see `Graded`.
+        subtopics
+            Column with the subtopics of each document: lists of labels, or one label per document.
+            Null means none. Labels of a document that is not relevant do not count.
+
+        See Also
+        --------
+        precision_ia : The mean precision over the subtopics.
+        recall : The share of the relevant documents.
+
+        Examples
+        --------
+        Query a: the first two documents have one of two subtopics.
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "query": ["a", "a", "a", "a", "b"],
+        ...         "grade": [1, 1, 1, 0, 0],
+        ...         "intents": [["car"], ["car"], ["car", "cat"], [], []],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.subtopic_recall(2, subtopics="intents"))
+        shape: (2, 2)
+        ┌───────┬───────────────────┐
+        │ query ┆ subtopic_recall@2 │
+        │ ---   ┆ ---               │
+        │ str   ┆ f64               │
+        ╞═══════╪═══════════════════╡
+        │ a     ┆ 0.5               │
+        │ b     ┆ 0.0               │
+        └───────┴───────────────────┘
+        """
+        return self._with_subtopics("subtopic_recall", n, subtopics, threshold=threshold)
+
+    def precision_ia(
+        self, n: int | None = None, *, subtopics: str | pl.Expr, threshold: float | None = None
+    ) -> pl.Expr:
+        r"""Return intent-aware precision: the mean precision over the subtopics.
+
+        For each subtopic, a document is relevant if it is relevant and has the subtopic.
+
+        .. math:: P\text{-}IA@n = \frac{1}{N} \sum_{s} P_s@n
+
+        As text: ``P-IA@n = (sum of the precisions of the subtopics) / N``
+
+        N is the number of subtopics of all relevant documents of the query.
+
+        From 0 to 1; 0 without a relevant document with a subtopic. Source: Agrawal, R., Gollapudi,
+        S., Halverson, A. and Ieong, S. (2009). Diversifying Search Results.
+
+        Parameters
+        ----------
+        n, threshold
+            The cutoff and the lowest relevant grade: see `Graded`.
+        subtopics
+            Column with the subtopics of each document: lists of labels, or one label per document.
+            Null means none. Labels of a document that is not relevant do not count.
+
+        See Also
+        --------
+        ap_ia : The mean average precision over the subtopics.
+        precision : Precision without subtopics.
+
+        Examples
+        --------
+        Query a: (3/3 + 1/3) / 2.
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "query": ["a", "a", "a", "a", "b"],
+        ...         "grade": [1, 1, 1, 0, 0],
+        ...         "intents": [["car"], ["car"], ["car", "cat"], [], []],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.precision_ia(3, subtopics="intents"))
+        shape: (2, 2)
+        ┌───────┬────────────────┐
+        │ query ┆ precision_ia@3 │
+        │ ---   ┆ ---            │
+        │ str   ┆ f64            │
+        ╞═══════╪════════════════╡
+        │ a     ┆ 0.666667       │
+        │ b     ┆ 0.0            │
+        └───────┴────────────────┘
+        """
+        return self._with_subtopics("precision_ia", n, subtopics, threshold=threshold)
+
+    def ap_ia(
+        self, n: int | None = None, *, subtopics: str | pl.Expr, threshold: float | None = None
+    ) -> pl.Expr:
+        r"""Return intent-aware AP: the mean average precision over the subtopics.
+
+        For each subtopic, a document is relevant if it is relevant and has the subtopic.
+
+        .. math:: AP\text{-}IA@n = \frac{1}{N} \sum_{s} AP_s@n
+
+        As text: ``AP-IA@n = (sum of the average precisions of the subtopics) / N``
+
+        N is the number of subtopics of all relevant documents of the query.
+
+        From 0 to 1; 0 without a relevant document with a subtopic. Source: Agrawal, R., Gollapudi,
+        S., Halverson, A. and Ieong, S. (2009). Diversifying Search Results.
+
+        Parameters
+        ----------
+        n, threshold
+            The cutoff and the lowest relevant grade: see `Graded`.
+        subtopics
+            Column with the subtopics of each document: lists of labels, or one label per document.
+            Null means none. Labels of a document that is not relevant do not count.
+
+        See Also
+        --------
+        precision_ia : The mean precision over the subtopics.
+        ap : Average precision without subtopics.
+
+        Examples
+        --------
+        Query a: subtopic car (1 + 1 + 1) / 3, subtopic cat 1/3.
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "query": ["a", "a", "a", "a", "b"],
+        ...         "grade": [1, 1, 1, 0, 0],
+        ...         "intents": [["car"], ["car"], ["car", "cat"], [], []],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.ap_ia(subtopics="intents"))
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ ap_ia    │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.666667 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._with_subtopics("ap_ia", n, subtopics, threshold=threshold)
 
     # Counts.
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 import reference
 from polars.testing import assert_series_equal
-from registry import KNOWN, WORTH, Row
+from registry import KNOWN, SUBTOPICS, WORTH, Row
 
 from polars_graded import graded
 
@@ -46,17 +46,19 @@ ODD_QUERIES: dict[str, Query] = {
     "all grades equal": [(3, 2), (2, 2), (1, 2)],
 }
 
+FURTHER_TYPES = {"known": pl.Boolean, "subtopics": pl.List(pl.String)}
+
 GRADED = graded("grade").ranked_by("score", descending=True)
 
 
 def frame_of(queries: Sequence[Query], dtype: Any = pl.Float64) -> pl.DataFrame:
     """One row per document, queries numbered from 0, grades of a data type."""
     rows = [
-        (number, *row, known)
+        (number, *row, known, subtopics)
         for number, query in enumerate(queries)
-        for row, known in zip(query, cycle(KNOWN))
+        for row, known, subtopics in zip(query, cycle(KNOWN), cycle(SUBTOPICS))
     ]
-    schema = {"query": pl.Int64, "score": pl.Float64, "grade": pl.Float64, "known": pl.Boolean}
+    schema = {"query": pl.Int64, "score": pl.Float64, "grade": pl.Float64, **FURTHER_TYPES}
     return pl.DataFrame(rows, schema, orient="row").cast({"grade": dtype})
 
 
@@ -107,7 +109,8 @@ def values_of_each(
 def lists_of(query: Query, *, condensed: bool = False) -> reference.Lists:
     """What the slow loops see of a query in a frame ranked by score."""
     rows = [
-        reference.Row((score,), grade, known) for (score, grade), known in zip(query, cycle(KNOWN))
+        reference.Row((score,), grade, known, subtopics)
+        for (score, grade), known, subtopics in zip(query, cycle(KNOWN), cycle(SUBTOPICS))
     ]
     return reference.lists(rows, [True], condensed=condensed)
 

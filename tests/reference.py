@@ -8,6 +8,8 @@ from itertools import combinations, groupby, permutations, product
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
+from scipy.special import zeta
+
 Grade: TypeAlias = "float | None"
 Gain: TypeAlias = "str | Mapping[float, float]"
 
@@ -21,10 +23,10 @@ class Lists(NamedTuple):
     """Every judged grade, retrieved or not, in any order."""
     tied: Sequence[int] = ()
     """For each ranked document a number that it shares with those tied with it."""
-    known_ranked: Sequence[Grade] = ()
-    """Those of `ranked` whose documents the user knew."""
-    known_judged: Sequence[float] = ()
-    """Those of `judged` whose documents the user knew."""
+    ranked_rows: Sequence[Row] = ()
+    """The documents of `ranked`, with their further columns."""
+    judged_rows: Sequence[Row] = ()
+    """The documents of `judged`, with their further columns."""
 
 
 class Scale(NamedTuple):
@@ -49,6 +51,7 @@ class Row(NamedTuple):
     keys: Sequence[Any]
     grade: Grade
     known: bool | None = None
+    subtopics: Sequence[str] | None = None
 
 
 def lists(rows: Sequence[Row], descending: Sequence[bool], *, condensed: bool = False) -> Lists:
@@ -67,8 +70,8 @@ def lists(rows: Sequence[Row], descending: Sequence[bool], *, condensed: bool = 
         ranked=[row.grade for row in ranked],
         judged=[row.grade for row in judged],
         tied=[keys.index(key) for key in keys],
-        known_ranked=[row.grade for row in ranked if row.known],
-        known_judged=[row.grade for row in judged if row.known],
+        ranked_rows=ranked,
+        judged_rows=judged,
     )
 
 
@@ -418,12 +421,17 @@ def interpolated_precision(
 # others retrieved, A all that was retrieved.
 
 
+def known_grades(rows: Sequence[Row]) -> list[Grade]:
+    """The grades of the documents that the user knew."""
+    return [row.grade for row in rows if row.known]
+
+
 def coverage_ratio(
     query: Lists, *, known: str, threshold: float | None = None, scale: Scale = PLAIN
 ) -> float | None:
     """|R_k| / |U|."""
-    u = sum(relevant(grade, threshold, scale) for grade in query.known_judged)
-    r_k = sum(relevant(grade, threshold, scale) for grade in query.known_ranked)
+    u = sum(relevant(grade, threshold, scale) for grade in known_grades(query.judged_rows))
+    r_k = sum(relevant(grade, threshold, scale) for grade in known_grades(query.ranked_rows))
     return r_k / u if u else scale.undefined
 
 
@@ -433,7 +441,7 @@ def novelty_ratio(
     """|R_u| / (|R_u| + |R_k|)."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0:
         return scale.undefined
-    r_k = sum(relevant(grade, threshold, scale) for grade in query.known_ranked)
+    r_k = sum(relevant(grade, threshold, scale) for grade in known_grades(query.ranked_rows))
     r_u = sum(relevant(grade, threshold, scale) for grade in query.ranked) - r_k
     return r_u / (r_u + r_k) if r_u + r_k else 0
 
@@ -442,7 +450,7 @@ def relative_recall(
     query: Lists, *, known: str, threshold: float | None = None, scale: Scale = PLAIN
 ) -> float | None:
     """(|R_k| + |R_u|) / |U|."""
-    u = sum(relevant(grade, threshold, scale) for grade in query.known_judged)
+    u = sum(relevant(grade, threshold, scale) for grade in known_grades(query.judged_rows))
     found = sum(relevant(grade, threshold, scale) for grade in query.ranked)
     return found / u if u else scale.undefined
 
@@ -453,8 +461,441 @@ def recall_effort(
     """|U| / |A|."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0 or not query.ranked:
         return scale.undefined
-    u = sum(relevant(grade, threshold, scale) for grade in query.known_judged)
+    u = sum(relevant(grade, threshold, scale) for grade in known_grades(query.judged_rows))
     return u / len(query.ranked)
+
+
+# Subtopics: a document has those of its row if it is relevant.
+
+
+def subtopics_of(row: Row, threshold: float | None, scale: Scale) -> set[str]:
+    """The subtopics for which a document counts."""
+    return set(row.subtopics or ()) if relevant(row.grade, threshold, scale) else set()
+
+
+def new_gains(documents: Sequence[set[str]], alpha: float) -> list[float]:
+    """What each document adds: 1 for each subtopic, less for each document above that has it."""
+    return [
+        sum((1 - alpha) ** sum(s in above for above in documents[:place]) for s in subtopics)
+        for place, subtopics in enumerate(documents)
+    ]
+
+
+def greedy(documents: Sequence[set[str]], alpha: float) -> list[set[str]]:
+    """The ideal ranking: the document with the highest gain at each rank, or by its labels."""
+    left, order = sorted(documents, key=lambda each: "\n".join(sorted(each))), []
+    while left:
+        gains = [new_gains([*order, each], alpha)[-1] for each in left]
+        # The first of those that are equal but for rounding.
+        best = next(i for i, gain in enumerate(gains) if gain >= max(gains) * (1 - 1e-12))
+        order.append(left.pop(best))
+    return order
+
+
+def of_subtopics(
+    query: Lists, threshold: float | None, scale: Scale, value: Callable[..., float]
+) -> float | None:
+    """A value of the ranked documents, the relevant ones and the subtopics; none without any."""
+    ranked = [subtopics_of(row, threshold, scale) for row in query.ranked_rows]
+    wanted = [subtopics_of(row, threshold, scale) for row in query.judged_rows]
+    every = set().union(*wanted)
+    if n_relevant(query, threshold=threshold, scale=scale) == 0 or not every:
+        return scale.undefined
+    return value(ranked, [each for each in wanted if each], every)
+
+
+def sum_of_first(gains: Sequence[float], n: int | None, discount: Callable[[int], float]) -> float:
+    """The sum of the first n gains, each with the discount of its rank."""
+    return sum(gain * discount(rank) for rank, gain in enumerate(gains[:n], 1))
+
+
+def by_log(rank: int) -> float:
+    """The discount of DCG."""
+    return 1 / math.log2(rank + 1)
+
+
+def over_all_at_all_ranks(
+    query: Lists, n: int | None, alpha: float, threshold: float | None, scale: Scale, discount: Any
+) -> float | None:
+    """The discounted gain over that of documents with all subtopics at all ranks."""
+
+    def value(ranked: list[set[str]], _: list[set[str]], every: set[str]) -> float:
+        best = sum_of_first(new_gains([every] * (n or len(ranked)), alpha), n, discount)
+        return sum_of_first(new_gains(ranked, alpha), n, discount) / best if best else 0
+
+    return of_subtopics(query, threshold, scale, value)
+
+
+def over_greedy(
+    query: Lists, n: int | None, alpha: float, threshold: float | None, scale: Scale, discount: Any
+) -> float | None:
+    """The discounted gain over that of the greedy ideal ranking."""
+
+    def value(ranked: list[set[str]], wanted: list[set[str]], _: set[str]) -> float:
+        best = sum_of_first(new_gains(greedy(wanted, alpha), alpha), n, discount)
+        return sum_of_first(new_gains(ranked, alpha), n, discount) / best
+
+    return of_subtopics(query, threshold, scale, value)
+
+
+def alpha_dcg(
+    query: Lists,
+    n: int | None = None,
+    *,
+    subtopics: str,
+    alpha: float = 0.5,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """By the discount of DCG."""
+    return over_all_at_all_ranks(query, n, alpha, threshold, scale, by_log)
+
+
+def err_ia(
+    query: Lists,
+    n: int | None = None,
+    *,
+    subtopics: str,
+    alpha: float = 0.5,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """By the discount of ERR."""
+    return over_all_at_all_ranks(query, n, alpha, threshold, scale, lambda rank: 1 / rank)
+
+
+def alpha_ndcg(
+    query: Lists,
+    n: int | None = None,
+    *,
+    subtopics: str,
+    alpha: float = 0.5,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """By the discount of DCG."""
+    return over_greedy(query, n, alpha, threshold, scale, by_log)
+
+
+def nerr_ia(
+    query: Lists,
+    n: int | None = None,
+    *,
+    subtopics: str,
+    alpha: float = 0.5,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """By the discount of ERR."""
+    return over_greedy(query, n, alpha, threshold, scale, lambda rank: 1 / rank)
+
+
+def nrbp(
+    query: Lists,
+    n: int | None = None,
+    *,
+    subtopics: str,
+    alpha: float = 0.5,
+    beta: float = 0.5,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """(1 - (1 - α) β) / N Σ gain β^{i - 1}."""
+
+    def value(ranked: list[set[str]], _: list[set[str]], every: set[str]) -> float:
+        gain = sum_of_first(new_gains(ranked, alpha), n, lambda rank: beta ** (rank - 1))
+        return (1 - (1 - alpha) * beta) / len(every) * gain
+
+    return of_subtopics(query, threshold, scale, value)
+
+
+def nnrbp(
+    query: Lists,
+    n: int | None = None,
+    *,
+    subtopics: str,
+    alpha: float = 0.5,
+    beta: float = 0.5,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """By the discount of RBP."""
+    return over_greedy(query, n, alpha, threshold, scale, lambda rank: beta ** (rank - 1))
+
+
+def subtopic_recall(
+    query: Lists,
+    n: int | None = None,
+    *,
+    subtopics: str,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """The share of the subtopics that are covered."""
+    return of_subtopics(
+        query,
+        threshold,
+        scale,
+        lambda ranked, _, every: len(set().union(*ranked[:n])) / len(every),
+    )
+
+
+def precision_ia(
+    query: Lists,
+    n: int | None = None,
+    *,
+    subtopics: str,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """The mean precision of the subtopics."""
+
+    def value(ranked: list[set[str]], _: list[set[str]], every: set[str]) -> float:
+        ranks = n or len(ranked)
+        return sum(sum(s in each for each in ranked[:n]) / ranks for s in every if ranks) / len(
+            every
+        )
+
+    return of_subtopics(query, threshold, scale, value)
+
+
+def ap_ia(
+    query: Lists,
+    n: int | None = None,
+    *,
+    subtopics: str,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """The mean AP of the subtopics."""
+
+    def value(ranked: list[set[str]], wanted: list[set[str]], every: set[str]) -> float:
+        total = 0.0
+        for s in every:
+            hits = [rank for rank, each in enumerate(ranked[:n], 1) if s in each]
+            precisions = [number / rank for number, rank in enumerate(hits, 1)]
+            total += sum(precisions) / sum(s in each for each in wanted)
+        return total / len(every)
+
+    return of_subtopics(query, threshold, scale, value)
+
+
+# A user who goes on from rank i with probability C_i looks at rank i with probability W_i.
+
+
+def mean_gain(
+    query: Lists,
+    n: int | None,
+    scale: Scale,
+    goes_on: Callable[[int, float, float], float],
+    rest: Callable[[int, float], float] = lambda *_: 0.0,
+) -> float | None:
+    """The mean gain of what is looked at down to rank n, with nothing beyond the list.
+
+    Without a cutoff `rest` is how much is looked at beyond, over the weight of the next rank.
+    """
+    if n_relevant(query, scale=scale) == 0:
+        return scale.undefined
+    best = best_relevance(query, scale)
+    gains = [relevance(grade, scale) / best for grade in query.ranked[:n]]
+    weight, so_far, total, reached = 1.0, 0.0, 0.0, 0.0
+    for rank in range(1, (len(gains) if n is None else n) + 1):
+        gain = gains[rank - 1] if rank <= len(gains) else 0.0
+        so_far += gain
+        reached += weight * gain
+        total += weight
+        weight *= goes_on(rank, gain, so_far)
+    total += weight * rest(len(gains), so_far) if n is None else 0.0
+    return reached / total if total else 0.0
+
+
+def inverse_squares(first: float) -> float:
+    """Σ 1 / (first + j)² over all j from 0, times first²: Hurwitz' zeta function."""
+    return first**2 * float(zeta(2, first))
+
+
+def insq(
+    query: Lists,
+    n: int | None = None,
+    *,
+    target: float = 1.0,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Moffat, Scholer and Thomas (2012)."""
+    two = 2 * target
+    return mean_gain(
+        query,
+        n,
+        scale,
+        lambda i, _g, _s: ((i + two - 1) / (i + two)) ** 2,
+        lambda length, _: inverse_squares(length + two),
+    )
+
+
+def inst(
+    query: Lists,
+    n: int | None = None,
+    *,
+    target: float = 1.0,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Bailey and others (2015)."""
+
+    def goes_on(i: int, _: float, so_far: float) -> float:
+        wanted = target + (target - so_far)
+        return ((i + wanted - 1) / (i + wanted)) ** 2
+
+    return mean_gain(
+        query,
+        n,
+        scale,
+        goes_on,
+        lambda length, so_far: inverse_squares(length + 2 * target - so_far),
+    )
+
+
+def bpm(
+    query: Lists,
+    n: int | None = None,
+    *,
+    target: float = 1.0,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Zhang and others (2017), static."""
+    return mean_gain(query, n, scale, lambda _i, _g, so_far: float(so_far < target))
+
+
+def nerr8(
+    query: Lists, n: int | None = None, *, ties: str = "order", scale: Scale = PLAIN
+) -> float | None:
+    """Azzopardi, Mackenzie and Moffat (2021), equation 8."""
+    return mean_gain(query, n, scale, lambda _i, g, _s: 1 - g)
+
+
+def nerr9(
+    query: Lists, n: int | None = None, *, ties: str = "order", scale: Scale = PLAIN
+) -> float | None:
+    """Equation 9."""
+    return mean_gain(query, n, scale, lambda i, g, _s: i / (i + 1) * (1 - g))
+
+
+def nerr10(
+    query: Lists,
+    n: int | None = None,
+    *,
+    p: float = 0.9,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Equation 10."""
+    return mean_gain(query, n, scale, lambda _i, g, _s: p * (1 - g), lambda *_: 1 / (1 - p))
+
+
+def nerr11(
+    query: Lists,
+    n: int | None = None,
+    *,
+    target: float = 1.0,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Equation 11."""
+    two = 2 * target
+    return mean_gain(
+        query,
+        n,
+        scale,
+        lambda i, g, _s: ((i + two - 1) / (i + two)) ** 2 * (1 - g),
+        lambda length, _: inverse_squares(length + two),
+    )
+
+
+def sdcg(
+    query: Lists, n: int | None = None, *, ties: str = "order", scale: Scale = PLAIN
+) -> float | None:
+    """DCG of shares of the highest grade over that of n documents of the highest grade."""
+    if n_relevant(query, scale=scale) == 0:
+        return scale.undefined
+    best = best_relevance(query, scale)
+    gains = shared([relevance(grade, scale) / best for grade in query.ranked], query, ties)
+    ideal = sum_of_first([1.0] * (len(gains) if n is None else n), n, by_log)
+    return sum_of_first(gains, n, by_log) / ideal if ideal else 0.0
+
+
+def compat(
+    query: Lists,
+    *,
+    p: float = 0.95,
+    normalised: bool = True,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """The overlap of the first i documents with those of the ideal order, for each i."""
+    grades = [relevance(grade, scale) for grade in query.ranked]
+    lost = list(map(itemgetter(0), _without(query, scale)))
+    documents = sorted(range(len(grades) + len(lost)), key=lambda i: -[*grades, *lost][i])
+    ideal = [i for i in documents if [*grades, *lost][i] > 0]
+    if not ideal:
+        return scale.undefined
+    ranking, depth = range(len(grades)), max(len(grades), len(ideal))
+
+    def overlap(one: Sequence[int], other: Sequence[int]) -> float:
+        return sum(p ** (i - 1) * len({*one[:i]} & {*other[:i]}) / i for i in range(1, depth + 1))
+
+    whole = overlap(ideal, ideal) if normalised else sum(p**i for i in range(depth))
+    return overlap(ranking, ideal) / whole
+
+
+def _without(query: Lists, scale: Scale) -> list[tuple[float]]:
+    """The relevance of what was judged and not retrieved."""
+    left = [relevance(grade, scale) for grade in query.judged]
+    for grade in query.ranked:
+        if grade is not None:
+            left.remove(relevance(grade, scale))
+    return [(each,) for each in left]
+
+
+def pairwise_accuracy(
+    query: Lists,
+    n: int | None = None,
+    *,
+    threshold: float | None = None,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """The share of pairs of a hit and another document with the hit above."""
+    hits = [relevant(grade, threshold, scale) for grade in query.ranked[:n]]
+    pairs = [(i, j) for i, j in product(range(len(hits)), repeat=2) if hits[i] and not hits[j]]
+    if not pairs or n_relevant(query, threshold=threshold, scale=scale) == 0:
+        return scale.undefined if scale.undefined_is_passed else None
+    return sum(i < j for i, j in pairs) / len(pairs)
+
+
+def infap(
+    query: Lists,
+    n: int | None = None,
+    *,
+    threshold: float | None = None,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """The mean of the expected precisions at hits, as trec_eval computes them."""
+    total = n_relevant(query, threshold=threshold, scale=scale)
+    if total == 0:
+        return scale.undefined
+    value = pooled = hits = others = 0.0
+    for rank, grade in enumerate(query.ranked[:n], 1):
+        if relevant(grade, threshold, scale):
+            share = (hits + 0.00001) / (hits + others + 0.00002)
+            value += 1 / rank + pooled / rank * share
+            hits += 1
+        elif grade is not None and grade >= scale.irrelevant:
+            others += 1
+        pooled += grade is not None
+    return value / total
 
 
 # Average precision.

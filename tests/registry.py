@@ -125,6 +125,12 @@ _WORTH = str(WORTH)
 KNOWN = (True, False, None)
 """Which documents of a query the user knew: so on, in the order of its rows."""
 
+SUBTOPICS = (["x"], ["y", "x"], None, ["z"], [])
+"""What subtopics the documents of a query have: so on, in the order of its rows."""
+
+FURTHER_COLUMNS = {"known": "known", "subtopics": "subtopics"}
+"""The further columns of documents, by the keywords that name them."""
+
 
 _CURVE: dict[str, Any] = {"ideal": None, "dtype": pl.List(pl.Float64)}
 _SUM: dict[str, Any] = {"ideal": None, "bounds": (0.0, math.inf)}
@@ -143,6 +149,12 @@ _E: dict[str, Any] = {
 }
 _BY_N: dict[str, Any] = {"ends_with_the_list": False}
 _KNOWN: dict[str, Any] = {"columns": {"known": "known"}}
+_SUBTOPICS: dict[str, Any] = {
+    "columns": {"subtopics": "subtopics"},
+    # A better document that moves up may have no subtopic.
+    "ideal": None,
+    "never_falls": False,
+}
 _LEVELS: dict[str, Any] = {"dtype": pl.List(pl.Float64)}
 
 _PAIRS: dict[str, Any] = {"skips_unjudged": True, "needs_pairs": True}
@@ -194,6 +206,15 @@ _ROWS = (
     Row("roc_auc", **_PAIRS),
     Row("roc_auc(threshold=2)", {"threshold": 2}, **_PAIRS),
     Row("roc_auc(ties=order)", {"ties": "order"}, **_PAIRS),
+    Row("pairwise_accuracy", needs_pairs=True),
+    # A hit that moves up into the first ranks makes pairs with others above it.
+    Row(
+        "pairwise_accuracy(threshold=2)@3",
+        {"threshold": 2},
+        ideal=None,
+        needs_pairs=True,
+        never_falls=False,
+    ),
     Row("generalized_precision", ideal=None, **_BY_N),
     Row("generalized_precision@3", ideal=None, **_BY_N),
     Row("generalized_precision(ties=average)@3", AVERAGE, ideal=None, **_BY_N),
@@ -220,6 +241,9 @@ _ROWS = (
     Row("mu_ap(levels=[1, 2, 3, 4])", {"levels": [1, 2, 3, 4]}, ideal=None),
     Row("mu_ap(levels=[0.5, 1.5, 10])", {"levels": (0.5, 1.5, 10)}, ideal=None),
     Row("mu_ap(levels=[1])@3", {"levels": [1]}, ideal=None),
+    # It is smoothed, and a pooled document that nobody judged may be better than an irrelevant one.
+    Row("infap", ideal=None, never_falls=False),
+    Row("infap(threshold=2)@3", {"threshold": 2}, ideal=None, never_falls=False),
     Row("gap"),
     Row("gap@3", ideal=None),
     Row("gap(levels=[1, 2, 4])", {"levels": [1, 2, 4]}),
@@ -284,6 +308,29 @@ _ROWS = (
     Row("rbp(p=0.5, graded=True)", {"p": 0.5, "graded": True}, ideal=None),
     Row("rbp(p=0.95, threshold=2)@3", {"p": 0.95, "threshold": 2}, ideal=None),
     Row("rbp(ties=average)@3", AVERAGE, ideal=None),
+    Row("sdcg", ideal=None, **_BY_N),
+    Row("sdcg@3", ideal=None, **_BY_N),
+    Row("sdcg(ties=average)@3", AVERAGE, ideal=None, **_BY_N),
+    Row("insq", ideal=None, **_BY_N),
+    Row("insq@3", ideal=None, **_BY_N),
+    Row("insq(target=2.5)@20", {"target": 2.5}, ideal=None, **_BY_N),
+    Row("inst", ideal=None, **_BY_N),
+    Row("inst@3", ideal=None, **_BY_N),
+    Row("inst(target=2.5)@20", {"target": 2.5}, ideal=None, **_BY_N),
+    # A user who reaches the target earlier reads fewer good documents.
+    Row("bpm", ideal=None, never_falls=False, **_BY_N),
+    Row("bpm(target=2)@3", {"target": 2}, ideal=None, **_BY_N),
+    Row("nerr8", ideal=None, **_BY_N),
+    Row("nerr8@15", ideal=None, **_BY_N),
+    Row("nerr9", ideal=None, **_BY_N),
+    Row("nerr9@15", ideal=None, **_BY_N),
+    Row("nerr10", ideal=None, **_BY_N),
+    Row("nerr10(p=0.5)@3", {"p": 0.5}, ideal=None, **_BY_N),
+    Row("nerr11", ideal=None, **_BY_N),
+    Row("nerr11@15", ideal=None, **_BY_N),
+    Row("nerr11(target=2.5)@3", {"target": 2.5}, ideal=None, **_BY_N),
+    Row("compat"),
+    Row("compat(p=0.5, normalised=False)", {"p": 0.5, "normalised": False}, ideal=None),
     # A hit counts with the gain so far, which is less where a poorer document moved up before it.
     Row("q_measure", never_falls=False),
     Row("q_measure@3", ideal=None, never_falls=False),
@@ -302,6 +349,38 @@ _ROWS = (
     Row("relative_recall(threshold=2)", {"threshold": 2}, ideal=None, **_UNBOUNDED, **_KNOWN),
     Row("recall_effort", ideal=None, **_UNBOUNDED, **_KNOWN),
     Row("recall_effort(threshold=2)", {"threshold": 2}, ideal=None, **_UNBOUNDED, **_KNOWN),
+    Row("alpha_dcg", **_SUBTOPICS, **_BY_N),
+    Row(
+        "alpha_dcg(alpha=0.25, threshold=2)@3",
+        {"alpha": 0.25, "threshold": 2},
+        **_SUBTOPICS,
+        **_BY_N,
+    ),
+    Row("alpha_ndcg", **_SUBTOPICS),
+    Row("alpha_ndcg(alpha=0.3)@3", {"alpha": 0.3}, **_SUBTOPICS),
+    Row("alpha_ndcg(alpha=1, threshold=2)", {"alpha": 1, "threshold": 2}, **_SUBTOPICS),
+    Row("err_ia", **_SUBTOPICS, **_BY_N),
+    Row("err_ia(alpha=0, threshold=2)@3", {"alpha": 0, "threshold": 2}, **_SUBTOPICS, **_BY_N),
+    Row("nerr_ia", **_SUBTOPICS),
+    Row("nerr_ia(alpha=0.9, threshold=2)@3", {"alpha": 0.9, "threshold": 2}, **_SUBTOPICS),
+    Row("nrbp", **_SUBTOPICS),
+    Row(
+        "nrbp(alpha=0.3, beta=0.8, threshold=2)@3",
+        {"alpha": 0.3, "beta": 0.8, "threshold": 2},
+        **_SUBTOPICS,
+    ),
+    Row("nnrbp", **_SUBTOPICS),
+    Row(
+        "nnrbp(alpha=0.3, beta=0.8, threshold=2)@3",
+        {"alpha": 0.3, "beta": 0.8, "threshold": 2},
+        **_SUBTOPICS,
+    ),
+    Row("subtopic_recall", **_SUBTOPICS | {"never_falls": True}),
+    Row("subtopic_recall(threshold=2)@3", {"threshold": 2}, **_SUBTOPICS),
+    Row("precision_ia", **_SUBTOPICS, **_BY_N),
+    Row("precision_ia(threshold=2)@3", {"threshold": 2}, **_SUBTOPICS, **_BY_N),
+    Row("ap_ia", **_SUBTOPICS),
+    Row("ap_ia(threshold=2)@3", {"threshold": 2}, **_SUBTOPICS),
     Row("judged", undefined=None),
     Row("judged@3", undefined=None),
     Row("judged(ties=average)@3", AVERAGE, undefined=None),
@@ -355,8 +434,10 @@ _ROWS = (
 _WITHOUT_TIES = {
     *("ideal_dcg", "ideal_cg", "ideal_dcg_curve", "n_retrieved", "n_relevant"),
     *("coverage_ratio", "novelty_ratio", "relative_recall", "recall_effort"),
+    *("alpha_dcg", "alpha_ndcg", "err_ia", "nerr_ia", "nrbp", "nnrbp"),
+    *("subtopic_recall", "precision_ia", "ap_ia"),
 }
-"""What does not depend on the order of what was retrieved."""
+"""What does not depend on the order of what was retrieved, or has no option for ties."""
 
 _BY_FUNCTION = {
     row.function: row

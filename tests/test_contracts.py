@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 import reference
 from helpers import (
+    FURTHER_TYPES,
     GRADED,
     GRADES,
     ODD_QUERIES,
@@ -39,7 +40,7 @@ from helpers import (
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from registry import BOUNDS_OF_TIES, KNOWN, ROWS
+from registry import BOUNDS_OF_TIES, FURTHER_COLUMNS, KNOWN, ROWS, SUBTOPICS
 
 from polars_graded import Graded, evaluate, graded
 from polars_graded._measuring import batches, computing
@@ -206,7 +207,7 @@ def test_a_better_document_further_up_never_makes_it_worse(judged):
             for (query, swapped), value, other in zip(
                 pairs, before[row.name], after[row.name], strict=True
             )
-            if not (row.needs_pairs and value is other is None)
+            if not (row.needs_pairs and None in (value, other))
             and any(
                 sign * (new - old) < -1e-12
                 for old, new in zip(numbers(value), numbers(other), strict=True)
@@ -530,7 +531,7 @@ def test_a_query_may_not_have_the_name_of_what_is_evaluated():
 
 def test_all_measures_share_one_ranking():
     names = [row.name for row in ROWS]
-    fields = grouped(FRAME, GRADED.measures(*names, known="known")).unnest("measures")
+    fields = grouped(FRAME, GRADED.measures(*names, **FURTHER_COLUMNS)).unnest("measures")
     assert fields.schema == {"query": pl.Int64, **{row.name: row.dtype for row in ROWS}}
     apart = values_of_each(ROWS, GRADED, FRAME, apart=True)
     assert_each_alike(plain(), apart, QUERIES)
@@ -586,7 +587,7 @@ def test_an_empty_frame_has_no_query():
 
 
 def test_an_empty_frame_has_no_query_to_evaluate():
-    assert evaluate(FRAME.clear(), *(row.name for row in ROWS), known="known").height == 0
+    assert evaluate(FRAME.clear(), *(row.name for row in ROWS), **FURTHER_COLUMNS).height == 0
 
 
 @pytest.mark.parametrize("g", [graded("grade"), GRADED], ids=["in order", "by score"])
@@ -698,7 +699,11 @@ KEYS = {"score": pl.Int64, "text": pl.String, "number": pl.Float64}
 
 def drawn_queries(grades):
     row = st.builds(
-        reference.Row, st.tuples(NUMBERS, TEXTS, NUMBERS), grades, st.sampled_from(KNOWN)
+        reference.Row,
+        st.tuples(NUMBERS, TEXTS, NUMBERS),
+        grades,
+        st.sampled_from(KNOWN),
+        st.sampled_from(SUBTOPICS),
     )
     return st.lists(st.lists(row, min_size=1, max_size=12), min_size=1, max_size=6)
 
@@ -716,11 +721,11 @@ def test_equals_the_slow_twin(queries, descending, scale, condensed, apart, coun
     """Few levels are counted, many sorted; here either way has few."""
     frame = pl.DataFrame(
         [
-            (number, *row.keys, row.grade, row.known)
+            (number, *row.keys, row.grade, row.known, row.subtopics)
             for number, q in enumerate(queries)
             for row in q
         ],
-        {"query": pl.Int64, **KEYS, "grade": pl.Float64, "known": pl.Boolean},
+        {"query": pl.Int64, **KEYS, "grade": pl.Float64, **FURTHER_TYPES},
         orient="row",
     )
     g = graded("grade").ranked_by(*list(KEYS)[: len(descending)], descending=descending)
@@ -854,6 +859,10 @@ KINDS = {
     "graded": (1, "`graded` must be True or False"),
     "recall_levels": ("1", "`recall_levels` must be"),
     "known": (1, "`known` must be"),
+    "subtopics": (1, "`subtopics` must be"),
+    "alpha": ("1", "`alpha` must be a number"),
+    "target": ("1", "`target` must be a number"),
+    "normalised": (1, "`normalised` must be True or False"),
 }
 
 

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from helpers import ODD_QUERIES, assert_same_columns, frame_of, needed, random_queries
 from polars.testing import assert_frame_equal
-from registry import ROWS
+from registry import FURTHER_COLUMNS, ROWS
 
 from polars_graded import evaluate, join_judgments, summarise
 from polars_graded._frames.engines import find_engine
@@ -35,10 +35,11 @@ ROWS_OF_QUERIES = ROWS_OF_QUERIES.select(
     "grade",
     "score",
     "known",
+    "subtopics",
     (-pl.col("score")).alias("an.other `score`"),
 ).sample(fraction=1, shuffle=True, seed=1)
 BOTH = {"by": ["score", "an.other `score`"], "ties": "doc"}
-ALL = BOTH | {"known": "known"}
+ALL = BOTH | FURTHER_COLUMNS
 STACKED = pl.concat(
     ROWS_OF_QUERIES.with_columns(score=pl.col("score") * sign, run=pl.lit(name))
     for name, sign in (("b", 1), ("a", -1))

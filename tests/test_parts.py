@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from helpers import COLLECTED, ODD_QUERIES, assert_same_columns, frame_of, needed, random_queries
 from polars.testing import assert_frame_equal
-from registry import ROWS
+from registry import FURTHER_COLUMNS, ROWS
 
 from polars_graded import evaluate, join_judgments
 from polars_graded._frames import measuring, memory, parts, progress
@@ -148,7 +148,7 @@ def test_what_fits_is_measured_at_once_and_what_does_not_in_passes(tmp_path, mon
 
 
 def test_what_is_costly_to_read_again_goes_to_scratch(tmp_path):
-    QUERIES.write_csv(tmp_path / "rows.csv")
+    QUERIES.drop("subtopics").write_csv(tmp_path / "rows.csv")
     joined = QUERIES.lazy().join(QUERIES.lazy().select("query").unique(), on="query")
     assert chosen(joined) == "scratch"
     assert chosen(pl.scan_csv(tmp_path / "rows.csv")) == "scratch"
@@ -186,7 +186,7 @@ def test_it_says_what_it_chose(caplog):
 
 def test_every_measure_has_the_same_values_in_parts():
     at_once, *in_parts = (
-        evaluate(QUERIES.lazy(), NAMED, parts=way, known="known", **ORDERS_OF_ROWS).collect()
+        evaluate(QUERIES.lazy(), NAMED, parts=way, **FURTHER_COLUMNS, **ORDERS_OF_ROWS).collect()
         for way in WAYS
     )
     for values in in_parts:

@@ -134,6 +134,12 @@ OPTIONS = {
         {"metavar": "COLUMN"},
         needs=(FRAME,),
     ),
+    "--subtopics": Option(
+        "the column of a --frame with the subtopics of each document, which measures of subtopics "
+        "need, such as alpha_ndcg and err_ia; with --qrels, they read the second field of a line",
+        {"metavar": "COLUMN"},
+        needs=(FRAME,),
+    ),
     "--unjudged-below": Option(
         "ignore judgments with a lower grade; with 0, documents that are marked with -1 as pooled "
         "but not judged are unjudged, as in trec_eval",
@@ -228,6 +234,11 @@ class Arguments(argparse.Namespace):
     def measures(self) -> dict[str, Measure]:
         """Return the measures by name, curves among them."""
         return parse_measures(self.measure or self.gate or MEASURES)
+
+    @property
+    def needed_inputs(self) -> set[str]:
+        """Return the further columns of documents that the measures need, by their keywords."""
+        return {name for each in self.measures.values() for name in each.definition.inputs}
 
     @cached_property
     def numbers(self) -> dict[str, Best]:

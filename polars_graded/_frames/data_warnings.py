@@ -239,6 +239,8 @@ class NotedData:
     def find_grades_below_zero(self) -> Iterator[str]:
         """Yield the number of grades below 0, which some files use for unjudged documents."""
         scale, grade = self.request.scale, self.request.grade
+        if all(each.function == "infap" for each in self.request.measures.values()):
+            return  # it takes these grades as marks of pooled documents
         n = max((each[BELOW_ZERO] for each in self.strategies), default=0)
         if n and not scale.irrelevant and scale.relevant_from is None:
             low = min(each[LOWEST] for each in self.strategies if each[LOWEST] is not None)
@@ -442,8 +444,9 @@ class NotedData:
         else:
             decides = f"{column!r} decides which comes first, as in trec_eval"
             hint = f"ties={column!r} confirms this order; ties='order' keeps the order of rows"
+        values = " or ".join(["grades", *self.request.inputs])
         yield (
-            f"documents with the same score have different grades in {among} "
+            f"documents with the same score have different {values} in {among} "
             f"({', '.join(of_most)}{more}), and {decides}\n\nHint: {hint}"
         )
 

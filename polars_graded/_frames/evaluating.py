@@ -22,6 +22,7 @@ class FrameOptions(RequestOptions, total=False):
 
     doc: str | None
     known: Column | None
+    subtopics: Column | None
     parts: Parts
     progress: bool
 
@@ -43,6 +44,7 @@ def evaluate(
     *measures: Measures,
     doc: str | None = DEFAULT_DOC,
     known: Column | None = None,
+    subtopics: Column | None = None,
     parts: Parts = None,
     progress: bool = True,
     fingerprint: str | None = None,
@@ -122,6 +124,11 @@ def evaluate(
     known
         The column or expression that is true if the user knew the document, for the measures
         `coverage_ratio`, `novelty_ratio`, `relative_recall` and `recall_effort`.
+    subtopics
+        The column or expression with the subtopics of each document, lists of labels or one label
+        per document, for `alpha_dcg`, `alpha_ndcg`, `err_ia`, `nerr_ia`, `nrbp`, `nnrbp`,
+        `subtopic_recall`, `precision_ia` and `ap_ia`. `join_judgments` makes it of judgments by
+        subtopic.
     parts
         The way to cut rows that exceed memory into parts of whole queries: `"sorted"` streams rows
         in which the rows of each query are consecutive; a number is the number of passes over the
@@ -249,7 +256,7 @@ def evaluate(
     └──────────┴───────┴─────────────────┴─────────────┘
     """
     requests, engine = (
-        Request.of_graders(measures, doc=doc, known=known, **options),
+        Request.of_graders(measures, doc=doc, known=known, subtopics=subtopics, **options),
         find_engine(frame),
     )
     parts, shown = check_parts(parts), check_flag("progress", progress)

@@ -123,6 +123,7 @@ class Request:
         undefined_as: Undefined = "default",
         condensed: bool = False,
         known: Column | None = None,
+        subtopics: Column | None = None,
     ) -> Request:
         """Check the arguments of `evaluate` and return their request."""
         computed: dict[str, pl.Expr] = {}
@@ -132,7 +133,8 @@ class Request:
         scale = Ranking(pl.col(grade))
         scale = replace(scale, condensed=check_flag("condensed", condensed))
         scale = scale.scaled(irrelevant, max_grade, relevant_from).undefined_as(undefined_as)
-        chosen, inputs = parse_measures(measures), _parse_inputs(computed, known=known)
+        chosen = parse_measures(measures)
+        inputs = _parse_inputs(computed, known=known, subtopics=subtopics)
         check_measures([*chosen.values()], scale, inputs)
         request = cls(
             chosen,

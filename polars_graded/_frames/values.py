@@ -38,6 +38,7 @@ from polars_graded._measuring.documents import (
     check_grades,
     check_ranked_by,
     find_not_finite,
+    read_input,
     write_not_finite_error,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
@@ -110,7 +111,15 @@ class Part:
     @cached_property
     def inputs(self) -> dict[str, Lists]:
         """Return the further columns of documents, which all strategies share."""
-        return {name: self.groups.lists(each) for name, each in self.request.inputs.items()}
+        column, scale = self.request.tie_column or self.request.document, self.request.scale
+        names = None
+        if column is not None and self.request.inputs:
+            names = self.groups.at(column, np.arange(self.groups.frame.height))
+        ranking = scale.with_inputs(**self.request.inputs)
+        return {
+            name: read_input(ranking, name, self.groups.lists(each), names)
+            for name, each in self.request.inputs.items()
+        }
 
     @cached_property
     def notes(self) -> dict[str, pl.Series]:
@@ -131,14 +140,17 @@ class Part:
         """Return the documents of each query, as a strategy ranks them by lists of keys."""
         if find_depth(measures) == 0:
             return DocumentLists(self.grades, None, None)
-        if self.request.ties is not None:
-            documents = DocumentLists.of(self.build_ranking(name), self.grades, keys)
-        else:
-            documents = DocumentLists.of(
-                self.build_ranking(name), self.grades, keys, order, self.names
-            )
         used = {name for measure in measures for name in measure.definition.inputs}
-        return documents.with_inputs({name: self.inputs[name] for name in used})
+        inputs = {name: self.inputs[name] for name in used}
+        is_chosen = self.request.ties is not None
+        return DocumentLists.of(
+            self.build_ranking(name),
+            self.grades,
+            keys,
+            None if is_chosen else order,
+            None if is_chosen else self.names,
+            inputs,
+        )
 
     @property
     def names(self) -> Callable[[Integers], pl.Series] | None:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.errors import UnusableDataError
+from polars_graded._measuring.kernels.labels import Labels
 from polars_graded._measuring.kernels.ragged import (
     MAX_EXACT_INTEGER,
     Integers,
@@ -47,8 +48,10 @@ def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
 class Lists:
     """Column of lists that lie end to end in `flat`, read in slices as `Ragged`."""
 
-    def __init__(self, flat: pl.Series, offsets: Integers) -> None:
+    def __init__(self, flat: pl.Series, offsets: Integers, labels: Labels | None = None) -> None:
         self.flat, self.offsets = flat, offsets
+        self.labels = labels
+        """Labels of documents, if the values are places in them."""
 
     @classmethod
     def of(cls, column: pl.Series) -> Lists:
@@ -61,7 +64,7 @@ class Lists:
 
     def at(self, rows: Integers) -> Lists:
         """Return the lists with the values at `rows`, which stay in their list."""
-        return Lists(self.flat.gather(rows), self.offsets)
+        return Lists(self.flat.gather(rows), self.offsets, self.labels)
 
     def count(self, mask: pl.Series) -> Integers:
         """Return the number of true values of each list; null is not true."""

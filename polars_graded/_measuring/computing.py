@@ -83,6 +83,7 @@ def compute(
                 ranking.irrelevant,
                 ranking.relevant_from,
                 {name: in_chunk[column] for name, column in documents.inputs.items()},
+                documents.labels,
             )
             for documents in rankings
         }
@@ -157,13 +158,24 @@ def _find_decided_by_order(
 
     If moving a better document up never lowers a value, the worst and the best order of tie groups
     bound the value of any order. The order then decides the value if and only if these two differ.
-    For other measures, an order with alternating documents is compared too.
+    For other measures, an order with alternating documents is compared too. Measures of further
+    columns are compared with the reversed order alone.
     """
     decided = np.zeros(len(queries.ranked.lengths), bool)
+    if queries.full is not None and queries.reversed_ties is not None:
+        # Grades do not bound these measures, so the reversed order stands for all others.
+        both = (queries.full, queries.reversed_ties)
+        for measure, options in measures:
+            if measure.definition.inputs:
+                decided |= _differ(
+                    *(_compute_values(measure, options, each, np.nan) for each in both)
+                )
     undecided = queries.undecided
     if undecided is None:
         return decided
     for measure, options in measures:
+        if measure.definition.inputs:
+            continue
         orders = [undecided.pessimistic, undecided.optimistic]
         if measure.may_fall:
             orders.append(undecided.alternating)

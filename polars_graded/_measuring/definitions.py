@@ -18,7 +18,13 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._measuring.kernels import average_precision, known_items, precision, user_models
+from polars_graded._measuring.kernels import (
+    average_precision,
+    known_items,
+    precision,
+    subtopics,
+    user_models,
+)
 from polars_graded._measuring.kernels.cumulated_gain import (
     compute_normalised_gains,
     dcg,
@@ -144,6 +150,10 @@ class Definition:
     """True if the measure divides by the maximum of the scale, which no query need contain."""
     is_bounded: bool = True
     """True if all values lie between 0 and 1."""
+    weighs_missing_ranks: bool = False
+    """True if it computes a weight for each rank down to the cutoff, also beyond the list."""
+    may_fall: bool = False
+    """True if moving a better document up can lower the value, whatever the options."""
     is_sum: bool = False
     """True if the measure is a sum over documents, each independent of the documents below it."""
 
@@ -193,6 +203,19 @@ def _define_for_known_items(kernel: Callable[..., Any], **needs: Any) -> Definit
     )
 
 
+def _define_for_subtopics(
+    kernel: Callable[..., Any], options: Mapping[str, Option] | None = None, **needs: Any
+) -> Definition:
+    return Definition(
+        kernel,
+        {**(options or {}), **THRESHOLD},
+        **needs,
+        judged=True,
+        inputs=("subtopics",),
+        can_be_undefined=True,
+    )
+
+
 def _make_over_option(*divisors: str) -> dict[str, Option]:
     return {"over": Option(divisors[0], partial(check_choice, among=divisors))}
 
@@ -202,6 +225,9 @@ def _make_number_option(default: float, **bounds: float) -> Option:
 
 
 BETA = {"beta": _make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
+ALPHA = {"alpha": _make_number_option(0.5, at_least=0, at_most=1)}
+PATIENCE = {"beta": _make_number_option(0.5, above=0, below=1)}
+TARGET = {"target": _make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
 LISTS = pl.List(pl.Float64)
 ONE_MINUS: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda value: 1 - value}
 """Definition of E in terms of F: E is 1 - F, so the lowest value is the best."""
@@ -235,6 +261,13 @@ DEFINITIONS: Mapping[str, Definition] = {
     "roc_auc": _define_without_cutoff(
         precision.roc_auc, THRESHOLD | TIED_PAIRS, can_be_undefined=True, needs_pairs=True
     ),
+    "pairwise_accuracy": Definition(
+        precision.pairwise_accuracy,
+        THRESHOLD | TIE_ORDER,
+        can_be_undefined=True,
+        needs_pairs=True,
+        may_fall=True,
+    ),
     "generalized_precision": Definition(precision.generalized_precision, TIES, is_of_a_scale=True),
     "generalized_recall": Definition(precision.generalized_recall, TIES, judged=True, is_sum=True),
     # Averaging precision.
@@ -246,6 +279,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "mu_ap": _define_over_ideal(average_precision.mu_ap, LEVELS | TIE_ORDER, is_sum=True),
     "gap": _define_over_ideal(average_precision.gap, LEVELS | TIE_ORDER, is_sum=True),
+    "infap": Definition(average_precision.infap, THRESHOLD | TIE_ORDER, judged=True, may_fall=True),
     # Cumulated gain.
     "cg": Definition(partial(dcg, **UNDISCOUNTED), GAIN | TIES, is_bounded=False, is_sum=True),
     "dcg": Definition(dcg, GAIN | DISCOUNT | TIES, is_bounded=False, is_sum=True),
@@ -280,11 +314,49 @@ DEFINITIONS: Mapping[str, Definition] = {
         judged=True,
         is_sum=True,
     ),
+    "sdcg": Definition(
+        user_models.sdcg, TIES, is_of_a_scale=True, is_sum=True, weighs_missing_ranks=True
+    ),
+    "insq": Definition(user_models.insq, TARGET | TIE_ORDER, is_of_a_scale=True, is_sum=True),
+    "inst": Definition(
+        user_models.inst,
+        {"target": _make_number_option(1.0, at_least=0.5, at_most=MAX_WEIGHT)} | TIE_ORDER,
+        is_of_a_scale=True,
+    ),
+    "bpm": Definition(user_models.bpm, TARGET | TIE_ORDER, is_of_a_scale=True, may_fall=True),
+    "nerr8": Definition(user_models.nerr8, TIE_ORDER, is_of_a_scale=True),
+    "nerr9": Definition(
+        user_models.nerr9, TIE_ORDER, is_of_a_scale=True, weighs_missing_ranks=True
+    ),
+    "nerr10": Definition(
+        user_models.nerr10,
+        {"p": _make_number_option(0.9, above=0, below=1)} | TIE_ORDER,
+        is_of_a_scale=True,
+    ),
+    "nerr11": Definition(user_models.nerr11, TARGET | TIE_ORDER, is_of_a_scale=True),
+    "compat": _define_without_cutoff(
+        user_models.compat,
+        {
+            "p": _make_number_option(0.95, above=0, below=1),
+            "normalised": Option(default=True, check=check_flag),
+        }
+        | TIE_ORDER,
+    ),
     # Documents that the user knew.
     "coverage_ratio": _define_for_known_items(known_items.coverage_ratio),
     "novelty_ratio": _define_for_known_items(known_items.novelty_ratio),
     "relative_recall": _define_for_known_items(known_items.relative_recall, is_bounded=False),
     "recall_effort": _define_for_known_items(known_items.recall_effort, is_bounded=False),
+    # Subtopics of a query.
+    "alpha_dcg": _define_for_subtopics(subtopics.alpha_dcg, ALPHA, weighs_missing_ranks=True),
+    "alpha_ndcg": _define_for_subtopics(subtopics.alpha_ndcg, ALPHA),
+    "err_ia": _define_for_subtopics(subtopics.err_ia, ALPHA, weighs_missing_ranks=True),
+    "nerr_ia": _define_for_subtopics(subtopics.nerr_ia, ALPHA),
+    "nrbp": _define_for_subtopics(subtopics.nrbp, ALPHA | PATIENCE),
+    "nnrbp": _define_for_subtopics(subtopics.nnrbp, ALPHA | PATIENCE),
+    "subtopic_recall": _define_for_subtopics(subtopics.subtopic_recall),
+    "precision_ia": _define_for_subtopics(subtopics.precision_ia),
+    "ap_ia": _define_for_subtopics(subtopics.ap_ia),
     # Counts.
     "judged": Definition(precision.judged, TIES, needs_relevant=False),
     "n_retrieved": _define_count(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -16,9 +16,16 @@ import polars as pl
 
 from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists, are_exact
-from polars_graded._measuring.kernels.ragged import Integers, Ragged
+from polars_graded._measuring.kernels.labels import Labels
+from polars_graded._measuring.kernels.ragged import Integers, Ragged, offsets_of
 from polars_graded._measuring.rank_columns import DOCUMENTS, RankEvidence
-from polars_graded._measuring.ranking import Ranking, check_grade, check_input_type, check_score
+from polars_graded._measuring.ranking import (
+    DOCUMENT_INPUTS,
+    Ranking,
+    check_grade,
+    check_input_type,
+    check_score,
+)
 from polars_graded._measuring.tie_orders import TieOrder, round_to_32_bits, sort_as_ranx
 
 
@@ -46,47 +53,45 @@ class DocumentLists:
         keys: Sequence[Lists],
         tied: TieOrder | None = None,
         names: Callable[[Integers], pl.Series] | None = None,
+        inputs: Mapping[str, Lists] | None = None,
     ) -> DocumentLists:
-        """Return the documents of checked lists of grades and sort keys.
+        """Return the documents of checked lists of grades, sort keys and further columns.
 
         `tied` orders documents that are equal in all keys; they still count as tied. It may need
         `names`, which returns the documents at given places.
         """
+        inputs = inputs or {}
         if not keys:
-            return cls(grades, None, None)
-        scores = keys[0].as_numbers()
+            return cls(grades, None, None, inputs=inputs)
+        scores, order, rows = keys[0].as_numbers(), None, None
         if tied is not None and tied.is_single:
             scores = round_to_32_bits(scores)
+        by_name = names if tied is not None and tied.needs_documents else None
+        descending_names = tied is None or tied.sort == "descending"
         if tied is not None and tied.sort == "ranx":
             rows = sort_as_ranx(scores, descending=ranking.descending[0])
-            sorted_scores = scores.at(rows)
-            return cls(grades.at(rows), sorted_scores, sorted_scores, rows)
-        by_name = names if tied is not None and tied.needs_documents else None
-        order, descending_names = None, tied is None or tied.sort == "descending"
-        if by_name is not None and not keys[1:]:
-            moved = _sort_ties_by_name(scores, grades, by_name, descending=descending_names)
-            ordered = grades if moved is None else grades.at(moved)
-            return cls(ordered, scores, scores, moved, descending=ranking.descending[0])
-        if keys[1:]:
+        elif keys[1:]:
             descending = [*ranking.descending[1:], descending_names]
             order = _Order.of(scores, keys[1:], descending, by_name)
-        if order is None:
-            return cls(grades, scores, scores, descending=ranking.descending[0])
-        ties = Lists(pl.Series(order.tie_groups), scores.offsets)
-        return cls(
-            grades.at(order.rows),
-            scores.at(order.rows),
-            ties,
-            order.rows,
-            descending=ranking.descending[0],
-        )
-
-    def with_inputs(self, inputs: Mapping[str, Lists]) -> DocumentLists:
-        """Return the documents with further columns, whose values are in the order of the rows."""
-        rows = self.rows
+            rows = None if order is None else order.rows
+        elif by_name is not None:
+            # A further column may tell any two documents apart.
+            unlike = Lists(grades.flat.to_frame().with_row_index().to_series(), grades.offsets)
+            rows = _sort_ties_by_name(
+                scores, unlike if inputs else grades, by_name, descending=descending_names
+            )
+        if rows is not None and (order is not None or by_name is None):
+            # By name, documents only take the places of those tied with them.
+            scores = scores.at(rows)
+        ties = scores if order is None else Lists(pl.Series(order.tie_groups), scores.offsets)
         if rows is not None:
-            inputs = {name: column.at(rows) for name, column in inputs.items()}
-        return replace(self, inputs=inputs)
+            grades, inputs = grades.at(rows), {name: each.at(rows) for name, each in inputs.items()}
+        return cls(grades, scores, ties, rows, ranking.descending[0], inputs)
+
+    @property
+    def labels(self) -> dict[str, Labels]:
+        """Return the labels of documents, by the name of a measure's input."""
+        return {name: each.labels for name, each in self.inputs.items() if each.labels is not None}
 
     @cached_property
     def lists(self) -> list[Lists]:
@@ -96,19 +101,19 @@ class DocumentLists:
 
 
 def _sort_ties_by_name(
-    scores: Lists, grades: Lists, names: Callable[[Integers], pl.Series], *, descending: bool
+    scores: Lists, values: Lists, names: Callable[[Integers], pl.Series], *, descending: bool
 ) -> Integers | None:
     """Return the document to put at each place, by score and then by name.
 
-    Documents of the same score and grade stay in place, since their order changes no value. The
+    Documents of the same score and value stay in place, since their order changes no result. The
     result is None if all stay.
     """
 
-    def find_ties(scores: Ragged, grades: Ragged) -> tuple[int, Integers, Integers]:
-        return len(scores.values), *scores.find_unlike_ties(grades)
+    def find_ties(scores: Ragged, values: Ragged) -> tuple[int, Integers, Integers]:
+        return len(scores.values), *scores.find_unlike_ties(values)
 
     parts, start = [], 0
-    for length, places, groups in batches.run([scores, grades], find_ties):
+    for length, places, groups in batches.run([scores, values], find_ties):
         # A chunk has at most as many tie groups as values, so its length keeps numbers distinct.
         parts.append((places + start, groups + start))
         start += length
@@ -203,6 +208,40 @@ def check_inputs(ranking: Ranking, grades: Lists, inputs: Mapping[str, Lists]) -
     for name, column in inputs.items():
         check_input_type(ranking.name_input(name), name, column.flat.dtype)
         _check_as_long(ranking.name_input(name), column, grades)
+
+
+def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | None = None) -> Lists:
+    """Return a checked column as numbers; for labels, as places in a table of them.
+
+    `names` are the documents, of which the ideal ranking takes the last one first if several are
+    equally good. Without names it goes by the labels of the documents.
+    """
+    if not DOCUMENT_INPUTS[name].is_of_labels:
+        return column
+    labels = column.flat
+    if labels.dtype != pl.List:
+        labels = pl.select(pl.concat_list(labels)).to_series().set(labels.is_null(), None)
+    if n := int(labels.list.eval(pl.element().is_null().any()).list.first().sum() or 0):
+        msg = (
+            f"{ranking.name_input(name)} must have no null inside its lists, got {n} with null\n\n"
+            "Hint: .list.drop_nulls() drops them"
+        )
+        raise ValueError(msg)
+    labels = labels.list.unique().list.sort()
+    lengths = labels.list.len().fill_null(0).to_numpy()
+    flat = labels.explode(empty_as_null=False, keep_nulls=False)
+    if names is None:
+        text = labels.cast(pl.List(pl.String)).list.join("\n").fill_null("")
+        order = text.rank("dense")
+    else:
+        order = names.cast(pl.String).rank("dense", descending=True)
+    table = Labels(
+        flat.rank("dense").to_numpy().astype(np.int64),
+        offsets_of(lengths.astype(np.int64)),
+        order.fill_null(0).to_numpy().astype(np.int64),
+    )
+    places = pl.int_range(len(labels), eager=True)
+    return Lists(places, column.offsets, table)
 
 
 def check_exact(name: str, grade: pl.Series) -> None:

@@ -18,6 +18,7 @@ from polars_graded._measuring.documents import (
     check_inputs,
     check_ranked_by,
     find_not_finite,
+    read_input,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import rank_documents
@@ -98,7 +99,8 @@ def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentL
     check_finite(ranking, find_not_finite([grades, *keys]))
     check_directions(ranking, keys)
     check_inputs(ranking, grades, inputs)
-    return DocumentLists.of(ranking, grades, keys).with_inputs(inputs)
+    inputs = {name: read_input(ranking, name, column) for name, column in inputs.items()}
+    return DocumentLists.of(ranking, grades, keys, inputs=inputs)
 
 
 def rank_rows(ranking: Ranking) -> pl.Expr:

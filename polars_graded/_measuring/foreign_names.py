@@ -95,6 +95,26 @@ def _find_calls(name: str, tables: dict[str, Any], flags: re.RegexFlag) -> list[
     return calls
 
 
+RANKS_1000 = ("inst", "insq", "nerr10", "nerr11")
+"""Measures of the whole list for which ir_measures looks at 1000 ranks."""
+
+OWN_SCALE = {"max_rel": "max_grade", "min_rel": "irrelevant"}
+"""Arguments of the scale here by those of ir_measures."""
+
+OWN_OPTIONS = {"rel": "threshold", "T": "target", "normalize": "normalised"}
+"""Options here by those of ir_measures, if they differ."""
+
+DEFAULT_PERSISTENCE = {"rbp": "0.8", "nerr10": "0.9", "compat": "0.95"}
+"""Values of `p` that need not be passed, as ir_measures writes them."""
+
+
+def _translate_options(function: str, arguments: dict[str, str]) -> dict[str, str]:
+    """Return the options here for those of ir_measures, without values that are defaults."""
+    defaults = {"threshold": "1", "p": DEFAULT_PERSISTENCE.get(function)}
+    options = {OWN_OPTIONS.get(name, name): value.strip() for name, value in arguments.items()}
+    return {name: value for name, value in options.items() if value != defaults.get(name)}
+
+
 def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.RegexFlag) -> list[Call]:
     """Return the call for a measure of ir_measures, such as `AP(rel=2)@100`."""
     match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?\s*(?:@\s*([\d.]+))?", name)
@@ -103,13 +123,13 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
         return []
     function, cutoff = functions[same[0]], match[3]
     arguments = dict(re.findall(r"(\w+)\s*=\s*(\{[^}]*\}|[^,]+)", match[2] or ""))
+    if function == "n_retrieved" and "rel" in arguments:
+        function = "n_relevant_retrieved"
     options, further = {}, ""
     if function == "ndcg" and "exp" not in arguments.pop("dcg", ""):
         options["gain"] = arguments.pop("gains", "linear")
     if arguments.pop("judged_only", "").strip() == "True":
         further = " with condensed=True"
-    if function == "n_retrieved" and "rel" in arguments:
-        function = "n_relevant_retrieved"
     if function == "err":
         further += (
             " with max_grade=4, where its scale ends whatever the grades (the highest grade of "
@@ -117,15 +137,16 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
         )
     if function == "f_measure" and "beta" in arguments:
         options["beta"] = f"{math.sqrt(float(arguments.pop('beta'))):g}"  # its beta is ours squared
+    if function in RANKS_1000 and not cutoff:
+        cutoff = "1000"  # it looks at as many ranks, with nothing beyond the list
+    scale = {own: arguments.pop(name, "0").strip() for name, own in OWN_SCALE.items()}
+    if written := ", ".join(f"{own}={value}" for own, value in scale.items() if value != "0"):
+        further += f" with {written}"
     if function == "interpolated_precision" and cutoff:
         options["recall_levels"], cutoff, further = f"[{cutoff}]", None, further + FIRST_OF_LIST
-    for option, value in arguments.items():
-        if (option, value.strip()) != ("rel", "1"):
-            options["threshold" if option == "rel" else option] = value.strip()
-    if "relative" in options:
+    if "relative" in arguments:
         return []  # there is no such measure here
-    if function == "rbp" and options.get("p") == "0.8":
-        del options["p"]
+    options |= _translate_options(function, arguments)
     written = ", ".join(f"{option}={value}" for option, value in options.items())
     brackets = f"({written})" if written else ""
     measure = f"{function}{brackets}{f'@{cutoff}' if cutoff else ''}"

@@ -49,7 +49,8 @@ class Measure:
         if options.get("over") == "retrieved" and options.get("ties") == "average":
             msg = f"`ties='average'` of {function} needs another `over`, got 'retrieved'"
             raise ValueError(msg)
-        bounds = {"at_most": MAX_CURVE_VALUES} if isinstance(definition.dtype, pl.List) else {}
+        is_bounded = isinstance(definition.dtype, pl.List) or definition.weighs_missing_ranks
+        bounds = {"at_most": MAX_CURVE_VALUES} if is_bounded else {}
         return cls(
             function,
             None if n is None else check_whole_number("n", n, **bounds),
@@ -143,7 +144,8 @@ class Measure:
     @property
     def may_fall(self) -> bool:
         """Return whether moving a better document up can lower its value."""
-        return self.options.get("over") == "retrieved" and self.n is not None
+        of_retrieved = self.options.get("over") == "retrieved" and self.n is not None
+        return of_retrieved or self.definition.may_fall
 
     @property
     def ranked_depth(self) -> int | None:

@@ -167,6 +167,13 @@ OF_NUMBERS = cs.numeric() | cs.boolean() | cs.by_dtype(pl.Null)
 OF_VALUES = ~cs.by_dtype(pl.Object)
 
 
+LABELS = (
+    *(pl.List, pl.String, pl.Categorical, pl.Enum, pl.Int8, pl.Int16, pl.Int32, pl.Int64),
+    *(pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Null),
+)
+"""Data types of labels and of lists of labels."""
+
+
 class Input(NamedTuple):
     """Further column of documents that a measure can need."""
 
@@ -176,6 +183,8 @@ class Input(NamedTuple):
     types: tuple[type[pl.DataType], ...]
     hint: str
     """Hint at a conversion of other data types."""
+    is_of_labels: bool = False
+    """True if a document has a label or a list of labels."""
 
 
 DOCUMENT_INPUTS: Mapping[str, Input] = {
@@ -184,6 +193,13 @@ DOCUMENT_INPUTS: Mapping[str, Input] = {
         "a Boolean",
         (pl.Boolean, pl.Null),
         "cast(pl.Boolean) converts 0 and 1",
+    ),
+    "subtopics": Input(
+        "a column of the subtopics for which the document is relevant",
+        "a label or a list of labels",
+        LABELS,
+        "pl.concat_list makes lists of several columns",
+        is_of_labels=True,
     ),
 }
 """Further columns of documents by the keyword that names them."""
@@ -230,7 +246,9 @@ def check_grade(name: str, dtype: pl.DataType) -> None:
 
 def check_input_type(column: str, name: str, dtype: pl.DataType) -> None:
     """Raise if a column cannot be the input of measures with this name."""
-    if dtype not in DOCUMENT_INPUTS[name].types:
+    types = DOCUMENT_INPUTS[name].types
+    inner = dtype.inner if isinstance(dtype, pl.List) else dtype
+    if dtype not in types or inner not in types or isinstance(inner, pl.List):
         wanted = DOCUMENT_INPUTS[name]
         msg = f"{column} must be {wanted.kind}, got {dtype}\n\nHint: {wanted.hint}"
         raise TypeError(msg)

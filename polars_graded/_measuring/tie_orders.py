@@ -46,12 +46,20 @@ TOOLS: Mapping[Tool, str] = {
 """Orders of tied documents in words, by tool."""
 
 
+KEPT_BY_ROW = (
+    *("rbp", "dcg", "roc_auc", "pairwise_accuracy", "sdcg", "insq", "inst", "bpm"),
+    *("nerr8", "nerr9", "nerr10", "nerr11"),
+)
+"""Measures for which ir_measures keeps the order of tied rows."""
+
+
 def find_order(tool: Tool, measure: Measure) -> TieOrder:
     """Return the order in which a tool ranks tied documents for a measure.
 
     ir_measures passes most measures to pytrec_eval, and `ERR` and `nDCG(dcg='exp-log2')` to gdeval,
-    which compares scores in 64 bits. For `Judged` and `RR@k` it sorts by document, ascending. For
-    `RBP`, `SDCG` and `Accuracy` it keeps the order of rows.
+    which compares scores in 64 bits. For `Judged`, `RR@k`, `Compat` and measures of subtopics it
+    sorts by document, ascending. For `Accuracy` and the measures of cwl-eval it keeps the order
+    of rows.
     """
     if tool == "ranx":
         return TieOrder("ranx")
@@ -60,9 +68,9 @@ def find_order(tool: Tool, measure: Measure) -> TieOrder:
     if measure.function == "err" or measure.options.get("gain") == "exp2":
         return BY_DOCUMENT
     is_cut = measure.function == "reciprocal_rank" and measure.n is not None
-    if is_cut or measure.function == "judged":
+    if is_cut or measure.function in ("judged", "compat") or measure.definition.inputs:
         return ASCENDING
-    return BY_ROW if measure.function in ("rbp", "dcg", "roc_auc") else TREC_EVAL
+    return BY_ROW if measure.function in KEPT_BY_ROW else TREC_EVAL
 
 
 def round_to_32_bits(scores: Lists) -> Lists:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
+from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal, make_sort_key
 from polars_graded._measuring.kernels.ragged import (
     Documents,
     Floats,
@@ -36,6 +36,26 @@ def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties
 def compute_precisions(hits: Documents) -> Floats:
     """Return P@p at the rank p of each hit: the hits so far over p."""
     return hits.number / hits.rank
+
+
+INFERRED_PRIOR = 0.00001
+"""Count that smooths the inferred share of relevant documents, as in trec_eval."""
+
+
+def infap(queries: Queries, n: int | None, threshold: float | None) -> Floats:
+    """Return (1/R) Σ_hits E[P@k], with inferred grades of pooled documents that nobody judged.
+
+    At rank k, E[P@k] = 1/k + (pooled / k) (rel + ε) / (rel + other + 2ε), with the numbers of
+    pooled, relevant and other judged documents above rank k (Yilmaz and Aslam 2006, equation 1,
+    smoothed as in trec_eval). A grade below irrelevant marks a pooled document that nobody judged.
+    """
+    hits = queries.hits(n, threshold)
+    pooled, relevant = queries.count_judged_so_far(hits) - 1, hits.number - 1
+    unjudged = queries.ranked.count_so_far(queries.ranked.values < queries.irrelevant)
+    starts = repeat_each(queries.ranked.offsets[:-1], hits.lengths)
+    other = pooled - relevant - unjudged[starts + hits.rank - 1]
+    share = (relevant + INFERRED_PRIOR) / (relevant + other + 2 * INFERRED_PRIOR)
+    return hits.sum((1 + pooled * share) / hits.rank) / queries.judged.n_relevant(threshold)
 
 
 def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
@@ -157,8 +177,8 @@ def _sum_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
     documents = reached.keep(reached.values > 0)
     query, rank = documents.query, documents.rank
     last_as_good = np.searchsorted(
-        _make_sort_key(wanted.query, wanted.values),
-        _make_sort_key(query, documents.values),
+        make_sort_key(wanted.query, wanted.values),
+        make_sort_key(query, documents.values),
         side="right",
     )
     weight = weights[last_as_good - 1]
@@ -192,10 +212,3 @@ def _move(values: npt.NDArray[Any], place: Integers) -> npt.NDArray[Any]:
     result = np.empty_like(values)
     result[place] = values
     return result
-
-
-def _make_sort_key(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:
-    """Return a key that sorts by query, then from the highest grade down."""
-    key = np.empty(len(query), np.complex128)  # complex numbers sort by their parts in turn
-    key.real, key.imag = query, -grades
-    return key

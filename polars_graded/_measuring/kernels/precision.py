@@ -11,6 +11,7 @@ import numpy.typing as npt
 from polars_graded._measuring.kernels.cumulated_gain import find_curve_lengths, sum_so_far
 from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
 from polars_graded._measuring.kernels.ragged import (
+    MAX_EXACT_INTEGER,
     Documents,
     Floats,
     Integers,
@@ -173,6 +174,15 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
     # Documents that were not retrieved are tied at the end, so their pairs count half.
     n_missed = (n_relevant - hits.lengths) * (n_other - ranked.count(judged) + hits.lengths) / 2
     return (n_right + n_missed) / (n_relevant * n_other)  # NaN if there is no pair
+
+
+def pairwise_accuracy(queries: Queries, n: int | None, threshold: float | None) -> Floats:
+    """Return the share of pairs of the top n, a hit and another document, in the right order."""
+    hits = queries.hits(n, threshold)
+    n_ranked = np.minimum(queries.ranked.lengths, n or MAX_EXACT_INTEGER)
+    n_pairs = hits.lengths * (n_ranked - hits.lengths)
+    # NaN if there is no pair.
+    return 1 - hits.sum(hits.rank - hits.number) / np.where(n_pairs > 0, n_pairs, np.nan)
 
 
 def bpref(queries: Queries, threshold: float | None) -> Floats:

@@ -58,6 +58,8 @@ class Judged:
     """Grade that means not relevant."""
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
     """Further columns of the documents, by the name of a measure's input."""
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    """Labels of documents, by the name of a measure's input, whose column holds places in them."""
     _ideals: dict[int | None, Documents] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -66,13 +68,17 @@ class Judged:
         documents: Ragged,
         irrelevant: float,
         relevant_from: float | None,
-        inputs: Mapping[str, Ragged] | None = None,
+        inputs: Mapping[str, Ragged],
+        labels: Mapping[str, Any],
     ) -> Judged:
-        """Return the documents, with grades below `relevant_from` made irrelevant."""
+        """Return the documents, with grades below `relevant_from` made irrelevant.
+
+        Grades below irrelevant stay, since `infap` distinguishes them.
+        """
         if relevant_from is not None:
-            below = documents.values < relevant_from
+            below = (documents.values < relevant_from) & (documents.values >= irrelevant)
             documents = documents.of(np.where(below, irrelevant, documents.values))
-        return cls(documents, irrelevant, inputs or {})
+        return cls(documents, irrelevant, inputs, labels)
 
     @cached_property
     def n(self) -> Integers:
@@ -174,7 +180,7 @@ class Queries:
             full = make_queries(full_order, tied)
             queries = make_queries(full_order.head(depth), tied.head(depth), full)
         if not judged_is_shared and len(queries.ranked.values) == len(grades.values):
-            in_order = Judged(queries.ranked, judged.irrelevant, queries.inputs)
+            in_order = Judged(queries.ranked, judged.irrelevant, queries.inputs, judged.labels)
             return replace(queries, judged=in_order)
         return queries
 
@@ -281,12 +287,12 @@ class Queries:
     @cached_property
     def pessimistic(self) -> Queries:
         """Return the queries with tie groups from worst to best, unjudged documents first."""
-        return self._with_ties_by(self, np.nan_to_num(self.ranked.values, nan=-np.inf))
+        return self.sort_ties(self, np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     @cached_property
     def optimistic(self) -> Queries:
         """Return the queries with tie groups from best to worst, unjudged documents last."""
-        return self._with_ties_by(self, -np.nan_to_num(self.ranked.values, nan=-np.inf))
+        return self.sort_ties(self, -np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     @cached_property
     def alternating(self) -> Queries:
@@ -300,7 +306,18 @@ class Queries:
         better = repeat_each(sizes, sizes) - 1 - worse
         # The worst document gets key 0, the best 1, the second worst 2, and so on.
         turns = np.where(worse <= better, 2.0 * worse, 2.0 * better + 1)
-        return self._with_ties_by(self.pessimistic, turns)
+        return self.sort_ties(self.pessimistic, turns)
+
+    @cached_property
+    def reversed_ties(self) -> Queries | None:
+        """Return the queries with the order of each tie group reversed; None without ties.
+
+        Lists are at full depth.
+        """
+        if self.full is None:
+            return None
+        full = replace(self.full, full=None)
+        return full.sort_ties(full, -np.arange(len(full.ranked.values), dtype=np.float64))
 
     @cached_property
     def undecided(self) -> Queries | None:
@@ -327,7 +344,7 @@ class Queries:
             self, ranked=ranked.keep(kept), ties=ties.keep(kept), inputs=inputs, full=None
         )
 
-    def _with_ties_by(self, queries: Queries, keys: Floats) -> Queries:
+    def sort_ties(self, queries: Queries, keys: Floats) -> Queries:
         """Return `queries` with each tie group of `self` sorted by ascending keys."""
         starts = self.tie_starts
         groups = repeat_each(np.arange(len(starts)), np.diff(starts, append=len(keys)))
@@ -378,3 +395,10 @@ def rank_documents(grades: Ragged, scores: Ragged, *, descending: bool, condense
     rank[places] = grades.keep(retrieved).number
     values[retrieved] = rank
     return grades.of(values)
+
+
+def make_sort_key(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:
+    """Return a key that sorts by query, then from the highest grade down."""
+    key = np.empty(len(query), np.complex128)  # complex numbers sort by their parts in turn
+    key.real, key.imag = query, -grades
+    return key

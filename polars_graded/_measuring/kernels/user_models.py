@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from polars_graded._measuring.kernels.cumulated_gain import compute_gains
 from polars_graded._measuring.kernels.gains import Gain
-from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
-from polars_graded._measuring.kernels.ragged import Documents, Floats, Ragged, repeat_each
+from polars_graded._measuring.kernels.precision import replace_nan
+from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal, make_sort_key
+from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged, repeat_each
 
 MIN_LOG = -746.0
 """Logarithm below which a power underflows to 0 in a double."""
+
+N_TERMS = 24
+"""Number of terms of a sum of inverse squares that are added one by one, so that the first terms of
+the expansion are exact to the last bit of a double."""
 
 
 def err(queries: Queries, n: int | None) -> Floats:
@@ -71,3 +78,175 @@ def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: st
     reached = hits.number + beta * hits.accumulate(np.add, compute_gains(queries, hits, gain))
     blended = reached / (hits.rank + beta * best[wanted.offsets[hits.query] + last - 1])
     return hits.sum(blended) / queries.count_possible_hits(n, None, over)
+
+
+# Measures of the C/W/L framework (Moffat, Bailey, Scholer and Thomas 2017): a user goes on from
+# rank i with probability C_i, so that rank i has the weight W_i = Π_{j<i} C_j. The value is the
+# mean gain of a document that the user looks at, Σ_i W_i g_i / Σ_i W_i. Gains are shares of the
+# best grade.
+
+
+def sdcg(queries: Queries, n: int | None, ties: str) -> Floats:
+    """Return Σ_i W_i g_i / Σ_i W_i with W_i = 1 / log2(i + 1) down to rank n."""
+    worth = queries.compute_worths(n, queries.share_of_best, ties)
+    lengths = queries.ranked.lengths
+    weights = 1 / np.log2(np.arange(2, max(n or 0, int(lengths.max(initial=0))) + 2))
+    total = np.append(0, np.cumsum(weights))[lengths if n is None else n]
+    return replace_nan(worth.sum(worth.values * weights[worth.rank - 1]) / total)
+
+
+def insq(queries: Queries, n: int | None, target: float) -> Floats:
+    """Return the mean gain with C_i = ((i + 2T - 1) / (i + 2T))² for a target gain T."""
+    hits, twice = queries.hits(n, None), 2 * target
+    weights = (twice + hits.rank - 1.0) ** -2
+    total = sum_inverse_squares(np.full(1, twice), n)
+    return hits.sum(weights * queries.share_of_best(hits)) / total
+
+
+def inst(queries: Queries, n: int | None, target: float) -> Floats:
+    """Return the mean gain with C_i = ((i + T + T_i - 1) / (i + T + T_i))².
+
+    T_i = T - Σ_{j≤i} g_j is the gain that is still missing at rank i.
+    """
+
+    def continuing(ranked: Ragged, gains: Floats) -> Floats:
+        reached = ranked.number + 2 * target - ranked.accumulate(np.add, gains)
+        return np.square((reached - 1) / reached)
+
+    def weigh_rest(length: Integers, gain: Floats, n_left: Integers | None) -> Floats:
+        first = 2 * target - gain + length
+        return first**2 * sum_inverse_squares(first, n_left)
+
+    return compute_mean_gain(queries, n, continuing, weigh_rest)
+
+
+def bpm(queries: Queries, n: int | None, target: float) -> Floats:
+    """Return the mean gain of a user who stops at a total gain of T, or else at rank n."""
+    hits = queries.hits(n, None)
+    gains = queries.share_of_best(hits)
+    so_far = hits.accumulate(np.add, gains)
+    last = queries.ranked.lengths.copy() if n is None else np.full(len(hits.lengths), n)
+    before = hits.accumulate_before(np.add, gains, 0.0) < target
+    enough = hits.keep(before & (so_far >= target))
+    last[enough.lengths > 0] = enough.rank
+    return replace_nan(hits.sum(gains * before) / last)
+
+
+def nerr8(queries: Queries, n: int | None) -> Floats:
+    """Return the mean gain with C_i = 1 - g_i (Azzopardi et al. 2021, equation 8)."""
+
+    def weigh_rest(length: Integers, _: Floats, n_left: Integers | None) -> Floats:
+        return np.zeros(len(length)) if n_left is None else n_left.astype(np.float64)
+
+    return compute_mean_gain(queries, n, lambda _, gains: 1 - gains, weigh_rest)
+
+
+def nerr9(queries: Queries, n: int | None) -> Floats:
+    """Return the mean gain with C_i = i / (i + 1) · (1 - g_i) (equation 9)."""
+
+    def weigh_rest(length: Integers, _: Floats, n_left: Integers | None) -> Floats:
+        if n_left is None:
+            return np.zeros(len(length))
+        harmonic = np.append(0, np.cumsum(1 / np.arange(1.0, (length + n_left).max(initial=0) + 1)))
+        # C_i without gains multiplies to 1 / i, so the next rank, length + 1, has the factor 1.
+        rest: Floats = (length + 1) * (harmonic[length + n_left] - harmonic[length])
+        return rest
+
+    def continuing(ranked: Ragged, gains: Floats) -> Floats:
+        return ranked.number / (ranked.number_as_float + 1) * (1 - gains)
+
+    return compute_mean_gain(queries, n, continuing, weigh_rest)
+
+
+def nerr10(queries: Queries, n: int | None, p: float) -> Floats:
+    """Return the mean gain with C_i = p (1 - g_i) (equation 10)."""
+
+    def weigh_rest(length: Integers, _: Floats, n_left: Integers | None) -> Floats:
+        rest = np.zeros(len(length)) if n_left is None else p ** n_left.astype(np.float64)
+        lost: Floats = (1 - rest) / (1 - p)
+        return lost
+
+    return compute_mean_gain(queries, n, lambda _, gains: p * (1 - gains), weigh_rest)
+
+
+def nerr11(queries: Queries, n: int | None, target: float) -> Floats:
+    """Return the mean gain with C_i = ((i + 2T - 1) / (i + 2T))² (1 - g_i) (equation 11)."""
+
+    def continuing(ranked: Ragged, gains: Floats) -> Floats:
+        reached = ranked.number_as_float + 2 * target
+        return np.square((reached - 1) / reached) * (1 - gains)
+
+    def weigh_rest(length: Integers, _: Floats, n_left: Integers | None) -> Floats:
+        first: Floats = 2 * target + length.astype(np.float64)
+        return first**2 * sum_inverse_squares(first, n_left)
+
+    return compute_mean_gain(queries, n, continuing, weigh_rest)
+
+
+def compute_mean_gain(
+    queries: Queries,
+    n: int | None,
+    continuing: Callable[[Ragged, Floats], Floats],
+    weigh_rest: Callable[[Integers, Floats, Integers | None], Floats],
+) -> Floats:
+    """Return Σ_i W_i g_i / Σ_i W_i, the mean gain of a document that the user looks at.
+
+    `continuing` returns C_i for the ranks of a list. The user goes on beyond its end, where nothing
+    is gained: `weigh_rest` returns Σ_{i>m} W_i / W_{m+1} for a list of m documents, from m, the
+    gain so far, and the number of ranks that are left to rank n (None without a cutoff).
+    """
+    ranked = queries.ranked.head(n)
+    gains = queries.share_of_best(ranked)
+    going_on = continuing(ranked, gains)
+    weights = ranked.accumulate_before(np.multiply, going_on, 1.0)
+    after = np.where(ranked.lengths > 0, ranked.of(weights * going_on).last_values(), 1.0)
+    n_left = None if n is None else n - ranked.lengths
+    rest = after * weigh_rest(ranked.lengths, ranked.sum(gains), n_left)
+    return replace_nan(ranked.sum(weights * gains) / (ranked.sum(weights) + rest))
+
+
+def sum_inverse_squares(first: Floats, n: Integers | int | None = None) -> Floats:
+    """Return Σ_{0≤j<n} 1 / (first + j)², with n = ∞ for None.
+
+    The infinite sum is the trigamma function: terms up to `N_TERMS`, and an expansion for the rest.
+    """
+    if n is not None:
+        return sum_inverse_squares(first) - sum_inverse_squares(first + n)
+    x = first + N_TERMS
+    total = 1 / x + 1 / (2 * x**2)
+    for power, bernoulli in zip((3, 5, 7, 9), (1 / 6, -1 / 30, 1 / 42, -1 / 30), strict=True):
+        total = total + bernoulli / x**power
+    for j in range(N_TERMS):
+        total = total + 1 / (first + j) ** 2
+    return total
+
+
+def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
+    """Return the rank-biased overlap Σ_i p^{i-1} |I_i ∩ R_i| / i of the ranking with the ideal one.
+
+    I_i and R_i are the first i documents of the ideal ranking and of the ranking. The sum ends with
+    the longer of the two. Without `normalised` it is divided by Σ_i p^{i-1}, else by its value for
+    the ideal ranking. Of equally relevant documents the ideal ranking has those first that the
+    ranking has first.
+    """
+    hits, ideal = queries.hits(None, None), queries.judged.ideal()
+    depth = np.maximum(queries.ranked.lengths, ideal.lengths)
+    power = p ** np.arange(depth.max(initial=0), dtype=np.float64)
+    n_powers = np.append(0, np.cumsum(power))
+    shares = np.append(0, np.cumsum(power / np.arange(1, len(power) + 1)))
+    better = np.searchsorted(
+        make_sort_key(ideal.query, ideal.values), make_sort_key(hits.query, hits.values)
+    ) - repeat_each(ideal.offsets[:-1], hits.lengths)
+    order, new = hits.of(-hits.values).argsort()
+    place = np.arange(len(order))
+    nth = np.empty(len(order), np.int64)
+    nth[order] = place - np.maximum.accumulate(np.where(new, place, 0)) + 1
+    # A document is in both from the deeper of its two ranks on.
+    both = np.maximum(better + nth, hits.rank)
+    overlap = hits.sum(shares[repeat_each(depth, hits.lengths)] - shares[both - 1])
+    if not normalised:
+        share: Floats = overlap / n_powers[depth]
+        return share
+    n = ideal.lengths
+    # The ideal ranking agrees with itself, and from its end on it has all of its documents.
+    return divide_by_ideal(overlap, n_powers[n] + n * (shares[depth] - shares[n]))

@@ -1,0 +1,248 @@
+"""Measures of lists that cover the subtopics, or intents, of a query.
+
+A document counts for a subtopic if it is relevant and carries the subtopic as a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from polars_graded._measuring.kernels.labels import expand
+from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
+from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged, repeat_each
+
+MAX_RELATIVE_TIE = 1e-12
+"""Maximum relative difference of two gains that count as equal in the greedy ideal ranking: sums of
+the same numbers in another order."""
+
+MIN_WEIGHT = 1e-18
+"""Minimum weight of a rank in the ideal ranking; what follows is lost to rounding."""
+
+
+@dataclass(frozen=True)
+class Subtopics:
+    """Subtopics of the relevant documents of some queries."""
+
+    hits: Documents
+    """Relevant documents among the first n."""
+    document: Integers
+    """Index in `hits` of each subtopic of a hit, in rank order."""
+    subtopic: Integers
+    """Number of each subtopic of a hit; subtopics of different queries have different numbers."""
+    wanted: Integers
+    """Numbers of the subtopics of all relevant documents, ascending."""
+    n_relevant: Integers
+    """Number of relevant documents of each subtopic in `wanted`."""
+    n: Integers
+    """Number of subtopics of each query."""
+
+    @classmethod
+    def of(cls, queries: Queries, n: int | None, threshold: float | None) -> Subtopics:
+        """Return the subtopics of the first `n` documents of each query."""
+        labels = queries.judged.labels["subtopics"]
+        ranked = queries.ranked.head(n)
+        is_hit = queries.relevant(ranked.values, threshold)
+        hits = ranked.documents(is_hit)
+        places = queries.inputs["subtopics"].head(n).values[is_hit].astype(np.int64)
+        document, codes = labels.find(places)
+        all_relevant, all_places = find_relevant(queries, threshold)
+        of_all, all_codes = labels.find(all_places)
+        wanted, counts = np.unique(
+            all_relevant.query[of_all] * labels.n + all_codes, return_counts=True
+        )
+        n_subtopics = np.bincount(wanted // labels.n, minlength=len(hits.lengths))
+        numbers = hits.query[document] * labels.n + codes
+        return cls(hits, document, numbers, wanted, counts, n_subtopics)
+
+    @cached_property
+    def n_before(self) -> Integers:
+        """Return the number of hits above that have the same subtopic, for each of `subtopic`."""
+        return count_before_in_group(self.subtopic)
+
+    def sum_by_hit(self, values: Floats) -> Floats:
+        """Return the sum over the subtopics of each hit."""
+        sums = np.bincount(self.document, values, minlength=len(self.hits.values))
+        return sums.astype(np.float64, copy=False)
+
+    def compute_gains(self, alpha: float) -> Floats:
+        """Return the gain Σ_s (1 - α)^{hits above with s} of each hit."""
+        return self.sum_by_hit((1 - alpha) ** self.n_before.astype(np.float64))
+
+
+def find_relevant(queries: Queries, threshold: float | None) -> tuple[Ragged, Integers]:
+    """Return all relevant documents, retrieved or not, and their places."""
+    documents = queries.judged.documents
+    is_relevant = queries.relevant(documents.values, threshold)
+    places = queries.judged.inputs["subtopics"].values[is_relevant]
+    return documents.keep(is_relevant), places.astype(np.int64)
+
+
+def count_before_in_group(groups: Integers) -> Integers:
+    """Return for each value the number of equal values before it."""
+    order = np.argsort(groups, kind="stable")
+    place = np.arange(len(groups))
+    new = np.diff(groups[order], prepend=-1) != 0
+    before = np.empty(len(groups), np.int64)
+    before[order] = place - np.maximum.accumulate(np.where(new, place, 0))
+    return before
+
+
+# Weights of ranks
+
+
+def discount_by_log(n: int) -> Floats:
+    """Return 1 / log2(i + 1) for the ranks 1 to n."""
+    return 1 / np.log2(np.arange(2, n + 2))
+
+
+def discount_by_rank(n: int) -> Floats:
+    """Return 1 / i for the ranks 1 to n."""
+    return 1 / np.arange(1, n + 1)
+
+
+def sum_ideal_gains(
+    queries: Queries, weights: Floats, alpha: float, threshold: float | None
+) -> Floats:
+    """Return Σ_i w_i gain_i of the ideal ranking of each query.
+
+    The ideal ranking is greedy: each rank has the document with the highest gain after those above
+    (Clarke et al. 2008). Of equal documents, the first by `Labels.order` is taken. One pass over
+    the documents of all queries fills one rank.
+    """
+    labels = queries.judged.labels["subtopics"]
+    documents, places = find_relevant(queries, threshold)
+    order = np.lexsort((labels.order[places], documents.query))
+    query, places = documents.query[order], places[order]
+    document, codes = labels.find(places)
+    _, subtopic = np.unique(query[document] * labels.n + codes, return_inverse=True)
+    ends = np.searchsorted(document, np.arange(len(places) + 1))
+    worth = np.ones(len(subtopic) and subtopic.max() + 1)
+    starts = documents.offsets[:-1][documents.lengths > 0]
+    is_left = np.ones(len(places), bool)
+    total = np.zeros(len(documents.lengths))
+    for weight in weights[: documents.lengths.max(initial=0)]:
+        gains = np.bincount(document, worth[subtopic], minlength=len(places)) * is_left
+        highest = np.maximum.reduceat(gains, starts)
+        is_best = gains >= repeat_each(highest, documents.lengths[documents.lengths > 0]) * (
+            1 - MAX_RELATIVE_TIE
+        )
+        place = np.where(is_best & is_left, np.arange(len(places)), len(places))
+        best = np.minimum.reduceat(place, starts)
+        best = best[best < len(places)]
+        total[query[best]] += weight * gains[best]
+        is_left[best] = False
+        worth[subtopic[expand(ends, best)[1]]] *= 1 - alpha
+    return total
+
+
+# Measures
+
+
+def alpha_dcg(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
+    """Return Σ_i gain_i / log2(i + 1) over that of documents with all subtopics at all ranks."""
+    return compute_over_maximum(queries, n, alpha, threshold, discount_by_log)
+
+
+def err_ia(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
+    """Return Σ_i gain_i / i over that of documents with all subtopics at all ranks."""
+    return compute_over_maximum(queries, n, alpha, threshold, discount_by_rank)
+
+
+def alpha_ndcg(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
+    """Return Σ_i gain_i / log2(i + 1) over that of the ideal ranking."""
+    return compute_over_ideal(queries, n, alpha, threshold, discount_by_log)
+
+
+def nerr_ia(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
+    """Return Σ_i gain_i / i over that of the ideal ranking."""
+    return compute_over_ideal(queries, n, alpha, threshold, discount_by_rank)
+
+
+def nrbp(
+    queries: Queries, n: int | None, alpha: float, beta: float, threshold: float | None
+) -> Floats:
+    """Return (1 - (1 - α) β) / N Σ_i gain_i β^{i-1} for N subtopics (Clarke et al. 2009)."""
+    subtopics = Subtopics.of(queries, n, threshold)
+    gains = subtopics.compute_gains(alpha) * beta ** (subtopics.hits.rank - 1.0)
+    return (1 - (1 - alpha) * beta) * divide(subtopics.hits.sum(gains), subtopics.n)
+
+
+def nnrbp(
+    queries: Queries, n: int | None, alpha: float, beta: float, threshold: float | None
+) -> Floats:
+    """Return NRBP over that of the ideal ranking."""
+    n_weights = 1 + int(np.log(MIN_WEIGHT) / np.log(beta))
+    return compute_over_ideal(
+        queries,
+        n,
+        alpha,
+        threshold,
+        lambda n: beta ** np.arange(min(n, n_weights), dtype=np.float64),
+    )
+
+
+def compute_over_maximum(
+    queries: Queries,
+    n: int | None,
+    alpha: float,
+    threshold: float | None,
+    discount: Callable[[int], Floats],
+) -> Floats:
+    """Return the discounted gain over its maximum, N Σ_i (1 - α)^{i-1} w_i for N subtopics."""
+    subtopics = Subtopics.of(queries, n, threshold)
+    ranks = queries.ranked.lengths if n is None else np.full(len(subtopics.n), n)
+    weights = discount(int(ranks.max(initial=0)))
+    repeated = (1 - alpha) ** np.arange(len(weights), dtype=np.float64)
+    maximum = np.append(0, np.cumsum(repeated * weights))[ranks]
+    gains = subtopics.hits.sum(subtopics.compute_gains(alpha) * weights[subtopics.hits.rank - 1])
+    # Nothing was retrieved if the maximum is 0.
+    return divide(gains / np.where(maximum > 0, maximum, 1), subtopics.n)
+
+
+def compute_over_ideal(
+    queries: Queries,
+    n: int | None,
+    alpha: float,
+    threshold: float | None,
+    discount: Callable[[int], Floats],
+) -> Floats:
+    """Return the discounted gain over that of the ideal ranking."""
+    subtopics = Subtopics.of(queries, n, threshold)
+    deepest = queries.judged.documents.lengths.max(initial=0)
+    weights = discount(int(deepest) if n is None else min(n, int(deepest)))
+    hits = subtopics.hits.keep(subtopics.hits.rank <= len(weights))
+    gains = subtopics.compute_gains(alpha)[subtopics.hits.rank <= len(weights)]
+    reached = hits.sum(gains * weights[hits.rank - 1])
+    return divide_by_ideal(reached, sum_ideal_gains(queries, weights, alpha, threshold))
+
+
+def subtopic_recall(queries: Queries, n: int | None, threshold: float | None) -> Floats:
+    """Return the share of the subtopics that the first n documents cover (Zhai et al. 2003)."""
+    subtopics = Subtopics.of(queries, n, threshold)
+    is_new = (subtopics.n_before == 0).astype(np.float64)
+    return divide(subtopics.hits.sum(subtopics.sum_by_hit(is_new)), subtopics.n)
+
+
+def precision_ia(queries: Queries, n: int | None, threshold: float | None) -> Floats:
+    """Return the mean over the subtopics of the precision of the first n documents."""
+    subtopics = Subtopics.of(queries, n, threshold)
+    counts = subtopics.sum_by_hit(np.ones(len(subtopics.document)))
+    ranks = np.maximum(queries.ranked.lengths, 1) if n is None else n
+    return divide(subtopics.hits.sum(counts) / ranks, subtopics.n)
+
+
+def ap_ia(queries: Queries, n: int | None, threshold: float | None) -> Floats:
+    """Return the mean over the subtopics of average precision."""
+    subtopics = Subtopics.of(queries, n, threshold)
+    n_relevant = subtopics.n_relevant[np.searchsorted(subtopics.wanted, subtopics.subtopic)]
+    precisions = (subtopics.n_before + 1) / subtopics.hits.rank[subtopics.document]
+    return divide(subtopics.hits.sum(subtopics.sum_by_hit(precisions / n_relevant)), subtopics.n)
+
+
+def divide(total: Floats, n_subtopics: Integers) -> Floats:
+    """Return the total over the number of subtopics; NaN (undefined) without a subtopic."""
+    return total / np.where(n_subtopics > 0, n_subtopics, np.nan)
