@@ -232,7 +232,7 @@ def test_a_document_twice_is_refused_in_either_frame(rows, sentence):
     with pytest.raises(ValueError, match=f"^{re.escape(f'`run` {sentence}')}$"):
         join_judgments(run, JUDGMENTS)
     judgments = run.rename({"score": "grade"})
-    with pytest.raises(ValueError, match=f"^{re.escape(f'`judgments` {sentence}')}$"):
+    with pytest.raises(ValueError, match=f"^{re.escape(f'`judgments` {sentence}')}\n\nHint: if"):
         join_judgments(RETRIEVED, judgments)
 
 

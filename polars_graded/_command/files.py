@@ -13,6 +13,7 @@ from polars_graded import datasets
 from polars_graded._checks import check_columns
 from polars_graded._command.parser import Arguments
 from polars_graded._frames.frame_files import read_frame
+from polars_graded._frames.inputs import SUBTOPICS
 from polars_graded._frames.judging import join_judgments
 from polars_graded._frames.memory import find_free_memory
 from polars_graded._frames.reading import (
@@ -105,7 +106,11 @@ def _read_runs(arguments: Arguments) -> Rows:
 
     They are lazy if they may exceed memory. The tag of a run is its strategy.
     """
-    judgments = {name: _read_judgments(file) for name, file in arguments.qrels_by_grader.items()}
+    # Only measures of subtopics need judgments by subtopic.
+    subtopic = "subtopic" if "subtopics" in arguments.needed_inputs else None
+    judgments = {
+        name: _read_judgments(file, subtopic) for name, file in arguments.qrels_by_grader.items()
+    }
     runs = arguments.runs
     is_large = MEMORY_PER_BYTE * sum(Path(run).stat().st_size for run in runs) > find_free_memory()
     frames = [_read_run(run, is_large=is_large) for run in runs]
@@ -122,20 +127,22 @@ def _read_runs(arguments: Arguments) -> Rows:
         stacked if is_large else stacked.collect(),
         judgments.get(None, judgments),
         strategy="strategy",
+        subtopic=subtopic,
         unjudged_below=arguments.unjudged_below,
     )
     # The highest score of a run comes first, even where scores are the numbers of ranks.
     columns = {"by": ["score"], "strategy": "strategy", "descending": True}
-    return judged, columns | ({"grade": arguments.graders} if arguments.graders else {})
+    columns |= {"grade": arguments.graders} if arguments.graders else {}
+    return judged, columns | ({"subtopics": SUBTOPICS} if subtopic else {})
 
 
-def _read_judgments(file: str) -> pl.DataFrame:
+def _read_judgments(file: str, subtopic: str | None) -> pl.DataFrame:
     """Return the judgments in a file."""
-    columns = ["query", "doc", "grade"]
+    columns = ["query", "doc", "grade", *([subtopic] if subtopic else [])]
     if _is_parquet(file):
         judgments = _read_parquet(file, columns).select(columns).collect()
     else:
-        judgments = read_qrels(file)
+        judgments = read_qrels(file, subtopics=subtopic is not None)
     _check_not_empty(judgments, file)
     return judgments
 

@@ -122,6 +122,7 @@ def _run(parser: Parser, arguments: Arguments) -> int:
 def _evaluate(arguments: Arguments, caught: Sequence[warnings.WarningMessage]) -> tuple[str, int]:
     """Write the requested files; return the printed text and exit status."""
     frame, columns = read_rows(arguments)
+    inputs_of_files = {name: columns.pop(name) for name in DOCUMENT_INPUTS if name in columns}
     scale = {name: vars(arguments)[name] for name in ("max_grade", "undefined_as", "condensed")}
     names = {name: measure.name for name, measure in arguments.measures.items()}
     report_measures = [name for name in REPORT_MEASURES if arguments.report and name not in names]
@@ -130,7 +131,7 @@ def _evaluate(arguments: Arguments, caught: Sequence[warnings.WarningMessage]) -
     if arguments.per_query or arguments.gate:
         request, *_ = Request.of_graders(["n_retrieved"], **columns)
         doc = request.with_document_column(frame.collect_schema()).document
-    inputs = {name: vars(arguments)[name] for name in DOCUMENT_INPUTS}
+    inputs = {name: vars(arguments)[name] for name in DOCUMENT_INPUTS} | inputs_of_files
     evaluated = evaluate(frame, names, **columns, **scale, **inputs, fingerprint=doc)
     evaluated = evaluated.lazy().collect()
     per_query = evaluated.drop(report_measures)

@@ -8,13 +8,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_graded._checks import check_frame
+from polars_graded._checks import check_columns, check_frame
 from polars_graded._frames.judge_checks import check_key_columns
+from polars_graded._measuring.ranking import check_grade
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 
 GRADER = "grader"
 """Name of the column of graders, in judgments and in results."""
+
+SUBTOPICS = "subtopics"
+"""Name of the column of subtopics in joined judgments."""
 
 _DOCUMENTS = (list, tuple, set, frozenset)
 
@@ -117,6 +121,26 @@ def build_grader_table(judgments: Any, query: str, doc: str, grade: str) -> tupl
         rows = pl.concat(tables, how="vertical_relaxed").collect()
     wide = split_graders("judgments", rows, [query, doc], GRADER, grade)
     return wide, wide.columns[2:]
+
+
+def gather_subtopics(
+    judgments: Any, query: str, doc: str, grade: str, subtopic: str, unjudged_below: float | None
+) -> pl.DataFrame:
+    """Return one row per document: its highest grade, and the subtopics with a grade above 0."""
+    rows = check_frame("judgments", judgments).lazy().collect()
+    check_columns("judgments", [subtopic], rows.schema, argument="subtopic")
+    check_columns("judgments", [query, doc, grade], rows.schema)
+    check_grade(f"grade {grade!r}", rows.schema[grade])
+    for name in (GRADER, SUBTOPICS):
+        if name in rows.schema:
+            msg = f"`judgments` by subtopic must not have a column {name!r}, got one"
+            raise ValueError(msg)
+    check_key_columns(rows, "judgments", [query, doc, subtopic])
+    if unjudged_below is not None:
+        rows = rows.filter(pl.col(grade) >= unjudged_below)
+    return rows.group_by(query, doc, maintain_order=True).agg(
+        pl.col(grade).max(), pl.col(subtopic).filter(pl.col(grade) > 0).alias(SUBTOPICS)
+    )
 
 
 def _unwrap_mapping(value: Any) -> Any:

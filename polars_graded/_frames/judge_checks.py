@@ -85,6 +85,13 @@ SAME_TAGS = (
 )
 
 
+BY_SUBTOPIC = (
+    "\n\nHint: if documents are judged once per subtopic, read_qrels(paths, subtopics=True) reads "
+    "the subtopics, and join_judgments(..., subtopic='subtopic') gathers them"
+)
+"""Hint at judgments by subtopic."""
+
+
 def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: int = 0) -> None:
     """Raise if two rows have the same key; `others` counts further duplicates."""
     if not are_distinct(frame, key):
@@ -93,7 +100,7 @@ def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: i
         msg = (
             f"`{name}` must have each ({', '.join(key)}) once, got {repeated.height + others} "
             f"more than once: {first_few(repeated.sort(key).rows())}"
-            f"{SAME_TAGS if of_strategies else ''}"
+            f"{SAME_TAGS if of_strategies else BY_SUBTOPIC if name == 'judgments' else ''}"
         )
         raise ValueError(msg)
 

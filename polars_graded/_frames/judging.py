@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_graded._checks import check_column_name, check_number
 from polars_graded._frames.engines import find_engine
-from polars_graded._frames.inputs import build_grader_table, build_run_table
+from polars_graded._frames.inputs import build_grader_table, build_run_table, gather_subtopics
 from polars_graded._frames.judged_rows import judged_rows
 from polars_graded._measuring.keywords import checks_keywords
 
@@ -23,6 +23,7 @@ class _Options(TypedDict, total=False):
     doc: str
     grade: str
     strategy: str | None
+    subtopic: str | None
     unjudged_below: float | None
 
 
@@ -41,6 +42,7 @@ def join_judgments(
     doc: str = "doc",
     grade: str = "grade",
     strategy: str | None = None,
+    subtopic: str | None = None,
     unjudged_below: float | None = None,
 ) -> Any:
     """Join a run with judgments into one frame that can be evaluated.
@@ -80,6 +82,12 @@ def join_judgments(
         is one ranking per query, and a column called "strategy" may hold only one value, which
         added rows get too. The strategies of a mapping are stacked in a column of this name, by
         default "strategy".
+    subtopic
+        The column of `judgments` that names the subtopic, if a document is judged once per
+        subtopic. The result has one row per document with its highest grade, and a column
+        "subtopics" that lists the subtopics with a grade above 0. Pass it as
+        `evaluate(..., subtopics="subtopics")`. `read_qrels(..., subtopics=True)` reads such
+        judgments.
     unjudged_below
         Judgments with a lower grade are ignored. With 0, documents that a qrels file marks with -1
         as pooled but not judged are unjudged, as in trec_eval. By default, every grade is a
@@ -182,6 +190,9 @@ def join_judgments(
         check_column_name("strategy", strategy)
     if unjudged_below is not None:
         unjudged_below = check_number("unjudged_below", unjudged_below)
+    if subtopic is not None:
+        check_column_name("subtopic", subtopic)
+        judgments = gather_subtopics(judgments, query, doc, grade, subtopic, unjudged_below)
     engine = find_engine(run)
     if engine is not None and hasattr(engine, "join_rows"):
         return engine.join_rows(run, judgments, query, doc, grade, strategy, unjudged_below)

@@ -19,7 +19,7 @@ from typing import Literal, NoReturn, TypeAlias
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_choice, check_whole_number, first_few
+from polars_graded._checks import check_choice, check_flag, check_whole_number, first_few
 from polars_graded._frames.files import Block, Paths, TextFile, list_files
 from polars_graded._frames.sources import scan_frames
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -151,26 +151,29 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     return _cast_whole_grades(frame).with_columns(pl.col("^f[0-9]+$").fill_null(0.0))
 
 
-def read_qrels(paths: Paths) -> pl.DataFrame:
+def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
     r"""Read TREC judgments (qrels).
 
     A row is a judged document of a query, in the order of the lines, one file after the other. A
-    line is ``query iteration doc grade``, between any number of blanks or tabs; the iteration is
-    not kept. If a file begins with BEIR's header, ``query-id corpus-id score``, its lines have
-    these three fields. A grade may be negative: NIST uses negative grades for spam and for
-    documents that were pooled but not judged.
+    line is ``query iteration doc grade``, between any number of blanks or tabs. If a file begins
+    with BEIR's header, ``query-id corpus-id score``, its lines have these three fields. A grade may
+    be negative: NIST uses negative grades for spam and for documents that were pooled but not
+    judged.
 
     Parameters
     ----------
     paths
         One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes, in
         UTF-8, plain or gzipped.
+    subtopics
+        If True, the second field of a line is the subtopic, as in TREC's judgments of diversity,
+        and the result has it in the column ``subtopic``. By default the field is dropped.
 
     Returns
     -------
     DataFrame
         ``query`` and ``doc`` (String), ``grade`` (Int64, or Float64 where a grade in any file is
-        not whole).
+        not whole). With `subtopics` also ``subtopic`` (String).
 
     Raises
     ------
@@ -196,9 +199,16 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
     │ 301   ┆ CR93E-1282  ┆ -1    │
     └───────┴─────────────┴───────┘
     """
+    schema = _choose_judgment_schema(subtopics)
     return _cast_whole_grades(
-        _concatenate(_JUDGMENT_SCHEMA, _read_judgment_blocks(list_files(paths)))
+        _concatenate(schema, _read_judgment_blocks(list_files(paths), schema))
     )
+
+
+def _choose_judgment_schema(subtopics: bool) -> pl.Schema:  # noqa: FBT001, an argument to check
+    """Return the columns of judgments, with or without subtopics."""
+    extra = ["subtopic"] if check_flag("subtopics", subtopics) else []
+    return _build_schema([*_JUDGMENT_SCHEMA, *extra])
 
 
 def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
@@ -313,7 +323,7 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     return scan_frames(schema, frames)
 
 
-def scan_qrels(paths: Paths) -> pl.LazyFrame:
+def scan_qrels(paths: Paths, *, subtopics: bool = False) -> pl.LazyFrame:
     r"""Read TREC judgments lazily in blocks, in the format of `read_qrels`.
 
     A malformed line raises an error when it is read (a ComputeError in Polars before 2).
@@ -322,6 +332,8 @@ def scan_qrels(paths: Paths) -> pl.LazyFrame:
     ----------
     paths
         A file, or several: paths, or patterns such as `"qrels/*.gz"`.
+    subtopics
+        If True, the second field of a line is the subtopic, as in `read_qrels`.
 
     Returns
     -------
@@ -346,7 +358,8 @@ def scan_qrels(paths: Paths) -> pl.LazyFrame:
     └───────┴─────────────┴───────┘
     """
     files = _list_rereadable_files(list_files(paths))
-    return scan_frames(_JUDGMENT_SCHEMA, lambda *_: _read_judgment_blocks(files))
+    schema = _choose_judgment_schema(subtopics)
+    return scan_frames(schema, lambda *_: _read_judgment_blocks(files, schema))
 
 
 def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
@@ -488,10 +501,14 @@ def _read_blocks(file: TextFile, formats: Sequence[LineFormat]) -> Iterator[pl.D
         yield _parse_block(block, table_format) if table is None else table
 
 
-def _read_judgment_blocks(files: Iterable[TextFile]) -> Iterator[pl.DataFrame]:
+def _read_judgment_blocks(files: Iterable[TextFile], schema: pl.Schema) -> Iterator[pl.DataFrame]:
     for file in files:
         for table in _read_blocks(file, _JUDGMENTS):
-            yield table.select(_JUDGMENT_SCHEMA.names())
+            judgments = table.rename({"iteration": "subtopic"}, strict=False)
+            if "subtopic" in schema and "subtopic" not in judgments.columns:
+                msg = f"{file.name} must have lines of four fields with subtopics, got BEIR's three"
+                raise ValueError(msg)
+            yield judgments.select(schema.names())
 
 
 def _read_run_blocks(files: Sequence[TextFile], n_files: int) -> Iterator[pl.DataFrame]:

@@ -1,0 +1,181 @@
+"""Subtopics of documents: from files to measures, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import polars as pl
+import pytest
+from helpers import COLLECTED
+from polars.testing import assert_frame_equal
+
+from polars_graded import evaluate, graded, join_judgments, read_qrels, scan_qrels
+from polars_graded.__main__ import main
+
+QRELS = b"1 a d1 1\n1 b d1 0\n1 a d2 2\n1 b d3 1\n2 a d1 0\n2 x d4 1\n"
+RUN = {"1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}, "2": {"d1": 5.0}}
+FRAME = pl.DataFrame(
+    {
+        "query": [1, 1, 1, 2],
+        "doc": ["a", "b", "c", "a"],
+        "grade": [1, 1, 0, 1],
+        "score": [3.0, 2.0, 1.0, 1.0],
+        "labels": [["x"], ["x", "y"], ["z"], ["x"]],
+    }
+)
+
+
+def test_files_keep_their_subtopics_where_they_are_asked_for(tmp_path):
+    assert read_qrels(QRELS).columns == ["query", "doc", "grade"]
+    judgments = read_qrels(QRELS, subtopics=True)
+    assert judgments["subtopic"].to_list() == ["a", "b", "a", "b", "a", "x"]
+    (tmp_path / "qrels.txt").write_bytes(QRELS)
+    lazy = scan_qrels(tmp_path / "qrels.txt", subtopics=True).collect()
+    assert_frame_equal(lazy, judgments.cast({"grade": pl.Float64}))
+
+
+def test_a_file_without_subtopics_is_refused():
+    beir = b"query-id corpus-id score\n1 d 1\n"
+    with pytest.raises(ValueError, match="must have lines of four fields with subtopics, got BEIR"):
+        read_qrels(beir, subtopics=True)
+    with pytest.raises(TypeError, match="`subtopics` must be True or False, got 'subtopic'"):
+        read_qrels(QRELS, subtopics="subtopic")
+
+
+def test_a_document_has_its_highest_grade_and_what_it_is_relevant_for():
+    rows = join_judgments(RUN, read_qrels(QRELS, subtopics=True), subtopic="subtopic")
+    assert rows.select("query", "doc", "score", "grade", "subtopics").rows() == [
+        ("1", "d1", 3.0, 1, ["a"]),
+        ("1", "d2", 2.0, 2, ["a"]),
+        ("1", "d3", 1.0, 1, ["b"]),
+        ("2", "d1", 5.0, 0, []),
+        ("2", "d4", None, 1, ["x"]),
+    ]
+    values = evaluate(rows, "alpha_ndcg@3", "subtopic_recall@2", subtopics="subtopics")
+    # d1 gains 1, d2 a half of it and d3 1 again; best would be d3 or d1, then the other.
+    by_log = [1 / math.log2(rank + 1) for rank in (1, 2, 3)]
+    reached = by_log[0] + by_log[1] / 2 + by_log[2]
+    ideal = by_log[0] + by_log[1] + by_log[2] / 2
+    assert values["alpha_ndcg@3"].to_list() == pytest.approx([reached / ideal, 0.0])
+    assert values["subtopic_recall@2"].to_list() == [0.5, 0.0]
+
+
+def test_ignored_judgments_leave_no_subtopic():
+    judgments = pl.DataFrame(
+        {
+            "query": ["1"] * 3,
+            "doc": ["d1", "d1", "d2"],
+            "grade": [-1, 1, -1],
+            "subtopic": list("aba"),
+        }
+    )
+    run = {"1": RUN["1"]}
+    rows = join_judgments(run, judgments, subtopic="subtopic", unjudged_below=0)
+    found = rows.filter(query="1").select("doc", "grade", "subtopics").rows()
+    assert found == [("d1", 1, ["b"]), ("d2", None, None), ("d3", None, None)]
+
+
+@pytest.mark.parametrize(
+    ("judgments", "error", "sentence"),
+    [
+        ({"subtopic": ["a", "a"]}, ValueError, "each (query, doc, subtopic) once, got 1 more"),
+        ({"topic": ["a", "b"]}, pl.exceptions.ColumnNotFoundError, "no column 'subtopic'"),
+        ({"subtopic": ["a", None]}, ValueError, '"subtopic" must not be null in `judgments`'),
+        ({"subtopic": ["a", "b"], "grader": ["p", "p"]}, ValueError, "not have a column 'grader'"),
+        (
+            {"subtopic": ["a", "b"], "grade": ["1", "2"]},
+            TypeError,
+            "grade 'grade' must be a number",
+        ),
+    ],
+)
+def test_judgments_by_subtopic_that_mean_nothing_are_refused(judgments, error, sentence):
+    frame = pl.DataFrame({"query": ["1", "1"], "doc": ["d1", "d1"], "grade": [1, 2]} | judgments)
+    with pytest.raises(error, match=re.escape(sentence)):
+        join_judgments(RUN, frame, subtopic="subtopic")
+
+
+def test_judgments_by_subtopic_are_not_taken_for_duplicates_in_silence():
+    with pytest.raises(ValueError, match=r"got 1 more than once.*\n\nHint: .*subtopics=True"):
+        join_judgments(RUN, read_qrels(QRELS))
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        (pl.lit(1.5), "subtopics 'labels' must be a label or a list of labels"),
+        (pl.lit([[1]]), r"subtopics 'labels' must be .*, got List\(List\(Int"),
+        (pl.lit(value=True), "subtopics 'labels' must be a label or a list of labels"),
+        (
+            pl.lit([None, "x"], pl.List(pl.String)),
+            "subtopics 'labels' must have no null inside its lists, got 4 with null\n\nHint: ",
+        ),
+    ],
+)
+@pytest.mark.parametrize("way", ["evaluate", "lazy", "agg"])
+def test_labels_that_are_none_are_refused(labels, sentence, way):
+    frame = FRAME.with_columns(labels.alias("labels"))
+    expr = graded("grade").ranked_by("score", descending=True).alpha_ndcg(subtopics="labels")
+    calls = {
+        "agg": lambda: frame.group_by("query").agg(expr),
+        "evaluate": lambda: evaluate(frame, "alpha_ndcg", subtopics="labels"),
+        "lazy": lambda: evaluate(frame.lazy(), "alpha_ndcg", subtopics="labels").collect(),
+    }
+    with pytest.raises((TypeError, *COLLECTED, pl.exceptions.PolarsError), match=sentence):
+        calls[way]()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pl.col("labels").cast(pl.List(pl.Categorical)),
+        pl.col("labels").list.eval(pl.element().str.to_integer(base=36)),
+        pl.col("labels").list.concat("labels"),
+        pl.col("labels").list.reverse(),
+    ],
+)
+def test_the_kind_of_labels_and_their_order_do_not_matter(labels):
+    names = ["alpha_ndcg@2", "err_ia@2", "ap_ia", "subtopic_recall@1"]
+    expected = evaluate(FRAME, names, subtopics="labels")
+    assert_frame_equal(evaluate(FRAME.with_columns(labels), names, subtopics="labels"), expected)
+
+
+def test_one_label_is_a_list_of_one():
+    single = FRAME.with_columns(pl.col("labels").list.first())
+    lists = FRAME.with_columns(pl.col("labels").list.head(1))
+    names = ["alpha_ndcg@2", "precision_ia"]
+    assert_frame_equal(
+        evaluate(single, names, subtopics="labels"), evaluate(lists, names, subtopics="labels")
+    )
+
+
+def test_tied_documents_of_equal_grade_are_ordered_by_document():
+    tied = FRAME.with_columns(score=pl.lit(1.0))
+    with pytest.warns(UserWarning, match="same score have different grades or subtopics in 1 of 2"):
+        values = evaluate(tied, "subtopic_recall@1", subtopics="labels")
+    # c comes first, which is irrelevant; of the others b.
+    assert values["subtopic_recall@1"].to_list() == [0.0, 1.0]
+    two = tied.filter(pl.col("doc") != "c")
+    by_name = evaluate(two, "subtopic_recall@1", subtopics="labels", ties="doc")
+    assert by_name["subtopic_recall@1"].to_list() == [1.0, 1.0]
+    ascending = evaluate(two, "subtopic_recall@1", subtopics="labels", ties="ir_measures")
+    assert ascending["subtopic_recall@1"].to_list() == [0.5, 1.0]
+
+
+def test_the_command_reads_subtopics_of_judgments(tmp_path, capsys):
+    (tmp_path / "qrels.txt").write_bytes(QRELS)
+    lines = [f"{q} Q0 {d} 1 {s} ours" for q, docs in RUN.items() for d, s in docs.items()]
+    (tmp_path / "ours.run").write_text("\n".join(lines) + "\n")
+    arguments = ["--qrels", str(tmp_path / "qrels.txt"), str(tmp_path / "ours.run"), "--measure"]
+    main([*arguments, "subtopic_recall@2"])
+    # The first query has one of two subtopics, the second none.
+    assert "[0.2500]" in capsys.readouterr().out
+    FRAME.write_parquet(tmp_path / "frame.parquet")
+    main(
+        [
+            *("--frame", str(tmp_path / "frame.parquet"), "--by", "score"),
+            *("--subtopics", "labels", "--measure", "subtopic_recall@1"),
+        ]
+    )
+    assert "[0.7500]" in capsys.readouterr().out
