@@ -2754,7 +2754,7 @@ def test_a_chart_takes_the_one_column_that_could_be_the_query():
     chart = charts.precision_histogram(frame, "ap", "strong", "weak")
     named = charts.precision_histogram(frame, "ap", "strong", "weak", query="term")
     assert chart.to_dict() == named.to_dict()
-    with pytest.raises(ValueError, match=r"`query` must be named .* got row, term"):
+    with pytest.raises(ValueError, match=r"`query` must be passed .* got row, term"):
         charts.precision_histogram(frame.with_row_index("row"), "ap", "strong", "weak")
     with pytest.raises(TypeError, match="no argument 'baseline'; there are per_query, measure"):
         charts.precision_histogram(frame, "ap", "strong", "weak", baseline="weak")

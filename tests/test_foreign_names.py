@@ -271,26 +271,26 @@ def test_other_names_are_no_tools(name):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("gm_map", "is the `geometric_mean` that summarise gives of 'ap', or of 'bpref'"),
-        ("GMAP", "is the `geometric_mean` that summarise gives of 'ap', or of 'bpref'"),
-        ("11pt_avg", "is the mean of the list that 'interpolated_precision' gives"),
+        ("gm_map", "is the `geometric_mean` of 'ap' or 'bpref' in the result of summarise"),
+        ("GMAP", "is the `geometric_mean` of 'ap' or 'bpref' in the result of summarise"),
+        ("11pt_avg", "is the mean of the list that 'interpolated_precision' returns"),
         ("set_map", "is 'precision' times 'recall'"),
         ("SetAP", "is 'precision' times 'recall'"),
         ("SetRelP", "is n_relevant_retrieved / min(n_retrieved, n_relevant)"),
         ("utility", "is 2 n_relevant_retrieved - n_retrieved"),
-        ("NumQ", "is the number of queries, which summarise gives"),
-        ("set_F.4", "is 'f_measure(beta=b)' here, b being the root of 4"),
-        ("Rprec_mult_0.20", "is hits / c in the top c, the whole number in 0.20 R + 0.9"),
-        ("rbp.80", "takes grades as gains; 'rbp(p=0.80)' here is of relevant documents, and"),
-        ("SDCG@10", "is 'dcg(gain=linear)' over that of as many documents of the highest grade"),
-        ("infAP", "needs to know what was pooled and not judged, or several judges"),
-        ("map_avgjg", "needs to know what was pooled and not judged, or several judges"),
-        ("alpha_nDCG@10", "needs intents or a catalogue beside judgments, and is not here"),
-        ("nERR_IA@10", "needs intents or a catalogue beside judgments, and is not here"),
-        ("Compat(p=0.8)", "goes by preferences between documents, and is not here"),
-        ("prefs_simp", "goes by preferences between documents, and is not here"),
-        ("NERR8@10", "needs the number of documents that a user is after"),
-        ("INST", "needs the number of documents that a user is after"),
+        ("NumQ", "is the number of queries, which summarise returns"),
+        ("set_F.4", "is 'f_measure(beta=b)' here, where b is the square root of 4"),
+        ("Rprec_mult_0.20", "is the precision at c, where c is 0.20 R + 0.9 rounded down"),
+        ("rbp.80", "takes grades as gains; here the gain is 1 for a relevant document in"),
+        ("SDCG@10", "is 'dcg(gain=linear)' divided by the DCG of as many documents of the"),
+        ("infAP", "needs documents that were pooled but not judged, or several judges"),
+        ("map_avgjg", "needs documents that were pooled but not judged, or several judges"),
+        ("alpha_nDCG@10", "needs intents or a catalogue in addition to judgments"),
+        ("nERR_IA@10", "needs intents or a catalogue in addition to judgments"),
+        ("Compat(p=0.8)", "needs preferences between documents; polars_graded does not"),
+        ("prefs_simp", "needs preferences between documents; polars_graded does not"),
+        ("NERR8@10", "needs the number of documents that a user wants"),
+        ("INST", "needs the number of documents that a user wants"),
         ("Accuracy@10", "is 'success' with a cutoff in Sentence Transformers"),
     ],
 )
@@ -374,10 +374,10 @@ def test_aliases_of_ir_measures_are_answered_as_what_they_stand_for():
 
 
 FALSE_FRIENDS = {
-    "coverage@10": "needs a catalogue of items.*'coverage_ratio' is of relevant documents",
+    "coverage@10": "needs a catalogue of items.*'coverage_ratio' is about relevant documents",
     "catalog_coverage@10": "needs a catalogue of items",
     "user_coverage": "needs a catalogue of items",
-    "novelty@10": "needs a catalogue of items.*'novelty_ratio' is of relevant documents",
+    "novelty@10": "needs a catalogue of items.*'novelty_ratio' is about relevant documents",
     "diversity@10": "needs a catalogue of items",
     "intra_list_diversity@10": "needs a catalogue of items",
     "ILD@10": "needs a catalogue of items",
@@ -390,11 +390,11 @@ FALSE_FRIENDS = {
     "hr@10": "'hr@10' of recommenders is 'success@10' here",
     "HitRate@10": "is 'success@10' here",
     "hit_rate_at_10": "'success@10' here",
-    "nERR8@10": "needs the number of documents that a user is after",
-    "nerr11@5": "needs the number of documents that a user is after",
+    "nERR8@10": "needs the number of documents that a user wants",
+    "nerr11@5": "needs the number of documents that a user wants",
     "NumRet": "'NumRet' of ir_measures is 'n_retrieved' here",
     "NUMRET": "'NUMRET' of ir_measures is 'n_retrieved' here",
-    "accuracy": "a share of right predictions is not here",
+    "accuracy": "polars_graded does not have the share of right predictions",
 }
 
 
@@ -459,7 +459,7 @@ def test_the_hint_and_the_warning_of_err_name_both_scales_and_which_is_whose():
         pg.evaluate(uneven, "err@20")
     [sentence] = [str(each.message) for each in told]
     assert "max_grade=3 measures all queries by one scale, that of these grades" in sentence
-    assert "max_grade=4 reproduces ERR of ir_measures, whose scale ends there" in sentence
+    assert "max_grade=4 gives ERR as in gdeval and ir_measures" in sentence
     uneven = uneven.with_columns(pl.col("query", "doc").cast(pl.String))
     nested = {
         column: {

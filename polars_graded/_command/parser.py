@@ -92,8 +92,8 @@ OPTIONS = {
         needs=(FRAME,),
     ),
     "--trusted": Option(
-        "the grader whose grades count, and who judged a random sample of the queries: estimates "
-        "that grader's means and differences over all queries",
+        "the grader who judged a random sample of the queries and whose grades count; the results "
+        "are estimates of this grader's means and differences over all queries",
         {"metavar": "NAME"},
     ),
     "--strategy": Option(
@@ -208,8 +208,8 @@ OPTIONS = {
     ),
     "--report": Option(
         "write one .html page that shows which strategy leads and how sure that is, with "
-        "linked differences, curves, queries and documents; it needs no network; it adds the "
-        f"measures {', '.join(REPORT_MEASURES)}",
+        "linked differences, curves, queries and documents; the page needs no network; this option "
+        f"adds the measures {', '.join(REPORT_MEASURES)}",
         ONE_FILE,
         suffixes=(".html", ".htm"),
     ),

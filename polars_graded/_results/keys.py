@@ -207,8 +207,8 @@ def find_keys(
             "per_query", f"{HINT} {_write_call(function, missing_keys, candidates)};"
         )
         msg = (
-            f"`{key}` must be named where there is no column {key!r} and several could be meant, "
-            f"got {', '.join(candidates)}{hint}"
+            f"`{key}` must be passed if there is no column {key!r} and several columns are "
+            f"possible, got {', '.join(candidates)}{hint}"
         )
         raise ValueError(msg)
     if len(candidates) == len(missing_keys):
