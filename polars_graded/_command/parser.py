@@ -61,7 +61,7 @@ INPUTS = {
     ),
     QRELS: Option(
         "a TREC judgment file and the runs to judge, plain or gzip, or .parquet files with columns "
-        "query, doc and grade or score; of several graders: --qrels people=FILE --qrels "
+        "query, doc and grade or score; for several graders: --qrels people=FILE --qrels "
         "model=FILE RUN",
         {"nargs": "+", "action": "append", "metavar": ("FILE", "RUN")},
     ),
@@ -146,7 +146,8 @@ OPTIONS = {
         {"choices": ("doc", "order", *TOOLS)},
     ),
     "--baseline": Option(
-        "the strategy to compare all others with; all pairs with --test or --correction alone; "
+        "the strategy to compare all others with; without it, --test or --correction compares all "
+        "pairs; "
         "with --gate also a .parquet or .csv file that --per-query wrote",
         {"metavar": "NAME"},
     ),
@@ -188,7 +189,7 @@ OPTIONS = {
     ),
     "--test": Option("how to test differences; t by default", {"choices": TESTS}),
     "--correction": Option(
-        "how to correct p values for their number; holm by default", {"choices": CORRECTIONS}
+        "how to correct p values for the number of tests; holm by default", {"choices": CORRECTIONS}
     ),
     "--format": Option(
         "the form of the printed results: text, or a table for a paper in Markdown, LaTeX or HTML, "

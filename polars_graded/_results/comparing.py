@@ -366,10 +366,10 @@ def summarise(
     per_query, *measures, query, strategy, segments, missing, grader
         As for `compare`.
     trusted
-        The grader whose grades count, who judged some queries, while a model judged all (Notes).
-        The queries that they judged must be **a random sample of all queries**: with easy, disputed
-        or hand-picked queries the result is wrong. `DataWarning.selection` reports if the model's
-        values of these queries differ from its other values.
+        The grader whose grades count. This grader judged some queries, and a model judged all
+        (Notes). The queries of the trusted grader must be **a random sample of all queries**: with
+        easy, disputed or hand-picked queries the result is wrong. `DataWarning.selection` reports
+        if the model's values of these queries differ from its other values.
     confidence
         The confidence of the interval, between 0 and 1.
 
@@ -383,7 +383,7 @@ def summarise(
           (UInt32) and `median`;
         - `geometric_mean` (:math:`g`), which for `ap` is GMAP; values below 0.00001 count as
           0.00001, as in trec_eval, since a single 0 would otherwise make the result 0;
-        - `best` (String, null if unknown), which value is best, and `confidence`;
+        - `best` (String, null if unknown), the best value, as for `compare`; `confidence`;
         - `mean`, and `std` (:math:`s`, null for one query);
         - `ci_low`, `ci_high`: Student's interval of the mean,
           :math:`\bar x \pm t_{n-1} s / \sqrt n`, null if there are fewer than two queries or all

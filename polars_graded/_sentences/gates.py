@@ -118,7 +118,8 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
             "which change the verdict if they count as worst"
         )
     return (
-        f"{difference} ({interval}) reaches beyond the margin of {margin}{_write_more_queries(row)}"
+        f"the interval of {difference} ({interval}) reaches beyond the margin of {margin}"
+        f"{_write_more_queries(row)}"
     )
 
 
@@ -126,7 +127,7 @@ def _write_more_queries(row: Mapping[str, Any]) -> str:
     """Return the number of further queries that would decide, and its condition."""
     if row["more_queries"] is not None:
         more = format_count(row["more_queries"], "more queries")
-        return f"; if the difference stays as it is, {more} decide in 4 of 5 cases or more"
+        return f"; if the difference stays the same, {more} decide in at least 4 of 5 cases"
     if row["margin"] > 0:
         return "; the loss is close to the margin, so more queries will hardly decide"
     return "; both are about equally good, so more queries will hardly decide"
@@ -205,7 +206,8 @@ def write_summary(
         ]
         lines.append(f"| {' | '.join(map(str, cells))} | **{row['verdict']}** |")
     confidence, level = verdicts["confidence"][0], verdicts["level"][0]
-    each = "" if verdicts.height == 1 else f" Each alone holds at {100 * (1 - level):.4g} %."
+    alone = f" Each interval alone has a confidence of {100 * (1 - level):.4g} %."
+    each = "" if verdicts.height == 1 else alone
     meaning = (
         f"All intervals hold together with {100 * confidence:g} % confidence: of 100 such gates, "
         f"at most {100 * (1 - confidence):.3g} have an interval that misses the true difference."
@@ -215,8 +217,8 @@ def write_summary(
     if (n_queries := verdicts["queries"].min()) and isinstance(n_queries, int):
         share = find_unseen_share(level, n_queries)
         meaning += (
-            f" A change that affects fewer than {share:.2g} % of all queries may affect none of "
-            f"{format_count(n_queries, 'queries')}."
+            f" A change that affects fewer than {share:.2g} % of all queries may affect none in a "
+            f"sample of {format_count(n_queries, 'queries')}."
         )
     lines += [
         "",
@@ -243,7 +245,7 @@ def _write_losses(losses: Sequence[Losses]) -> Iterator[str]:
     for measure, new, old, queries in losses:
         strategy, base = map(escape_markdown, distinguish_names(new, old))
         yield ""
-        yield f"Queries that {strategy} lost most by {escape_markdown(measure)}:"
+        yield f"Largest losses of {strategy} by {escape_markdown(measure)}:"
         yield ""
         yield f"| query | {base} | {strategy} | difference |"
         yield "|---|---:|---:|---:|"
