@@ -69,20 +69,21 @@ def evaluate(
     query
         The column that identifies queries, or several columns. The result contains them.
     grade
-        The column of relevance grades, or several columns, one per grader, each grader named after
-        its column. A mapping gives other names: `grade={"people": "grade_1", "model": "grade_2"}`.
-        The result then has one row per grader, strategy and query, with the grader in the column
-        `"grader"`. If a grader judged no document of a query, the values of that grader for it are
-        null. Spark and Ray read the rows once for each grader. Instead of a column, `grade` may be
-        an expression, which is evaluated separately within each ranking:
+        The column of relevance grades. Several columns are the grades of several graders, who are
+        named after the columns. A mapping gives other names:
+        `grade={"people": "grade_1", "model": "grade_2"}`. With several columns or a mapping, the
+        result has one row per grader, strategy and query, with the grader in the column `"grader"`.
+        If a grader judged no document of a query, the values of this query are null for the grader.
+        Spark and Ray read the rows once for each grader. Instead of a column, `grade` may be an
+        expression, which is evaluated separately within each ranking:
         `grade=pl.col("popularity").graded.phi_relevance()` derives the relevance of a document from
         its popularity among the documents of the same ranking.
     by
-        The column to rank by, or several, each a strategy named after its column. A mapping gives
-        other names: `by={"BM25": "score_1", "ours": "score_2"}`. A list of columns in place of a
-        column is one strategy: the first column is its score, and the others break ties:
-        `by=[["score", "doc"]]`. Expressions can take the place of columns and are evaluated within
-        each ranking: `by={"old": -pl.col("rank")}`.
+        The column to rank by. Several columns are the scores of several strategies, which are named
+        after the columns. A mapping gives other names: `by={"BM25": "score_1", "ours": "score_2"}`.
+        To break ties by further columns, pass a list in place of a column: `by=[["score", "doc"]]`
+        is one strategy with the score "score". Expressions can take the place of columns and are
+        evaluated within each ranking: `by={"old": -pl.col("rank")}`.
     strategy
         The column that identifies strategies, if the rows of several strategies are stacked in one
         frame. In this case, `by` names one column.
@@ -125,13 +126,14 @@ def evaluate(
     parts
         The way to cut rows that exceed memory into parts of whole queries: `"sorted"` streams rows
         in which the rows of each query are consecutive; a number is the number of passes over the
-        rows, each with a share of the queries; `"scratch"` is one pass that writes rows that do not
-        fit in memory to a folder in `tempfile.gettempdir()`. By default a DataFrame is measured as
-        a whole. A LazyFrame whose plan sorts its rows (`set_sorted`, `sort`) is streamed; for any
-        other plan, its size and the free memory decide. The logger "polars_graded" reports the
-        choice at level INFO. All ways give the same values, except for the last bit of `mu_ap` and
-        `gap`. For Spark and Ray, pass the number of buckets; a worker holds one bucket at a time.
-        The default is `spark.sql.shuffle.partitions` for Spark and 64 for Ray.
+        rows, each with a share of the queries; `"scratch"` is one pass, in which the rows are
+        written to a folder in `tempfile.gettempdir()` if they do not fit in memory. By default a
+        DataFrame is measured as a whole. A LazyFrame whose plan sorts its rows (`set_sorted`,
+        `sort`) is streamed; for any other plan, its size and the free memory decide. The logger
+        "polars_graded" reports the choice at level INFO. All ways give the same values, except for
+        the last bit of `mu_ap` and `gap`. For Spark and Ray, pass the number of buckets; a worker
+        holds one bucket at a time. The default is `spark.sql.shuffle.partitions` for Spark and 64
+        for Ray.
     progress
         If True, draw a progress bar for evaluations that take seconds. This requires tqdm, and a
         terminal or a notebook.
@@ -161,9 +163,9 @@ def evaluate(
           n - 1.
         - In at least nine of ten queries, its numbers are whole and small, and equal numbers are
           rare. Numbers are small if the lowest is, on average, at most twice the count of whole
-          numbers from the lowest to the highest. Equal numbers are rare if their pairs, over all
-          queries, are at most 0.75 times the number expected by chance, and at least five standard
-          deviations fewer.
+          numbers from the lowest to the highest. Equal numbers are rare if the number of pairs of
+          equal numbers, summed over all queries, is at most 0.75 times the number expected by
+          chance, and at least five standard deviations below the expected number.
 
         Halves are rounded down, since they are means of tied ranks. Numbers below 1 are ignored,
         because they may be codes for documents that were not shown. For the same reason, the
@@ -179,12 +181,12 @@ def evaluate(
         `overview` counts repeated documents in all rows. Spark and Ray check each bucket
         separately.
 
-        If a column seems to hold documents and repeats some of them within a ranking, no argument
-        names this column, and no column has a name that means documents. DataFrames with ten
-        rankings or more are checked. A column seems to hold documents if its values rarely repeat
-        within a ranking and one of three conditions holds. (1) The column holds texts, or its name
-        means ids. (2) Rows that repeat a value are equal in all columns. (3) Another column
-        distinguishes the rows that repeat a value, such as a column of two devices.
+        If documents are repeated within a ranking in a column that no argument names. This is
+        checked for DataFrames with ten rankings or more, if no column has a name that means
+        documents. A column seems to hold documents if its values rarely repeat within a ranking and
+        one of three conditions holds. (1) The column holds texts, or its name means ids. (2) Rows
+        that repeat a value are equal in all columns. (3) Another column distinguishes the rows that
+        repeat a value, such as a column of two devices.
 
         If two strategies have the same name. If the frame has a column `"strategy"` with several
         values and no argument names this column (in a lazy frame, with any values). If a grade or a

@@ -93,8 +93,8 @@ def join_judgments(
         strategy, in the order of `judgments`. If the run is empty and `strategy` is None, the
         result contains every judged document without a score. If the run is empty and `strategy`
         is passed, there is no strategy and the result is empty. Input in rank order gets the
-        columns `rank` and
-        `score`; `score` is the negative rank, so that the first document has the highest score.
+        columns `rank` and `score`; `score` is the negative rank, so that the first document has the
+        highest score.
 
         A lazy run, or a mapping with one, returns a LazyFrame of the same rows in the same order. A
         run in Spark returns a frame of Spark, in no order.

@@ -82,7 +82,7 @@ class Cut:
         if self.way == "sorted":
             return f"rows are streamed, sorted by {columns}"
         if self.way == "scratch":
-            return f"rows that exceed memory go to a scratch folder, by hash of {columns}"
+            return f"rows go to a scratch folder if they exceed memory, by hash of {columns}"
         if self.way == 1:
             return "all rows at once"
         return f"{self.way} passes over the rows, by hash of {columns}"

@@ -89,13 +89,13 @@ def compare(
     *measures
         The columns to compare, in the order of the result; by default all columns that are called
         like a measure. A mapping specifies the measure of a column with another name, as for
-        `evaluate`: `{"E": "e_measure(b=2)@10"}`; or which of its values is best, `"highest"`,
+        `evaluate`: `{"E": "e_measure(b=2)@10"}`; or the best value of a column, `"highest"`,
         `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
     query
         The column of queries, or several columns. By default `"query"`, or the only other column
-        that could be the query. Several possible columns are the query together if every strategy
-        has the same combinations of their values, each once, as in the result of `evaluate`;
-        otherwise an error asks for `query`.
+        that could be the query. If several columns are possible, all of them together identify
+        queries, provided that every strategy has the same combinations of their values and has
+        each combination once, as in the result of `evaluate`. Otherwise an error asks for `query`.
     strategy
         The column of strategies; by default as for `query`. If neither is passed, two possible
         columns are the strategy and the query, in this order.
@@ -148,9 +148,9 @@ def compare(
         equal and worse.
     cluster
         The column of clusters of queries, such as the search term of queries on several devices.
-        Clusters are independent, and the queries of a cluster may depend on each other. It may be a
-        column of `query`. The tests are then `"t"`, with cluster-robust standard errors, and
-        `"permutation"`, which changes the signs of clusters (Notes).
+        Clusters are independent, and the queries of a cluster may depend on each other. The column
+        may be one of `query`. The possible tests are `"t"`, with cluster-robust standard errors,
+        and `"permutation"`, which changes the signs of clusters (Notes).
     missing
         The treatment of a missing query of a strategy, or of a null or NaN: raise an `"error"`,
         `"drop"` the query of that measure for all strategies, or count it as `"zero"`, which is
@@ -239,9 +239,9 @@ def compare(
 
     - :math:`\alpha / m` for `"bonferroni"`. All intervals hold simultaneously at `confidence`;
     - :math:`\alpha / m` for `"holm"` as well, except for a difference that is significant after
-      Holm's correction and not after Bonferroni's. It has the level of its step in Holm's
-      procedure, :math:`\alpha / (m - k + 1)` for the k-th smallest p value. Each interval agrees
-      with Holm's decision. For the differences that only Holm finds, only the sign is known
+      Holm's correction and not after Bonferroni's. Such a difference has the level of its step in
+      Holm's procedure, :math:`\alpha / (m - k + 1)` for the k-th smallest p value. Each interval
+      agrees with Holm's decision. For the differences that only Holm finds, only the sign is known
       (Strassburger, Bretz 2008), so the intervals do **not** hold simultaneously at `confidence`;
     - :math:`\alpha R / m` for `"benjamini_hochberg"`, which finds R differences (at least 1). On
       average, a share of at most :math:`\alpha` of the intervals of findings misses the true

@@ -70,9 +70,9 @@ def long_form(
         curves).
     query, strategy
         The key columns; by default those called "query" and "strategy". If one of these does not
-        exist, the only other column that can be a key takes its place. Several such columns form
-        the query together if every strategy has the same combinations of their values, each once;
-        otherwise they raise an error.
+        exist, the only other column that can be a key takes its place. If several columns are
+        possible, they form the query together, provided that every strategy has the same
+        combinations of their values and has each combination once; otherwise an error is raised.
     grader
         As for `compare`.
 

@@ -135,8 +135,8 @@ def gate(
         The strategy with which all others are compared; or earlier results, as a frame or the
         `Path` of a Parquet or CSV file that `write_results` or `--per-query` wrote. If those
         results contain one strategy, it is the baseline; if they contain several, each strategy is
-        compared with the one of the same name. If the ids of either side are text, ids are compared
-        as text.
+        compared with the older strategy of the same name. If the ids of either side are text, ids
+        are compared as text.
     margin
         Maximum loss of a mean that counts as no worse, in the unit of the measure, at least 0 and
         less than its range; or a mapping from measures to their margins.
@@ -202,9 +202,9 @@ def gate(
     and the highest value for the baseline. A strategy passes only if it passes both without these
     queries and with these values.
 
-    The page of the book about tests of the library has a table of simulated gates. It shows how
-    often a change passes that is worse by exactly the margin, and how many queries a change without
-    effect needs to pass in most cases.
+    The page of the book about tests of the library has tables of simulated gates. They show how
+    often a change passes that is worse by exactly the margin, and the number of queries with which
+    a change without effect is decided in most cases.
 
     References
     ----------

@@ -110,7 +110,7 @@ def unjudged_bounds(
     query (`err`, `generalized_precision`, `rbp(graded=True)`) have bounds if `max_grade` is
     specified. No measure has bounds if `undefined_as` is a number above 0. With `undefined_as=None`
     a query has no bounds if one of its two values is null, because it counts in means under some
-    judgments only. `judged` has no bounds, because all documents are judged under any judgments.
+    judgments only. `judged` has no bounds: after any judgments of the unjudged documents it is 1.
 
     All other measures also depend on the number of relevant documents. One more relevant document
     at a low rank lowers them, so that some judgments lead to values outside both bounds. The table

@@ -90,7 +90,7 @@ def strategy_bars(
     has_intervals = bool(ends) and table["ci_low"].null_count() < table.height
     notes = titles.write_subtitle(facts)
     if has_intervals:
-        notes.append("line: interval of one mean; overlap does not show that two are equal")
+        notes.append("line: interval of one mean; overlap does not show that two means are equal")
     y = style.build_names_axis("strategy", names)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.build_means_axis(), stack=None)
     tooltip = style.list_tooltips("measure:N", "strategy:N", *style.format_decimals("mean", *ends))

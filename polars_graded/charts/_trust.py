@@ -518,7 +518,7 @@ def grading_profile(
     if show == "differences":
         mean = pl.col("mean").mean().over("grading", *lines)
         table = table.with_columns(difference=pl.col("mean") - mean)
-        height, title = "difference", f"{title}, less that of all strategies"
+        height, title = "difference", f"{title} minus the mean of all strategies"
     ends = axis_ends.choose_ends(table[height])
     if show == "places":
         height, title, ends = "place", "place", (0.5, max(2, len(names)) + 0.5)
