@@ -297,7 +297,7 @@ def test_other_names_are_no_tools(name):
 def test_what_no_single_call_gives_is_said(name, said):
     with pytest.raises(ValueError, match=r"^there is no measure") as error:
         graded("grade").measures(name)
-    assert f"Hint: what other tools call so {said}" in str(error.value)
+    assert f"Hint: the measure of this name in other tools {said}" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -453,7 +453,7 @@ def test_the_hint_and_the_warning_of_err_name_both_scales_and_which_is_whose():
     frame = pg.datasets.example(6).filter(pl.col("grade") < 4).with_columns(score=pl.col("weak"))
     with pytest.raises(ValueError, match="there is no measure") as caught:
         pg.evaluate(frame, "ERR@20")
-    assert "'err@20' here with max_grade=4, where its scale ends" in str(caught.value)
+    assert "'err@20' here with max_grade=4, since its scale always ends at 4" in str(caught.value)
     uneven = frame.filter((pl.col("query") > 1) | (pl.col("grade") < 3))
     with pytest.warns(pg.DataWarning.scale) as told:
         pg.evaluate(uneven, "err@20")

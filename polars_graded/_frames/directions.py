@@ -113,7 +113,7 @@ class Directions:
             f"`descending=False` must not cover scores and ranks alike: {names[0]} may hold ranks, "
             f"and {names[1]} does not look like ranks\n\n"
             f"Hint: {hint} reverses {names[0]} alone; descending={dict.fromkeys(by, False)} "
-            "ranks the lowest value of all first"
+            "ranks the lowest value first for all"
         )
         raise ValueError(msg)
 
