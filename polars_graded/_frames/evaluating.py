@@ -212,9 +212,9 @@ def evaluate(
         - `missing`: a stacked strategy has no row for some query, so that its mean excludes this
           query. Or a strategy retrieved nothing at all.
         - `ranks`: a column is called rank, position or place, its numbers count from 1 in some
-          queries, and its highest number is ranked first. This covers columns of ranks in fewer
-          than ten queries. There, scores may be 1, 2, 3 by chance, so the name must also mean
-          ranks.
+          queries, and its highest number is ranked first. This covers columns with too little
+          evidence for an error, such as ranks in fewer than ten queries. Scores may be 1, 2, 3 by
+          chance, so the name must also mean ranks.
         - `scale`: queries differ in their highest grade, `max_grade` is not passed, and a measure
           uses the highest grade (`err`, `nerr`, `generalized_precision`, `rbp(graded=True)`). Or
           grades look like stars, so that the lowest star counts as relevant: whole or half

@@ -110,7 +110,7 @@ def long_form(
     for name in others:
         if name in LONG_COLUMNS:
             msg = (
-                f"`per_query` must not have a column {name!r}, which the result also has\n\n"
+                f"`per_query` must not have a column {name!r}, a column of the result\n\n"
                 "Hint: rename the column"
             )
             raise ValueError(msg)
