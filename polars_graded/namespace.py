@@ -304,7 +304,8 @@ class Graded:
 
         Ignored rows are neither retrieved nor judged. They have no rank, and do not count in ideal
         rankings or among the relevant documents. (To make a document unjudged, set its grade to
-        null.) After two calls, only rows that both keep remain. `phi_relevance` uses all rows.
+        null.) After two calls, only rows remain that both calls keep. `phi_relevance` uses all
+        rows.
 
         Parameters
         ----------
@@ -1060,8 +1061,8 @@ class Graded:
             The lowest relevant grade: see `Graded`.
         ties
             Order of tied documents: `"average"`, for which a tied pair counts half; `"pessimistic"`
-            or `"optimistic"`, with the worst or the best of them first; `"order"`, that of the
-            rows.
+            or `"optimistic"`, with the worst or the best of them first; `"order"`, the order of
+            the rows.
 
         See Also
         --------
@@ -1279,9 +1280,10 @@ class Graded:
     ) -> pl.Expr:
         r"""Return average precision over all levels of relevance (μAP).
 
-        μAP is a weighted mean of AP over all levels of relevance: AP is computed with each level t
-        as threshold. The weight d of a level is its distance from the next lower level. With one
-        level above irrelevant, μAP equals `ap`. Its mean over queries is μMAP.
+        μAP is a weighted mean of AP. For each level t of relevance, AP(t) is the average precision
+        if grades from t are relevant, and its weight d(t) is the distance of t from the next lower
+        level. With one level above irrelevant, μAP equals `ap`. The mean of μAP over queries is
+        μMAP.
 
         .. math:: \mu AP = \frac{1}{\sum_{t \in L} d^t} \sum_{t \in L} AP^t d^t
 
@@ -1294,12 +1296,12 @@ class Graded:
         n, ties
             The cutoff and the order of ties, except `"average"`: see `Graded`.
         levels
-            The levels L of the scale, increasing; by default the relevance grades that the judged
-            documents of the query use. AP is 0 at a level that no document of the query reaches; a
-            level at or below irrelevant does not count. `"all"` takes every level of the scale, in
-            steps of one from `irrelevant + 1` to `max_grade`, and needs `scaled(max_grade=...)`. If
-            all queries have the same levels, the mean of μAP over queries is the weighted mean of
-            MAP over the levels.
+            The levels L of the scale, increasing; by default the relevant grades of the judged
+            documents of the query. `"all"` stands for the levels from `irrelevant + 1` to
+            `max_grade` in steps of one, and needs `scaled(max_grade=...)`. AP is 0 at a level that
+            no document of the query reaches. Levels at or below irrelevant do not count. If all
+            queries have the same levels, the mean of μAP over queries is the weighted mean of MAP
+            over the levels.
 
         See Also
         --------
@@ -1487,7 +1489,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         ties: TieRule = "order",
     ) -> pl.Expr:
-        r"""Return normalised cumulated gain: CG over that of the ideal ranking.
+        r"""Return normalised cumulated gain: CG over its ideal.
 
         NCG is `ndcg` without a discount.
 
@@ -1729,9 +1731,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Return NDCG of gains normalised by the highest grade.
 
-        :math:`g(i)`, the grade at rank i above irrelevant, is divided by the highest grade
-        :math:`m_q`: that of the scale if `scaled(max_grade=...)` sets it, otherwise that of the
-        query's judged documents. :math:`N_n` normalises the ideal ranking to 1.
+        :math:`g(i)` is the grade at rank i, counted from irrelevant. Each grade is divided by the
+        highest grade :math:`m_q`: that of the scale if `scaled(max_grade=...)` sets it, otherwise
+        that of the query's judged documents. :math:`N_n` normalises the ideal ranking to 1.
 
         .. math::
 

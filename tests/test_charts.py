@@ -2098,11 +2098,17 @@ def test_a_heat_map_leaves_out_queries_without_a_relevant_document():
 @pytest.mark.parametrize(
     ("shares", "note"),
     [
-        ([0.5, 0.9, 0.75], "intervals of both are 25 % narrower (median) than trusted alone"),
-        ([1.3, 0.9, 1.1], "intervals of both are 10 % wider (median) than trusted alone"),
+        (
+            [0.5, 0.9, 0.75],
+            "intervals from both are 25 % narrower (median) than from trusted grades alone",
+        ),
+        (
+            [1.3, 0.9, 1.1],
+            "intervals from both are 10 % wider (median) than from trusted grades alone",
+        ),
         (
             [1.0, 1.001, 0.5],
-            "intervals of both are as wide (median) as trusted alone",
+            "intervals from both are as wide (median) as from trusted grades alone",
         ),
     ],
 )
@@ -2754,7 +2760,7 @@ def test_a_chart_takes_the_one_column_that_could_be_the_query():
     chart = charts.precision_histogram(frame, "ap", "strong", "weak")
     named = charts.precision_histogram(frame, "ap", "strong", "weak", query="term")
     assert chart.to_dict() == named.to_dict()
-    with pytest.raises(ValueError, match=r"`query` must be named .* got row, term"):
+    with pytest.raises(ValueError, match=r"`query` must be passed .* got row, term"):
         charts.precision_histogram(frame.with_row_index("row"), "ap", "strong", "weak")
     with pytest.raises(TypeError, match="no argument 'baseline'; there are per_query, measure"):
         charts.precision_histogram(frame, "ap", "strong", "weak", baseline="weak")

@@ -110,7 +110,7 @@ def test_one_false_for_scores_beside_ranks_is_refused(way):
         WAYS[way](LOG, by=["old_rank", "model"], descending=False)
     hint = str(caught.value).partition("Hint: ")[2]
     assert hint.startswith("descending={'old_rank': False} reverses 'old_rank' alone; ")
-    assert "descending={'old_rank': False, 'model': False} ranks all" in hint
+    assert "descending={'old_rank': False, 'model': False} ranks the lowest" in hint
     WAYS[way](LOG, by=["old_rank", "model"], descending=[False, False])
     distances = LOG.select("query", "doc", "grade", far=pl.col("model"), near=pl.col("model") * 2)
     WAYS[way](distances, by=["far", "near"], descending=False)  # nothing looks like ranks
@@ -338,7 +338,7 @@ def test_codes_below_1_among_ranks_are_not_ranked_first(code):
         ValueError, match=r"REFUSED".replace("REFUSED", REFUSED.format("old_rank"))
     ) as caught:
         evaluate(coded, "ap", by=["old_rank", "model"])
-    assert " below 1 left out, which are to be null if they mean not retrieved" in str(caught.value)
+    assert " below 1 ignored; if they mean not retrieved, make them null" in str(caught.value)
     with pytest.raises(
         ValueError, match="numbers below 1 among ranks, which `descending="
     ) as caught:

@@ -787,7 +787,7 @@ def test_popularity_as_a_grade_is_answered_with_what_makes_grades_of_it():
     frame = pl.DataFrame({"query": [1, 1], "grade": [52_000, 3], "score": [1.0, 2.0]})
     said = (
         "grade 'grade': `gain='exp2'` takes relevance up to 1000, beyond it 2^g is not finite, in "
-        "1 of 1 queries\n\nHint: phi_relevance makes grades from 0 to 1 of popularity"
+        "1 of 1 queries\n\nHint: phi_relevance converts popularity and other scores"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
         evaluate(frame, "ndcg")

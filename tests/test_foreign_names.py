@@ -274,26 +274,26 @@ def test_other_names_are_no_tools(name):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("gm_map", "is the `geometric_mean` that summarise gives of 'ap', or of 'bpref'"),
-        ("GMAP", "is the `geometric_mean` that summarise gives of 'ap', or of 'bpref'"),
-        ("11pt_avg", "is the mean of the list that 'interpolated_precision' gives"),
+        ("gm_map", "is the `geometric_mean` of 'ap' or 'bpref' in the result of summarise"),
+        ("GMAP", "is the `geometric_mean` of 'ap' or 'bpref' in the result of summarise"),
+        ("11pt_avg", "is the mean of the list that 'interpolated_precision' returns"),
         ("set_map", "is 'precision' times 'recall'"),
         ("SetAP", "is 'precision' times 'recall'"),
         ("SetRelP", "is n_relevant_retrieved / min(n_retrieved, n_relevant)"),
         ("utility", "is 2 n_relevant_retrieved - n_retrieved"),
-        ("NumQ", "is the number of queries, which summarise gives"),
-        ("set_F.4", "is 'f_measure(beta=b)' here, b being the root of 4"),
-        ("Rprec_mult_0.20", "is hits / c in the top c, the whole number in 0.20 R + 0.9"),
-        ("rbp.80", "takes grades as gains; 'rbp(p=0.80)' here is of relevant documents, and"),
-        ("map_avgjg", "needs strata of the pool, or several judges, and is not here"),
-        ("prefs_simp", "goes by preferences between documents, and is not here"),
-        ("accuracy", "is a share of right predictions, which is not here"),
+        ("NumQ", "is the number of queries, which summarise returns"),
+        ("set_F.4", "is 'f_measure(beta=b)' here, where b is the square root of 4"),
+        ("Rprec_mult_0.20", "is the precision at c, where c is 0.20 R + 0.9 rounded down"),
+        ("rbp.80", "takes grades as gains; here the gain is 1 for a relevant document in"),
+        ("prefs_simp", "needs preferences between documents; polars_graded does not"),
+        ("map_avgjg", "needs strata of the pool, or several judges; polars_graded does not"),
+        ("accuracy", "is a share of right predictions, which polars_graded does not have"),
     ],
 )
 def test_what_no_single_call_gives_is_said(name, said):
     with pytest.raises(ValueError, match=r"^there is no measure") as error:
         graded("grade").measures(name)
-    assert f"Hint: what other tools call so {said}" in str(error.value)
+    assert f"Hint: the measure of this name in other tools {said}" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -370,10 +370,10 @@ def test_aliases_of_ir_measures_are_answered_as_what_they_stand_for():
 
 
 FALSE_FRIENDS = {
-    "coverage@10": "needs a catalogue of items.*'coverage_ratio' is of relevant documents",
+    "coverage@10": "needs a catalogue of items.*'coverage_ratio' is about relevant documents",
     "catalog_coverage@10": "needs a catalogue of items",
     "user_coverage": "needs a catalogue of items",
-    "novelty@10": "needs a catalogue of items.*'novelty_ratio' is of relevant documents",
+    "novelty@10": "needs a catalogue of items.*'novelty_ratio' is about relevant documents",
     "diversity@10": "needs a catalogue of items",
     "intra_list_diversity@10": "needs a catalogue of items",
     "ILD@10": "needs a catalogue of items",
@@ -391,7 +391,7 @@ FALSE_FRIENDS = {
     "Accuracy@10": "'Accuracy@10' of ir_measures is 'pairwise_accuracy@10' here; .*success@10",
     "NumRet": "'NumRet' of ir_measures is 'n_retrieved' here",
     "NUMRET": "'NUMRET' of ir_measures is 'n_retrieved' here",
-    "accuracy": "is a share of right predictions, which is not here",
+    "accuracy": "is a share of right predictions, which polars_graded does not have",
 }
 
 
@@ -450,13 +450,13 @@ def test_the_hint_and_the_warning_of_err_name_both_scales_and_which_is_whose():
     frame = pg.datasets.example(6).filter(pl.col("grade") < 4).with_columns(score=pl.col("weak"))
     with pytest.raises(ValueError, match="there is no measure") as caught:
         pg.evaluate(frame, "ERR@20")
-    assert "'err@20' here with max_grade=4, where its scale ends" in str(caught.value)
+    assert "'err@20' here with max_grade=4, since its scale always ends at 4" in str(caught.value)
     uneven = frame.filter((pl.col("query") > 1) | (pl.col("grade") < 3))
     with pytest.warns(pg.DataWarning.scale) as told:
         pg.evaluate(uneven, "err@20")
     [sentence] = [str(each.message) for each in told]
     assert "max_grade=3 measures all queries by one scale, that of these grades" in sentence
-    assert "max_grade=4 reproduces ERR of ir_measures, whose scale ends there" in sentence
+    assert "max_grade=4 gives ERR as in gdeval and ir_measures" in sentence
     uneven = uneven.with_columns(pl.col("query", "doc").cast(pl.String))
     nested = {
         column: {

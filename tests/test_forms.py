@@ -264,7 +264,7 @@ def test_a_key_is_not_guessed_where_several_could_be_meant():
     term = {"row": [1, 2, 3, 4, 2, 3, 4, 1], "term": [*"abcd"] * 2}
     values = [0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.5, 1.0]
     frame = pl.DataFrame({"strategy": ["x"] * 4 + ["y"] * 4} | term | {"ap": values})
-    sentence = "^`query` must be named where .* got row, term\n\nHint: {}\\(\\.\\.\\., query="
+    sentence = "^`query` must be passed .* got row, term\n\nHint: {}\\(\\.\\.\\., query="
     for call in (compare, summarise, paper_table, long_form, rank_correlation):
         with pytest.raises(ValueError, match=sentence.format(call.__name__)):
             call(frame)
@@ -316,7 +316,7 @@ def test_pictures_and_pages_know_which_value_of_a_renamed_measure_is_best(tmp_pa
     assert "better than old" in " ".join(titles[0]["text"])
     pytest.importorskip("vl_convert", reason="vl_convert is not installed")
     assert '"best":"lowest"' in report(own, tmp_path / "r.html", named).read_text(encoding="utf-8")
-    with pytest.raises(ValueError, match="must say which value of 'E' is best"):
+    with pytest.raises(ValueError, match="must specify the best value of 'E'"):
         report(own, tmp_path / "r.html", "E")
     several = PER_QUERY.with_columns(device=pl.lit("phone"))
     keys = {"query": ["device", "query"]}

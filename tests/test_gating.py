@@ -138,15 +138,20 @@ def frame_of(differences, measure="ap", base=0.5):
 @pytest.mark.parametrize(
     ("differences", "margin", "verdict", "sentence"),
     [
-        ([0.0] * 50, 0, "unchanged", "that touches fewer than 5.8 % of queries may show nothing"),
+        (
+            [0.0] * 50,
+            0,
+            "unchanged",
+            "that affects fewer than 5.8 % of all queries may affect none",
+        ),
         ([-0.004, -0.006] * 100, 0.01, WITHIN, "by less than the margin of 0.01"),
-        ([-0.03, 0.005] * 200, 0.014, BEYOND, "undecided; if the difference stays as it is"),
+        ([-0.03, 0.005] * 200, 0.014, BEYOND, "undecided; if the difference stays the same"),
         ([-0.05] * 12, 0.01, "worse", "worse than main by 0.05"),
         (
             [-0.05],
             0.01,
             "undecided",
-            "1 changed, fewer than 25, so the interval is a conservative one",
+            "1 changed, fewer than 25, so the interval is conservative",
         ),
         ([-0.02] + [0.0] * 49, 0.01, "undecided", "1 changed, fewer than 25"),
         (
@@ -159,7 +164,7 @@ def frame_of(differences, measure="ap", base=0.5):
             [-0.2, 0.2001] * 200,
             0,
             "undecided",
-            "the two are about as good, so more queries will hardly decide",
+            "both are about equally good, so more queries will hardly decide",
         ),
     ],
 )
@@ -250,7 +255,9 @@ def test_the_queries_that_are_needed_decide_in_four_of_five():
     drawn = rng.normal(effect, std, (20_000, n))
     low = drawn.mean(axis=1) - scipy.stats.t.ppf(0.975, n - 1) * drawn.std(axis=1, ddof=1) / n**0.5
     assert (low > 0).mean() == pytest.approx(0.8, abs=0.01)
-    assert f"{row['more_queries']:,} more queries decide in 4 of 5 cases or more" in row["sentence"]
+    assert (
+        f"{row['more_queries']:,} more queries decide in at least 4 of 5 cases" in row["sentence"]
+    )
     # Where it is skewed, and where few queries changed, it takes more.
     skewed = np.array([0.104, 0.104, 0.104, -0.296] * 10)
     [other] = gate(frame_of(skewed), baseline="main").rows(named=True)
@@ -411,7 +418,9 @@ def test_a_baseline_with_few_of_the_queries_is_refused():
     assert (row["lost"], row["verdict"]) == (22, "undecided")
     assert "3 queries in common of 25 and 3 of the baseline" in row["sentence"]
     assert f"allowed: {sentence}" in row["sentence"]
-    with pytest.raises(ValueError, match="`baseline` must have queries of `per_query`, got none"):
+    with pytest.raises(
+        ValueError, match="`baseline` must have queries in common with `per_query`, got none"
+    ):
         gate(new, baseline=old.with_columns(pl.col("query") + "x"))
 
 
@@ -442,7 +451,7 @@ def test_dropped_values_turn_no_verdict():
         [row] = gate(holes, baseline="main", missing=missing).rows(named=True)
         assert not row["passes"]
         assert row["lost"] == lost
-    sentence = f"{lost} queries have a value on one side alone, which turn the verdict if they"
+    sentence = f"{lost} queries have a value on one side alone, which change the verdict if they"
     assert sentence in gate(holes, baseline="main", missing="drop")["sentence"].item()
     kept = holes.drop_nulls()
     shared = kept.filter(pl.col("query").is_in(kept.filter(strategy="new")["query"].implode()))
@@ -654,7 +663,7 @@ def test_the_exit_status_of_a_gate_says_undecided_and_what_is_bad_input(capsys):
     assert headline == "## Undecided whether worse than the baseline"
     for wrong, sentence in (
         (("--qrels", "qrels", "main.run", *GATE), "--gate needs --baseline"),
-        ((*files, *MEASURED, "--gate", "ap"), "--gate takes what --measure names, got ap"),
+        ((*files, *MEASURED, "--gate", "ap"), "--gate takes measures that --measure names, got ap"),
         ((*files, "--markdown", "x.md"), "--markdown needs --gate"),
         (
             ("--qrels", "qrels", "main.run", "--baseline", "main.parquet"),
@@ -771,7 +780,7 @@ def test_a_summary_says_all_that_a_verdict_rests_on(capsys):
     low, high = map(float, cells[10].split(" to "))
     assert (low, high) == pytest.approx((row["low"], row["high"]), rel=5e-3)
     assert cells[11:] == ["0.01", "**worse**"]
-    assert "All intervals hold together with 95 % confidence: of 100 such gates at most 5" in text
+    assert "All intervals hold together with 95 % confidence: of 100 such gates, at most 5" in text
     assert text.endswith(f"\npolars_graded {polars_graded.__version__}\n")
     assert len(warnings) == text.count("**Warning:**") == 1
     lost = re.findall(r"^\| (q\d+) \| \S+ \| \S+ \| (\S+) \|$", text, re.MULTILINE)

@@ -793,7 +793,7 @@ def test_what_a_report_adds_is_told_and_all_its_measures_where_curves_alone_are_
     with pytest.raises(SystemExit):
         main(["--help"])
     told = " ".join(capsys.readouterr().out.split())
-    assert "it adds the measures r_precision, dcg_curve@20, ideal_dcg_curve@20" in told
+    assert "this option adds the measures r_precision, dcg_curve@20, ideal_dcg_curve@20" in told
 
 
 @pytest.mark.parametrize(
@@ -804,7 +804,7 @@ def test_what_a_report_adds_is_told_and_all_its_measures_where_curves_alone_are_
         (
             ["--test", "wilcoxon", "--correction", "none"],
             None,
-            "which compares ranks and not means; p values not",
+            "which compares ranks, not means; p values not",
         ),
         (["--test", "randomised_tukey"], None, "the randomised Tukey test"),
     ],
@@ -1060,7 +1060,7 @@ def test_grades_of_people_and_of_a_model_are_taken_together(command, graders):
     differences = compare(results, trusted="people", baseline="b")
     for value in [*means["mean"], *means["trusted_mean"], *differences["difference"]]:
         assert f"{value:.4f}" in report
-    assert "as people would have them of all queries, if theirs are a random sample" in report
+    assert "that people would find over all queries, if the queries that people judged" in report
 
 
 def test_a_mean_says_of_how_many_queries_it_is(command):

@@ -177,7 +177,7 @@ def test_it_says_what_it_chose(caplog):
     for frame in (QUERIES.lazy().sort("query"), MIXED.lazy()):
         evaluate(frame, "ap", **ORDERS_OF_ROWS).collect()
     first, second = (record.message for record in caplog.records)
-    assert first == "rows stream by, sorted by 'query'"
+    assert first == "rows are streamed, sorted by 'query'"
     assert "passes over the rows, by hash of 'query'" in second
 
 

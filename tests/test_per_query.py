@@ -136,8 +136,8 @@ def test_what_a_column_measures_survives_what_keeps_a_column(tmp_path):
 def test_a_direction_that_nobody_said_is_asked_for_where_it_matters():
     own, _ = with_own_names()
     sentence = (
-        "^`measures` must say which value of 'E' is best, since no measure is called so"
-        r"\n\nHint: {'E': 'ndcg@10'} says what it measures, {'E': 'lowest'} or 'highest' which"
+        "^`measures` must specify the best value of 'E', since no measure has this name"
+        r"\n\nHint: {'E': 'ndcg@10'} specifies the measure, {'E': 'lowest'} or 'highest' the"
     )
     for ask in (compare, pg.paper_table, pg.trust.order_stability):
         with pytest.raises(ValueError, match=sentence):
@@ -164,7 +164,7 @@ def test_a_number_that_is_no_measure_is_not_compared_unless_it_is_named():
         ValueError, match=r"called like a measure, .* got 'E', 'nDCG', 'year'\n\nHint:"
     ):
         compare(own)
-    with pytest.warns(UserWarning, match="left out: 'E', 'year'"):
+    with pytest.warns(UserWarning, match="are left out, since .*: 'E', 'year'"):
         found = compare(own.rename({"nDCG": "ndcg@10"}))
     assert set(found["measure"]) == {"ndcg@10"}
 
@@ -178,7 +178,7 @@ def test_what_is_missing_is_not_perfect():
         with pytest.raises(ValueError, match=sentence):
             ask(holes, missing="zero")
         ask(holes.drop_nulls(), missing="drop")
-    with pytest.raises(ValueError, match="must say which value of 'E' is best"):
+    with pytest.raises(ValueError, match="must specify the best value of 'E'"):
         summarise(holes.rename({"e_measure": "E"}), "E", missing="zero")
     whole = holes.fill_null(1.0)
     assert compare(whole, missing="zero").equals(compare(whole))
@@ -326,7 +326,7 @@ def test_a_measure_under_a_name_of_ones_own_is_not_left_out_in_silence():
     own = {"nDCG@10": "ndcg(gain=linear)@10"}
     per_query = pg.evaluate(pg.datasets.example(12), "ap", own, by=["strong", "fair", "weak"])
     for ask in (pg.summarise, pg.compare, pg.paper_table, pg.trust.discriminative_power):
-        with pytest.warns(UserWarning, match="left out: 'nDCG@10'\n\nHint: name the measures"):
+        with pytest.warns(UserWarning, match="measures: 'nDCG@10'\n\nHint: pass the columns"):
             ask(per_query)
         ask(per_query, "ap", own)
         # With no name to go by it is asked for: a column may be what is known of queries.

@@ -691,8 +691,8 @@ def test_control_points_of_a_column_differ_by_query(dtype, engine):
 @pytest.mark.parametrize(
     ("points", "error", "sentence"),
     [
-        ([[(0, 0), (1, 1)], [(1, 0), (1, 1)]], ValueError, "not in 1 of 2 queries"),
-        ([[(0, 0)], [(0, 0), (1, 2)]], ValueError, "not in 2 of 2 queries"),
+        ([[(0, 0), (1, 1)], [(1, 0), (1, 1)]], ValueError, "got others in 1 of 2 queries"),
+        ([[(0, 0)], [(0, 0), (1, 2)]], ValueError, "got others in 2 of 2 queries"),
         ([[1.0, 2.0], [1.0, 2.0]], TypeError, "got lists of Float64"),
         ([1.0, 2.0], TypeError, "lists of pairs, got Float64"),
     ],

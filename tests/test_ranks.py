@@ -121,7 +121,7 @@ def test_means_are_drawn_with_the_letters_of_groups():
     values = np.random.default_rng(3).normal(size=(3, 40)) + np.array([0, 0.1, 3])[:, None]
     ranks = rank_strategies(per_query(values))
     chart = charts.strategy_bars(ranks)
-    assert "letters: strategies that share one are not told apart" in chart.title["subtitle"]
+    assert "letters: strategies with a common letter are not told apart" in chart.title["subtitle"]
     assert any(
         layer.to_dict()["encoding"].get("text", {}).get("field") == "group" for layer in chart.layer
     )

@@ -159,14 +159,14 @@ def test_the_table_of_what_leads_out_is_what_brute_force_finds():
 
 def test_what_no_grade_says_is_not_bounded_without_a_word():
     nothing = pl.DataFrame({"query": "a", "grade": [0, None], "score": [2, 1]})
-    sentence = "no grade is relevant to 'precision@2', so that .*\n\nHint: max_grade="
+    sentence = "no grade is relevant for 'precision@2', so .*\n\nHint: max_grade="
     with pytest.warns(UserWarning, match=sentence):
         found = unjudged_bounds(nothing, "precision@2")
     assert found["exact"].to_list() == [False]
     told = unjudged_bounds(nothing, "precision@2", max_grade=1)
     assert told.select("low", "high", "exact").row(0) == (0, 0.5, True)
     few = nothing.with_columns(grade=pl.Series([1, None]))
-    with pytest.warns(UserWarning, match="no grade is relevant to 'precision\\(threshold=2\\)@2'"):
+    with pytest.warns(UserWarning, match="no grade is relevant for 'precision\\(threshold=2\\)@2'"):
         unjudged_bounds(few, "precision(threshold=2)@2", "precision@2")
 
 

@@ -212,7 +212,7 @@ def test_ideal_curves_that_differ_are_all_there(per_query, written):
         (
             {"test": "wilcoxon", "correction": "none"},
             {"test": "wilcoxon", "correction": "none"},
-            "which compares ranks and not means; p values not corrected",
+            "which compares ranks, not means; p values not corrected",
         ),
         (
             {"test": "randomised_tukey", "correction": "none"},
@@ -872,7 +872,7 @@ def test_a_query_that_a_strategy_lacks_is_in_no_part_of_a_measure(shown):
         page.click("#next")
         assert page.text("#status") == f"Query {query} is shown."
     page.find("3")
-    assert "left out, for a strategy has no value" in page.text("#histogram .note")
+    assert "left out, since a strategy has no value" in page.text("#histogram .note")
     assert page.rows("#strategies")["a"][-1] == "0.1000"
     page.quiet()
 

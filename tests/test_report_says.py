@@ -76,8 +76,8 @@ def test_a_lead_that_is_open_is_told_with_the_queries_that_would_settle_it(made)
         "above that of bm25 "
         f"(95 % interval \N{MINUS SIGN}{reach - 0.1875:.4f} to {0.1875 + reach:.4f}). "
         "That difference is undecided (p = 0.0577). ours is better in 3 queries, worse in 0, and "
-        f"as good in 1. If the difference is as large as it seems, {needed} queries would settle "
-        f"it with a probability of 80 % (paired t test at 0.05): {needed - 4} more. "
+        f"as good in 1. If the true difference is as large as this one, {needed} queries would "
+        f"settle it with a probability of 80 % (paired t test at 0.05): {needed - 4} more. "
     )
 
 
@@ -339,7 +339,7 @@ def test_the_settings_are_those_of_the_call(made):
     assert dict(page["settings"]) == {
         "Data": "2 strategies, 4 queries.",
         "Compared": "all with bm25",
-        "Test": "Wilcoxon's signed rank test, which compares ranks and not means",
+        "Test": "Wilcoxon's signed rank test, which compares ranks, not means",
         "Correction": "none, since there is one pair",
         "Level": "p ≤ 0.05; intervals of 95 % confidence",
         "Missing values": "A value that is missing counts as 0.",

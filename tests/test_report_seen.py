@@ -602,7 +602,7 @@ def test_means_have_the_range_of_unjudged_documents_beside_them(shown):
     cells = {name: cell for name, [cell] in page.rows("#strategies").items()}
     assert cells["one"].endswith("(0.5000, 0.7500)")
     assert cells["two"].endswith("(0.5000, 0.5000)")
-    assert "in brackets what unjudged documents could change" in page.text("#strategies")
+    assert "in brackets how unjudged documents could change" in page.text("#strategies")
     _, content = saved(page, "#strategies", "CSV")
     assert [row["precision@2 unjudged_best"] for row in rows_of(content)] == ["0.75", "0.5"]
     page.find("a")
@@ -750,7 +750,7 @@ def test_a_verdict_says_whom_it_is_of_where_its_leader_is_not_chosen(per_query, 
     whole = page.text("#verdict p")
     leader = page.texts("#strategies tbody .name")[0]
     page.uncheck(leader)
-    start = "Of all 3 strategies, the 1 that is not chosen among them: "
+    start = "For all 3 strategies, including the 1 that is not chosen: "
     assert page.text("#verdict p") == start + whole
     page.click("#all")
     assert page.text("#verdict p") == whole

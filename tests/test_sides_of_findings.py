@@ -43,7 +43,7 @@ def test_no_table_and_no_rank_claims_what_ranks_contradict():
     table = paper_table(SKEWED, test="wilcoxon")
     assert "ᵃ" not in table
     assert "ᵇ" not in table
-    assert "which compares ranks and not means" in table.replace("\n", " ")
+    assert "which compares ranks, not means" in table.replace("\n", " ")
     with pytest.raises(ValueError, match=r"`test` must be a test of means, .*, got 'wilcoxon'"):
         rank_strategies(SKEWED, test="wilcoxon")
     with pytest.raises(ValueError, match="`test` must be a test of means"):
@@ -68,7 +68,7 @@ def test_where_ranks_and_means_agree_wilcoxon_counts_as_before(tmp_path):
     assert charts.comparison_forest(comparison).data["significance"][0] != "not significant"
     assert "ᵇ" in paper_table(frame, test="wilcoxon")
     page = payload(report(frame, tmp_path / "page.html", test="wilcoxon"))
-    assert "of ranks and not of means" in "".join(map(str, page["measures"][0]["verdict"]))
+    assert "the test compares ranks, not means" in "".join(map(str, page["measures"][0]["verdict"]))
 
 
 @pytest.mark.parametrize("test", [name for name in TESTS if name != "wilcoxon"])
@@ -165,7 +165,7 @@ def test_a_table_of_one_query_claims_no_test():
     for options in ({}, {"baseline": "a"}):
         said = paper_table(one, **options).replace("\n", " ")
         assert "significantly" not in said
-        assert said.endswith("no difference is tested: one query cannot be.")
+        assert said.endswith("no difference is tested: one query cannot be tested.")
     alone = paper_table(frame_of({"a": [0.5, 0.75]})).replace("\n", " ")
     assert "significantly" not in alone
     assert "significantly" in paper_table(frame_of({"a": [0.5, 0.7], "b": [0.2, 0.1]}))

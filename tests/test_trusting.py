@@ -260,7 +260,7 @@ def test_what_is_to_be_known_is_said():
         no_gain = row["correlation"] <= 18**-0.5
         assert ("no gain is possible" in (row["note"] or "")) == no_gain
         low = np.tanh(np.arctanh(row["correlation"]) - 1.96 / 17**0.5)
-        assert ("gains from 0.24 on" in (row["note"] or "")) == (low <= 18**-0.5)
+        assert ("a gain needs more than 0.24" in (row["note"] or "")) == (low <= 18**-0.5)
 
 
 def test_too_few_queries_or_none_that_vary_say_nothing_certain():
@@ -358,7 +358,7 @@ def test_the_interval_of_a_correlation_is_that_of_scipy(n):
             low, high = found.confidence_interval(0.95)
             interval = f"({low:.2f} to {high:.2f} with 95 % confidence)"
             is_uncertain = low <= (n - 2) ** -0.5 < found.statistic
-            said = f"not certain: correlation {found.statistic:.2f} {interval}"
+            said = f"not certain: the correlation is {found.statistic:.2f} {interval}"
             assert (said in (row["note"] or "")) == is_uncertain
             uncertain += is_uncertain
     assert uncertain
@@ -385,7 +385,9 @@ def test_a_gain_that_is_not_certain_is_told():
         for row in found.rows(named=True):
             no_gain = "no gain is possible" in row["note"] or "not certain" in row["note"]
             certain += not no_gain
-            assert ("less sure" in row["note"]) == (row["worth"] is not None and row["worth"] < 0)
+            assert ("less precise" in row["note"]) == (
+                row["worth"] is not None and row["worth"] < 0
+            )
     assert certain <= 9
 
 

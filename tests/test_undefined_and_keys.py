@@ -158,12 +158,12 @@ def test_columns_that_pair_no_rows_are_asked_for_with_a_call_to_paste():
     """A number that differs between strategies is no part of a key."""
     frame = RESULTS.drop("dcg_curve@5").with_columns(size=pl.int_range(pl.len()))
     for call in (pg.summarise, pg.compare, pg.rank_strategies, pg.paper_table):
-        with pytest.raises(ValueError, match="several could be meant") as refused:
+        with pytest.raises(ValueError, match="several columns are possible") as refused:
             call(frame)
         [pasted] = re.findall(r"(\w+)\(\.\.\., (query=\[.*?\])", str(refused.value))
         assert pasted == (call.__name__, "query=['user', 'session', 'size']")
     named = RESULTS.drop("dcg_curve@5").rename({"strategy": "system"})
-    with pytest.raises(ValueError, match="several could be meant") as refused:
+    with pytest.raises(ValueError, match="several columns are possible") as refused:
         pg.summarise(named)
     [pasted] = re.findall(r"summarise\(\.\.\., (.*?)\) names", str(refused.value))
     assert pasted == "strategy='system', query=['user', 'session']"

@@ -61,7 +61,7 @@ INPUTS = {
     ),
     QRELS: Option(
         "a TREC judgment file and the runs to judge, plain or gzip, or .parquet files with columns "
-        "query, doc and grade or score; of several graders: --qrels people=FILE --qrels "
+        "query, doc and grade or score; for several graders: --qrels people=FILE --qrels "
         "model=FILE RUN",
         {"nargs": "+", "action": "append", "metavar": ("FILE", "RUN")},
     ),
@@ -92,8 +92,8 @@ OPTIONS = {
         needs=(FRAME,),
     ),
     "--trusted": Option(
-        "the grader whose grades count, and who judged a random sample of the queries: estimates "
-        "that grader's means and differences over all queries",
+        "the grader who judged a random sample of the queries and whose grades count; the results "
+        "are estimates of this grader's means and differences over all queries",
         {"metavar": "NAME"},
     ),
     "--strategy": Option(
@@ -152,7 +152,8 @@ OPTIONS = {
         {"choices": ("doc", "order", *TOOLS)},
     ),
     "--baseline": Option(
-        "the strategy to compare all others with; all pairs with --test or --correction alone; "
+        "the strategy to compare all others with; without it, --test or --correction compares all "
+        "pairs; "
         "with --gate also a .parquet or .csv file that --per-query wrote",
         {"metavar": "NAME"},
     ),
@@ -194,7 +195,7 @@ OPTIONS = {
     ),
     "--test": Option("how to test differences; t by default", {"choices": TESTS}),
     "--correction": Option(
-        "how to correct p values for their number; holm by default", {"choices": CORRECTIONS}
+        "how to correct p values for the number of tests; holm by default", {"choices": CORRECTIONS}
     ),
     "--format": Option(
         "the form of the printed results: text, or a table for a paper in Markdown, LaTeX or HTML, "
@@ -214,8 +215,8 @@ OPTIONS = {
     ),
     "--report": Option(
         "write one .html page that shows which strategy leads and how sure that is, with "
-        "linked differences, curves, queries and documents; it needs no network; it adds the "
-        f"measures {', '.join(REPORT_MEASURES)}",
+        "linked differences, curves, queries and documents; the page needs no network; this option "
+        f"adds the measures {', '.join(REPORT_MEASURES)}",
         ONE_FILE,
         suffixes=(".html", ".htm"),
     ),

@@ -57,7 +57,7 @@ RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
         lambda arguments: (
             {**parse_measures(arguments.gate or ())}.keys() - arguments.measures.keys()
         ),
-        "--gate takes what --measure names, got {}",
+        "--gate takes measures that --measure names, got {}",
     ),
     (
         lambda arguments: ["--baseline"] if arguments.baseline_file and not arguments.gate else (),

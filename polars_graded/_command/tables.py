@@ -80,8 +80,8 @@ def _write_trusted_means(per_query: pl.DataFrame, arguments: Arguments) -> str:
         subject = f" on {list_names(names)}" if rows.height < means.height else ""
         notes.append(escape_control_characters(f"Note{subject}: {note}."))
     source = (
-        f"Means as {arguments.trusted} would have them of all queries, "
-        "if theirs are a random sample."
+        f"Means that {arguments.trusted} would find over all queries, if the queries that "
+        f"{arguments.trusted} judged are a random sample."
     )
     return "\n".join([format_table(table), source, *notes])
 

@@ -12,7 +12,7 @@ AxisEnds: TypeAlias = tuple[float, float]
 """The lowest and the highest value of an axis."""
 
 MIN_SPAN_RATIO = 10
-"""Minimum ratio of the joint range of x and y to the narrower one for axes with different ends."""
+"""Minimum ratio of the joint range of x and y to the narrower range, for different ends of axes."""
 
 
 def choose_step(least: float) -> float:

@@ -21,9 +21,9 @@ BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
 
 
 def build_shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
-    """Return one bar per query, or for each `size` neighbours one bar per better strategy.
+    """Return one bar per query, or one per better strategy for each `size` neighbours.
 
-    The height of a shared bar is the sum of its differences over the number of neighbours.
+    The height of a shared bar is the sum of its differences divided by the number of neighbours.
     """
     bar = (pl.col("position") - 1) // size
     bars = table.with_columns(

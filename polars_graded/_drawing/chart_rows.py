@@ -193,7 +193,7 @@ def collect_title_facts(table: pl.DataFrame) -> Drawn:
     measures = (
         table["measure"].unique(maintain_order=True).to_list() if "measure" in columns else []
     )
-    # Panels of measures are no panels of their own: a title already lists the measures.
+    # Panels of measures do not count, since a title already lists the measures.
     has_own_panels = "panel" in columns and not (
         "measure" in columns and (table["panel"] == table["measure"]).all()
     )

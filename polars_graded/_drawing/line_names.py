@@ -28,8 +28,9 @@ def choose_place(
 ) -> Any:
     """Return the position at which the names of lines are moved least from their lines.
 
-    Only positions that all lines have are considered; without any, it is None. Of equal positions,
-    the last position of the axis is preferred, then the one at which lines are furthest apart.
+    Only positions that all lines have are considered. Return None if there is no such position. If
+    several are equally good, the last position of the axis is preferred, or else the position at
+    which lines are furthest apart.
     """
     table = table.drop_nulls(height)
     n, penalties = table.select(lines).n_unique(), {}

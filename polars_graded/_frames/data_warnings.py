@@ -208,8 +208,8 @@ class NotedData:
             of_gdeval = ""
             if "err" in functions and high != GDEVAL_HIGHEST:
                 of_gdeval = (
-                    f", that of these grades; max_grade={GDEVAL_HIGHEST} reproduces ERR of "
-                    "ir_measures, whose scale ends there"
+                    f", that of these grades; max_grade={GDEVAL_HIGHEST} gives ERR as in gdeval "
+                    "and ir_measures"
                 )
             use = "uses" if len(names) == 1 else "use"
             yield (
@@ -289,8 +289,8 @@ class NotedData:
             counts = [[each[name] for each in self.strategies] for name in ("unjudged", "queries")]
             hint = (
                 "join_judgments(run, judgments) leaves such queries out, and adds the judged "
-                "documents that were not retrieved, which a join lacks; overview(frame) shows what "
-                "there is"
+                "documents that were not retrieved, which a plain join loses; overview(frame) "
+                "shows what there is"
             )
             if self.request.grade in self.request.computed:
                 hint = (
@@ -329,10 +329,10 @@ class NotedData:
             and not self.notes.unjudged
         ):
             yield (
-                f"no judged document was missed in any of {self.queries} queries, although not "
-                "every retrieved document is judged. That is right for a log of what users saw. "
-                "After a left join of a run with judgments, judged documents that were not "
-                "retrieved are lost, and recall, ap and ndcg are too high\n\n"
+                f"every judged document was retrieved in all {self.queries} queries, although not "
+                "every retrieved document is judged. This is normal for a log of what users saw. "
+                "After a left join of a run with judgments, however, judged documents that were "
+                "not retrieved are lost, and recall, ap and ndcg are too high\n\n"
                 "Hint: join_judgments(run, judgments) adds the judged documents that were not "
                 "retrieved; overview(frame) shows what there is"
             )

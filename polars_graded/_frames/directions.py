@@ -39,7 +39,7 @@ class Directions:
 
     request: Request
     evidence: dict[tuple[str, Any, str], RankEvidence] = field(default_factory=dict)
-    """Evidence by entry of `by`, by stacked strategy if there are any, and by column."""
+    """Evidence for each entry of `by`, each stacked strategy (None without any) and column."""
 
     def add(self, groups: Groups) -> None:
         """Add the evidence of whole queries."""
@@ -84,7 +84,8 @@ class Directions:
                 if is_first and evidence.is_conclusive and evidence.low:
                     _refuse_low_codes(name, column, evidence.low)
                 continue
-            # Ids that break ties hardly repeat either, so that this is evidence for scores only.
+            # Numbers that hardly repeat are evidence in scores only: ids that break ties hardly
+            # repeat either.
             if evidence.is_conclusive if is_first else evidence.counts_documents:
                 of = "" if self.request.strategy is None else f" of strategy {strategy!r}"
                 msg = (
@@ -112,12 +113,12 @@ class Directions:
             f"`descending=False` must not cover scores and ranks alike: {names[0]} may hold ranks, "
             f"and {names[1]} does not look like ranks\n\n"
             f"Hint: {hint} reverses {names[0]} alone; descending={dict.fromkeys(by, False)} "
-            "ranks all by their lowest value"
+            "ranks the lowest value first for all"
         )
         raise ValueError(msg)
 
     def _write_hint(self, name: str, column: str) -> str:
-        """Return both ways to pass the direction."""
+        """Return the arguments for both directions."""
         is_alone = len(self.request.by) == len(self.request.by[name]) == 1
         lowest, highest = (self._write_entry(name, column, flag=flag) for flag in (False, True))
         if is_alone:

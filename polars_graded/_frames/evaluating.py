@@ -71,20 +71,21 @@ def evaluate(
     query
         The column that identifies queries, or several columns. The result contains them.
     grade
-        The column of relevance grades, or several columns, one per grader, each grader named after
-        its column. A mapping gives other names: `grade={"people": "grade_1", "model": "grade_2"}`.
-        The result then has one row per grader, strategy and query, with the grader in the column
-        `"grader"`. If a grader judged no document of a query, the values of that grader for it are
-        null. Spark and Ray read the rows once for each grader. Instead of a column, `grade` may be
-        an expression, which is evaluated separately within each ranking:
+        The column of relevance grades. Several columns are the grades of several graders, who are
+        named after the columns. A mapping gives other names:
+        `grade={"people": "grade_1", "model": "grade_2"}`. With several columns or a mapping, the
+        result has one row per grader, strategy and query, with the grader in the column `"grader"`.
+        If a grader judged no document of a query, the values of this query are null for the grader.
+        Spark and Ray read the rows once for each grader. Instead of a column, `grade` may be an
+        expression, which is evaluated separately within each ranking:
         `grade=pl.col("popularity").graded.phi_relevance()` derives the relevance of a document from
         its popularity among the documents of the same ranking.
     by
-        The column to rank by, or several, each a strategy named after its column. A mapping gives
-        other names: `by={"BM25": "score_1", "ours": "score_2"}`. A list of columns in place of a
-        column is one strategy: the first column is its score, and the others break ties:
-        `by=[["score", "doc"]]`. Expressions can take the place of columns and are evaluated within
-        each ranking: `by={"old": -pl.col("rank")}`.
+        The column to rank by. Several columns are the scores of several strategies, which are named
+        after the columns. A mapping gives other names: `by={"BM25": "score_1", "ours": "score_2"}`.
+        To break ties by further columns, pass a list in place of a column: `by=[["score", "doc"]]`
+        is one strategy with the score "score". Expressions can take the place of columns and are
+        evaluated within each ranking: `by={"old": -pl.col("rank")}`.
     strategy
         The column that identifies strategies, if the rows of several strategies are stacked in one
         frame. In this case, `by` names one column.
@@ -111,9 +112,9 @@ def evaluate(
         False per strategy is accepted. Columns in `ties` always have their highest value first.
     doc
         The column of documents. Each document may occur only once in a ranking. By default it is
-        the column "doc", or a column with a similar name, such as "product_id" or "sku", or else
-        the last column that breaks ties, if it holds texts. With None, or if there is no such
-        column, each row counts as a separate document.
+        the column "doc", or a column with a similar name, such as "product_id" or "sku". If there
+        is none, it is the last column that breaks ties, if that column holds texts. With None, or
+        without such a column, each row counts as a separate document.
     irrelevant, max_grade, relevant_from
         The scale of the grades, and the lowest relevant grade, as in `Graded.scaled`.
     undefined_as
@@ -132,13 +133,14 @@ def evaluate(
     parts
         The way to cut rows that exceed memory into parts of whole queries: `"sorted"` streams rows
         in which the rows of each query are consecutive; a number is the number of passes over the
-        rows, each with a share of the queries; `"scratch"` is one pass that writes rows that do not
-        fit in memory to a folder in `tempfile.gettempdir()`. By default a DataFrame is measured as
-        a whole. A LazyFrame whose plan sorts its rows (`set_sorted`, `sort`) is streamed; for any
-        other plan, its size and the free memory decide. The logger "polars_graded" reports the
-        choice at level INFO. Values are the same except for the last bit of `mu_ap` and `gap`. For
-        Spark and Ray, pass the number of buckets, of which a worker holds one at a time: the
-        default is `spark.sql.shuffle.partitions` for Spark and 64 for Ray.
+        rows, each with a share of the queries; `"scratch"` is one pass, in which the rows are
+        written to a folder in `tempfile.gettempdir()` if they do not fit in memory. By default a
+        DataFrame is measured as a whole. A LazyFrame whose plan sorts its rows (`set_sorted`,
+        `sort`) is streamed; for any other plan, its size and the free memory decide. The logger
+        "polars_graded" reports the choice at level INFO. All ways give the same values, except for
+        the last bit of `mu_ap` and `gap`. For Spark and Ray, pass the number of buckets; a worker
+        holds one bucket at a time. The default is `spark.sql.shuffle.partitions` for Spark and 64
+        for Ray.
     progress
         If True, draw a progress bar for evaluations that take seconds. This requires tqdm, and a
         terminal or a notebook.
@@ -161,64 +163,73 @@ def evaluate(
     Raises
     ------
     ValueError
-        If `descending` is not passed for a column that may hold ranks. A column may hold ranks in
-        two cases. (1) In at least nine of ten queries, and in ten queries or more, its numbers are
-        1 to n, or 0 to n - 1. (2) In at least nine of ten queries its numbers are whole, and they
-        hardly repeat: over all queries the pairs of equal numbers are at most 0.75 times the number
-        expected of unrelated numbers, and at least five standard deviations fewer. In addition, the
-        lowest number of a query is, on average, at most twice its distance from the highest number.
-        Halves, which are means of tied ranks, are rounded down. Numbers below 1 are ignored, as
-        they may be codes for documents that were not shown. For the same reason, the highest number
-        of the column is ignored in a query that contains it several times.
+        If a column may hold ranks and `descending` is not passed for it. A column may hold ranks
+        in two cases:
 
-        If `descending=False` would rank several numbers below 1 first, or if a single False is
-        passed for several columns of which only some may hold ranks.
+        - In at least ten queries, and in at least nine of ten, its numbers are 1 to n, or 0 to
+          n - 1.
+        - In at least nine of ten queries, its numbers are whole and small, and equal numbers are
+          rare. Numbers are small if the lowest is, on average, at most twice the count of whole
+          numbers from the lowest to the highest. Equal numbers are rare if the number of pairs of
+          equal numbers, summed over all queries, is at most 0.75 times the number expected by
+          chance, and at least five standard deviations below the expected number.
+
+        Halves are rounded down, since they are means of tied ranks. Numbers below 1 are ignored,
+        because they may be codes for documents that were not shown. For the same reason, the
+        highest number of the column is ignored in queries that contain this number several times.
+
+        If `descending=False` would rank several numbers below 1 first. If a single False is passed
+        for several columns, and only some of them may hold ranks.
 
         If a document occurs twice in a ranking, or has different grades for two stacked strategies.
-        A frame of up to a million rows is checked completely. In a larger one, whole queries spread
-        over the frame are checked: about a quarter of a million rows for ranks, and half a million
-        rows (or a twentieth, if that is more) for repeated documents. `overview` counts repeated
-        documents in all rows. Spark and Ray check each bucket separately.
+        In frames of up to a million rows, all rows are checked. In a larger frame, a sample of
+        whole queries is checked. For ranks, the sample has about a quarter of a million rows. For
+        repeated documents it has half a million rows, or a twentieth of the rows if that is more.
+        `overview` counts repeated documents in all rows. Spark and Ray check each bucket
+        separately.
 
-        If no column has a name that means documents, but a column that no argument names seems to
-        hold documents, some of which occur twice in a ranking. This is checked for DataFrames with
-        ten rankings or more. A column seems to hold documents if few of its values repeat within
-        rankings, and it holds texts or the repeated rows are equal in all columns; or if no value
-        repeats together with another column, as when rows of two devices are mixed.
+        If documents are repeated within a ranking in a column that no argument names. This is
+        checked for DataFrames with ten rankings or more, if no column has a name that means
+        documents. A column seems to hold documents if its values rarely repeat within a ranking and
+        one of three conditions holds. (1) The column holds texts, or its name means ids. (2) Rows
+        that repeat a value are equal in all columns. (3) Another column distinguishes the rows that
+        repeat a value, such as a column of two devices.
 
-        If two strategies have the same name; if no argument names the column `"strategy"` of the
-        frame and it holds several values (in a lazy frame, whatever it holds); if a grade or a
-        score is NaN or infinite; or if the rows of a query are not consecutive although the rows
-        are declared sorted. The rows of a LazyFrame are checked when it is collected.
+        If two strategies have the same name. If the frame has a column `"strategy"` with several
+        values and no argument names this column (in a lazy frame, with any values). If a grade or a
+        score is NaN or infinite. If rows are declared sorted, but the rows of a query are not
+        consecutive. The rows of a LazyFrame are checked when it is collected.
 
     Warns
     -----
     DataWarning
         If means are misleading although the value of each query is correct. A LazyFrame warns when
-        it is collected.
+        it is collected. The kinds of warnings and their causes are:
 
-        - `unjudged`: queries have no judged document, as after a left join of a run and judgments;
-          the judged share of the first ten documents differs by 0.2 between strategies, or is below
-          0.8 in ten queries or more; a grader judged less than half as many documents of a query as
-          another.
-        - `join`: the relevant documents of a query differ between stacked strategies; or there are
-          ten queries or more, in all of which every judged document was retrieved although some
-          retrieved documents are unjudged. This is normal for logged data; otherwise a left join
-          from the run may have lost the judged documents that were not retrieved.
-        - `nulls`: the query or the strategy of some rows is null or NaN; or one of several query
-          columns is null in some rows of a query.
-        - `missing`: a stacked strategy has no row for some query, so that its mean excludes that
-          query; or a strategy retrieved nothing at all.
-        - `ranks`: a column that is called rank, position or place counts from 1 in some queries, or
-          in fewer than ten, and its highest number is ranked first. In so few queries scores may
-          happen to be 1, 2, 3, so the warning also depends on the name.
+        - `unjudged`: a query has no judged document, as after a left join of a run and judgments.
+          Or the judged share of the first ten documents differs by at least 0.2 between strategies,
+          or is below 0.8 for one of them (in ten queries or more). Or one grader judged less than
+          half as many documents of a query as another grader.
+        - `join`: the relevant documents of a query differ between stacked strategies. Or every
+          judged document was retrieved, in all of ten queries or more, although some retrieved
+          documents are unjudged. This is normal for logged data. In other data, a left join from
+          the run may have lost the judged documents that were not retrieved.
+        - `nulls`: some rows have null or NaN in place of a query or a strategy. Or queries consist
+          of several columns, and one of these columns is null in some rows of a query.
+        - `missing`: a stacked strategy has no row for some query, so that its mean excludes this
+          query. Or a strategy retrieved nothing at all.
+        - `ranks`: a column is called rank, position or place, its numbers count from 1 in some
+          queries, and its highest number is ranked first. This covers columns with too little
+          evidence for an error, such as ranks in fewer than ten queries. Scores may be 1, 2, 3 by
+          chance, so the name must also mean ranks.
         - `scale`: queries differ in their highest grade, `max_grade` is not passed, and a measure
-          depends on it (`err`, `nerr`, `generalized_precision`, `rbp(graded=True)`); grades are
-          whole numbers from 1 to 4 or more and never 0, as stars are, so that 1 counts as relevant;
-          grades below 0 count as judged and irrelevant; the highest grade is a number such as 99
-          or 255, and at least three times the next highest.
+          uses the highest grade (`err`, `nerr`, `generalized_precision`, `rbp(graded=True)`). Or
+          grades look like stars, so that the lowest star counts as relevant: whole or half
+          numbers from 1 or 0.5 to at least 4, and never 0. Or grades below 0 count as judged and
+          irrelevant. Or the highest grade looks like a code, such as 99 or 255, and is at least
+          three times the next highest.
         - `ties`: the order of documents with the same score changes a requested value, and `ties`
-          is not passed; or `ties` names the column of grades, which ranks the best of tied
+          is not passed. Or `ties` names the column of grades, which ranks the best of tied
           documents first.
 
         `warnings.simplefilter("ignore", DataWarning.ties)` silences one of these kinds. Spark and

@@ -39,7 +39,7 @@ class TextFile:
 
     source: Path | bytes | IO[str] | IO[bytes]
     strategy: str | None = None
-    """Name of the strategy of a run, if its tag does not give one."""
+    """Name of the strategy of a run, or None if the tag in its lines is the name."""
 
     @property
     def name(self) -> str:

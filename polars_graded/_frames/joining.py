@@ -1,4 +1,4 @@
-"""Join a run with its judgments only once, since joining millions of ids takes most of the time."""
+"""Join a run with its judgments in a single join, since joins of many ids take most of the time."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ PLACE = "polars_graded: place"
 ROWS = "polars_graded: rows"
 FOUND = "polars_graded: found"
 ALONE = "polars_graded: alone"
-"""Names of columns, which no frame has: the row of a judgment, the number of rows of a query, the
-number of its judged rows, and the strategy of a run without strategies."""
+"""Names of temporary columns, which no frame has: the row number of a judgment; the numbers of rows
+and of judged rows of a query; and the strategy of a run without strategies."""
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Maximum number of rows of counts that are kept before counts of equal queries are summed."""
+"""Maximum number of rows of counts; with more, the counts of each query are summed."""
 
 MAX_HELD_HASHES = 1 << 22
-"""Maximum number of row hashes in memory (32 MiB), or one block; more go to files."""
+"""Number of row hashes (32 MiB) above which the hashes in memory are written to files."""
 
 MAX_EXAMPLES = 1000
 """Maximum number of unjudged documents that are kept as examples of identifiers."""
@@ -107,8 +107,8 @@ class Hashes:
 class Join:
     """Join of a run with its judgments, one block of rows at a time.
 
-    The join yields the row numbers of the judgments that a strategy retrieved. The others are the
-    judgments that it missed.
+    The join finds the row numbers of the judgments that a strategy retrieved. The strategy missed
+    all other judgments.
     """
 
     def __init__(self, judged: pl.DataFrame, query: str, doc: str, strategy: str | None) -> None:
@@ -118,7 +118,7 @@ class Join:
         self.strategy = ALONE if strategy is None else strategy
         """The column of strategies; if none was passed, it contains a single null."""
         self.unmatched = pl.Series()
-        """The first few retrieved documents of judged queries without a judgment."""
+        """The first few unjudged documents that were retrieved for judged queries."""
         self._found: dict[Any, np.ndarray[Any, np.dtype[np.bool_]]] = {}
         self._counts: list[pl.DataFrame] = []
 

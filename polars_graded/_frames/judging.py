@@ -99,9 +99,10 @@ def join_judgments(
         The columns of `run`, then the columns that `judgments` adds. The rows of the run come
         first, in their order, then the judged documents that were not retrieved, strategy by
         strategy, in the order of `judgments`. If the run is empty and `strategy` is None, the
-        result contains every judged document without a score. If `strategy` is passed, the result
-        is empty, since no strategy is named. Input in rank order gets the columns `rank` and
-        `score`; `score` is the negative rank, so that the first document has the highest score.
+        result contains every judged document without a score. If the run is empty and `strategy`
+        is passed, there is no strategy and the result is empty. Input in rank order gets the
+        columns `rank` and `score`; `score` is the negative rank, so that the first document has the
+        highest score.
 
         A lazy run, or a mapping with one, returns a LazyFrame of the same rows in the same order. A
         run in Spark returns a frame of Spark, in no order.
@@ -109,10 +110,10 @@ def join_judgments(
     Raises
     ------
     ValueError
-        If the two have no pair of query and document in common, or share another column, such as a
-        grade. If a query, document or strategy is null. If a document occurs more than once for a
-        query in `judgments`, or for a query and strategy in `run`. If the run holds several
-        strategies and `strategy` is None.
+        If run and judgments have no pair of query and document in common, or if both have another
+        column of the same name, such as a grade. If a query, document or strategy is null. If a
+        document occurs more than once for a query in `judgments`, or for a query and strategy in
+        `run`. If the run holds several strategies and `strategy` is None.
 
         Errors in the columns of a lazy run are raised at once, errors in its rows when it is
         collected (within a ComputeError in Polars before 2). Duplicate documents are found by a
@@ -123,12 +124,12 @@ def join_judgments(
     Warns
     -----
     DataWarning
-        If judgments have a grade below 0 and `unjudged_below` is not passed: they count as judged.
-        If queries of the run have no judgment: they are left out. If judged queries were not
-        answered, or only by some strategies, or if a strategy answered none of them: they count as
-        failures. If no retrieved document is judged in most of the answered queries, or if run and
-        judgments have hardly any document in common. The identifiers may then be written
-        differently, so the warning shows one of each side.
+        If judgments have a grade below 0 and `unjudged_below` is not passed; these judgments count.
+        If queries of the run have no judgment; these queries are left out. If some or all
+        strategies did not answer a judged query; these queries count as failures. If no retrieved
+        document is judged in most of the answered queries, or if run and judgments have hardly any
+        document in common. In this case the identifiers may be written differently, so the warning
+        shows one identifier of each side.
 
         For a lazy run, warnings about its rows appear when the result is collected. For a run in
         Spark, the only warning is about grades below 0, and only if the judgments are not in Spark.

@@ -73,8 +73,8 @@ def overview(
         - `duplicates`: the number of rows that repeat a document of their ranking; `evaluate`
           raises an error for these. All rows are checked. It is null without a column of documents;
         - `judged@10`: the share of the first ten documents that are judged;
-        - `tied`: the share of retrieved documents that share their score with another one of the
-          query;
+        - `tied`: the share of retrieved documents whose score another document of the query also
+          has;
         - `none_judged` and `none_relevant`: the numbers of queries without a judged document, and
           of queries with judged but no relevant documents.
 

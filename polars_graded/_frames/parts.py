@@ -6,10 +6,10 @@
 | a number n | rows that can be read again | n passes, each with a share of the queries by hash |
 | `"scratch"` | free disk space for all rows | one pass over the rows, one over a scratch folder |
 
-The choice depends on the steps that Polars would take, which only its plan shows. If a later
-version names a step differently, or offers no such plan, rows go through a scratch folder. The
-values stay the same, but evaluation takes more time and memory. On 20 million rows of Parquet it
-took 1.6 times as long as five passes.
+The plan of Polars lists the steps of a frame, and these steps determine the way. If a later version
+of Polars names a step differently, or returns no plan, rows go through a scratch folder. The values
+stay the same, but evaluation takes more time and memory. On 20 million rows of Parquet, the scratch
+folder took 1.6 times as long as five passes.
 
 The rows of a query keep their order, since it may decide the ranks of tied documents.
 """
@@ -80,9 +80,9 @@ class Cut:
     def __str__(self) -> str:
         columns = ", ".join(map(repr, self.keys))
         if self.way == "sorted":
-            return f"rows stream by, sorted by {columns}"
+            return f"rows are streamed, sorted by {columns}"
         if self.way == "scratch":
-            return f"rows go to a scratch folder by hash of {columns} where they exceed memory"
+            return f"rows go to a scratch folder if they exceed memory, by hash of {columns}"
         if self.way == 1:
             return "all rows at once"
         return f"{self.way} passes over the rows, by hash of {columns}"
@@ -131,7 +131,7 @@ def is_declared_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> bool:
 
 
 def list_plan_steps(frame: pl.LazyFrame) -> set[str]:
-    """Return the names of the steps that the streaming engine would take, none if unknown."""
+    """Return the names of the steps of the streaming engine; an empty set if unknown."""
     options: Any = {"engine": "streaming", "plan_stage": "physical", "raw_output": True}
     try:
         graph = frame.show_graph(**options, show=False)
@@ -207,7 +207,7 @@ def read_in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator
     if n == 1:
         yield frame.collect(engine="streaming")
         return
-    # The lowest digits of the hash choose scratch folders, so that passes use higher ones.
+    # The lowest digits of the hash determine the scratch folder, so passes use the higher digits.
     share = _hash_keys(keys) // BUCKETS % n
     for number in range(n):
         yield frame.filter(share == number).collect(engine="streaming")

@@ -226,9 +226,10 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
         the strategies.
     named_by
         Source of a strategy's name: the `"tag"` in its lines, or the name of its `"file"` (or its
-        whole path, if two files have the same name). If several files share a tag and a document of
-        a query, they count as separate runs. They are then named after their files even with
-        `"tag"`, and a warning reports it.
+        whole path, if two files have the same name). If two files share a tag and a document of a
+        query, they count as separate runs. Then even with `"tag"` all files of the call are named
+        after their files, not only these two, and a warning reports it. A file with several tags
+        gets one name per tag, such as "a.run:tag".
 
     Returns
     -------
@@ -556,7 +557,8 @@ def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
     if b"\r" in text or (tabs and b" " in text):
         return None
     try:
-        # The empty line keeps Polars from decompressing text that begins like a compressed file.
+        # Polars decompresses text that begins like a compressed file, as "x^" does, unless an empty
+        # line precedes it.
         table = pl.read_csv(
             b"\n" + text,
             separator="\t" if tabs else " ",
@@ -590,7 +592,7 @@ def _parse_block(block: Block, table_format: LineFormat) -> pl.DataFrame:
 
 def _split_lines(block: Block) -> pl.DataFrame:
     """Return each stripped line, its number, and the fault of its encoding."""
-    # The empty line keeps Polars from decompressing text that begins like a compressed file.
+    # The empty line is needed for the same reason as in `_parse_as_csv`.
     text, wrong_byte = b"\n" + block.text, pl.lit(None, pl.String)
     try:
         text.decode()
@@ -604,7 +606,7 @@ def _split_lines(block: Block) -> pl.DataFrame:
     lines = pl.read_lines(
         text, name="line", row_index_name="number", row_index_offset=block.first - 1
     )
-    # A file with old Macintosh line ends is a single line, and all but its first row would be lost.
+    # A file with old Macintosh line ends is a single line: all rows but the first would be lost.
     line = pl.col("line").str.strip_chars_end("\r").str.strip_chars(_BLANKS)
     within = pl.when(line.str.contains("\r", literal=True)).then(
         pl.lit(r"a line ends in \n or \r\n, got \r within it")

@@ -48,8 +48,9 @@ from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.tie_orders import TieOrder, group_by_order
 
 MAX_SHARED_ROWS = 1 << 24
-"""Maximum total number of rows of strategies that are measured together, which saves shared work.
-Beyond, strategies are measured one by one, and progress is shown in between."""
+"""Maximum total number of rows of strategies that are measured together. This shares work between
+the strategies. If there are more rows, fewer strategies are measured at once, and progress is shown
+in between."""
 
 
 def grouped(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
@@ -64,7 +65,8 @@ class Rankings:
 
     name: str
     values: pl.DataFrame
-    """Keys and measures, null if data are unusable. Strategies that are columns have no key."""
+    """Keys and measures, which are null if data are unusable. The strategy is a key only if
+    strategies are stacked."""
     notes: pl.DataFrame
     """Keys and notes."""
     not_finite: Integers
@@ -137,7 +139,7 @@ class Part:
     def documents(
         self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
     ) -> DocumentLists:
-        """Return the documents of each query, as a strategy ranks them by lists of keys."""
+        """Return the documents of each query, ranked by the keys of a strategy."""
         if find_depth(measures) == 0:
             return DocumentLists(self.grades, None, None)
         used = {name for measure in measures for name in measure.definition.inputs}
@@ -161,7 +163,7 @@ class Part:
         return lambda places: self.groups.at(column, places).cast(pl.String)
 
     def not_finite(self, name: str, keys: Sequence[Lists]) -> Integers:
-        """Return for each query the number of a column with NaN or infinity, or 0."""
+        """Return the number of a column with NaN or infinity for each query; 0 without one."""
         check_ranked_by(self.build_ranking(name), self.grades, keys)
         return find_not_finite([self.grades, *keys])
 
@@ -296,7 +298,7 @@ def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
 
 
 def _counts_up(part: Part, name: str, values: pl.Series) -> pl.Series:
-    """Return whether a score named like a rank contains each number from 1, or 0, once."""
+    """Return for each query whether a column named like a rank counts from 1, or 0."""
     looks_so = values.dtype.is_numeric() and data_warnings.is_called_rank(values.name)
     if name in part.request.descending or not looks_so:
         return part.constant(value=False, dtype=pl.Boolean())
@@ -327,7 +329,7 @@ class Gathered:
         self.notes.add(noted, note_grades(groups.frame.get_column(self.request.grade)))
 
     def in_order(self) -> pl.DataFrame:
-        """Return the values of all queries, checked and in order, with kept notes beside them."""
+        """Check and sort the values of all queries; return them with the kept notes."""
         request = self.request
         for name, faults in self._faults.items():
             faults.check(request.build_ranking(name), stacked=bool(request.strategy))
@@ -381,7 +383,7 @@ class Faults:
 
 
 def finished(gathered: Sequence[Gathered]) -> pl.DataFrame:
-    """Return the result of `evaluate`, and warn of what its notes show."""
+    """Return the result of `evaluate`, and give the warnings that follow from the notes."""
     values = [each.in_order() for each in gathered]
     if len(gathered) > 1:
         data_warnings.warn_of_partial_judging([each.request for each in gathered], values)

@@ -292,7 +292,7 @@ def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
             )
             msg = (
                 f"`descending` must be passed for {column}, {evidence}\n\n"
-                f"Hint: descending={lowest} ranks its lowest value first, as ranks mean; "
+                f"Hint: descending={lowest} ranks its lowest value first, as for ranks; "
                 f"descending={highest} ranks its highest value first"
             )
             raise ValueError(msg)

@@ -132,8 +132,8 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
         further = " with condensed=True"
     if function == "err":
         further += (
-            " with max_grade=4, where its scale ends whatever the grades (the highest grade of "
-            "your own scale gives another number)"
+            " with max_grade=4, since its scale always ends at 4 (the highest grade of your own "
+            "scale gives another number)"
         )
     if function == "f_measure" and "beta" in arguments:
         options["beta"] = f"{math.sqrt(float(arguments.pop('beta'))):g}"  # its beta is ours squared

@@ -103,7 +103,7 @@ def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:
     if name == "trusted":
         return (
             "\n\nHint: compare(..., trusted='people') and summarise(..., trusted='people') correct "
-            "a model's grades by people's; grader='people' goes by theirs alone"
+            "a model's grades by people's; grader='people' uses only their grades"
         )
     if name == "ascending" and "descending" in keywords:
         return "\n\nHint: descending=False means ascending"

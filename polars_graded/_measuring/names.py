@@ -196,7 +196,8 @@ def _check_not_foreign(text: str) -> None:
         msg = f"there is no measure {text!r}\n\nHint: {meant}"
         raise ValueError(msg)
     if (explanation := explain_foreign_name(text)) is not None:
-        msg = f"there is no measure {text!r}\n\nHint: what other tools call so {explanation}"
+        hint = f"the measure of this name in other tools {explanation}"
+        msg = f"there is no measure {text!r}\n\nHint: {hint}"
         raise ValueError(msg)
 
 

@@ -331,9 +331,9 @@ def _check_own_points(column: pl.Series) -> list[pl.Series]:
     ).fill_null(value=True)
     if not usable.all():
         msg = (
-            f"control points {column.name!r} must be at least two pairs of a score, each above the "
-            f"one before, and a relevance from 0 to 1, which they are not "
-            f"in {(~usable).sum()} of {len(usable)} queries"
+            f"control points {column.name!r} must be at least two pairs (score, relevance) with "
+            f"increasing scores and a relevance from 0 to 1, got others in {(~usable).sum()} of "
+            f"{len(usable)} queries"
         )
         raise ValueError(msg)
     return [scores, relevance]

@@ -77,7 +77,7 @@ class RankEvidence:
 
     @property
     def hardly_repeats(self) -> bool:
-        """Return whether nearly all queries hold whole numbers that avoid each other."""
+        """Return whether nearly all queries hold whole numbers that rarely repeat."""
         return (
             self.informative >= MIN_INFORMATIVE_QUERIES
             and self.spread >= MIN_SHARE * self.queries
@@ -100,7 +100,7 @@ class RankEvidence:
             )
         return (
             f"whose numbers hardly repeat within a query, as ranks do: {self.tied} pairs of "
-            f"documents share one, where about {self.expected:.0f} would by chance{self._codes}"
+            f"documents share a number, and {self.expected:.0f} are expected by chance{self._codes}"
         )
 
     @property
@@ -110,7 +110,7 @@ class RankEvidence:
         codes += [f"{self.high} that are the highest"] if self.high else []
         if not codes:
             return ""
-        return f" ({' and '.join(codes)} left out, which are to be null if they mean not retrieved)"
+        return f" ({' and '.join(codes)} ignored; if they mean not retrieved, make them null)"
 
 
 def may_hold_ranks(dtype: pl.DataType) -> bool:

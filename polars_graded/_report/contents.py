@@ -180,7 +180,7 @@ def _choose_points(
 ) -> tuple[Integers, Integers]:
     """Choose the points of a curve, and the queries whose own curve is stored.
 
-    Together they fit into the page.
+    The points of the means and of these queries fit into the page.
     """
     n_strategies, _, length = lines.shape
     kept = np.arange(length)
@@ -265,7 +265,7 @@ def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
 
 
 def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
-    """Describe the intervals: of all differences, or of one, and whether they agree with p."""
+    """State whether intervals cover one difference or all, and whether they agree with p."""
     if all(pair["simultaneous_low"] is None for pair in pairs):
         return "of each difference alone; it need not agree with p"
     if tested.joint:

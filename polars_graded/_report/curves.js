@@ -68,7 +68,7 @@ const showCurves = (kind) => {
       value: curve.value(s, query, point),
       ideal: hasIdeal(s) ? curve.idealValue(s, query, point) : null,
     })));
-  const nothing = "There is no value to draw. Of many queries the page has the curves of some.";
+  const nothing = "There is no value to draw. If there are many queries, only some have curves here.";
   const empty = drawn.length ? nothing : "Choose a strategy to draw.";
   if (say(kind, all.some(({ value }) => value !== null) ? "" : empty)) return;
   // The shared ideal curve is in the rows of a strategy that may have no curve itself.

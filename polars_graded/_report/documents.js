@@ -8,7 +8,7 @@ const showDocuments = () => {
   const entry = entries[inspected.indexOf(state.query)];
   const absent = state.query === null
     ? "Choose a query to see its documents."
-    : "Of many queries the page has the documents of some, this one not among them.";
+    : "The page has no documents of this query, since it contains those of some queries only.";
   if (say("documents", entry ? "" : absent)) return;
   const documents = records(page.rankings.columns, entry.documents);
   const shown = both.map((s) => (entry.ranked[s] ?? []).map((at) => documents[at]));

@@ -48,7 +48,7 @@ OVERVIEW_COLUMNS = {
     "most": ("most retrieved per query", "count"),
     "retrieved": ("judged documents that were retrieved", "share"),
     "judged": ("retrieved documents that are judged", "share"),
-    "judged@10": ("first ten that are judged", "share"),
+    "judged@10": ("first ten documents that are judged", "share"),
     "tied": ("retrieved documents with the score of another", "ties"),
     "none_judged": ("queries with nothing judged", "count"),
     "none_relevant": ("queries with nothing relevant", "count"),

@@ -31,7 +31,7 @@ const showExplore = () => {
   const signals = { bin, least: Number(least || -1e300), greatest: Number(greatest || 1e300) };
   const description = `${nQueries(rows.length)} as points of ${names[0]} (first) against ${names[1]} ` +
     "(second), as a histogram of their differences, and as bars by falling difference; the means " +
-    "of those that are chosen stand above the chart.";
+    "of the chosen queries are above the chart.";
   // A rectangle belongs to the queries below it, so for other queries the chart is drawn again.
   const key = `${state.measure} ${both}`;
   draw($("#explore .chart"), { key, spec: specs.explore, rows, description, signals });

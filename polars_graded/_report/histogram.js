@@ -38,7 +38,7 @@ const showHistogram = () => {
   const here = rows.find(({ at }) => at === state.query);
   const difference = here
     ? `${written(here.value_a)} − ${written(here.value_b)} = ${signed(here.difference)}`
-    : "left out, for a strategy has no value";
+    : "left out, since a strategy has no value";
   const value = state.query === null ? "" : `Query ${seen.query}: ${difference}.`;
   $("#histogram .note").textContent = counts + value;
   legendOfBoth("histogram", names.map((name, i) => `${name} is better in ${amount(wins[i])}`));

@@ -363,7 +363,7 @@ def _build_payload(
     if not grid.measures:
         absent["comparison"] = "There is no measure to compare strategies by."
     elif len(strategies) == 1 and baseline is None:
-        absent["comparison"] = "There is one strategy alone: comparing needs two."
+        absent["comparison"] = "There is only one strategy; a comparison needs two."
     else:
         pairs = build_pairs(grid, tests, baseline)
     place = None if baseline is None else find_place(grid.strategies, baseline)

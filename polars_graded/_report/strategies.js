@@ -70,11 +70,11 @@ const showStrategies = () => {
   const names = column("strategy", "Strategy", label, { value: (s) => strategies[s] });
   table("strategies", [names, ...measures.flatMap(columnsOf)], ranked());
   const beside = state.query === null
-    ? ", ± their 95 % intervals, which the lines below them show on one scale for each column"
-    : `, and beside each the value in query ${seen.query}`;
+    ? " with ± 95 % intervals, which the lines show on one scale for each column"
+    : `, each beside the value in query ${seen.query}`;
   const bold = baseline === null && comparison.rows.length
-    ? "in bold the best of each column and those that no test tells from it"
-    : "the best of each column in bold";
+    ? "bold: the best mean of each column, and means that are not significantly worse"
+    : "bold: the best mean of each column";
   const means = `Means over the queries${beside}; ${bold}.`;
   if (measures.length) $("#strategies .note span").textContent = means;
   const n = state.chosen.size;

@@ -6,8 +6,8 @@ const showVerdict = () => {
     typeof part === "string" ? part : element("span", marked(part), { class: "strategy" }));
   // Tests and intervals cover all pairs, not only those of chosen strategies.
   const left = strategies.length - state.chosen.size;
-  const gone = `the ${amount(left)} that ${left === 1 ? "is" : "are"} not chosen among them: `;
-  const whose = left ? `Of all ${amount(strategies.length)} strategies, ${gone}` : "";
+  const gone = `including the ${amount(left)} that ${left === 1 ? "is" : "are"} not chosen: `;
+  const whose = left ? `For all ${amount(strategies.length)} strategies, ${gone}` : "";
   $("#verdict p").replaceChildren(whose, ...sentence);
 };
 

@@ -36,7 +36,7 @@ MAX_GRADES = 101
 """Maximum number of different grades; with more, hardly any two grades are equal."""
 
 MAX_STRAY_SHARE = 0.01
-"""Maximum share of a grader's grades that lie outside all others' grades and count as stray."""
+"""Maximum share of a grader's grades that are stray because they lie outside all others' grades."""
 
 MAX_SHARED_STRAY_SHARE = 0.05
 """Maximum share of all grades that a rare grade has; more frequent grades are common."""
@@ -75,9 +75,9 @@ def agreement(
         e = \frac{\sum_{ij} w_{ij}}{k (k - 1)} \sum_i \pi_i (1 - \pi_i)
 
     As text: ``κ = 1 - ∑ d(i, j) p(i, j) / ∑ d(i, j) p(i) p(j); AC2 = (∑ w(i, j) p(i, j) - e) /
-    (1 - e); e = ∑ w(i, j) / (k (k - 1)) * ∑ π(i) (1 - π(i))``, with the k different grades of all
-    graders. π(i) is the share of grade i among the grades of both, and w(i, j) is 1 less the
-    squared distance of the two grades, relative to the largest distance.
+    (1 - e); e = ∑ w(i, j) / (k (k - 1)) * ∑ π(i) (1 - π(i))``. All graders together have k
+    different grades. π(i) is the share of grade i among the grades of both graders. w(i, j) is 1
+    minus the squared distance of the two grades, where the largest distance of grades counts as 1.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def agreement(
         equivalent name, such as "product_id" or "sku". With None, and without such a column, each
         row of a wide frame is another document.
     grader, grade
-        The columns of a long frame: graders, by default `"grader"` if no argument names columns of
-        grades, and grades.
+        The column of graders and the column of grades of a long frame. By default the column of
+        graders is `"grader"` if no argument names columns of grades.
     confidence
         The confidence of the intervals, between 0 and 1.
 
@@ -121,8 +121,8 @@ def agreement(
         - `equal`: the share of documents with the same grade, from 0 to 1;
         - `kappa`, Cohen's :math:`\kappa`, where :math:`d_{ij}` is 1 for different grades;
           `kappa_linear` and `kappa_quadratic`, where it is the distance of the two grades and its
-          square. They are at most 1, and 0 if graders agree as often as by chance, given how often
-          each of them gives each grade;
+          square. These coefficients are at most 1. They are 0 if the agreement is that of random
+          grades with the same frequencies;
         - `alpha_ordinal` and `alpha_interval`, Krippendorff's :math:`\alpha`: the same for the
           pooled grades of both. The distance counts the grades in between (ordinal), or is the
           difference of the grades (interval);
@@ -131,18 +131,19 @@ def agreement(
         - `difference`: the mean difference of the grades of `grader` and `other`.
 
         All graders together have `equal` (of all pairs of grades of a document), `fleiss_kappa`
-        (Fleiss' :math:`\kappa`), `alpha_ordinal`, `alpha_interval` and `ac2`, each document having
-        as many grades as it was given.
+        (Fleiss' :math:`\kappa`), `alpha_ordinal`, `alpha_interval` and `ac2`. Documents may have
+        different numbers of grades.
 
     Warns
     -----
     DataWarning
         If a grader gives grades outside those of the trusted grader (`scale`). Without a trusted
-        grader, if a grader gives grades outside those of all others, and if these are more than one
-        step beyond them, such as a 5 with grades from 0 to 3, or at most 1 % of the grader's
-        grades. If several graders, or the trusted one, give rare grades, at most 5 % of all, that
-        are more than one step above the common ones. If some grades are below 0. A few such grades
-        extend the scale of `ac2` and the other coefficients, which increases the agreement.
+        grader, if a grader gives grades outside those of all others, and one of two conditions
+        holds: these grades are more than one step beyond the others, such as a 5 beside grades from
+        0 to 3; or they are at most 1 % of the grader's grades. If several graders, or the trusted
+        one, give rare grades (at most 5 % of all) that are more than one step above the common
+        grades. If some grades are below 0. A few such grades extend the scale of `ac2` and the
+        other coefficients, which increases the agreement.
 
     See Also
     --------
@@ -161,9 +162,9 @@ def agreement(
     .. math:: z \pm t_{n-1} \, SE \qquad SE^2 = \frac{n - 1}{n} \sum_q (z_{-q} - \bar z)^2
 
     As text: ``z ± t(n - 1) * SE; SE² = (n - 1) / n * ∑ (z(-q) - mean z)²``. The ends are converted
-    back from z to values; `difference` is not converted at all. If all queries but one agree in
-    everything, the value without that one counts as 1 - (1 - value) / n. There is no interval
-    without variation, or if the value does not exist without one of the queries.
+    back from z to values; `difference` is not converted at all. If only one query has any
+    disagreement, the value without this query counts as 1 - (1 - value) / n. There is no interval
+    without variation, or if the value cannot be computed without one of the queries.
 
     If all grades are common, a share of 0.94 to 0.96 of the intervals at 0.95 contains the true
     value, with 5 queries or more. If nine of ten grades are 0, the share is 0.88 to 0.97 with 5 or
@@ -270,9 +271,9 @@ def _hint_at_strays(low: float, high: float, *graders: str) -> str:
     """Return a hint that shows how to make stray grades null, or the nearest grade."""
     column = f"pl.col({', '.join(map(repr, graders))})"
     return (
-        f"Hint: pl.when({column}.is_between({low:g}, {high:g})).then({column}) leaves them out, as "
-        f"codes for no grade, such as 99, should be; {column}.clip({low:g}, {high:g}) takes "
-        "them for the nearest grade"
+        f"Hint: pl.when({column}.is_between({low:g}, {high:g})).then({column}) leaves them out, if "
+        f"they are codes for no grade, such as 99; {column}.clip({low:g}, {high:g}) replaces "
+        "them by the nearest grade"
     )
 
 
@@ -470,13 +471,13 @@ class Grades:
                 note = "a single query has no variation, so there is no interval"
             elif np.isnan(low):
                 note = (
-                    "the value is the same without each query, or rests on a single one, so there "
-                    "is no interval"
+                    "the value is the same without each query, or there is none without one of "
+                    "them, so there is no interval"
                 )
             elif n_telling < MIN_TELLING_QUERIES:
                 have = "has" if n_telling == 1 else "have"
                 note = (
-                    f"only {format_count(n_telling, 'queries')} {have} another grade than the most "
+                    f"only {format_count(n_telling, 'queries')} {have} a grade other than the most "
                     "common one, which is few for an interval"
                 )
             yield {

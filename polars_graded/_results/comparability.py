@@ -76,9 +76,9 @@ def check_same_conditions(
     Conditions are judgments, formulas and scales.
 
     `formulas` maps the columns to compare to the measures that the caller passed. With
-    `is_other_file`, the older results were measured separately, and conditions that no results
-    record are noted. Otherwise all strategies are in one frame, and are assumed to be measured
-    together.
+    `is_other_file`, the older results were measured separately; a condition that the results do not
+    record is noted as not checked. Otherwise all strategies are in one frame, and are assumed to be
+    measured together.
     """
     for name in CHANGES:
         check_choice(name, changes.get(name, "same"), get_args(Change))
@@ -111,7 +111,10 @@ def check_queries(
         lost = other.join(frame, on=queries, how="anti", nulls_equal=True)
         count = lost.select(pl.struct(queries).n_unique()).item() if lost.height else 0
         if count == n:
-            msg = f"`baseline` must have queries of `per_query`, got none of its {n_rows:,}"
+            msg = (
+                "`baseline` must have queries in common with `per_query`, got none of its "
+                f"{n_rows:,}"
+            )
             raise ValueError(msg)
         if count:
             keys = lost.select(queries).unique(maintain_order=True).head(MAX_NAMED_QUERIES).rows()

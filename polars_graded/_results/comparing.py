@@ -89,13 +89,13 @@ def compare(
     *measures
         The columns to compare, in the order of the result; by default all columns that are called
         like a measure. A mapping specifies the measure of a column with another name, as for
-        `evaluate`: `{"E": "e_measure(b=2)@10"}`; or which of its values is best, `"highest"`,
+        `evaluate`: `{"E": "e_measure(b=2)@10"}`; or the best value of a column, `"highest"`,
         `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
     query
         The column of queries, or several columns. By default `"query"`, or the only other column
-        that could be the query. Several possible columns are the query together if every strategy
-        has the same combinations of their values, each once, as in the result of `evaluate`;
-        otherwise an error asks for `query`.
+        that could be the query. If several columns are possible, all of them together identify
+        queries, provided that every strategy has the same combinations of their values and has
+        each combination once, as in the result of `evaluate`. Otherwise an error asks for `query`.
     strategy
         The column of strategies; by default as for `query`. If neither is passed, two possible
         columns are the strategy and the query, in this order.
@@ -117,9 +117,9 @@ def compare(
           :math:`\bar d \pm t_{n-1} s / \sqrt n`.
         - `"wilcoxon"`: the signed rank test (`scipy.stats.wilcoxon`), which leaves out ties
           (`zero_method="wilcox"`) and is exact or normal as scipy's `method="auto"` decides.
-          Interval as for `"t"`. It tests ranks and **not means**: if differences are skewed, one
+          Interval as for `"t"`. It compares ranks, **not means**: if differences are skewed, one
           strategy can have the higher ranks and the other the higher mean. Charts, tables and the
-          report then count no finding, and `rank_strategies` refuses the test.
+          report then count no finding. `rank_strategies` refuses this test.
         - `"permutation"`: Fisher's randomisation test. p is the share of random signs of the
           differences for which :math:`|\bar d|` is at least as large. It assumes that differences
           are symmetric about 0 if strategies do not differ. All :math:`2^n` signs are used if they
@@ -128,12 +128,13 @@ def compare(
         - `"bootstrap"`: the studentised bootstrap. p is the share of resamples of the queries for
           which :math:`|\bar d^* - \bar d| \sqrt n / s^*` is at least :math:`|\bar d| \sqrt n / s`,
           counted as for `"permutation"`. The interval is :math:`\bar d \pm q s / \sqrt n`, where
-          q is the quantile of the former at `confidence`.
+          q is the quantile of the resampled values at `confidence`.
         - `"randomised_tukey"`: all strategies at once. Each query's values are shuffled among the
           strategies. p is the share of shuffles whose best and worst mean are at least
           :math:`|\bar d|` apart, counted as for `"permutation"`. The p values and the intervals
           hold for all pairs of a segment simultaneously, so there is no `correction`. The intervals
-          are :math:`\bar d` plus and minus the quantile of that range at `confidence`.
+          are :math:`\bar d \pm q`, where q is the quantile at `confidence` of the distance between
+          the best and the worst mean.
     correction
         The correction of p values for the number of all rows of one measure. `"bonferroni"` and
         `"holm"` bound the probability of any false finding, `"benjamini_hochberg"` the share of
@@ -147,9 +148,9 @@ def compare(
         equal and worse.
     cluster
         The column of clusters of queries, such as the search term of queries on several devices.
-        Clusters are independent, and the queries of a cluster may depend on each other. It may be a
-        column of `query`. The tests are then `"t"`, with cluster-robust standard errors, and
-        `"permutation"`, which changes the signs of clusters (Notes).
+        Clusters are independent, and the queries of a cluster may depend on each other. The column
+        may be one of `query`. The possible tests are `"t"`, with cluster-robust standard errors,
+        and `"permutation"`, which changes the signs of clusters (Notes).
     missing
         The treatment of a missing query of a strategy, or of a null or NaN: raise an `"error"`,
         `"drop"` the query of that measure for all strategies, or count it as `"zero"`, which is
@@ -166,7 +167,7 @@ def compare(
         The number of resamples of a test.
     progress
         The progress bar of the resamples of a measure, such as `tqdm.tqdm`: a function that takes
-        the sequence of their blocks and returns an iterable of them.
+        a sequence of blocks of resamples, and returns an iterable of the same blocks.
 
     Returns
     -------
@@ -175,10 +176,11 @@ def compare(
 
         - `measure` (String), the segments, `strategy` (under the name of that column) and
           `baseline`; `queries` (UInt32), and with `cluster` the number of `clusters` (UInt32);
-        - `best` (String), which value of the measure is: `"highest"`, `"lowest"` or `"none"`;
-        - `mean`, `baseline_mean`, and `relative_difference`, which is `difference` over
-          `baseline_mean` and null if that is 0;
-        - `d_z`: Cohen's effect size for pairs, the mean difference over its standard deviation;
+        - `best` (String), the best value of the measure: `"highest"`, `"lowest"` or `"none"`;
+        - `mean`, `baseline_mean`, and `relative_difference`, which is `difference` divided by
+          `baseline_mean`, or null if `baseline_mean` is 0;
+        - `d_z`: Cohen's effect size for pairs, the mean of the differences divided by their
+          standard deviation;
         - `wins`, `ties`, `losses` (UInt32): queries where the strategy is better, the same, worse;
         - with `rope`: `rope`, `probability_better`, `probability_equal`, `probability_worse`;
         - `test` and `correction` (String) of the following columns;
@@ -214,9 +216,9 @@ def compare(
     -----
     **Little data.** With fewer than two queries nothing can be tested: intervals, `d_z`, `p_value`
     and `p_corrected` are null. If all queries tie, `p_value` is 1. If all differences are equal,
-    there is no variation: `d_z` and the interval are null, except for `"randomised_tukey"`. Unless
-    they are 0, the probabilities of `rope` are null as well, and `p_value` for `"t"` and
-    `"bootstrap"`. A row with a null `p_value` does not count in the correction. A p value of
+    there is no variation: `d_z` and the interval are null, except for `"randomised_tukey"`. If the
+    equal differences are not 0, the probabilities of `rope` are null, and so is `p_value` for `"t"`
+    and `"bootstrap"`. A row with a null `p_value` does not count in the correction. A p value of
     `"permutation"` is at least 2 / 2ⁿ with n queries, which is 0.0625 with five. A test with
     resamples has p values of at least 1 / (`resamples` + 1). Corrected for m pairs, the smallest p
     value is m times larger. If it is above the level, no difference can be significant, however
@@ -226,19 +228,20 @@ def compare(
     difference of 2 % of its standard deviation is. Then look at its size, `d_z` and the interval,
     and at its relevance, `rope` (Ihemelandu, Ekstrand 2023).
 
-    **Ties.** Two values are tied if they are closer than 1e-12 of the larger, because they may be
-    the same sum in another order. The larger counts as at least 1, or as the largest value of the
-    measure if that is below 1, because 0 may be a difference of larger numbers. Differences in the
-    ranks of `"wilcoxon"` are tied likewise, so that 0.3 - 0.2 equals 0.1.
+    **Ties.** Two values are tied if their distance is at most 1e-12 times the larger value, because
+    they may be the same sum in another order. A larger value below 1 is replaced by 1, or by the
+    largest value of the measure if that is below 1, because a value near 0 may be a difference of
+    larger numbers. In the ranks of `"wilcoxon"`, differences are tied in the same way, so that
+    0.3 - 0.2 equals 0.1.
 
     **Simultaneous intervals.** The interval of one difference has the level :math:`\alpha`, which
     is 1 - `confidence`. With m pairs, the level of a simultaneous interval is
 
     - :math:`\alpha / m` for `"bonferroni"`. All intervals hold simultaneously at `confidence`;
     - :math:`\alpha / m` for `"holm"` as well, except for a difference that is significant after
-      Holm's correction and not after Bonferroni's. It has the level of its step in Holm's
-      procedure, :math:`\alpha / (m - k + 1)` for the k-th smallest p value. Each interval agrees
-      with Holm's decision. For the differences that only Holm finds, only the sign is known
+      Holm's correction and not after Bonferroni's. Such a difference has the level of its step in
+      Holm's procedure, :math:`\alpha / (m - k + 1)` for the k-th smallest p value. Each interval
+      agrees with Holm's decision. For the differences that only Holm finds, only the sign is known
       (Strassburger, Bretz 2008), so the intervals do **not** hold simultaneously at `confidence`;
     - :math:`\alpha R / m` for `"benjamini_hochberg"`, which finds R differences (at least 1). On
       average, a share of at most :math:`\alpha` of the intervals of findings misses the true
@@ -249,8 +252,8 @@ def compare(
     For a statement about all differences at once, use `"bonferroni"` or `"randomised_tukey"`.
 
     For `"permutation"`, a value is in the interval if the test does not reject after the value is
-    subtracted from all differences. For `"wilcoxon"` the interval is null, because the test
-    compares ranks and no interval of the mean always agrees with it. An interval is also null if
+    subtracted from all differences. For `"wilcoxon"` the interval is null: the test compares ranks,
+    not means, so no interval of the mean always agrees with it. An interval is also null if
     `resamples` are too few for the level.
 
     **Clusters.** With G clusters, n queries in total, and :math:`S_g` the sum of
@@ -270,11 +273,11 @@ def compare(
     .. math:: P(\text{better}) = F_{n-1} \Big( \frac{\bar d - r}{s / \sqrt n} \Big) \qquad
         P(\text{worse}) = F_{n-1} \Big( \frac{-\bar d - r}{s / \sqrt n} \Big)
 
-    As text: ``P(better) = F((d - r) / (s / sqrt(n)), n - 1)``, and P(worse) the same of -d.
+    As text: ``P(better) = F((d - r) / (s / sqrt(n)), n - 1)``, and P(worse) is the same with -d.
 
     **Skewed differences** matter with few queries. Tests then too often find a difference between
-    strategies with equal means; the bootstrap does so least often. Tables in the book, on the page
-    about tests, show how often, and how often intervals hold simultaneously.
+    strategies with equal means; the bootstrap does so least often. The page of the book about tests
+    has tables of how often this happens, and of how often intervals hold simultaneously.
 
     A frame of one measure with one column per strategy is converted by
     ``wide.unpivot(index="query", variable_name="strategy", value_name="ndcg@10")``.
@@ -363,10 +366,10 @@ def summarise(
     per_query, *measures, query, strategy, segments, missing, grader
         As for `compare`.
     trusted
-        The grader whose grades count, who judged some queries, while a model judged all (Notes).
-        The queries that they judged must be **a random sample of all queries**: with easy, disputed
-        or hand-picked queries the result is wrong. `DataWarning.selection` reports if the model's
-        values of these queries differ from its other values.
+        The grader whose grades count. This grader judged some queries, and a model judged all
+        (Notes). The queries of the trusted grader must be **a random sample of all queries**: with
+        easy, disputed or hand-picked queries the result is wrong. `DataWarning.selection` reports
+        if the model's values of these queries differ from its other values.
     confidence
         The confidence of the interval, between 0 and 1.
 
@@ -380,7 +383,7 @@ def summarise(
           (UInt32) and `median`;
         - `geometric_mean` (:math:`g`), which for `ap` is GMAP; values below 0.00001 count as
           0.00001, as in trec_eval, since a single 0 would otherwise make the result 0;
-        - `best` (String, null if unknown), which value is best, and `confidence`;
+        - `best` (String, null if unknown), the best value, as for `compare`; `confidence`;
         - `mean`, and `std` (:math:`s`, null for one query);
         - `ci_low`, `ci_high`: Student's interval of the mean,
           :math:`\bar x \pm t_{n-1} s / \sqrt n`, null if there are fewer than two queries or all
@@ -389,21 +392,21 @@ def summarise(
         With `trusted` one row per model, measure, segment and strategy:
 
         - `grader` (String), the model that judged all queries; `measure`, the segments, the
-          strategy; `queries` that both judged and `model_queries` that the model alone did
-          (UInt32); `best`;
-        - the means by the trusted grader's grades, `trusted_mean` with `trusted_low` and
-          `trusted_high`, and by the model's grades of all queries, `model_mean` with `model_low`
-          and `model_high`;
+          strategy; `queries`, the number of queries that both judged, and `model_queries`, the
+          number that only the model judged (UInt32); `best`;
+        - two means and their intervals: `trusted_mean`, `trusted_low` and `trusted_high` from the
+          trusted grader's grades; `model_mean`, `model_low` and `model_high` from the model's
+          grades of all queries;
         - `weight` of the model, from 0 to 1, and the `correlation` of both graders' values;
         - the `worth` of the model's grades: an estimate of how many more queries the trusted grader
-          would have to judge for an equally precise mean (below 0 if the model makes it less
-          precise); `note` states if a gain is not certain; `confidence`;
+          would have to judge for an equally precise mean (below 0 if the model makes the mean less
+          precise); `confidence`;
         - `mean`, the estimate of what the trusted grader would find in all queries, `ci_low` and
           `ci_high`;
-        - `note` (String): states fewer than ten trusted queries, or fewer than two, which have no
-          interval; a correlation that gives no gain, no certain gain or a less precise mean;
-          queries that are hardly a random sample; and queries that are left out because the model
-          did not judge them. Null otherwise.
+        - `note` (String), null or a warning: fewer than ten trusted queries are few, and fewer than
+          two have no interval; the correlation gives no gain, no certain gain or a less precise
+          mean; the trusted queries are hardly a random sample; or queries are left out because the
+          model did not judge them.
 
     Notes
     -----
@@ -422,10 +425,10 @@ def summarise(
     freedom. With the usual λ, which is fitted on all queries, and normal quantiles, intervals
     contain the mean too seldom if queries are few.
 
-    **A random sample** of queries has values of the model that differ from its other values by
-    chance alone. A warning reports a difference by Mann and Whitney's test (p of at most 0.001
-    after Bonferroni for all rows of a measure). It can miss a selection that is unrelated to the
-    model's values.
+    **A random sample.** The trusted grader must judge a random sample of the queries. The model's
+    values of such a sample differ from its other values by chance alone. A warning reports a
+    larger difference, by Mann and Whitney's test (p of at most 0.001 after Bonferroni for all rows
+    of a measure). The test cannot notice a selection that is unrelated to the model's values.
 
     There is a gain if the correlation exceeds :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are
     not linear in grades, so people must have judged **complete queries**: all documents that the
@@ -433,7 +436,8 @@ def summarise(
 
     With 10 queries or more, intervals contain the true mean as often as `confidence` states,
     independent of the quality of the model, but less often for skewed values. With a correlation of
-    0.9, they are about half as wide. The table is in the book, on the page about tests.
+    0.9, intervals are about half as wide as without the model. The page of the book about tests has
+    the table.
 
     References
     ----------
@@ -455,7 +459,8 @@ def summarise(
     │ bm25     ┆ 3       ┆ 0.5    ┆ 0.5            │
     └──────────┴─────────┴────────┴────────────────┘
 
-    A model grades all forty queries, too high by 0.25. People grade every fifth, which are harder:
+    A model grades all forty queries, and its values are 0.25 too high. People grade every fifth
+    query; these queries are harder than the others:
 
     >>> model = pl.DataFrame({"query": range(40)}).with_columns(ap=pl.col("query") / 52 + 0.25)
     >>> people = model.filter(pl.col("query") % 5 == 0).with_columns(pl.col("ap") - 0.25)

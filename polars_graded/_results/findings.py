@@ -1,4 +1,4 @@
-"""Rule for which differences count as findings in tables and charts."""
+"""Rule that decides which differences count as findings in tables and charts."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
 
 
 def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
-    """Return the places of strategies than which no other is significantly better."""
+    """Return the places of strategies that no other is significantly better than."""
     # A strategy is defeated if a significant difference favours the other one of the pair.
     defeated = {
         pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]

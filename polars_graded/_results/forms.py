@@ -46,7 +46,7 @@ __all__ = ["long_form", "paper_table"]
 Format = Literal["markdown", "latex", "html"]
 
 LONG_COLUMNS = ("measure", "cutoff", "value")
-"""Columns that `long_form` adds to those that are no measures."""
+"""Columns that `long_form` adds to the columns that are not measures."""
 
 
 @takes_results()
@@ -70,9 +70,9 @@ def long_form(
         curves).
     query, strategy
         The key columns; by default those called "query" and "strategy". If one of these does not
-        exist, the only other column that can be a key takes its place. Several such columns form
-        the query together if every strategy has the same combinations of their values, each once;
-        otherwise they raise an error.
+        exist, the only other column that can be a key takes its place. If several columns are
+        possible, they form the query together, provided that every strategy has the same
+        combinations of their values and has each combination once; otherwise an error is raised.
     grader
         As for `compare`.
 
@@ -110,7 +110,7 @@ def long_form(
     for name in others:
         if name in LONG_COLUMNS:
             msg = (
-                f"`per_query` must not have a column {name!r}, which is one of the result\n\n"
+                f"`per_query` must not have a column {name!r}, a column of the result\n\n"
                 "Hint: rename the column"
             )
             raise ValueError(msg)
@@ -349,7 +349,7 @@ def _write_caption(means: pl.DataFrame, options: Options, signs: str, trusted: s
         )
     text = f"Means of {queries}, the best of each column in bold"
     if not signs:
-        why = "one query cannot be" if counts == [1] else "there is nothing that could be"
+        why = "one query cannot be tested" if counts == [1] else "there is nothing to test"
         return f"{text}; no difference is tested: {why}."
     return f"{text}; {signs} (p of at most {options.level:g}) by {test.words}{corrected}."
 

@@ -112,20 +112,20 @@ def gate(
 
     - **better** if the whole interval is above 0;
     - **unchanged** if no query changed;
-    - **no worse** if the interval is above :math:`-\delta` and contains or touches 0;
+    - **no worse** if the interval is above :math:`-\delta` and includes 0;
     - **worse, by less than the margin** if the interval is between :math:`-\delta` and 0;
     - **worse; whether by more than the margin is undecided** if the interval is below 0 and
       contains :math:`-\delta`;
     - **worse** if the interval is below :math:`-\delta`, or if all queries have the same loss and
       it exceeds the margin;
-    - **undecided** otherwise: there are too few queries.
+    - **undecided** otherwise.
 
     The first four verdicts pass.
 
     If the lowest value of a measure is best, all signs are reversed. All verdicts are right
-    simultaneously at `confidence`: with m rows, each interval has the error rate
-    :math:`(1 - \mathtt{confidence}) / m` (Bonferroni). Intervals are therefore wider with more
-    measures and segments.
+    simultaneously with the probability `confidence`. If the result has m rows, the interval of each
+    row has the error rate :math:`(1 - \mathtt{confidence}) / m` (Bonferroni). Intervals are
+    therefore wider with more measures and segments.
 
     Parameters
     ----------
@@ -135,8 +135,8 @@ def gate(
         The strategy with which all others are compared; or earlier results, as a frame or the
         `Path` of a Parquet or CSV file that `write_results` or `--per-query` wrote. If those
         results contain one strategy, it is the baseline; if they contain several, each strategy is
-        compared with the one of the same name. If the ids of either side are text, ids are compared
-        as text.
+        compared with the older strategy of the same name. If the ids of either side are text, ids
+        are compared as text.
     margin
         Maximum loss of a mean that counts as no worse, in the unit of the measure, at least 0 and
         less than its range; or a mapping from measures to their margins.
@@ -147,12 +147,12 @@ def gate(
     seed, resamples
         As for `compare`.
     judgments, formulas, scale
-        `"changed"` allows a baseline that was measured with other judgments, with other formulas
-        under the same name, or on another scale or with another order of ties. Such changes are
-        detected if `evaluate(..., fingerprint=...)` made the results. Without fingerprints, only
-        columns that depend on judgments alone, such as `n_relevant`, are compared, and `sentence`
-        states what was not checked. It also states what was allowed. Queries that one side lacks
-        are refused, unless `missing="drop"` leaves them out.
+        `"changed"` allows a baseline that was measured differently: with other judgments; with
+        other formulas under the same name; on another scale, or with another order of ties. These
+        differences are detected if `evaluate(..., fingerprint=...)` made the results. Without
+        fingerprints, only columns that depend on nothing but the judgments, such as `n_relevant`,
+        are compared. `sentence` states what was allowed and what was not checked. If one side lacks
+        a query, an error is raised, unless `missing="drop"` leaves this query out.
 
     Returns
     -------
@@ -164,9 +164,11 @@ def gate(
           `baseline_queries` (with a value), `lost` (with a value on one side only), `undefined`
           (with a value on neither side), `changed` (with a difference);
         - `best` (String), `baseline_mean`, `mean`;
-        - `more_queries` (UInt64): for an undecided verdict, the number of further such queries that
-          decide in 80 % of cases if the difference stays the same; null if it is more than 100
-          times the number of given queries;
+        - `more_queries` (UInt64): the number of further queries that would decide in 80 % of cases
+          if the difference stayed the same, for the verdicts "undecided" and "worse; whether by
+          more than the margin is undecided". It is null for other verdicts; if only lost queries
+          make the verdict undecided; and if the number is unknown, or more than 100 times the
+          number of given queries;
         - `confidence`, and `level`, the error rate of this interval alone;
         - `margin`, `difference` (strategy minus baseline), and `low` and `high`, the interval of
           the difference;
@@ -176,10 +178,10 @@ def gate(
     Raises
     ------
     ValueError
-        In the same cases as for `compare`. If both results differ in queries, judgments, formulas
-        or scale and no argument allows it. If the margin is not below the range of the measure. If
-        earlier results lack a measure or a strategy, or if the types of ids differ. If there are
-        several graders and `grader` is None.
+        In the same cases as for `compare`. If the two results differ in queries, judgments,
+        formulas or scale, and no argument allows this. If the margin is not below the range of the
+        measure. If earlier results lack a measure or a strategy, or have ids of another type. If
+        there are several graders and `grader` is None.
 
     See Also
     --------
@@ -189,25 +191,27 @@ def gate(
 
     Notes
     -----
-    If at least 25 queries changed, the interval is Student's, moved by the skewness of
-    the differences (Johnson 1978), or the interval of another `test`. If fewer queries changed, the
+    If at least 25 queries changed, the interval is that of the `test`. Student's interval is
+    extended by the skewness of the differences (Johnson 1978). If fewer queries changed, the
     interval is Stringer's, which assumes that a share of unseen queries is as bad as possible.
-    Stringer's interval needs the range of the measure. If the range is unknown, as for gains that
-    are not normalised and for columns whose measure is unknown, there is no interval. If all
-    queries have the same loss, this loss is the end of the interval that is closer to 0.
+    Stringer's interval needs the range of the measure. The range is unknown for gains that are not
+    normalised, and for columns whose measure is unknown; then there is no interval. If all queries
+    have the same loss, this loss is the end of the interval that is closer to 0.
 
-    With `missing="drop"`, a strategy passes only if it also passes with the worst values in place
-    of missing ones: 0 for the strategy and the highest value for the baseline.
+    With `missing="drop"`, missing values are also replaced by the worst values: 0 for the strategy,
+    and the highest value for the baseline. A strategy passes only if it passes both without these
+    queries and with these values.
 
-    A table in the book, on the page about tests of the library, shows how often changes pass that
-    are worse by exactly the margin, and how many queries most changes without effect need to pass.
+    The page of the book about tests of the library has tables of simulated gates. They show how
+    often a change passes that is worse by exactly the margin, and the number of queries with which
+    a change without effect is decided in most cases.
 
     References
     ----------
     Piaggio, Elbourne, Pocock, Evans, Altman: Reporting of noninferiority and equivalence randomized
     trials, 2012. Johnson: Modified t tests and confidence intervals for asymmetrical populations,
     1978. De Jager, Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the Stringer
-    bound, 1997, which is conservative in practice and, for many queries, by proof.
+    bound, 1997, which proves that the bound is conservative for many queries.
 
     Examples
     --------
@@ -293,8 +297,8 @@ def assert_no_worse(
     per_query, *measures, baseline, margin, **options
         As for `gate`.
     undecided
-        If True, the verdict "undecided" passes too. A strategy whose whole interval is below 0
-        passes only if the interval is above minus the margin.
+        If True, the verdict "undecided" passes too. The verdict "worse; whether by more than the
+        margin is undecided" still fails.
 
     Raises
     ------
@@ -328,7 +332,7 @@ class Matched(NamedTuple):
     grid: Grid
     a: Integers
     b: Integers
-    """Places of the baselines in the grid, as `a` has those of the strategies."""
+    """Places of the baselines in the grid; `a` contains the places of the strategies."""
     names: Sequence[pl.Series]
     """Names of strategies and baselines in their own results."""
     formulas: Mapping[str, str]
@@ -352,7 +356,7 @@ def write_gate_summary(
 
 
 def _find_losses(matched: Matched) -> list[Losses]:
-    """Return the queries that each strategy lost most by the first measure."""
+    """Return the queries with the largest losses of each strategy, by the first measure."""
     results = matched.grid.get_results(matched.grid.measures[0])
     gain = pl.col("difference") * (1 if results.higher_is_better else -1)
     losses = []
@@ -419,7 +423,8 @@ def _pair_with_results(
 ) -> Matched:
     """Return each strategy with its baseline in older results.
 
-    The baseline is their only strategy, or the one of the same name.
+    If the older results contain one strategy, it is the baseline of all. Otherwise a strategy is
+    compared with the older strategy of the same name.
     """
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     measured, _ = find_measures_and_curves(rows, measures, query=queries, strategy=name)
@@ -627,9 +632,9 @@ MAX_QUERIES_RATIO = 100
 
 
 def _compute_adverse_skewness(pairs: Pairs, by: VerdictInputs) -> Floats:
-    """Return the skewness that widens the interval towards the margin.
+    """Return the skewness of the differences if it widens the interval towards the margin.
 
-    It is 0 if the skewness of the differences widens the interval on the other side.
+    If it widens the interval on the other side, 0 is returned.
     """
     gain = pairs.statistics.mean * (1 if pairs.results.higher_is_better else -1)
     skewness = [compute_skewness(pairs.compute_differences(part)) for part in pairs.split(pairs.n)]
@@ -642,7 +647,8 @@ def _compute_more_queries(
 ) -> int | None:
     """Return the number of further queries that would decide an open verdict.
 
-    It is None if it is unknown, or more than `MAX_QUERIES_RATIO` times the number of given queries.
+    Return None if the number is unknown, or more than `MAX_QUERIES_RATIO` times the number of given
+    queries.
     """
     needed = count_deciding_queries(effect, level, skewness, changed / n) if n else None
     if needed is None or needed > MAX_QUERIES_RATIO * n:

@@ -181,10 +181,10 @@ def find_keys(
 ) -> dict[str, Any]:
     """Return the columns of strategies and queries, passed or found.
 
-    A key that is not passed is the column of its name, or else the only possible column. Several
-    possible query columns form the query together if every strategy has the same combinations of
-    their values, each once. Any other choice, such as one of them alone, would pair the same rows.
-    In all other cases an error asks for the key.
+    A key that is not passed is the column of its name, or else the only possible column. If several
+    query columns are possible, they form the query together, provided that every strategy has the
+    same combinations of their values and has each combination once. A choice of fewer columns would
+    pair the same rows. In all other cases an error asks for the key.
     """
     schema = frame.collect_schema()
     keys = {key: given[key] for key in KEYS if key in given}
@@ -207,8 +207,8 @@ def find_keys(
             "per_query", f"{HINT} {_write_call(function, missing_keys, candidates)};"
         )
         msg = (
-            f"`{key}` must be named where there is no column {key!r} and several could be meant, "
-            f"got {', '.join(candidates)}{hint}"
+            f"`{key}` must be passed if there is no column {key!r} and several columns are "
+            f"possible, got {', '.join(candidates)}{hint}"
         )
         raise ValueError(msg)
     if len(candidates) == len(missing_keys):

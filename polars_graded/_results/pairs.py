@@ -1,6 +1,6 @@
 """Pairs of strategies: their differences query by query.
 
-All pairs of a measure are arrays, which are processed in parts that fit the cache.
+The pairs of a measure are arrays. They are processed in parts that fit the cache.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def split_into_parts(count: int, size: int, most: int) -> Iterator[slice]:
 def find_pairs(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Integers]:
     """Return the places of all pairs, or of all pairs with a baseline.
 
-    Each pair occurs once. Two baselines are compared only with the one that is named first as the
-    baseline.
+    Each pair occurs once. If both strategies of a pair are baselines, the one that is named first
+    is the baseline of the pair.
     """
     count = len(strategies)
     if count < 2:  # noqa: PLR2004

@@ -169,10 +169,10 @@ def find_measures_and_curves(
     if left and measured and not requested:
         warn_the_caller(
             DataWarning.measures,
-            f"numbers whose column is not called like a measure are left out: "
+            f"columns of numbers are left out, since their names are not those of measures: "
             f"{', '.join(map(repr, left))}\n\n"
-            f"Hint: name the measures that are meant, with what they are: "
-            f"{{{left[0]!r}: 'ndcg@10'}}; or drop the column",
+            f"Hint: pass the columns with their measures, such as {{{left[0]!r}: 'ndcg@10'}}; or "
+            "drop them",
         )
     check_columns("per_query", [*chosen, *chosen_curves], schema)
     if chosen or (curves and chosen_curves):
@@ -464,9 +464,9 @@ class Results:
 
     @cached_property
     def floor(self) -> float:
-        """Return the minimum magnitude to which rounding errors are relative.
+        """Return the smallest number that serves as the magnitude of a rounding error.
 
-        A value of 0 may be a difference of larger numbers, and then has their rounding error.
+        A value near 0 may be a difference of larger numbers, and then has their rounding error.
         """
         return min(1.0, float(np.abs(self.values).max(initial=0)))
 
@@ -570,9 +570,9 @@ def check_direction(column: str, best: Best | None) -> Best:
     """Return which value of a column is best; raise if that is unknown."""
     if best is None:
         msg = (
-            f"`measures` must say which value of {column!r} is best, since no measure is called so"
-            f"\n\nHint: {{{column!r}: 'ndcg@10'}} says what it measures, "
-            f"{{{column!r}: 'lowest'}} or 'highest' which value is best"
+            f"`measures` must specify the best value of {column!r}, since no measure has this name"
+            f"\n\nHint: {{{column!r}: 'ndcg@10'}} specifies the measure, "
+            f"{{{column!r}: 'lowest'}} or 'highest' the best value"
         )
         raise ValueError(msg)
     return best

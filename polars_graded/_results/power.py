@@ -330,7 +330,7 @@ def queries_needed(
     Examples
     --------
     The differences are 0.25, 0.25, 0 and 0.25, with a standard deviation of 0.125. The difference
-    to detect is half of that:
+    to detect is half of this deviation:
 
     >>> per_query = pl.DataFrame(
     ...     {
@@ -473,8 +473,8 @@ def _find_target_difference(
         return amount, amount / span if span else None
     if not span:
         msg = (
-            f"measure {pairs.results.measure!r} must have means that differ for a share of "
-            "their range, got the same for all strategies"
+            f"measure {pairs.results.measure!r} must have different means for unit='range', got "
+            "the same mean for all strategies"
         )
         raise ValueError(msg)
     return amount * span, amount
@@ -501,8 +501,8 @@ def _compute_pooled_std(pairs: Pairs) -> float:
     std = float(np.sqrt((pairs.statistics.std**2).mean()))
     if not std:
         msg = (
-            f"measure {pairs.results.measure!r} must vary to say how many queries it needs, got "
-            "differences that are the same for all queries"
+            f"measure {pairs.results.measure!r} must have differences that vary, to compute the "
+            "number of queries that it needs, got the same differences for all queries"
         )
         raise ValueError(msg)
     return std

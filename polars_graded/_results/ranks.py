@@ -75,17 +75,17 @@ def rank_strategies(
         The best first, in the order of measures and of segments:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
-          (UInt32), `best` (which value is), `test` and `correction` (String), `confidence`,
+          (UInt32), `best` (the best value), `test` and `correction` (String), `confidence`,
           `mean`, and `ci_low` to `ci_high` as `summarise` has them (Float64);
         - `rank` (UInt32), from 1; strategies with the same mean share the best of their ranks;
         - `rank_low`, `rank_high` (UInt32): the ends of an interval of the true rank. All intervals
           of a measure are simultaneously right at `confidence` if `correction` bounds the
           probability of any false finding, as `"holm"` does. Strategies with the same true mean
           have each of the ranks that they share;
-        - `group` (String): a letter for each set of strategies of which no two are distinguished,
-          by descending means. Two strategies share a letter if, and only if, they are not
-          distinguished, as in a compact letter display. More than 25 sets have numbers, separated
-          by commas.
+        - `group` (String): the letters of the groups of a strategy. No two strategies of a group
+          are distinguished. Groups are ordered by descending means. Two strategies share a letter
+          if, and only if, they are not distinguished, as in a compact letter display. More than
+          25 groups have numbers in place of letters, separated by commas.
 
     See Also
     --------
@@ -99,11 +99,12 @@ def rank_strategies(
     and Holm at 0.95; 50 queries; four or ten strategies; all, some or none of them with the same
     mean). The table is in the book, on the page about tests.
 
-    With Wilcoxon's test, which compares ranks, intervals would miss true ranks far more often: in
-    more than half of all worlds with 200 queries of skewed differences (same page).
+    With Wilcoxon's test, which compares ranks of differences, intervals would miss true ranks far
+    more often: in more than half of all worlds with 200 queries of skewed differences (same page).
 
-    A group is a clique of strategies that are not distinguished. A greedy search finds few
-    cliques that contain each such pair. If all intervals contain all ranks, no rank is known.
+    A group is a clique of strategies that are not distinguished. A greedy search finds a small
+    number of cliques that together contain each pair that is not distinguished. If all intervals
+    contain all ranks, no rank is known.
 
     References
     ----------

@@ -58,9 +58,10 @@ def unjudged_bounds(
 ) -> pl.DataFrame:
     r"""Return bounds of measures over the grades of unjudged documents.
 
-    One bound is the value of `evaluate`, for which no unjudged document is relevant. For the other
-    bound, they get the highest grade. Rank-biased precision with persistence p also has a residual
-    (Moffat, Zobel), which includes the ranks beyond the end of a ranking of d documents:
+    One bound is the value of `evaluate`, for which unjudged documents are irrelevant. The other
+    bound is the value if all unjudged documents have the highest grade. Rank-biased precision with
+    persistence p also has a residual (Moffat, Zobel), which includes the ranks beyond the end of a
+    ranking of d documents:
 
     .. math:: (1 - p) \sum_{i \text{ unjudged}} p^{i - 1} + p^d
 
@@ -86,16 +87,16 @@ def unjudged_bounds(
           and `roc_auc` ignore them);
         - `value_if_best` (Float64), with unjudged documents of the highest grade;
         - `low` and `high` (Float64), the smaller and the larger of both values; null if one of the
-          values is null. Means of `low` and `high` over queries belong to neither setting if the
-          values of some queries fall and those of others rise;
+          values is null. If the highest grade raises the values of some queries and lowers those of
+          others, a mean of `low` or `high` over queries mixes both bounds;
         - `exact` (Boolean), true if no judgments can lead to values outside `low` and `high`;
         - `residual` (Float64) of `rbp`, null for other measures and if `value` is null.
 
     Warns
     -----
     DataWarning.unjudged
-        If no grade of the frame is relevant for a measure and `max_grade` is not specified. The
-        highest possible relevance is then unknown, and both values are equal.
+        If no grade of the frame is relevant for a measure and `max_grade` is not specified. Then
+        the highest possible relevance is unknown, and both values are equal.
 
     See Also
     --------
@@ -109,11 +110,11 @@ def unjudged_bounds(
     query (`err`, `generalized_precision`, `rbp(graded=True)`) have bounds if `max_grade` is
     specified. No measure has bounds if `undefined_as` is a number above 0. With `undefined_as=None`
     a query has no bounds if one of its two values is null, because it counts in means under some
-    judgments only. `judged` has no bounds, because all documents are judged under any judgments.
+    judgments only. `judged` has no bounds: after any judgments of the unjudged documents it is 1.
 
     All other measures also depend on the number of relevant documents. One more relevant document
-    at a low rank lowers them, so that judgments between both settings may exceed both values. The
-    table has the shares of a thousand rankings with such judgments. The rankings have four
+    at a low rank lowers them, so that some judgments lead to values outside both bounds. The table
+    shows the share of a thousand rankings for which such judgments exist. The rankings have four
     documents with random grades 0, 1, 2 or none, at least one relevant and one unjudged:
 
     ===== ========= ===== ===== ===== ===== ======= ===== ======== ===== ===========
@@ -159,8 +160,8 @@ def unjudged_bounds(
     if unknown:
         warn_the_caller(
             DataWarning.unjudged,
-            f"no grade is relevant to {', '.join(map(repr, unknown))}, so that unjudged documents "
-            "are not either\n\nHint: max_grade= sets the highest grade of the scale",
+            f"no grade is relevant for {', '.join(map(repr, unknown))}, so unjudged documents "
+            "cannot be relevant\n\nHint: max_grade= sets the highest grade of the scale",
         )
     original, filled = evaluate(rows, requested | {DEPTH_COLUMN: "n_retrieved"}, **resolved), []
     for name, columns in resolved["by"].items():
@@ -538,8 +539,8 @@ def _apply_grading(rows: pl.DataFrame, grade: str, name: str, grading: Grading) 
 def compute_mean_bounds(bounds: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return the means over queries of the columns of `unjudged_bounds`.
 
-    `low` and `high` are the smaller and the larger of both means. `beyond` is the mean of the upper
-    ends plus the residual; null without a residual.
+    `low` and `high` are the smaller and the larger of both means. `beyond` is the mean of the
+    smaller value plus the residual; null without a residual.
     """
     means = bounds.group_by(keys, maintain_order=True).agg(
         pl.col("value").mean().alias("mean"),

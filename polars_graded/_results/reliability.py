@@ -344,13 +344,13 @@ def rank_correlation(
     per_query, *measures, query, strategy, missing, grader
         As for `compare`, with at least two measures.
     reference
-        The measure with whose order all other orders are compared; it need not be among `measures`.
-        By default each pair of measures is compared once. For results of several graders, it is a
+        The measure whose order is compared with all other orders; it need not be among `measures`.
+        By default each pair of measures is compared once. For results of several graders, pass a
         grader.
     method
         `"kendall"` (`scipy.stats.kendalltau`, which is :math:`\tau_b`) or `"ap"`. AP correlation
-        reads the order of the measure that is compared with the reference from its top; without a
-        reference it is the mean of both directions.
+        has a direction: it reads the order of `measure` from its top, and compares it with the
+        order of the reference. Without a reference it is the mean of both directions.
 
     Returns
     -------
@@ -362,8 +362,8 @@ def rank_correlation(
     Notes
     -----
     Strategies with tied means share a place in the first order: each is compared with
-    the strategies above the tie, as in Urbano and Marrero's :math:`\tau_{AP,b}`, which equals the
-    mean of both directions. A tie in only one of the orders counts as disagreement.
+    the strategies above the tie, as in Urbano and Marrero's :math:`\tau_{AP,b}`. This coefficient
+    is the mean of both directions. A tie in only one of the orders counts as disagreement.
 
     If the lowest value of a measure is best, as for `e_measure`, the strategy with the lowest mean
     is first.

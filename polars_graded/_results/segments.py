@@ -38,11 +38,12 @@ def compare_segments(
 ) -> pl.DataFrame:
     r"""Test whether a difference of two strategies varies between segments.
 
-    A difference that is significant in one country and not in another need not differ between the
-    two (Gelman, Stern 2006). Welch's analysis of variance tests this on the differences of each
-    query; for two segments it is Welch's t test. Segments may differ in their numbers of queries
-    and in their variances. With k segments of :math:`n_j` queries, whose differences have the mean
-    :math:`\bar d_j` and the standard deviation :math:`s_j`, the statistic is
+    If a difference is significant in one country and not in another, it may still be the same in
+    both (Gelman, Stern 2006). Welch's analysis of variance tests whether the differences of
+    queries have different means in the segments; for two segments it is Welch's t test. Segments
+    may differ in their numbers of queries and in their variances. There are k segments. Segment j
+    has :math:`n_j` queries, whose differences have the mean :math:`\bar d_j` and the standard
+    deviation :math:`s_j`. The statistic is
 
     .. math:: w_j = \frac{n_j}{s_j^2} \qquad
         \bar d = \frac{\sum_j w_j \bar d_j}{\sum_j w_j} \qquad

@@ -18,6 +18,7 @@ from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.pairs import Pairs, split_into_parts
 from polars_graded._results.per_query import ROUNDING, Results, divide
+from polars_graded._sentences import COMPARES_RANKS
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 TestName: TypeAlias = Literal["t", "wilcoxon", "permutation", "bootstrap", "randomised_tukey"]
@@ -105,9 +106,9 @@ class PairedTest:
     compute_min_p: Callable[[int, int, int], float]
     """Function of queries, strategies and resamples that returns the smallest possible p value."""
     simultaneous: bool = False
-    """Flag of tests whose p values hold for all pairs together, so that none is corrected."""
+    """Flag of tests whose p values hold for all pairs together, and need no correction."""
     of_ranks: bool = False
-    """Flag of tests of the ranks of differences, whose direction may not be the mean's sign."""
+    """Flag of tests of the ranks of differences. Their direction may not be the mean's sign."""
 
     @property
     def short_words(self) -> str:
@@ -258,9 +259,9 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
     Each unit of `pairs` is the sum over a group; `sizes` are the numbers of queries in the groups,
     1 for single queries.
 
-    The agreeing interval contains every mean difference that the test does not reject. A vector of
-    signs is at least as extreme as the data, for a supposed difference δ, exactly if δ lies between
-    the mean of the differences whose signs it keeps and the mean of those whose signs it turns
+    The agreeing interval contains every mean difference δ that the test does not reject. A vector
+    of signs keeps the signs of some differences, with mean k, and turns the signs of the others,
+    with mean t. It is at least as extreme as the data if, and only if, δ lies between k and t
     (Hartigan 1969).
     """
     n, units = sizes.sum(), pairs.n
@@ -375,7 +376,8 @@ def _center_intervals(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
 def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
     """Return the smallest possible p of random signs.
 
-    Only vectors of equal signs, or only the data themselves, are then as extreme as the data.
+    At the smallest p, only vectors of equal signs are as extreme as the data, or with random signs
+    only the data themselves.
     """
     # Two of 2ⁿ sign vectors are all equal, which gives p = 2 / 2ⁿ.
     return max(2.0 ** (1 - n), 0 if n < math.log2(resamples + 1) else 1 / (resamples + 1))
@@ -384,8 +386,8 @@ def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
 def _compute_min_p_of_draws(n: int, _strategies: int, resamples: int) -> float:
     """Return the smallest possible p of the bootstrap.
 
-    Only resamples of one single query, or only the data themselves, are then as extreme as the
-    data.
+    At the smallest p, only resamples of a single query are as extreme as the data, or only the data
+    themselves.
     """
     # n of nⁿ resamples draw one query n times; logarithms avoid an overflow.
     return max(math.exp((1 - n) * math.log(n)), 1 / (resamples + 1))
@@ -394,8 +396,8 @@ def _compute_min_p_of_draws(n: int, _strategies: int, resamples: int) -> float:
 def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float:
     """Return the smallest possible p of shuffles.
 
-    Only shuffles that are the same in all queries, or only the data themselves, are then as extreme
-    as the data.
+    At the smallest p, only shuffles that are the same in all queries are as extreme as the data, or
+    only the data themselves.
     """
     # k! of (k!)ⁿ shuffles are the same in all queries; logarithms avoid an overflow.
     same = math.exp((1 - n) * math.lgamma(strategies + 1))
@@ -406,7 +408,7 @@ TESTS: Mapping[TestName, PairedTest] = {
     "t": PairedTest(_run_t, "the paired t test", "paired t test", lambda *_: 0.0),
     "wilcoxon": PairedTest(
         _run_wilcoxon,
-        "Wilcoxon's signed rank test, which compares ranks and not means",
+        f"Wilcoxon's signed rank test, which {COMPARES_RANKS}",
         "Wilcoxon's test of ranks",
         lambda n, *_: 2.0 ** (1 - n) if n <= MAX_TIED_EXACT_QUERIES else 0.0,
         of_ranks=True,

@@ -100,7 +100,7 @@ def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
     """Return the covariance of each row of x and y without each of its columns in turn."""
     n = x.shape[1]
     x, y = (each - compute_mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
-    # Leaving out a value also moves the means, which takes n / (n - 1) of its product off the sum.
+    # Without a value the means also change, so the sum loses n / (n - 1) times its product.
     products = x * y
     sums = products.sum(axis=1, keepdims=True) - products * (n / (n - 1))
     covariances: Floats = sums / (n - 2)
@@ -273,15 +273,18 @@ def _describe_gain(correlation: float, n: int) -> str | None:
     min_correlation = 1 / np.sqrt(n - 2) if n > 2 else 1.0  # noqa: PLR2004
     if not correlation > min_correlation:
         text = "unknown" if np.isnan(correlation) else f"{correlation:.2f}"
-        return f"no gain is possible: correlation {text}, gains from {min_correlation:.2f} on"
+        return (
+            f"no gain is possible: the correlation is {text}, and a gain needs more than "
+            f"{min_correlation:.2f}"
+        )
     if n > 3 and correlation < 1 - ROUNDING:  # noqa: PLR2004
         z, margin = np.arctanh(correlation), NORMAL_QUANTILE / np.sqrt(n - 3)
         low, high = np.tanh([z - margin, z + margin])
         if low > min_correlation:
             return None
         return (
-            f"a gain is not certain: correlation {correlation:.2f} ({low:.2f} to {high:.2f} with "
-            f"95 % confidence), gains from {min_correlation:.2f} on"
+            f"a gain is not certain: the correlation is {correlation:.2f} ({low:.2f} to {high:.2f} "
+            f"with 95 % confidence), and a gain needs more than {min_correlation:.2f}"
         )
     return None
 
@@ -308,6 +311,6 @@ def _describe_values(
     for correlation, worth in zip(correlations, worths, strict=True):
         texts = [_describe_gain(correlation, y.n)] if other_results.n and y.n > 1 else []
         if worth < 0:
-            texts.append("the model makes the answer less sure")
+            texts.append("the model makes the estimate less precise")
         notes.append("; ".join([*common_texts, *filter(None, texts)]) or None)
     return notes

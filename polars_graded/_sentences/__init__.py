@@ -18,6 +18,9 @@ MAX_NAME_LETTERS = 40
 MAX_LISTED_NAMES = 3
 """Maximum number of names that a sentence lists in full."""
 
+COMPARES_RANKS = "compares ranks, not means"
+"""Predicate of a test of ranks."""
+
 BOTH = 2
 """Number of things for which sentences say "both"."""
 

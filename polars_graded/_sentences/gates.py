@@ -48,7 +48,7 @@ def write_sentence(
 ) -> str:
     """Return a verdict in words, with the numbers that support it.
 
-    With fewer changed queries than `min_changed`, the interval is a conservative one.
+    With fewer changed queries than `min_changed`, the interval is conservative.
     """
     where = ", ".join([row["measure"], *(f"{key} {row[key]}" for key in segments)])
     verdict = _write_verdict(row, *distinguish_names(row[strategy], row["baseline"]))
@@ -79,8 +79,8 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str) -> str:
         share = find_unseen_share(row["level"], n)
         return (
             f"{new} is unchanged from {old}: none of {format_count(n, 'queries')} changed; "
-            "a change "
-            f"that touches fewer than {share:.2g} % of queries may show nothing in them"
+            f"a change that affects fewer than {share:.2g} % of all queries may affect none of "
+            "these"
         )
     interval = "no interval"
     if row["low"] is not None and row["high"] is not None:
@@ -115,11 +115,11 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
     if row["lost"] and least > -row["margin"]:
         return (
             f"{format_count(row['lost'], 'queries')} have a value on one side alone, "
-            "which turn the "
-            "verdict if they count as worst"
+            "which change the verdict if they count as worst"
         )
     return (
-        f"{difference} ({interval}) reaches beyond the margin of {margin}{_write_more_queries(row)}"
+        f"the interval of {difference} ({interval}) reaches beyond the margin of {margin}"
+        f"{_write_more_queries(row)}"
     )
 
 
@@ -127,10 +127,10 @@ def _write_more_queries(row: Mapping[str, Any]) -> str:
     """Return the number of further queries that would decide, and its condition."""
     if row["more_queries"] is not None:
         more = format_count(row["more_queries"], "more queries")
-        return f"; if the difference stays as it is, {more} decide in 4 of 5 cases or more"
+        return f"; if the difference stays the same, {more} decide in at least 4 of 5 cases"
     if row["margin"] > 0:
         return "; the loss is close to the margin, so more queries will hardly decide"
-    return "; the two are about as good, so more queries will hardly decide"
+    return "; both are about equally good, so more queries will hardly decide"
 
 
 def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
     if row["verdict"] != UNCHANGED:
         if row["changed"] < min_changed and row["low"] is not None:
             few = f"{row['changed']:,} changed, fewer than {min_changed}"
-            yield f"{few}, so the interval is a conservative one"
+            yield f"{few}, so the interval is conservative"
         if row["mean"] is not None:
             yield f"means {format_short(row['mean'])} and {format_short(row['baseline_mean'])}"
         yield f"{100 * confidence:g} % confidence in all verdicts together"
@@ -206,17 +206,19 @@ def write_summary(
         ]
         lines.append(f"| {' | '.join(map(str, cells))} | **{row['verdict']}** |")
     confidence, level = verdicts["confidence"][0], verdicts["level"][0]
-    each = "" if verdicts.height == 1 else f" Each alone holds at {100 * (1 - level):.4g} %."
+    alone = f" Each interval alone has a confidence of {100 * (1 - level):.4g} %."
+    each = "" if verdicts.height == 1 else alone
     meaning = (
-        f"All intervals hold together with {100 * confidence:g} % confidence: of 100 such gates at "
-        f"most {100 * (1 - confidence):.3g} have an interval without the true difference.{each} "
+        f"All intervals hold together with {100 * confidence:g} % confidence: of 100 such gates, "
+        f"at most {100 * (1 - confidence):.3g} have an interval that misses the true difference."
+        f"{each} "
         "Lost queries have a value on one side alone."
     )
     if (n_queries := verdicts["queries"].min()) and isinstance(n_queries, int):
         share = find_unseen_share(level, n_queries)
         meaning += (
-            f" A change that touches fewer than {share:.2g} % of queries may show nothing in "
-            f"{format_count(n_queries, 'queries')}."
+            f" A change that affects fewer than {share:.2g} % of all queries may affect none in a "
+            f"sample of {format_count(n_queries, 'queries')}."
         )
     lines += [
         "",
@@ -243,7 +245,7 @@ def _write_losses(losses: Sequence[Losses]) -> Iterator[str]:
     for measure, new, old, queries in losses:
         strategy, base = map(escape_markdown, distinguish_names(new, old))
         yield ""
-        yield f"Queries that {strategy} lost most by {escape_markdown(measure)}:"
+        yield f"Largest losses of {strategy} by {escape_markdown(measure)}:"
         yield ""
         yield f"| query | {base} | {strategy} | difference |"
         yield "|---|---:|---:|---:|"

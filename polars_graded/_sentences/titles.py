@@ -201,10 +201,10 @@ def write_width_change(median: float | None) -> list[str]:
     if median is None:
         return []
     if abs(median) < SMALLEST_CHANGE:
-        return ["intervals of both are as wide (median) as trusted alone"]
+        return ["intervals from both are as wide (median) as from trusted grades alone"]
     comparison = "narrower" if median < 0 else "wider"
     share = format_percent(abs(median), 0)
-    return [f"intervals of both are {share} {comparison} (median) than trusted alone"]
+    return [f"intervals from both are {share} {comparison} (median) than from trusted grades alone"]
 
 
 def write_left_out(n: int) -> str:
@@ -238,9 +238,9 @@ def _format_span(values: Sequence[float], form: Any) -> str:
 
 def write_equivalence(rope: float, inside: int, n: int, probability: float) -> list[str]:
     """Return how many differences are negligible with a given probability."""
-    counts = f"{inside:,} of {format_count(n, 'differences')} {conjugate(inside, 'lie')} in it"
+    counts = f"{inside:,} of {format_count(n, 'differences')} {conjugate(inside, 'are')} negligible"
     return [
-        f"shaded: differences up to {format_short(rope)}, which count as none",
+        f"shaded: negligible differences, up to {format_short(rope)}",
         f"{counts} with {format_percent(probability)} probability or more",
     ]
 

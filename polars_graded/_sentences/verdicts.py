@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from polars_graded._sentences import (
+    COMPARES_RANKS,
     capitalise,
     conjugate,
     format_all,
@@ -117,8 +118,8 @@ def compare_with_baseline(
 ) -> Sentence:
     """State how many strategies are better than the baseline, worse, and undecided.
 
-    `only` names the strategy if there is a single one. If strategies are compared by several
-    measures, the `things` that are counted are differences.
+    `only` is the compared strategy if there is just one. `things` names what is counted: with
+    several measures, differences instead of strategies.
     """
     better, worse, undecided, (up, down) = directions
     n = better + worse + undecided
@@ -290,7 +291,7 @@ def _write_settled(facts: Facts, pair: Mapping[str, Any], leader: int) -> Senten
         why = "one query cannot be tested" if n == 1 else "there is no test of it"
         return [f"That difference is undecided: {why}. ", *counts]
     if pair["significant"]:
-        by = ", of ranks and not of means" if tested.of_ranks else ""
+        by = f"; the test {COMPARES_RANKS}" if tested.of_ranks else ""
         return [f"That difference is settled ({p}{by}). ", *counts]
     if pair["p_corrected"] <= ALPHA:
         why = f"the ranks of differences lie on the other side ({p})"
@@ -299,10 +300,10 @@ def _write_settled(facts: Facts, pair: Mapping[str, Any], leader: int) -> Senten
 
 
 def _write_more_queries(facts: Facts, n: int) -> Sentence:
-    """State how many more queries would settle a difference that is as large as it seems."""
+    """State how many queries would settle a difference of the observed size."""
     if facts.needed is None:
         return []
-    supposed, total = "If the difference is as large as it seems,", facts.needed.queries
+    supposed, total = "If the true difference is as large as this one,", facts.needed.queries
     if total is None:
         return [f"{supposed} no number of queries would settle it. "]
     if total <= n:

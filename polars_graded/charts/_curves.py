@@ -67,8 +67,8 @@ def dcg_curves(
     Returns
     -------
     LayerChart or FacetChart
-        The rows contain `strategy`, `rank` and `value`. If they are drawn, the rows also contain
-        `ideal`, `ci_low`, `ci_high` and `panel`, and without panels `label_at`, the height of a
+        The rows contain `strategy`, `rank` and `value`. They also contain `ideal`, `ci_low`,
+        `ci_high` and `panel` if these are drawn, and without panels `label_at`, the height of a
         name. Means ignore null, NaN and infinity, and a rank without a value is left out. A frame
         with ranks keeps its other columns, except lists and similar types.
 
@@ -191,9 +191,9 @@ def recall_precision_curves(
     Returns
     -------
     LayerChart or FacetChart
-        The rows contain `strategy`, `recall` and `value`. If they are drawn, the rows also contain
-        `ci_low`, `ci_high` and `panel`, and without panels `label_at`, the height of a name. Both
-        axes reach from 0 to 1.
+        The rows contain `strategy`, `recall` and `value`. They also contain `ci_low`, `ci_high` and
+        `panel` if these are drawn, and without panels `label_at`, the height of a name. Both axes
+        reach from 0 to 1.
 
     Examples
     --------

@@ -134,7 +134,7 @@ def grader_orders(
         One row per grader, measure and strategy, as `summarise` returns it for results of several
         graders. Each mean is over the queries that the grader judged.
     panel, strategy
-        The column of panels, or None, and that of strategies, as for every chart.
+        The column of panels, or None, and the column of strategies, as for every chart.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def trusted_forest(
         The result of `summarise` or `compare` with `trusted`, for one model, or for several models
         and one measure with `panel="grader"`.
     panel, strategy
-        The column of panels, or None, and that of strategies, as for every chart.
+        The column of panels, or None, and the column of strategies, as for every chart.
 
     Returns
     -------

@@ -75,9 +75,9 @@ def precision_histogram(
 
     Up to 60 queries have their names under their bars. With more, the three queries that differ
     most in either direction are named below the title. With more than 300 queries, neighbours share
-    a bar. The part above the axis shows by how much A is better, and the part below shows by how
-    much B is better. Each is a sum over the queries of the bar, divided by their number. Source:
-    Chen, B. Retrieval evaluation (slides), method 3.
+    a bar. The part of a bar above the axis shows by how much A is better, and the part below the
+    axis by how much B is better. Each part is a sum of differences, divided by the number of
+    queries of the bar. Source: Chen, B. Retrieval evaluation (slides), method 3.
 
     Parameters
     ----------

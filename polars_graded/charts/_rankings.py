@@ -79,8 +79,8 @@ def rankings(
         grade, or the range of grades with the same colour), `relevant`, `tied` (whether another
         document has the same score), `adds`, its `share` of the value, and for measures with a
         gain, `gain`. A `strategy` has its `value` and the number of relevant documents `below` the
-        line. At most ten of these are drawn; those in the first n of another strategy have
-        priority. `column`, `y` and `y_next` are positions.
+        line. At most ten documents below the line are drawn; documents in the first n of another
+        strategy have priority. `column`, `y` and `y_next` are positions.
 
     See Also
     --------

@@ -33,7 +33,7 @@ def strategy_ranks(
     ranks
         One row per measure and strategy, as `rank_strategies` returns it.
     panel, strategy
-        The column of panels, or None, and that of strategies, as for every chart.
+        The column of panels, or None, and the column of strategies, as for every chart.
 
     Returns
     -------
@@ -109,9 +109,9 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
 
     This is Demšar's critical difference diagram (2006, figure 1). His bars span one critical
     difference of mean ranks. Here, the bars are the groups of `rank_strategies`, which depend on
-    its test and on means. A bar has a dot at each strategy of its group. A strategy under a bar
-    without a dot differs significantly from some strategies of the group, because its values vary
-    more or less.
+    its test and on means. A bar has a dot at each strategy of its group. A strategy can lie under a
+    bar without a dot: it differs significantly from some strategies of the group, although its mean
+    lies between theirs, because its differences vary less.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
             text.encode(x=alt.X("edge:Q", **x), y=row, text=alt.Text("label:N"), tooltip=tooltip)
         )
     notes = titles.write_subtitle(chart_rows.collect_title_facts(table))
-    notes.append("bar with dots, or the same letter: no two of them are told apart")
+    notes.append("strategies with a common bar or letter are not told apart")
     words = style.Words(_write_finding(table), notes)
     return style.draw_layers(layers, rows, words, width=360, height=height, **style.FRAMELESS)
 

@@ -50,7 +50,7 @@ def strategy_bars(
     width
         Width of each panel in pixels; by default, two panels fit side by side into a notebook.
     panel, strategy
-        The column of panels, or None, and that of strategies, as for every chart.
+        The column of panels, or None, and the column of strategies, as for every chart.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def strategy_bars(
     has_intervals = bool(ends) and table["ci_low"].null_count() < table.height
     notes = titles.write_subtitle(facts)
     if has_intervals:
-        notes.append("line: interval of one mean; overlap does not show that two are equal")
+        notes.append("line: interval of one mean; overlap does not show that two means are equal")
     y = style.build_names_axis("strategy", names)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.build_means_axis(), stack=None)
     tooltip = style.list_tooltips("measure:N", "strategy:N", *style.format_decimals("mean", *ends))
@@ -172,7 +172,7 @@ def comparison_forest(
         significant if `p_corrected` is null, or if the test compares ranks and the difference of
         ranks has a different sign from the difference of means.
     panel, strategy
-        The column of panels, or None, and that of strategies, as for every chart.
+        The column of panels, or None, and the column of strategies, as for every chart.
 
     Returns
     -------
@@ -265,7 +265,7 @@ def comparison_matrix(
     confidence
         As for `comparison_forest`.
     panel, strategy
-        The column of panels, or None, and that of strategies, as for every chart.
+        The column of panels, or None, and the column of strategies, as for every chart.
 
     Returns
     -------

@@ -27,13 +27,13 @@ from polars_graded._results.regrading import AS_GIVEN, compute_mean_bounds
 from polars_graded._sentences import format_percent, titles
 
 MAX_MOVE = 1e-9
-"""Maximum distance between a name and its line that counts as a rounding error."""
+"""Maximum distance between a name and its line that is ignored as a rounding error."""
 
 SYMLOG_P = 0.001
 """Constant of the symlog axis of p, which is linear below and logarithmic above."""
 
 MIN_COMPARISONS_SHARE = 0.02
-"""Minimum share of a line's comparisons in the last drawn class and all classes above it."""
+"""Minimum share of the comparisons of a line that a class and all larger classes must contain."""
 
 MIN_COMPARISONS = 30
 """Minimum number of comparisons for a rate."""
@@ -65,10 +65,11 @@ def significance_curves(
 ) -> Chart:
     """Draw the p values of all pairs of strategies, one line per measure.
 
-    The values are in descending order. The lower a line, the more pairs its measure distinguishes.
-    A line crosses the dashed line of 1 - `confidence` at the number of undecided pairs. The name
-    beside a line includes the number of distinguished pairs. Their share is the discriminative
-    power. These are Sakai's achieved significance level curves (SIGIR 2006, figure 4).
+    The p values of a line are in descending order. The lower a line, the more pairs the measure
+    distinguishes. The dashed line is at 1 - `confidence`. A line crosses it at the number of
+    undecided pairs. The name beside a line includes the number of distinguished pairs. The share of
+    distinguished pairs is the discriminative power of the measure. These are Sakai's achieved
+    significance level curves (SIGIR 2006, figure 4).
 
     Parameters
     ----------
@@ -166,11 +167,11 @@ def significance_curves(
 def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
     """Draw the power to find a difference by the number of queries.
 
-    Each measure has a line. The large point on a line marks the number of queries in the data. A
-    line crosses the dashed line at the number of queries that would be enough
-    (`trust.queries_needed` computes it exactly). The title states the difference to find. Measures
-    on different scales are comparable if the difference is the same share of their ranges, with
-    `power_curve(..., unit="range")`.
+    Each measure has a line. The large point on a line marks the number of queries in the data. The
+    dashed line is the target power. A line crosses it at the number of queries that reach this
+    power (`trust.queries_needed` computes this number exactly). The title states the difference to
+    find. To compare measures on different scales, pass `unit="range"` to `trust.power_curve`: the
+    difference is then the same share of the range of each measure.
 
     Parameters
     ----------
@@ -184,8 +185,8 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `curve`, with `label` and `label_at`, the name of a line and its
-        height. The name is at a number of queries at which the lines are apart.
+        The rows are those of `curve`, with `label` and `label_at`: the name of a line, and the
+        height of the name. Names are placed at a number of queries at which lines are far apart.
 
     Examples
     --------
@@ -243,21 +244,21 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     """Draw τ between the orders from samples of queries and from all queries.
 
-    There is one line per measure, the mean over samples. The band contains most samples. With more
-    than three measures, bands would hide each other, so only `panel="measure"` shows them.
+    Each measure has a line, the mean over samples, and a band that contains most samples. With more
+    than three measures, bands would hide each other, so they are drawn only with `panel="measure"`.
 
     Parameters
     ----------
     stability
         One row per measure and number of queries, as `trust.order_stability` returns it.
     panel
-        A column whose values get a panel each, such as the measure if there are many, or None.
+        A column whose values get a panel each, such as `"measure"`, or None.
 
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `stability`, with `label` and `label_at`, the name at the end of a
-        line and its height.
+        The rows are those of `stability`, with `label` and `label_at`: the name at the end of a
+        line, and the height of the name.
 
     Examples
     --------
@@ -313,7 +314,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     if table["queries"].n_unique() == 1:
         note = "too few queries to draw smaller samples"
     elif are_two:
-        note = "two strategies: 1 where all samples have them in the same order, −1 where none has"
+        note = "two strategies: 1 where all samples keep their order, −1 where all reverse it"
     what, axes = f"{title} by number of queries", ("queries", "tau")
     return _draw_measures(table, panel, layers, headline, note, what, axes)
 
@@ -321,10 +322,10 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
     """Draw how often other queries contradict a difference, by its size.
 
-    There is one line per sample size, labelled with the number of queries. The label is where the
-    line falls below the dashed `rate` for good, or else at the end of the line. Beyond this point,
-    a second sample of the same size contradicts a difference less often than this rate. After
-    Voorhees and Buckley (SIGIR 2002), figure 1.
+    Each sample size has a line, labelled with the number of queries. The label marks the point
+    where the line last falls below the dashed `rate`. A second sample of the same size contradicts
+    larger differences less often than this rate. If a line ends above the rate, its label is at its
+    end. After Voorhees and Buckley (SIGIR 2002), figure 1.
 
     Parameters
     ----------
@@ -332,7 +333,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         One row per measure, number of queries and class of differences, as `trust.swap_rate`
         returns it.
     rate
-        The rate of swaps that is small enough, drawn as a dashed line.
+        The acceptable rate of swaps, drawn as a dashed line.
     panel
         The column of panels, or None, as for every chart.
 
@@ -340,10 +341,11 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     -------
     LayerChart or FacetChart
         The rows are those of `rates`, with `difference`, the middle of the class, and `panel` if
-        panels are drawn. `label_x` and `label_y` are the position of the number of queries, unless
-        it would overlap another. At most six numbers of queries are drawn. Classes of fewer than 30
-        comparisons are left out, since their rates depend on chance. So are the classes of the
-        largest differences, if they contain fewer than one in fifty comparisons of a line.
+        panels are drawn. `label_x` and `label_y` are the position of a label, null if the label
+        would overlap another. At most six numbers of queries are drawn. Classes of fewer than 30
+        comparisons are left out, since their rates depend on chance. The classes of the largest
+        differences are also left out if together they contain fewer than 2 % of the comparisons of
+        a line.
 
     Examples
     --------
@@ -397,7 +399,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         scale=alt.Scale(domain=[0, most]),
         axis=alt.Axis(labelExpr="format(100 * datum.value, '~g') + ' %'", values=ticks),
     )
-    # More queries have a stronger colour, and so does a single size.
+    # The largest size has the strongest colour; a single size has this colour too.
     ink, paper = style.find_ink_and_paper()
     shades = style.build_ramp(*SHADES[ink == style.LIGHT_INK], len(sizes), alone=1)
     scale = alt.Scale(domain=sizes, range=shades)
@@ -455,14 +457,15 @@ def grading_profile(
         or `"places"`, with the best at the top. Differences show crossings even if one grading is
         harder for all strategies. Places show all crossings, but not the differences between means.
     panel, strategy
-        The column of panels, or None, and that of strategies, as for every chart.
+        The column of panels, or None, and the column of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
         The rows are those of `robustness`, with `strategy` as text and `correlation`, the text
-        above a grading. If they are drawn, the rows also contain `difference` and `panel`, and
-        without panels `label_at`, the height of a name at the end of a line.
+        above a grading. The rows contain `difference` if differences are drawn, and `panel` if
+        panels are drawn. Without panels they contain `label_at`, the height of a name at the end of
+        a line.
 
     Examples
     --------
@@ -515,7 +518,7 @@ def grading_profile(
     if show == "differences":
         mean = pl.col("mean").mean().over("grading", *lines)
         table = table.with_columns(difference=pl.col("mean") - mean)
-        height, title = "difference", f"{title}, less that of all strategies"
+        height, title = "difference", f"{title} minus the mean of all strategies"
     ends = axis_ends.choose_ends(table[height])
     if show == "places":
         height, title, ends = "place", "place", (0.5, max(2, len(names)) + 0.5)
@@ -566,28 +569,29 @@ def unjudged_bounds(
 ) -> Chart:
     """Draw the means of strategies with unjudged documents irrelevant, or best.
 
-    The point is the mean over queries with unjudged documents irrelevant. The line reaches from
-    there to the mean with the highest grade for all unjudged documents. `evaluate` computes both.
-    For rank-biased precision, a thin line adds the maximum contribution of documents beyond the end
-    of the rankings. For measures with an ideal ranking, such as NDCG and average precision, other
-    judgments also change the ideal, and can lead to values outside the line. Lines that do not
-    overlap then do not settle which strategy is better.
+    The point is the mean over queries with unjudged documents irrelevant. The line reaches from the
+    point to the mean with the highest grade for all unjudged documents. `evaluate` computes both
+    means. For rank-biased precision, a thin line adds the maximum contribution of documents beyond
+    the end of the rankings. For measures with an ideal ranking, such as NDCG and average precision,
+    further judgments also change the ideal, so that values outside the line are possible. For such
+    measures, the better strategy is unknown even if the lines do not overlap.
 
     Parameters
     ----------
     bounds
         One row per measure, strategy and query, as `trust.unjudged_bounds` returns it.
     panel, strategy
-        The column of panels, or None, and that of strategies, as for every chart.
+        The column of panels, or None, and the column of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
-        There is one row per measure and strategy (and panel). It contains the means over queries
-        `mean` (of `value`) and `if_best` (of `value_if_best`), the smaller and the larger of these
-        as `low` and `high`, and the number of `queries`. `beyond` is the mean of the smaller value
-        plus `residual`, and null without a residual. The strategy with the highest mean of the
-        first measure is at the top. Means ignore a query if either value is null, NaN or infinite.
+        The data have one row per measure and strategy (and panel). A row contains two means over
+        queries: `mean` is the mean of `value`, and `if_best` is the mean of `value_if_best`. The
+        smaller of the two is also in the column `low`, the larger in `high`. `queries` is the
+        number of queries. `beyond` is the mean of the smaller value plus `residual`, and null
+        without a residual. The strategy with the highest mean of the first measure is at the top.
+        Means ignore a query if either value is null, NaN or infinite.
 
     Examples
     --------
@@ -636,7 +640,7 @@ def unjudged_bounds(
     further: Any = (means["beyond"] - means["high"]).max()
     extent: Any = means.select(pl.col("high").max() - pl.col("low").min()).item()
     if further is not None and further > MIN_VISIBLE_SHARE * extent:
-        notes.append("thin line: and what could lie beyond the end of rankings")
+        notes.append("thin line: with documents beyond the end of the rankings")
         # An axis needs two ends even in a panel without any value of `beyond`.
         bars_beyond = base.transform_calculate(
             end="isValid(datum.beyond) ? datum.beyond : datum.high"
@@ -723,8 +727,8 @@ def _add_names(
 ) -> pl.DataFrame:
     """Return the rows with `label` and `label_at` at the end of each line, or `inside` the plot.
 
-    The label is the measure, unless the measure is the title of the panel. It is inside if the ends
-    of lines are close, and if there is a position at which all lines are apart.
+    The label is the measure, unless the measure is the title of the panel. With `inside`, labels
+    are inside the plot if there is a position where all lines are far enough apart.
     """
     lines = _list_line_columns(table)
     label: pl.Expr = pl.col("measure")
@@ -747,11 +751,12 @@ def _add_names(
 
 
 def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Return the rows with `label_x` and `label_at`, the point where a line falls below a height.
+    """Return the rows with the position of each line's name, `label_x` and `label_at`.
 
-    Each line of a panel has a different height, so that names do not overlap: the fewer pairs a
-    line distinguishes, the higher its name. A single line has its name at the level. A line that
-    ends above its height has its name at its end.
+    A name is placed where its line falls below a height. Each line of a panel has a different
+    height, so that names do not overlap: the fewer pairs a line distinguishes, the higher its name.
+    The height of a single line is the level. If a line ends above its height, its name is at its
+    end.
     """
     lines, shown = _list_line_columns(table), _list_named_measures(table)
     panels = table.partition_by("panel", maintain_order=True) if "panel" in lines else [table]
@@ -818,7 +823,7 @@ def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFra
 
 
 def _list_named_measures(table: pl.DataFrame) -> list[str]:
-    """Return the measures with a colour and a name, which are the first if there are many."""
+    """Return the measures with a colour and a name; if there are many, only the first ones."""
     return table["measure"].unique(maintain_order=True).head(style.MAX_COLOURS).to_list()
 
 

@@ -1,9 +1,10 @@
-"""Engines that spread a frame over many machines, told by their frames without importing them.
+"""Engines that spread a frame over many machines.
 
-An engine is a module with `evaluate_rows(request, frame, parts)`. It puts the rows of a query into
-one bucket, has `arrow.Worker` measure a bucket at a time, and returns a frame of its own kind. This
-frame needs a method `union`, which puts the values of several graders together. The engine may have
-`join_rows(run, judgments, ...)`, which joins the two where they are.
+The class of a frame identifies the engine, so that no other engine is imported. An engine is a
+module with `evaluate_rows(request, frame, parts)`. This function puts the rows of a query into one
+bucket, lets `arrow.Worker` measure one bucket at a time, and returns a frame of its own kind. This
+frame needs a method `union`, which concatenates the values of several graders. An engine may have
+`join_rows(run, judgments, ...)`, which joins both on its machines.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ ENGINES = {
     "spark": ("pyspark.sql", {"DataFrame"}),
     "ray_data": ("ray.data", {"Dataset", "MaterializedDataset"}),
 }
-"""The package of each engine's frames, and what their classes are called."""
+"""The package of each engine's frames, and the names of their classes."""
 
 
 def find_engine(frame: Any) -> Any | None:

@@ -1,4 +1,4 @@
-"""From an Arrow table of whole queries to an Arrow table of their values, wherever that runs."""
+"""Measure an Arrow table of whole queries on any machine, and return their values as a table."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Worker:
-    """Function that measures a table and can be pickled and sent to the rows."""
+    """Function that measures a table; it can be pickled and sent to the machine with the rows."""
 
     request: Request
     schema: pa.Schema
-    """Schema of the result, with the types of engines for texts and lists in place of Polars'."""
+    """Schema of the result, in which texts and lists have the types of engines, not of Polars."""
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Return the values of a table of whole queries, with the columns of the request first.
 
-        They may have any names, since engines do not take all that Polars does.
+        These columns may have other names in the table, since engines do not support all names.
         """
         columns = self.request.input_columns
         frame = pl.DataFrame(table.select(range(len(columns))).rename_columns(columns))
-        # What is noticed of some of the queries need not be true of all.
+        # A warning about the queries of this table may be wrong for all queries together.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:

@@ -1,4 +1,4 @@
-"""Ray Data: the rows of a bucket of queries to `map_groups`, a dataset of values back."""
+"""Ray Data: measure buckets of queries with `map_groups`, and return a dataset of values."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _assign_buckets(
 ) -> pa.Table:
     """Return the columns that are needed, and the bucket of each row.
 
-    Every machine must come to the same number, so they need the same version of Polars.
+    All machines must compute the same bucket for a query, so they need the same version of Polars.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Spark: the rows of a bucket of queries to `applyInArrow`, a Spark frame of values back."""
+"""Spark: measure buckets of queries with `applyInArrow`, and return a Spark frame of values."""
 
 from __future__ import annotations
 
@@ -53,9 +53,10 @@ def join_rows(
     strategy: str | None,
     unjudged_below: float | None,
 ) -> Any:
-    """Return a Spark frame of a run and its judgments, of Spark or of this machine, in no order.
+    """Return a Spark frame of a run and its judgments in no order.
 
-    Rows meet by all columns that tell them apart, so that no query is in one place as a whole.
+    The judgments are in Spark or on this machine. Spark distributes the rows by query and document,
+    so that no machine needs all rows of a query.
     """
     from pyspark.sql import functions as f
 

@@ -24,8 +24,8 @@ from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers,
 NOT_FINITE = {
     "exp2": f"`gain='exp2'` takes relevance up to {MAX_EXP2_RELEVANCE}, beyond it 2^g is not finite"
     "\n\n"
-    "Hint: phi_relevance makes grades from 0 to 1 of popularity and other scores; gain='linear' "
-    "takes them as they are"
+    "Hint: phi_relevance converts popularity and other scores to grades from 0 to 1; "
+    "gain='linear' takes grades as they are"
 }
 """Rule that a relevance breaks if its gain is not finite, by the name of the gain."""
 

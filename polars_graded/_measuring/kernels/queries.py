@@ -35,10 +35,10 @@ MAX_SUM_ERROR = 1e-9
 
 
 def divide_by_ideal(reached: Floats, ideal: Floats) -> Floats:
-    """Return what was reached over the ideal; NaN where the ideal is 0.
+    """Return the reached value divided by the ideal; NaN where the ideal is 0.
 
-    Rounding may lift the quotient above 1, so it is clamped. A larger excess is a defect that the
-    clamp must not hide, so it raises.
+    Rounding may lift the quotient slightly above 1; such quotients are set to 1. A larger quotient
+    is a defect and raises an error.
     """
     excess = reached > ideal * (1 + MAX_SUM_ERROR) + np.finfo(np.float64).tiny
     if excess.any():
@@ -143,15 +143,15 @@ class Queries:
         max_grade: float | None = None,
         judged_is_shared: bool = False,
     ) -> Queries:
-        """Return queries with their documents ranked, as deep as a measure looks.
+        """Return queries with their documents ranked, down to the depth of the measures.
 
-        `scores` are NaN where a document was not retrieved; without them documents are in rank
-        order. Documents of equal scores keep their order. With `condensed`, unjudged documents are
-        left out.
+        The score of a document that was not retrieved is NaN. Without `scores`, documents are in
+        rank order. Documents of equal scores keep their order. With `condensed`, unjudged documents
+        are left out.
 
         If the ranking contains all documents, the judged documents are put in rank order too, so
-        that both share their counts. With `judged_is_shared` they keep their order, since other
-        rankings use them.
+        that counts are shared. With `judged_is_shared`, judged documents keep their order, since
+        other rankings use them.
         """
         grades = judged.documents
         columns = {"grade": grades, **judged.inputs}
@@ -223,7 +223,7 @@ class Queries:
         return self.ranked.documents(self.relevant(self.ranked.values, None))
 
     def count_judged_so_far(self, documents: Documents) -> Integers:
-        """Return the number of judged documents at or above the rank of each of `documents`."""
+        """Return the number of judged documents down to the rank of each document."""
         judged = ~np.isnan(self.ranked.values)
         if judged.all():
             return documents.rank
@@ -249,7 +249,7 @@ class Queries:
     def compute_worths(
         self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
-        """Return the worth of each of the first `n` documents; documents worth 0 may be missing."""
+        """Return the worth of each of the first `n` documents, perhaps without those worth 0."""
         if ties == "average":
             return self.compute_all_worths(n, worth, ties)
         hits = self.hits(n, None)
@@ -272,9 +272,9 @@ class Queries:
         return ranked.of(worth(ranked).astype(np.float64, copy=False)).all_documents()
 
     def with_ties(self, ties: str) -> tuple[Queries, str]:
-        """Return the queries with ties broken by `ties`, and the rule that is left.
+        """Return the queries with ties broken by `ties`, and the rule that a kernel still applies.
 
-        The rule that is left is `"order"`, or `"average"`, which a kernel applies by itself.
+        This rule is `"order"` if ties are broken, or `"average"`.
         """
         if ties != "order" and len(self.tie_starts) == len(self.ranked.values):
             return self, "order"  # no two documents are tied
@@ -363,7 +363,7 @@ class Queries:
         return np.flatnonzero(new)
 
     def check_grades_within_scale(self) -> None:
-        """Raise if a grade is above the maximum of the scale or of a double's sums."""
+        """Raise if a grade is above the scale, or too large for sums of doubles."""
         if (above := self.relevance(self.judged.top) > MAX_RELEVANCE).any():
             rule = f"grades must not be more than {MAX_RELEVANCE:g} above irrelevant"
             raise UnusableDataError(rule, int(above.sum()))
