@@ -52,6 +52,7 @@ from typing import TYPE_CHECKING, Any
 
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.judging import join_judgments
+from polars_graded._frames.list_pairs import similarity
 from polars_graded._frames.overview import overview, side_by_side
 from polars_graded._frames.reading import (
     read_letor,
@@ -112,6 +113,7 @@ __all__ = [
     "scan_run",
     "show_versions",
     "side_by_side",
+    "similarity",
     "summarise",
     "trust",
     "write_results",

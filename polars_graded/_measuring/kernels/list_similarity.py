@@ -1,0 +1,441 @@
+"""Similarity of two rankings of the same query, without grades.
+
+Agreement at depth d is the overlap of the first d documents of both lists over d. A document of a
+tie group that reaches beyond depth d is among the first d with the probability that a random order
+of the group puts it there (Corsi and Urbano 2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_graded._measuring.kernels.queries import Queries
+from polars_graded._measuring.kernels.rank_numbers import count_tied_pairs
+from polars_graded._measuring.kernels.ragged import (
+    Floats,
+    Integers,
+    Mask,
+    Ragged,
+    offsets_of,
+    repeat_each,
+)
+
+TieVariant: TypeAlias = Literal["a", "b", "w", "order"]
+TIE_VARIANTS: tuple[str, ...] = get_args(TieVariant)
+
+
+@dataclass(frozen=True)
+class RankedLists:
+    """Documents of one strategy in rank order, as numbers from 0 in the chunk."""
+
+    documents: npt.NDArray[np.int64]
+    ranks: Ragged
+    """Rank of each document, from 1."""
+    starts: Integers
+    """Place of the first document of each tie group."""
+    n: int
+    """Number of documents of the chunk, retrieved or not."""
+
+    @classmethod
+    def of(cls, queries: Queries) -> RankedLists:
+        """Return the lists of queries whose grades are consecutive numbers of documents."""
+        ranked, every = queries.ranked, queries.judged.documents.values
+        documents = (ranked.values - every.min(initial=np.inf)).astype(np.int64)
+        ranks = ranked.of(ranked.number_as_float)
+        return cls(documents, ranks, queries.tie_starts, len(every))
+
+    @property
+    def are_tied(self) -> bool:
+        """Return whether a tie group has several documents."""
+        return len(self.starts) < len(self.documents)
+
+    @property
+    def has_ties(self) -> Mask:
+        """Return the mask of queries with tied documents."""
+        mask: Mask = self.ranks.max(self.ranks.number - self.tops) > 0
+        return mask
+
+    @cached_property
+    def tops(self) -> Integers:
+        """Return the rank of the first document of each document's tie group."""
+        ranks = self.ranks.number
+        sizes = np.diff(self.starts, append=len(ranks))
+        return repeat_each(ranks[self.starts], sizes) if self.are_tied else ranks
+
+    @cached_property
+    def bottoms(self) -> Integers:
+        """Return the rank of the last document of each document's tie group."""
+        ranks, ends = self.ranks.number, np.append(self.starts, len(self.ranks.number))
+        return repeat_each(ranks[ends[1:] - 1], np.diff(ends)) if self.are_tied else ranks
+
+    def by_document(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return values of ranked documents at their numbers; 0 if not retrieved."""
+        result = np.zeros(self.n, values.dtype)
+        result[self.documents] = values
+        return result
+
+    def at_depths(self, values: Integers, depths: Ragged) -> Integers:
+        """Return the value at each depth; below the end of a list, the depth itself."""
+        if np.array_equal(self.ranks.lengths, depths.lengths):
+            return values
+        result, inside = depths.number.copy(), depths.number <= repeat_each(
+            self.ranks.lengths, depths.lengths
+        )
+        result[inside] = values
+        return result
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement of two lists at each depth down to the end of the longer one."""
+
+    depths: Ragged
+    """Agreement at each depth, as if the shorter list had no further documents."""
+    extrapolated: Floats
+    """The same, if further documents agree as at the end of the shorter list."""
+    highest: Floats
+    """The same, if further documents agree as well as possible."""
+    last: Floats
+    """Extrapolated agreement at the end of the longer list."""
+    overlap: Floats
+    """Overlap of both lists."""
+
+
+@dataclass(frozen=True)
+class ListPair:
+    """Two rankings of the same queries."""
+
+    a: RankedLists
+    b: RankedLists
+    _agreements: dict[str, Agreement] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def common(self) -> Mask:
+        """Return the mask of the documents of `a` that `b` retrieved too."""
+        return self.b.by_document(np.ones(len(self.b.documents), bool))[self.a.documents]
+
+    @cached_property
+    def n_common(self) -> Integers:
+        """Return the number of common documents of each query."""
+        return self.a.ranks.count(self.common)
+
+    @cached_property
+    def ranks(self) -> tuple[Integers, Integers]:
+        """Return the ranks of common documents in both lists, in the order of `a`."""
+        return self._place(self.a.ranks.number, self.b.ranks.number)
+
+    def _place(self, of_a: Integers, of_b: Integers) -> tuple[Integers, Integers]:
+        """Return values of common documents in the order of `a`, from values by rank."""
+        in_b = self.b.by_document(of_b)[self.a.documents]
+        return (of_a, in_b) if self.common.all() else (of_a[self.common], in_b[self.common])
+
+    @cached_property
+    def depths(self) -> Ragged:
+        """Return the depths of each query, down to the end of the longer list."""
+        offsets = offsets_of(np.maximum(self.a.ranks.lengths, self.b.ranks.lengths))
+        return Ragged(np.empty(offsets[-1]), offsets)
+
+    @cached_property
+    def common_query(self) -> Integers:
+        """Return the query of each common document."""
+        return repeat_each(np.arange(len(self.n_common)), self.n_common)
+
+    def count_until(self, depth: Integers) -> Integers:
+        """Return the number of common documents that count from some depth on."""
+        depths = self.depths
+        if len(self.n_common):
+            place = depth - 1 + depths.offsets[self.common_query]
+            inside = depth <= depths.lengths[self.common_query]
+            place = place if inside.all() else place[inside]
+        else:
+            place = depth
+        counts = np.cumsum(np.bincount(place, minlength=len(depths.values)))
+        before = np.append(0, counts)[depths.offsets[:-1]]
+        return np.subtract(counts, repeat_each(before, depths.lengths))
+
+    def agreement(self, ties: str) -> Agreement:
+        """Return the agreement at each depth; `ties` is a variant, or their order."""
+        if ties != "order" and not (self.a.are_tied or self.b.are_tied):
+            ties = "order"
+        if ties not in self._agreements:
+            self._agreements[ties] = self._compute_agreement(ties)
+        return self._agreements[ties]
+
+    def _compute_agreement(self, ties: str) -> Agreement:
+        """Return the agreement at each depth by equations of Corsi and Urbano 2024."""
+        depths, number = self.depths, self.depths.number_as_float
+        n_a, n_b = self.a.ranks.lengths, self.b.ranks.lengths
+        if ties == "order":
+            seen: Any = self.count_until(np.maximum(*self.ranks))
+            before = (seen, seen)
+            tops, shares, norm = (number, number), (1.0, 1.0), number
+        else:
+            tops, bottoms = (
+                tuple(each.at_depths(getattr(each, end), depths) for each in (self.a, self.b))
+                for end in ("tops", "bottoms")
+            )
+            (top_a, top_b), (bottom_a, bottom_b) = (
+                self._place(getattr(self.a, end), getattr(self.b, end)) for end in ("tops", "bottoms")
+            )
+            # The documents of a tie group count in full before the next group, and from the first
+            # rank of the group on with the share of it that the depth has reached.
+            reached = self.count_until(np.maximum(top_a, top_b))
+            before = (
+                self.count_until(np.maximum(bottom_a + 1, top_b)),
+                self.count_until(np.maximum(top_a, bottom_b + 1)),
+            )
+            both = self.count_until(np.maximum(bottom_a, bottom_b) + 1)
+            sizes = [bottom - top + 1 for top, bottom in zip(tops, bottoms, strict=True)]
+            shares = tuple(
+                np.ones(len(number)) if ties == "w" else (number - top + 1) / size
+                for top, size in zip(tops, sizes, strict=True)
+            )
+            share_a, share_b = shares
+            seen = (
+                (1 - share_a) * (1 - share_b) * both
+                + (1 - share_a) * share_b * before[0]
+                + share_a * (1 - share_b) * before[1]
+                + share_a * share_b * reached
+            )
+            squares = [
+                top - 1 + size * share**2
+                for top, size, share in zip(tops, sizes, shares, strict=True)
+            ]
+            norm = {
+                "a": number,
+                "b": np.sqrt(squares[0] * squares[1]),
+                "w": (bottoms[0] + bottoms[1]) / 2,
+            }[ties]
+        agreement = seen / norm
+        overlap = self.n_common.astype(np.float64)
+        if np.array_equal(n_a, n_b):
+            last = Ragged(agreement, depths.offsets).last_values()
+            return Agreement(depths.of(agreement), agreement, agreement, last, overlap)
+        # Below the end of the shorter list, its further documents may be documents that only the
+        # longer list has: `missing` counts those down to a depth.
+        shorter, longer = np.minimum(n_a, n_b), np.maximum(n_a, n_b)
+        further = np.maximum(number - repeat_each(shorter, longer), 0)
+        b_is_longer = repeat_each(n_b > n_a, longer)
+        if ties == "order":
+            missing, crossing, share = number - seen, 0.0, 1.0
+        else:
+            top, bottom, share, known = (
+                np.where(b_is_longer, of_b, of_a)
+                for of_a, of_b in (tops, bottoms, shares, before)
+            )
+            missing = top - 1 - known
+            crossing = bottom - reached - missing
+        at_end = np.append(agreement, 0.0)[np.maximum(depths.offsets[:-1] + shorter - 1, 0)]
+        at_end = np.where(shorter > 0, at_end, 0.0)
+        part = (missing + share * crossing) / np.maximum(missing + crossing, 1)
+        extrapolated = (seen + further * repeat_each(at_end, longer) * part) / norm
+        added = np.minimum(further, missing) + share * np.clip(further - missing, 0, crossing)
+        last = (overlap + (longer - shorter) * at_end) / np.maximum(longer, 1)
+        return Agreement(depths.of(agreement), extrapolated, (seen + added) / norm, last, overlap)
+
+    def divide(self, numbers: Floats | Integers, by: Floats | Integers) -> Floats:
+        """Return a quotient, NaN where both lists are empty."""
+        result: Floats = np.where(self.depths.lengths > 0, numbers / np.maximum(by, 1), np.nan)
+        return result
+
+
+# Overlap
+
+
+def overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
+    """Compute A_n, the agreement at depth n, or at the end of a shorter list."""
+    head = pair.agreement(ties).depths.head(n)
+    return pair.divide(head.last_values(), 1)
+
+
+def overlap_curve(pair: ListPair, n: int | None, ties: str) -> Ragged:
+    """Compute the agreement at each depth from 1 to n."""
+    head = pair.agreement(ties).depths.head(n)
+    return head if n is None else head.extend(np.full(len(head.lengths), n))
+
+
+def average_overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
+    """Compute (1 / n) Σ_{d ≤ n} A_d."""
+    head = pair.agreement(ties).depths.head(n)
+    return pair.divide(head.sum(head.values), head.lengths)
+
+
+def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
+    """Compute the number of common documents of the first n over that of all of them."""
+    of_a, of_b = (each.ranks.head(n).lengths for each in (pair.a, pair.b))
+    shared = pair.agreement(ties).depths.head(n)
+    common = np.rint(shared.last_values() * shared.lengths)
+    return pair.divide(common, of_a + of_b - common)
+
+
+def top_changed(pair: ListPair, ties: str) -> Floats:
+    """Compute 1 - A_1: whether the first documents differ."""
+    return 1 - overlap(pair, 1, ties)
+
+
+# Rank-biased overlap
+
+
+def _weigh(pair: ListPair, p: float) -> Floats:
+    """Return the weight (1 - p) p^{d-1} of each depth d."""
+    longest = int(pair.depths.lengths.max(initial=0))
+    weights: Floats = ((1 - p) * p ** np.arange(longest))[pair.depths.number - 1]
+    return weights
+
+
+def rbo(pair: ListPair, p: float, ties: str) -> Floats:
+    """Compute A_l + (1 - p) Σ_d p^{d-1} (A_d - A_l), with the agreement extrapolated."""
+    agreement = pair.agreement(ties)
+    beside = agreement.extrapolated - repeat_each(agreement.last, pair.depths.lengths)
+    return pair.divide(agreement.last + pair.depths.sum(_weigh(pair, p) * beside), 1)
+
+
+def rbo_min(pair: ListPair, p: float, ties: str) -> Floats:
+    """Compute the sum with no further overlap: A_d = X_l / d below the lists."""
+    agreement, longer = pair.agreement(ties), pair.depths.lengths
+    tail = -np.log1p(-p) - _sum_harmonic(p, longer)
+    seen = pair.depths.sum(_weigh(pair, p) * agreement.depths.values)
+    return pair.divide(seen + (1 - p) / p * agreement.overlap * np.maximum(tail, 0), 1)
+
+
+def rbo_max(pair: ListPair, p: float, ties: str) -> Floats:
+    """Compute the sum with the highest overlap: all documents are common from depth f on."""
+    agreement, longer = pair.agreement(ties), pair.depths.lengths
+    f = (pair.a.ranks.lengths + pair.b.ranks.lengths - agreement.overlap).astype(np.int64)
+    # Σ_{l < d ≤ f} (2 - f / d) p^d + Σ_{d > f} p^d
+    tail = (2 * p ** (longer + 1.0) - p ** (f + 1.0)) / (1 - p)
+    tail -= f * (_sum_harmonic(p, f) - _sum_harmonic(p, longer))
+    seen = pair.depths.sum(_weigh(pair, p) * agreement.highest)
+    return pair.divide(np.minimum(seen + (1 - p) / p * tail, 1.0), 1)
+
+
+def _sum_harmonic(p: float, n: Integers) -> Floats:
+    """Return Σ_{d ≤ n} p^d / d."""
+    d = np.arange(1, int(n.max(initial=0)) + 1)
+    sums: Floats = np.append(0.0, np.cumsum(p**d / d))[n]
+    return sums
+
+
+# Correlation of the ranks of common documents
+
+
+def _correlate(pair: ListPair, numbers: Floats, by: Floats) -> Floats:
+    """Return a quotient, NaN with fewer than two common documents or all of them tied."""
+    defined = (pair.n_common > 1) & (by > 0)
+    return np.where(defined, numbers / np.where(defined, by, 1), np.nan)
+
+
+def _number_common(pair: ListPair) -> Integers:
+    """Return the number of each common document of `a` among those of `b`, from 0."""
+    if pair.common.all() and len(pair.common) == len(pair.b.documents):
+        return pair.ranks[1] - 1
+    in_a = pair.a.by_document(pair.common)[pair.b.documents]
+    numbers = np.zeros(len(in_a), np.int64)
+    numbers[in_a] = pair.b.ranks.keep(in_a).number - 1
+    return pair._place(pair.a.ranks.number, numbers)[1]  # noqa: SLF001
+
+
+def tau_ap(pair: ListPair, ties: str) -> Floats:  # noqa: ARG001, its only value
+    """Compute 2 / (N - 1) Σ_{i > 1} C(i) / (i - 1) - 1 of Yilmaz, Aslam and Robertson."""
+    common = Ragged(_number_common(pair), offsets_of(pair.n_common))
+    above = count_lower_before(common)
+    shares = above / np.maximum(common.number - 1, 1)
+    n = pair.n_common - 1.0
+    return _correlate(pair, 2 * common.sum(shares) - n, n)
+
+
+def kendall_tau(pair: ListPair) -> Floats:
+    """Compute τ_b of common documents: (C - D) / √((n₀ - n₁)(n₀ - n₂))."""
+    offsets, n = offsets_of(pair.n_common), pair.n_common
+    pairs = n * (n - 1) / 2
+    tied_a = tied_b = tied_both = np.zeros(len(n))
+    numbers = _number_common(pair)
+    if pair.a.are_tied or pair.b.are_tied:
+        top_a, top_b = pair._place(pair.a.tops, pair.b.tops)  # noqa: SLF001
+        # Sort by `a` and then by `b`, so that no pair tied in `a` is out of order in `b`; numbers
+        # of documents tied in `b` rise, so that neither are those.
+        both = Ragged(top_a * (top_b.max(initial=0) + 1.0) + top_b, offsets)
+        order, _ = both.argsort_unstable()
+        in_b = both.of(top_b[order].astype(np.float64))
+        places, _ = in_b.argsort()
+        numbers = np.empty(len(places), np.int64)
+        numbers[places] = both.number - 1
+        tied_a = count_tied_pairs(both.of(top_a.astype(np.float64)))
+        tied_b = count_tied_pairs(both.of(in_b.values[places]))
+        tied_both = count_tied_pairs(both.of(both.values[order]))
+    in_order = Ragged(numbers, offsets)
+    discordant = pairs - in_order.sum(count_lower_before(in_order))
+    concordant = pairs - tied_a - tied_b + tied_both - discordant
+    return _correlate(
+        pair, concordant - discordant, np.sqrt(pairs - tied_a) * np.sqrt(pairs - tied_b)
+    )
+
+
+def spearman(pair: ListPair) -> Floats:
+    """Compute the correlation of ranks among common documents, tied ones sharing their mean."""
+    in_a = pair.a.by_document(pair.common)[pair.b.documents]
+    of_a = _average_ranks(pair.a, pair.common)
+    of_b = np.zeros(len(in_a))
+    of_b[in_a] = _average_ranks(pair.b, in_a)
+    common = Ragged(of_a, offsets_of(pair.n_common))
+    _, of_b = pair._place(pair.a.ranks.number, of_b)  # noqa: SLF001
+    middle = repeat_each((pair.n_common + 1) / 2, pair.n_common)
+    a, b = of_a - middle, of_b - middle
+    spread = np.sqrt(common.sum(a * a)) * np.sqrt(common.sum(b * b))
+    return np.clip(_correlate(pair, common.sum(a * b), spread), -1, 1)
+
+
+def _average_ranks(lists: RankedLists, kept: Mask) -> Floats:
+    """Return the rank of each kept document among them, the mean in a tie group."""
+    ranks = lists.ranks.keep(kept)
+    if not lists.are_tied or not len(ranks.values):
+        return ranks.number_as_float
+    tops = lists.tops[kept]
+    new = np.append(True, (tops[1:] != tops[:-1]) | (ranks.query[1:] != ranks.query[:-1]))
+    starts = np.flatnonzero(new)
+    sizes = np.diff(starts, append=len(tops))
+    return repeat_each(ranks.number[starts] + (sizes - 1) / 2, sizes)
+
+
+def max_displacement(pair: ListPair, n: int | None, ties: str) -> Floats:  # noqa: ARG001
+    """Compute the maximum |rank in a - rank in b| of common documents in either top n."""
+    in_a, in_b = pair.ranks
+    moved = np.abs(in_a - in_b).astype(np.float64)
+    if n is not None:
+        moved[np.minimum(in_a, in_b) > n] = 0
+    lists = Ragged(moved, offsets_of(pair.n_common))
+    if n is None:
+        counts = pair.n_common
+    else:
+        counts = lists.count(np.minimum(in_a, in_b) <= n)
+    return np.where(counts > 0, lists.max(moved), np.nan)
+
+
+def count_lower_before(lists: Ragged) -> Integers:
+    """Return for each value the number of lower values before it in its list.
+
+    A list holds each number from 0 to its length once. Partitioning it stably by one bit after
+    another, from the highest, takes log2(length) passes: where the numbers before have the same
+    higher bits, those with the lower bit are lower.
+    """
+    numbers, base = lists.values.astype(np.int64), repeat_each(lists.offsets[:-1], lists.lengths)
+    counts, place = np.zeros(len(numbers), np.int64), np.arange(len(numbers))
+    for bit in reversed(range(int(numbers.max(initial=0)).bit_length())):
+        is_high = (numbers >> bit & 1).astype(bool)
+        start = base + (numbers >> (bit + 1) << (bit + 1))
+        low_before = np.cumsum(~is_high, dtype=np.int64) - ~is_high
+        low_before -= low_before[start]
+        counts[(base + numbers)[is_high]] += low_before[is_high]
+        target = np.where(
+            is_high, place - low_before + (1 << bit), start + low_before
+        )
+        partitioned = np.empty_like(numbers)
+        partitioned[target] = numbers
+        numbers = partitioned
+    return counts[base + lists.values.astype(np.int64)]
