@@ -51,6 +51,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from polars_graded._frames.evaluating import evaluate
+from polars_graded._frames.fusing import fuse
 from polars_graded._frames.judging import join_judgments
 from polars_graded._frames.list_pairs import similarity
 from polars_graded._frames.overview import overview, side_by_side
@@ -94,6 +95,7 @@ __all__ = [
     "differences",
     "evaluate",
     "experiments",
+    "fuse",
     "gate",
     "graded",
     "join_judgments",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 import polars as pl
 
@@ -47,6 +47,31 @@ PAIR = ("a", "b")
 """Columns of the two strategies in a result."""
 
 
+class RankOptions(TypedDict, total=False):
+    """Keywords that define rankings without grades."""
+
+    query: Columns
+    ties: Ties
+    descending: Descending
+    doc: str | None
+
+
+class PairOptions(RankOptions, total=False):
+    """Keywords of `similarity`."""
+
+    by: By
+    strategy: str | None
+    baseline: Any
+    parts: Parts
+    progress: bool
+
+
+@overload
+def similarity(
+    frame: pl.LazyFrame, *measures: Measures, **options: Unpack[PairOptions]
+) -> pl.LazyFrame: ...
+@overload
+def similarity(frame: Any, *measures: Measures, **options: Unpack[PairOptions]) -> pl.DataFrame: ...
 @checks_keywords
 def similarity(
     frame: Any,
@@ -61,7 +86,118 @@ def similarity(
     parts: Parts = None,
     progress: bool = True,
 ) -> Any:
-    """Compare the rankings of strategies with each other, without grades."""
+    r"""Compare the rankings of strategies with each other, without grades.
+
+    A row of the frame is a document of a query, as for `evaluate`. A null score means that a
+    strategy did not retrieve the document. No grades are needed, so this function shows what a new
+    ranker changes before anybody judges a document.
+
+    Parameters
+    ----------
+    frame
+        Any data frame, as for `evaluate`. A LazyFrame returns a LazyFrame.
+    *measures
+        Names of similarity measures, lists of them, or mappings from names of columns to measures,
+        as for `evaluate`. :math:`X_d` is the number of documents that both lists have among their
+        first d, and :math:`A_d = X_d / d` is the agreement at depth d.
+
+        - `overlap@n`: :math:`A_n`. Without a cutoff, and for shorter lists, n is the length of the
+          longer list. From 0 (disjoint) to 1 (the same documents).
+        - `average_overlap@n`: the mean of :math:`A_1` to :math:`A_n`.
+        - `overlap_curve@n`: the list of :math:`A_1` to :math:`A_n`.
+        - `jaccard@n`: the common documents of both first n over all documents of both.
+        - `rbo(p=0.9)`: rank-biased overlap, the agreement that a user sees who goes on to the next
+          depth with probability p. Below the end of the lists, the agreement is extrapolated. With
+          l the length of the longer list,
+
+          .. math:: RBO = (1 - p) \sum_{d=1}^{l} p^{d-1} A_d + p^l A_l
+
+          As text: ``RBO = (1 - p) Σ_d p^(d - 1) A_d + p^l A_l``. If lists differ in length, the
+          agreement at the end of the shorter one continues in :math:`A_d` and :math:`A_l`.
+        - `rbo_min`, `rbo_max`: the bounds of `rbo`, if the lists continue with no further common
+          document or with as many as possible. Their difference is the residual.
+        - `kendall_tau`: Kendall's :math:`\tau_b` of the common documents, from -1 to 1.
+        - `spearman`: the correlation of the ranks of common documents, from -1 to 1.
+        - `tau_ap`: :math:`\tau_{AP}` of the common documents, from -1 to 1. Changes at the top of
+          `a` count more. `b` is the reference, so that `tau_ap` is not symmetric.
+        - `max_displacement@n`: the maximum difference of the ranks of a common document, among
+          those that either list has in its first n.
+        - `top_changed`: 1 if the first documents differ, otherwise 0.
+    query, by, strategy, descending
+        As for `evaluate`. `by` names two columns or more, or `strategy` names the column that
+        identifies stacked strategies. Stacked strategies need a column of documents.
+    baseline
+        The strategy to compare all others with. By default, all pairs are compared.
+    ties
+        The order of tied documents, as for `evaluate`: a column, `"order"` or `"trec_eval"`. It
+        changes only `jaccard`, `max_displacement`, `tau_ap`, and measures with `ties=order`. The
+        others take account of ties, because one order for both lists would make them more alike:
+        overlap and rank-biased overlap as `ties` in their names specifies, such as `rbo(ties=b)`:
+        `a` (by default) is the mean over all orders of tied documents, `b` corrects it for the
+        information that ties lose, and `w` gives tied documents the same rank.
+    doc
+        The column of documents, as for `evaluate`.
+    parts, progress
+        As for `evaluate`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per pair and query: the name of the pair (`"a and b"`, in the column `"strategy"` or
+        the one that `strategy` names), the two strategies `a` and `b`, the query, and one column
+        per measure (Float64; a list for `overlap_curve`). `b` is the baseline. `summarise` and
+        charts take this frame: they treat each pair as a strategy. If only one strategy retrieved
+        documents, overlaps and `rbo` are 0 and `rbo_max` is 1; if neither did, they are null. The
+        correlations are null with fewer than two common documents, or if all of them are tied.
+
+    Raises
+    ------
+    ValueError
+        As `evaluate`, for a document that occurs twice in a ranking, scores that are NaN or
+        infinite, and columns that may hold ranks without `descending`. If there are fewer than two
+        strategies.
+
+    Warns
+    -----
+    DataWarning
+        `ties`: a requested measure may depend on the order of tied documents, and `ties` is not
+        passed.
+
+    See Also
+    --------
+    differences : Differences of a measure between two strategies, with judgments.
+    fuse : One ranking from those of several strategies.
+    side_by_side : Documents of several strategies for one query.
+
+    References
+    ----------
+    Webber, Moffat, Zobel: A similarity measure for indefinite rankings, ACM TOIS 2010. Corsi,
+    Urbano: The treatment of ties in rank-biased overlap, SIGIR 2024. Yilmaz, Aslam, Robertson: A
+    new rank correlation coefficient for information retrieval, SIGIR 2008.
+
+    Examples
+    --------
+    The lists of query 1 are x, y, z and y, x, w. Those of query 2 have the same order:
+
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query": [1, 1, 1, 1, 2, 2],
+    ...         "doc": ["x", "y", "z", "w", "x", "y"],
+    ...         "bm25": [3.0, 2.0, 1.0, None, 9.0, 4.0],
+    ...         "ours": [0.6, 0.8, None, 0.1, 0.7, 0.2],
+    ...     }
+    ... )
+    >>> similarity(df, "overlap@1", "overlap@3", "kendall_tau", by=["ours", "bm25"]).drop("a", "b")
+    shape: (2, 5)
+    ┌───────────────┬───────┬───────────┬───────────┬─────────────┐
+    │ strategy      ┆ query ┆ overlap@1 ┆ overlap@3 ┆ kendall_tau │
+    │ ---           ┆ ---   ┆ ---       ┆ ---       ┆ ---         │
+    │ str           ┆ i64   ┆ f64       ┆ f64       ┆ f64         │
+    ╞═══════════════╪═══════╪═══════════╪═══════════╪═════════════╡
+    │ ours and bm25 ┆ 1     ┆ 0.0       ┆ 0.666667  ┆ -1.0        │
+    │ ours and bm25 ┆ 2     ┆ 1.0       ┆ 1.0       ┆ 1.0         │
+    └───────────────┴───────┴───────────┴───────────┴─────────────┘
+    """
     chosen = parse_measures(measures, SIMILARITIES)
     request = Request.of(
         ["n_retrieved"],
@@ -205,9 +341,14 @@ def _unstack(
     of_strategy = {
         name: {f"{column} of {name}": column for column in columns} for name in strategies
     }
-    stacked = rows.select(*index, request.strategy, **{KEY.format(c): e for c, e in columns.items()})
+    stacked = rows.select(
+        *index, request.strategy, **{KEY.format(c): e for c, e in columns.items()}
+    )
     wide = stacked.group_by(index, maintain_order=True).agg(
-        pl.col(KEY.format(column)).filter(pl.col(request.strategy or "") == name).first().alias(each)
+        pl.col(KEY.format(column))
+        .filter(pl.col(request.strategy or "") == name)
+        .first()
+        .alias(each)
         for name, names in of_strategy.items()
         for each, column in names.items()
     )
@@ -243,15 +384,30 @@ def _compare_groups(
         empty = pl.DataFrame()
         faults[name].add(Rankings(name, empty, empty, part.not_finite(name, keys)))
         tied = order if request.ties is None else None
-        rankings.append(
-            DocumentLists.of(part.build_ranking(name), numbers, keys, tied, names)
-        )
+        rankings.append(DocumentLists.of(part.build_ranking(name), numbers, keys, tied, names))
     by_order = pl.Series([False]).new_from_index(0, groups.n)
     for table, computed in zip(tables, compute_pairs(measures, rankings, pairs), strict=True):
         values = zip(request.measures, computed.columns, strict=True)
         table.append(groups.keys.select(request.query).with_columns(**dict(values)))
         by_order |= computed.decided_by_order
     return int(by_order.sum())
+
+
+def check_rankings(request: Request, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with computed columns; raise if they cannot be ranked."""
+    rows = request.add_computed_columns(frame)
+    groups = grouped([request], rows)
+    directions = Directions(request)
+    directions.add(groups)
+    directions.check()
+    Duplicates([request]).check(rows, groups)
+    part, empty = Part(request, groups, ()), pl.DataFrame()
+    for name in request.by:
+        fault = Faults()
+        numbers = part.not_finite(name, part.list_ranking_columns(name))
+        fault.add(Rankings(name, empty, empty, numbers))
+        fault.check(request.build_ranking(name), stacked=False)
+    return rows
 
 
 def depends_on_order(measure: Measure) -> bool:

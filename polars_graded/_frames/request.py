@@ -407,7 +407,10 @@ def parse_measures(
         else:
             alone = isinstance(entry, str) or not isinstance(entry, Iterable)
             texts: Iterable[Any] = [entry] if alone else entry
-            columns += [(measure.name, measure) for measure in (Measure.parse(text, among) for text in texts)]
+            columns += [
+                (measure.name, measure)
+                for measure in (Measure.parse(text, among) for text in texts)
+            ]
     check_once([column for column, _ in columns], among)
     return dict(columns)
 

@@ -349,12 +349,8 @@ SIMILARITIES: Mapping[str, Definition] = {
     "rbo": _define_similarity(list_similarity.rbo, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
     "rbo_min": _define_similarity(list_similarity.rbo_min, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
     "rbo_max": _define_similarity(list_similarity.rbo_max, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
-    "kendall_tau": _define_similarity(
-        list_similarity.kendall_tau, **ALL_OF_BOTH, is_bounded=False
-    ),
-    "tau_ap": _define_similarity(
-        list_similarity.tau_ap, IN_ORDER, **ALL_OF_BOTH, is_bounded=False
-    ),
+    "kendall_tau": _define_similarity(list_similarity.kendall_tau, **ALL_OF_BOTH, is_bounded=False),
+    "tau_ap": _define_similarity(list_similarity.tau_ap, IN_ORDER, **ALL_OF_BOTH, is_bounded=False),
     "spearman": _define_similarity(list_similarity.spearman, **ALL_OF_BOTH, is_bounded=False),
     "max_displacement": _define_similarity(
         list_similarity.max_displacement, IN_ORDER, is_bounded=False

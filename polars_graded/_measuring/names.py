@@ -25,7 +25,6 @@ from polars_graded._measuring.foreign_names import (
 from polars_graded._measuring.kernels.precision import list_recall_levels
 from polars_graded._measuring.keywords import hint_at_option
 
-
 ALL_DEFINITIONS: Mapping[str, Definition] = {**DEFINITIONS, **SIMILARITIES}
 """Definitions of measures of one ranking, and of two."""
 
@@ -168,9 +167,13 @@ def _make_unknown_error(
 ) -> ValueError:
     """Return the error for an unknown measure, with the nearest name if any."""
     if function in ALL_DEFINITIONS:
-        rankings, call = ("two rankings", "similarity") if among is DEFINITIONS else (
-            "one ranking",
-            "evaluate",
+        rankings, call = (
+            ("two rankings", "similarity")
+            if among is DEFINITIONS
+            else (
+                "one ranking",
+                "evaluate",
+            )
         )
         return ValueError(
             f"{text!r} is a measure of {rankings}\n\nHint: pg.{call}(frame, {text!r}, ...)"

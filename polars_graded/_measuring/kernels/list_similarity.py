@@ -7,7 +7,6 @@ of the group puts it there (Corsi and Urbano 2024).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
@@ -16,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_graded._measuring.kernels.queries import Queries
-from polars_graded._measuring.kernels.rank_numbers import count_tied_pairs
 from polars_graded._measuring.kernels.ragged import (
     Floats,
     Integers,
@@ -25,6 +23,9 @@ from polars_graded._measuring.kernels.ragged import (
     offsets_of,
     repeat_each,
 )
+from polars_graded._measuring.kernels.rank_numbers import count_tied_pairs
+
+Numbers: TypeAlias = npt.NDArray[Any]
 
 TieVariant: TypeAlias = Literal["a", "b", "w", "order"]
 TIE_VARIANTS: tuple[str, ...] = get_args(TieVariant)
@@ -58,7 +59,8 @@ class RankedLists:
     @property
     def has_ties(self) -> Mask:
         """Return the mask of queries with tied documents."""
-        mask: Mask = self.ranks.max(self.ranks.number - self.tops) > 0
+        places_in_group: Any = self.ranks.number - self.tops
+        mask: Mask = self.ranks.max(places_in_group) > 0
         return mask
 
     @cached_property
@@ -74,7 +76,7 @@ class RankedLists:
         ranks, ends = self.ranks.number, np.append(self.starts, len(self.ranks.number))
         return repeat_each(ranks[ends[1:] - 1], np.diff(ends)) if self.are_tied else ranks
 
-    def by_document(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def by_document(self, values: Numbers) -> Numbers:
         """Return values of ranked documents at their numbers; 0 if not retrieved."""
         result = np.zeros(self.n, values.dtype)
         result[self.documents] = values
@@ -84,8 +86,9 @@ class RankedLists:
         """Return the value at each depth; below the end of a list, the depth itself."""
         if np.array_equal(self.ranks.lengths, depths.lengths):
             return values
-        result, inside = depths.number.copy(), depths.number <= repeat_each(
-            self.ranks.lengths, depths.lengths
+        result, inside = (
+            depths.number.copy(),
+            depths.number <= repeat_each(self.ranks.lengths, depths.lengths),
         )
         result[inside] = values
         return result
@@ -128,9 +131,9 @@ class ListPair:
     @cached_property
     def ranks(self) -> tuple[Integers, Integers]:
         """Return the ranks of common documents in both lists, in the order of `a`."""
-        return self._place(self.a.ranks.number, self.b.ranks.number)
+        return self.place(self.a.ranks.number, self.b.ranks.number)
 
-    def _place(self, of_a: Integers, of_b: Integers) -> tuple[Integers, Integers]:
+    def place(self, of_a: Numbers, of_b: Numbers) -> tuple[Numbers, Numbers]:
         """Return values of common documents in the order of `a`, from values by rank."""
         in_b = self.b.by_document(of_b)[self.a.documents]
         return (of_a, in_b) if self.common.all() else (of_a[self.common], in_b[self.common])
@@ -155,9 +158,10 @@ class ListPair:
             place = place if inside.all() else place[inside]
         else:
             place = depth
-        counts = np.cumsum(np.bincount(place, minlength=len(depths.values)))
+        counts: Integers = np.cumsum(np.bincount(place, minlength=len(depths.values)))
         before = np.append(0, counts)[depths.offsets[:-1]]
-        return np.subtract(counts, repeat_each(before, depths.lengths))
+        counts -= repeat_each(before, depths.lengths)
+        return counts
 
     def agreement(self, ties: str) -> Agreement:
         """Return the agreement at each depth; `ties` is a variant, or their order."""
@@ -168,41 +172,39 @@ class ListPair:
         return self._agreements[ties]
 
     def _compute_agreement(self, ties: str) -> Agreement:
-        """Return the agreement at each depth by equations of Corsi and Urbano 2024."""
+        """Return the agreement at each depth by section 4 of Corsi and Urbano 2024."""
         depths, number = self.depths, self.depths.number_as_float
         n_a, n_b = self.a.ranks.lengths, self.b.ranks.lengths
-        if ties == "order":
-            seen: Any = self.count_until(np.maximum(*self.ranks))
-            before = (seen, seen)
-            tops, shares, norm = (number, number), (1.0, 1.0), number
-        else:
+        overlap = self.n_common.astype(np.float64)
+        reached: Any = self.count_until(np.maximum(*self.ranks))
+        # Without ties, each document is a tie group that a depth reaches as a whole.
+        norm, seen, before = number, reached, (reached, reached)
+        tops: Any = (number, number)
+        bottoms = tops
+        shares: Any = (1.0, 1.0)
+        if ties != "order":
             tops, bottoms = (
                 tuple(each.at_depths(getattr(each, end), depths) for each in (self.a, self.b))
                 for end in ("tops", "bottoms")
             )
-            (top_a, top_b), (bottom_a, bottom_b) = (
-                self._place(getattr(self.a, end), getattr(self.b, end)) for end in ("tops", "bottoms")
-            )
-            # The documents of a tie group count in full before the next group, and from the first
-            # rank of the group on with the share of it that the depth has reached.
+            top_a, top_b = self.place(self.a.tops, self.b.tops)
+            bottom_a, bottom_b = self.place(self.a.bottoms, self.b.bottoms)
             reached = self.count_until(np.maximum(top_a, top_b))
+            # Common documents above the tie group at a depth, in `a`, in `b`, and in both.
             before = (
                 self.count_until(np.maximum(bottom_a + 1, top_b)),
                 self.count_until(np.maximum(top_a, bottom_b + 1)),
             )
             both = self.count_until(np.maximum(bottom_a, bottom_b) + 1)
             sizes = [bottom - top + 1 for top, bottom in zip(tops, bottoms, strict=True)]
+            # Share of the tie group at a depth that an average order has among the first.
             shares = tuple(
                 np.ones(len(number)) if ties == "w" else (number - top + 1) / size
                 for top, size in zip(tops, sizes, strict=True)
             )
             share_a, share_b = shares
-            seen = (
-                (1 - share_a) * (1 - share_b) * both
-                + (1 - share_a) * share_b * before[0]
-                + share_a * (1 - share_b) * before[1]
-                + share_a * share_b * reached
-            )
+            seen = (1 - share_a) * ((1 - share_b) * both + share_b * before[0])
+            seen += share_a * ((1 - share_b) * before[1] + share_b * reached)
             squares = [
                 top - 1 + size * share**2
                 for top, size, share in zip(tops, sizes, shares, strict=True)
@@ -212,37 +214,31 @@ class ListPair:
                 "b": np.sqrt(squares[0] * squares[1]),
                 "w": (bottoms[0] + bottoms[1]) / 2,
             }[ties]
-        agreement = seen / norm
-        overlap = self.n_common.astype(np.float64)
+        agreement: Floats = seen / norm
         if np.array_equal(n_a, n_b):
-            last = Ragged(agreement, depths.offsets).last_values()
+            last = depths.of(agreement).last_values()
             return Agreement(depths.of(agreement), agreement, agreement, last, overlap)
-        # Below the end of the shorter list, its further documents may be documents that only the
-        # longer list has: `missing` counts those down to a depth.
+        # Below its end, the shorter list may continue with documents that only the longer one has.
+        # `missing` counts those above the tie group at a depth, `crossing` those in it.
         shorter, longer = np.minimum(n_a, n_b), np.maximum(n_a, n_b)
         further = np.maximum(number - repeat_each(shorter, longer), 0)
         b_is_longer = repeat_each(n_b > n_a, longer)
-        if ties == "order":
-            missing, crossing, share = number - seen, 0.0, 1.0
-        else:
-            top, bottom, share, known = (
-                np.where(b_is_longer, of_b, of_a)
-                for of_a, of_b in (tops, bottoms, shares, before)
-            )
-            missing = top - 1 - known
-            crossing = bottom - reached - missing
-        at_end = np.append(agreement, 0.0)[np.maximum(depths.offsets[:-1] + shorter - 1, 0)]
-        at_end = np.where(shorter > 0, at_end, 0.0)
+        top, bottom, share, shared = (
+            np.where(b_is_longer, of_b, of_a) for of_a, of_b in (tops, bottoms, shares, before)
+        )
+        missing = top - 1 - shared
+        crossing = bottom - reached - missing
+        ends = np.append(agreement, 0.0)[np.maximum(depths.offsets[:-1] + shorter - 1, 0)]
+        at_end = np.where(shorter > 0, ends, 0.0)
         part = (missing + share * crossing) / np.maximum(missing + crossing, 1)
         extrapolated = (seen + further * repeat_each(at_end, longer) * part) / norm
         added = np.minimum(further, missing) + share * np.clip(further - missing, 0, crossing)
         last = (overlap + (longer - shorter) * at_end) / np.maximum(longer, 1)
         return Agreement(depths.of(agreement), extrapolated, (seen + added) / norm, last, overlap)
 
-    def divide(self, numbers: Floats | Integers, by: Floats | Integers) -> Floats:
-        """Return a quotient, NaN where both lists are empty."""
-        result: Floats = np.where(self.depths.lengths > 0, numbers / np.maximum(by, 1), np.nan)
-        return result
+    def where_any(self, values: Numbers) -> Floats:
+        """Return the values, NaN where both lists are empty."""
+        return np.where(self.depths.lengths > 0, values, np.nan)
 
 
 # Overlap
@@ -251,7 +247,7 @@ class ListPair:
 def overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
     """Compute A_n, the agreement at depth n, or at the end of a shorter list."""
     head = pair.agreement(ties).depths.head(n)
-    return pair.divide(head.last_values(), 1)
+    return pair.where_any(head.last_values())
 
 
 def overlap_curve(pair: ListPair, n: int | None, ties: str) -> Ragged:
@@ -263,7 +259,7 @@ def overlap_curve(pair: ListPair, n: int | None, ties: str) -> Ragged:
 def average_overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
     """Compute (1 / n) Σ_{d ≤ n} A_d."""
     head = pair.agreement(ties).depths.head(n)
-    return pair.divide(head.sum(head.values), head.lengths)
+    return pair.where_any(head.sum(head.values) / np.maximum(head.lengths, 1))
 
 
 def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
@@ -271,7 +267,7 @@ def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
     of_a, of_b = (each.ranks.head(n).lengths for each in (pair.a, pair.b))
     shared = pair.agreement(ties).depths.head(n)
     common = np.rint(shared.last_values() * shared.lengths)
-    return pair.divide(common, of_a + of_b - common)
+    return pair.where_any(common / np.maximum(of_a + of_b - common, 1))
 
 
 def top_changed(pair: ListPair, ties: str) -> Floats:
@@ -285,15 +281,15 @@ def top_changed(pair: ListPair, ties: str) -> Floats:
 def _weigh(pair: ListPair, p: float) -> Floats:
     """Return the weight (1 - p) p^{d-1} of each depth d."""
     longest = int(pair.depths.lengths.max(initial=0))
-    weights: Floats = ((1 - p) * p ** np.arange(longest))[pair.depths.number - 1]
-    return weights
+    weights: Numbers = (1 - p) * p ** np.arange(longest)
+    return weights[pair.depths.number - 1]
 
 
 def rbo(pair: ListPair, p: float, ties: str) -> Floats:
     """Compute A_l + (1 - p) Σ_d p^{d-1} (A_d - A_l), with the agreement extrapolated."""
     agreement = pair.agreement(ties)
     beside = agreement.extrapolated - repeat_each(agreement.last, pair.depths.lengths)
-    return pair.divide(agreement.last + pair.depths.sum(_weigh(pair, p) * beside), 1)
+    return pair.where_any(agreement.last + pair.depths.sum(_weigh(pair, p) * beside))
 
 
 def rbo_min(pair: ListPair, p: float, ties: str) -> Floats:
@@ -301,7 +297,7 @@ def rbo_min(pair: ListPair, p: float, ties: str) -> Floats:
     agreement, longer = pair.agreement(ties), pair.depths.lengths
     tail = -np.log1p(-p) - _sum_harmonic(p, longer)
     seen = pair.depths.sum(_weigh(pair, p) * agreement.depths.values)
-    return pair.divide(seen + (1 - p) / p * agreement.overlap * np.maximum(tail, 0), 1)
+    return pair.where_any(seen + (1 - p) / p * agreement.overlap * np.maximum(tail, 0))
 
 
 def rbo_max(pair: ListPair, p: float, ties: str) -> Floats:
@@ -309,10 +305,10 @@ def rbo_max(pair: ListPair, p: float, ties: str) -> Floats:
     agreement, longer = pair.agreement(ties), pair.depths.lengths
     f = (pair.a.ranks.lengths + pair.b.ranks.lengths - agreement.overlap).astype(np.int64)
     # Σ_{l < d ≤ f} (2 - f / d) p^d + Σ_{d > f} p^d
-    tail = (2 * p ** (longer + 1.0) - p ** (f + 1.0)) / (1 - p)
+    tail: Numbers = (2 * p ** (longer + 1.0) - p ** (f + 1.0)) / (1 - p)
     tail -= f * (_sum_harmonic(p, f) - _sum_harmonic(p, longer))
     seen = pair.depths.sum(_weigh(pair, p) * agreement.highest)
-    return pair.divide(np.minimum(seen + (1 - p) / p * tail, 1.0), 1)
+    return pair.where_any(np.minimum(seen + (1 - p) / p * tail, 1.0))
 
 
 def _sum_harmonic(p: float, n: Integers) -> Floats:
@@ -325,20 +321,20 @@ def _sum_harmonic(p: float, n: Integers) -> Floats:
 # Correlation of the ranks of common documents
 
 
-def _correlate(pair: ListPair, numbers: Floats, by: Floats) -> Floats:
+def _correlate(pair: ListPair, numbers: Numbers, by: Numbers) -> Floats:
     """Return a quotient, NaN with fewer than two common documents or all of them tied."""
     defined = (pair.n_common > 1) & (by > 0)
     return np.where(defined, numbers / np.where(defined, by, 1), np.nan)
 
 
-def _number_common(pair: ListPair) -> Integers:
+def _number_common(pair: ListPair) -> Numbers:
     """Return the number of each common document of `a` among those of `b`, from 0."""
     if pair.common.all() and len(pair.common) == len(pair.b.documents):
         return pair.ranks[1] - 1
     in_a = pair.a.by_document(pair.common)[pair.b.documents]
     numbers = np.zeros(len(in_a), np.int64)
     numbers[in_a] = pair.b.ranks.keep(in_a).number - 1
-    return pair._place(pair.a.ranks.number, numbers)[1]  # noqa: SLF001
+    return pair.place(pair.a.ranks.number, numbers)[1]
 
 
 def tau_ap(pair: ListPair, ties: str) -> Floats:  # noqa: ARG001, its only value
@@ -354,10 +350,11 @@ def kendall_tau(pair: ListPair) -> Floats:
     """Compute τ_b of common documents: (C - D) / √((n₀ - n₁)(n₀ - n₂))."""
     offsets, n = offsets_of(pair.n_common), pair.n_common
     pairs = n * (n - 1) / 2
-    tied_a = tied_b = tied_both = np.zeros(len(n))
+    tied_a: Numbers = np.zeros(len(n))
+    tied_b = tied_both = tied_a
     numbers = _number_common(pair)
     if pair.a.are_tied or pair.b.are_tied:
-        top_a, top_b = pair._place(pair.a.tops, pair.b.tops)  # noqa: SLF001
+        top_a, top_b = pair.place(pair.a.tops, pair.b.tops)
         # Sort by `a` and then by `b`, so that no pair tied in `a` is out of order in `b`; numbers
         # of documents tied in `b` rise, so that neither are those.
         both = Ragged(top_a * (top_b.max(initial=0) + 1.0) + top_b, offsets)
@@ -381,10 +378,10 @@ def spearman(pair: ListPair) -> Floats:
     """Compute the correlation of ranks among common documents, tied ones sharing their mean."""
     in_a = pair.a.by_document(pair.common)[pair.b.documents]
     of_a = _average_ranks(pair.a, pair.common)
-    of_b = np.zeros(len(in_a))
-    of_b[in_a] = _average_ranks(pair.b, in_a)
+    in_order: Numbers = np.zeros(len(in_a))
+    in_order[in_a] = _average_ranks(pair.b, in_a)
     common = Ragged(of_a, offsets_of(pair.n_common))
-    _, of_b = pair._place(pair.a.ranks.number, of_b)  # noqa: SLF001
+    _, of_b = pair.place(pair.a.ranks.number, in_order)
     middle = repeat_each((pair.n_common + 1) / 2, pair.n_common)
     a, b = of_a - middle, of_b - middle
     spread = np.sqrt(common.sum(a * a)) * np.sqrt(common.sum(b * b))
@@ -410,32 +407,49 @@ def max_displacement(pair: ListPair, n: int | None, ties: str) -> Floats:  # noq
     if n is not None:
         moved[np.minimum(in_a, in_b) > n] = 0
     lists = Ragged(moved, offsets_of(pair.n_common))
-    if n is None:
-        counts = pair.n_common
-    else:
-        counts = lists.count(np.minimum(in_a, in_b) <= n)
+    counts = pair.n_common if n is None else lists.count(np.minimum(in_a, in_b) <= n)
     return np.where(counts > 0, lists.max(moved), np.nan)
 
 
-def count_lower_before(lists: Ragged) -> Integers:
+MAX_COMPARED_LENGTH = 2048
+"""Maximum length of lists for which comparing all pairs is faster than partitioning."""
+
+
+def count_lower_before(lists: Ragged) -> Floats:
     """Return for each value the number of lower values before it in its list.
 
-    A list holds each number from 0 to its length once. Partitioning it stably by one bit after
-    another, from the highest, takes log2(length) passes: where the numbers before have the same
-    higher bits, those with the lower bit are lower.
+    A list of n values holds each number from 0 to n - 1 once.
     """
-    numbers, base = lists.values.astype(np.int64), repeat_each(lists.offsets[:-1], lists.lengths)
-    counts, place = np.zeros(len(numbers), np.int64), np.arange(len(numbers))
-    for bit in reversed(range(int(numbers.max(initial=0)).bit_length())):
-        is_high = (numbers >> bit & 1).astype(bool)
-        start = base + (numbers >> (bit + 1) << (bit + 1))
-        low_before = np.cumsum(~is_high, dtype=np.int64) - ~is_high
-        low_before -= low_before[start]
-        counts[(base + numbers)[is_high]] += low_before[is_high]
-        target = np.where(
-            is_high, place - low_before + (1 << bit), start + low_before
-        )
-        partitioned = np.empty_like(numbers)
-        partitioned[target] = numbers
-        numbers = partitioned
-    return counts[base + lists.values.astype(np.int64)]
+    counts: Floats = lists.map_rows(_count_lower_in_rows, lists.values, padding=np.inf)
+    return counts
+
+
+def _count_lower_in_rows(rows: Floats, axis: int = -1) -> Numbers:
+    """Return the number of lower values before each value of a row.
+
+    Long rows are partitioned stably by one bit after another, from the highest. Where the numbers
+    before have the same higher bits, those with the lower bit are lower.
+    """
+    rows = np.atleast_2d(rows)
+    place, width = np.arange(rows.shape[axis], dtype=np.int32), rows.shape[axis]
+    if width <= MAX_COMPARED_LENGTH:
+        # In columns of small integers, NumPy compares many lists by one instruction.
+        columns = np.ascontiguousarray(np.minimum(rows, width).T.astype(np.int16))
+        lower = np.zeros(columns.shape, np.int16)
+        for number in range(1, width):
+            (columns[:number] < columns[number]).sum(axis=0, out=lower[number])
+        return lower.T
+    numbers = original = np.where(np.isinf(rows), place, rows).astype(np.int64)
+    counts = np.zeros_like(numbers)
+    for bit in reversed(range((width - 1).bit_length())):
+        is_high = (numbers >> bit) % 2 > 0
+        start = numbers >> (bit + 1) << (bit + 1)
+        low: Numbers = np.cumsum(~is_high, axis=1) - ~is_high
+        low -= np.take_along_axis(low, start, axis=1)
+        target = np.where(is_high, place - low + (1 << bit), start + low)
+        counts += low * is_high
+        moved, carried = np.empty_like(numbers), np.empty_like(counts)
+        np.put_along_axis(moved, target, numbers, axis=1)
+        np.put_along_axis(carried, target, counts, axis=1)
+        numbers, counts = moved, carried
+    return np.take_along_axis(counts, original, axis=1)
