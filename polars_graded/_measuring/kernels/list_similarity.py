@@ -369,9 +369,8 @@ def kendall_tau(pair: ListPair) -> Floats:
     in_order = Ragged(numbers, offsets)
     discordant = pairs - in_order.sum(count_lower_before(in_order))
     concordant = pairs - tied_a - tied_b + tied_both - discordant
-    return _correlate(
-        pair, concordant - discordant, np.sqrt(pairs - tied_a) * np.sqrt(pairs - tied_b)
-    )
+    spread = np.sqrt((pairs - tied_a) * (pairs - tied_b))
+    return np.clip(_correlate(pair, concordant - discordant, spread), -1, 1)
 
 
 def spearman(pair: ListPair) -> Floats:
