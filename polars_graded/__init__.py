@@ -22,6 +22,8 @@ Whole frames
     count_retrieved   the same counts over all queries together
     side_by_side      each strategy's document at each rank of one query
     evaluate          the measures of rankings: one row per strategy and query
+    similarity        pairs of strategies: how alike their rankings are, without grades
+    fuse              one score per document from those of several strategies
 
 Results
     summarise           each strategy's means, with intervals

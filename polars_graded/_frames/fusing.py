@@ -149,7 +149,8 @@ def fuse(
     DataFrame or LazyFrame
         The same rows with a further column (Float64), null for documents that no strategy
         retrieved. A strategy that did not retrieve a document adds nothing to its sum, except for
-        `"borda"`.
+        `"borda"`. Two documents that exchange their ranks have the same fused score, so that ties
+        are frequent in fusions of ranks; `evaluate` orders them as `ties` specifies.
 
     Raises
     ------
