@@ -482,6 +482,28 @@ def test_ranks_need_a_direction_and_ties_are_warned_of_where_their_order_matters
         assert values["jaccard@1"].item() == (ties == "order")
 
 
+def test_what_breaks_ties_does_not_change_measures_that_average_over_them():
+    frame = frame_of_pairs([(read_groups("(a b c) d"), read_groups("b (c d a)"))])
+    names = ["rbo", "rbo(ties=b)", "overlap@2", "kendall_tau", "spearman"]
+    expected = compare(frame, *names)
+    stacked = frame.unpivot(BOTH, index=["query", "doc"], variable_name="strategy")
+    for ties in ("doc", "order", "trec_eval"):
+        assert_frame_equal(compare(frame, *names, ties=ties), expected)
+        own = compare(stacked, *names, by="value", strategy="strategy", ties=ties)
+        assert_frame_equal(own, expected)
+    apart = compare(frame, *names, by={"x": ["x", "doc"], "y": ["y", "doc"]})  # no ties are left
+    assert apart["rbo"].item() == compare(frame, "rbo(ties=order)")["rbo(ties=order)"].item()
+
+
+def test_strategies_that_are_numbers_keep_their_type():
+    rows = pl.DataFrame({"query": 1, "doc": ["a", "a"], "system": [10, 9], "score": [1.0, 1.0]})
+    options: dict[str, Any] = {"strategy": "system"}
+    values = pg.similarity(rows, "rbo", **options)
+    assert values.rows() == [("9 and 10", 9, 10, 1, 1.0)]
+    lazy = pg.similarity(rows.lazy(), "rbo", **options)
+    assert lazy.collect_schema() == values.schema == lazy.collect().schema
+
+
 @pytest.mark.parametrize(
     ("change", "options", "rule"),
     [
@@ -511,7 +533,9 @@ def test_stacked_strategies_need_documents_that_occur_once():
         with pytest.raises(ValueError, match=re.escape(rule)):
             pg.similarity(frame, "rbo", **options)
     infinite = stacked.with_columns(value=pl.lit(math.inf))
-    with pytest.raises(ValueError, match="score 'value of bm25' must be finite, got NaN or inf"):
+    with pytest.raises(
+        ValueError, match="score 'value' must be finite, got NaN or infinity in 6 of 6 rankings"
+    ):
         pg.similarity(infinite, "rbo", **options)
 
 

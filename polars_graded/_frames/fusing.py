@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_column_name, check_number
 from polars_graded._frames.document_columns import DEFAULT_DOC
-from polars_graded._frames.list_pairs import RankOptions, check_rankings
+from polars_graded._frames.list_pairs import RankingChecks, RankOptions
 from polars_graded._frames.request import By, Columns, Descending, Request, Ties
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import checks_keywords
@@ -222,7 +222,9 @@ def fuse(
     request = request.with_document_column(opened.collect_schema())
 
     def fuse_rows(rows: pl.DataFrame) -> pl.DataFrame:
-        columns = check_rankings(request, rows)
+        checks, columns = RankingChecks(request), request.add_computed_columns(rows)
+        checks.add(columns)
+        checks.finish()
         fused = _build_fusion(request, columns.schema, method, chosen, factors, offset)
         result = rows.with_columns(columns.select(fused.alias(name)).to_series())
         if not result[name].is_finite().all():

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, TypedDict, Unpack, overload
 
+import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_flag, did_you_mean
@@ -40,7 +41,7 @@ from polars_graded._measuring.definitions import SIMILARITIES
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure
-from polars_graded._measuring.tie_orders import find_order
+from polars_graded._measuring.tie_orders import BY_DOCUMENT, TREC_EVAL
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 PAIR = ("a", "b")
@@ -267,6 +268,33 @@ def _build_schema(request: Request, schema: Mapping[str, pl.DataType]) -> pl.Sch
     return pl.Schema({request.key: pl.String(), **pair, **keys})
 
 
+class RankingChecks:
+    """Checks of rows before they are ranked, collected part by part."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.directions, self.duplicates = Directions(request), Duplicates([request])
+        self.faults = {name: Faults() for name in request.by}
+
+    def add(self, rows: pl.DataFrame) -> Groups:
+        """Return the rankings of whole queries; raise if a document occurs twice in one."""
+        groups, empty = grouped([self.request], rows), pl.DataFrame()
+        self.directions.add(groups)
+        self.duplicates.check(rows, groups)
+        part = Part(self.request, groups, ())
+        for name, faults in self.faults.items():
+            numbers = part.not_finite(name, part.list_ranking_columns(name))
+            faults.add(Rankings(name, empty, empty, numbers))
+        return groups
+
+    def finish(self) -> None:
+        """Raise if a score may hold ranks, or is not finite."""
+        self.directions.check()
+        for name, faults in self.faults.items():
+            ranking = self.request.build_ranking(name)
+            faults.check(ranking, stacked=self.request.strategy is not None)
+
+
 def _compare_parts(
     request: Request,
     frame: pl.DataFrame | pl.LazyFrame,
@@ -285,30 +313,38 @@ def _compare_parts(
         at_hand = cut.of(rows)
     strategies = _list_strategies(request, frame)
     pairs = find_pairs(strategies, baseline)
-    directions, duplicates = Directions(request), Duplicates([request])
-    faults = {name: Faults() for name in strategies}
+    checks, tied, n = RankingChecks(request), 0, 0
     tables: list[list[pl.DataFrame]] = [[] for _ in pairs]
-    tied = n = 0
     with show_progress(str(cut), "rows", cut.rows, shown=shown) as more:
         for part in at_hand:
             rows_of_part = request.add_computed_columns(part)
-            groups = grouped([request], rows_of_part)
-            directions.add(groups)
-            wide = request
-            if request.strategy is None:
-                duplicates.check(rows_of_part, groups)
-            else:
-                check_once(request, rows_of_part)
+            groups, wide = checks.add(rows_of_part), request
+            if request.strategy is not None:
                 wide, rows_of_part = _unstack(request, rows_of_part, strategies)
                 groups = grouped([wide], rows_of_part)
-            by_order = _compare_groups(wide, groups, strategies, pairs, tables, faults)
-            tied, n = tied + by_order, n + groups.n
+            rankings = _rank_groups(request, wide, groups)
+            by_order = pl.Series([False]).new_from_index(0, groups.n)
+            computed = compute_pairs([*request.measures.values()], rankings, pairs)
+            for parts_of_pair, of_pair in zip(tables, computed, strict=True):
+                values = dict(zip(request.measures, of_pair.columns, strict=True))
+                parts_of_pair.append(groups.keys.select(request.query).with_columns(**values))
+                by_order |= of_pair.decided_by_order
+            tied, n = tied + int(by_order.sum()), n + groups.n
             more(part.height)
-    directions.check()
-    for name, fault in faults.items():
-        fault.check(wide.build_ranking(name), stacked=False)
+    checks.finish()
     _warn_of_ties(request, tied, n)
-    return _put_together(request, strategies, pairs, tables, is_sorted=cut.way == "sorted")
+    dtype = _build_schema(request, frame.collect_schema())[PAIR[0]]
+    results = []
+    for (a, b), parts_of_pair in zip(pairs, tables, strict=True):
+        table = pl.concat(parts_of_pair)
+        if cut.way == "sorted":
+            check_queries_are_together(table.select(request.query), request.query)
+        keys = (
+            pl.lit(f"{strategies[a]} and {strategies[b]}").alias(request.key),
+            *(pl.lit(strategies[place], dtype).alias(PAIR[place == b]) for place in (a, b)),
+        )
+        results.append(sort_by_query(request, table).select(*keys, pl.all()))
+    return pl.concat(results)
 
 
 def _list_strategies(request: Request, frame: pl.DataFrame | pl.LazyFrame) -> list[Any]:
@@ -327,87 +363,54 @@ def _unstack(
     request: Request, rows: pl.DataFrame, strategies: Sequence[Any]
 ) -> tuple[Request, pl.DataFrame]:
     """Return one row per document with the columns of each strategy, and their request."""
+    check_once(request, rows)
     [entry] = request.by
     index = [*request.query, request.document or ""]
     if nulls := rows[index[-1]].null_count():
         msg = f"doc {index[-1]!r} must not be null to match stacked strategies, got {nulls} nulls"
         raise ValueError(msg)
     ties = request.ties or ()
-    columns = {name: pl.col(name) for name in request.by[entry]}
-    columns |= {name: request.as_text(name, pl.col(name)) for name in ties}
+    columns = [*map(pl.col, request.by[entry])]
+    columns += [request.as_text(name, pl.col(name)) for name in ties]
     flags = (*request.find_directions(entry), *(True for _ in ties))
     if request.ties == ():  # the order of rows, which grouping changes
-        columns["order of rows"], flags = pl.int_range(pl.len()), (*flags, False)
-    of_strategy = {
-        name: {f"{column} of {name}": column for column in columns} for name in strategies
-    }
-    stacked = rows.select(
-        *index, request.strategy, **{KEY.format(c): e for c, e in columns.items()}
-    )
+        columns, flags = [*columns, pl.int_range(pl.len())], (*flags, False)
+    keys = [KEY.format(number) for number in range(len(columns))]
+    stacked = rows.select(*index, request.strategy, *map(pl.Expr.alias, columns, keys))
+    by = {name: tuple(f"{key} of {name}" for key in keys) for name in strategies}
+    strategy = pl.col(request.strategy or "")
     wide = stacked.group_by(index, maintain_order=True).agg(
-        pl.col(KEY.format(column))
-        .filter(pl.col(request.strategy or "") == name)
-        .first()
-        .alias(each)
-        for name, names in of_strategy.items()
-        for each, column in names.items()
+        pl.col(key).filter(strategy == name).first().alias(column)
+        for name, names in by.items()
+        for key, column in zip(keys, names, strict=True)
     )
-    by = {name: tuple(names) for name, names in of_strategy.items()}
+    ties_of_wide = None if request.ties is None else ()
     wide_request = replace(
-        request,
-        by=by,
-        descending=dict.fromkeys(by, flags),
-        strategy=None,
-        ties=None if request.ties is None else (),
+        request, by=by, descending=dict.fromkeys(by, flags), strategy=None, ties=ties_of_wide
     )
     return wide_request, wide_request.add_computed_columns(wide)
 
 
-def _compare_groups(
-    request: Request,
-    groups: Groups,
-    strategies: Sequence[Any],
-    pairs: Sequence[tuple[int, int]],
-    tables: Sequence[list[pl.DataFrame]],
-    faults: Mapping[Any, Faults],
-) -> int:
-    """Add the similarities of whole queries; return the number of queries with tied documents."""
-    part, rankings = Part(request, groups, ()), []
+def _rank_groups(request: Request, wide: Request, groups: Groups) -> list[DocumentLists]:
+    """Return the rankings of each strategy, whose grades are the numbers of the rows.
+
+    Documents count as tied if they are equal in the columns of `by`, whatever breaks their ties.
+    """
+    part, rankings = Part(wide, groups, ()), []
     numbers = Lists(pl.int_range(groups.frame.height, eager=True), groups.offsets)
-    measures = [*request.measures.values()]
-    needs_order = request.tool is not None or any(map(depends_on_order, measures))
-    order = find_order(request.tool or "trec_eval", measures[0])
-    order = replace(order, is_single=request.tool is not None)
-    names = part.names if needs_order and request.ties is None else None
-    for name in strategies:
+    order = BY_DOCUMENT if request.tool is None else TREC_EVAL
+    needs_order = request.tool is not None or any(map(depends_on_order, request.measures.values()))
+    for name in wide.by:
         keys = part.list_ranking_columns(name)
-        empty = pl.DataFrame()
-        faults[name].add(Rankings(name, empty, empty, part.not_finite(name, keys)))
-        tied = order if request.ties is None else None
-        rankings.append(DocumentLists.of(part.build_ranking(name), numbers, keys, tied, names))
-    by_order = pl.Series([False]).new_from_index(0, groups.n)
-    for table, computed in zip(tables, compute_pairs(measures, rankings, pairs), strict=True):
-        values = zip(request.measures, computed.columns, strict=True)
-        table.append(groups.keys.select(request.query).with_columns(**dict(values)))
-        by_order |= computed.decided_by_order
-    return int(by_order.sum())
-
-
-def check_rankings(request: Request, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with computed columns; raise if they cannot be ranked."""
-    rows = request.add_computed_columns(frame)
-    groups = grouped([request], rows)
-    directions = Directions(request)
-    directions.add(groups)
-    directions.check()
-    Duplicates([request]).check(rows, groups)
-    part, empty = Part(request, groups, ()), pl.DataFrame()
-    for name in request.by:
-        fault = Faults()
-        numbers = part.not_finite(name, part.list_ranking_columns(name))
-        fault.add(Rankings(name, empty, empty, numbers))
-        fault.check(request.build_ranking(name), stacked=False)
-    return rows
+        ranking = part.build_ranking(name)
+        if request.ties is None:
+            names = part.names if needs_order else None
+            rankings.append(DocumentLists.of(ranking, numbers, keys, order, names))
+            continue
+        documents = DocumentLists.of(ranking, numbers, keys)
+        is_alone = len(request.find_columns(name)) == 1
+        rankings.append(replace(documents, ties=documents.scores) if is_alone else documents)
+    return rankings
 
 
 def depends_on_order(measure: Measure) -> bool:
@@ -429,24 +432,3 @@ def _warn_of_ties(request: Request, tied: int, n: int) -> None:
         f"Hint: ties={confirmed!r} confirms this order; rbo, overlap and average_overlap average "
         "over all orders",
     )
-
-
-def _put_together(
-    request: Request,
-    strategies: Sequence[Any],
-    pairs: Sequence[tuple[int, int]],
-    tables: Sequence[list[pl.DataFrame]],
-    *,
-    is_sorted: bool,
-) -> pl.DataFrame:
-    """Return the rows of all pairs, sorted by query."""
-    rows = []
-    for (a, b), parts in zip(pairs, tables, strict=True):
-        names = (strategies[a], strategies[b])
-        pair = zip((request.key, *PAIR), ("{} and {}".format(*names), *names), strict=True)
-        table = pl.concat(parts)
-        if is_sorted:
-            check_queries_are_together(table.select(request.query), request.query)
-        keys = (pl.lit(value).alias(column) for column, value in pair)
-        rows.append(sort_by_query(request, table).select(*keys, pl.all()))
-    return pl.concat(rows)
