@@ -2829,7 +2829,7 @@ def test_a_name_may_be_a_number_of_any_length():
 
 def test_a_histogram_of_similarities_counts_queries_of_each_pair_by_bin():
     similar = pl.DataFrame(
-        {"strategy": ["a and b"] * 3 + ["a and c"], "query": [1, 2, 3, 1], "rbo": [0, 1, 1, 0.5]}
+        {"strategy": ["a and b"] * 3 + ["a and c"], "query": [1, 2, 3, 1], "rbo": [0.0, 1, 1, 0.5]}
     )
     rows = charts.similarity_histogram(similar, "rbo").data
     counts = {

@@ -8,11 +8,10 @@ from typing import Any, Literal, Required, TypeAlias, Unpack, get_args, overload
 import polars as pl
 
 from polars_graded._checks import check_choice, check_column_name, check_number
-from polars_graded._frames.document_columns import DEFAULT_DOC
-from polars_graded._frames.list_pairs import RankingChecks, RankOptions
-from polars_graded._frames.request import By, Columns, Descending, Request, Ties
+from polars_graded._frames.list_pairs import OF_GRADES, RankingChecks, RankOptions
+from polars_graded._frames.request import By, Request
 from polars_graded._measuring.expression import rank_rows
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import takes_options_of
 
 Method: TypeAlias = Literal[
     "rrf",
@@ -84,7 +83,7 @@ class FusionOptions(RankOptions, total=False):
 def fuse(frame: pl.LazyFrame, **options: Unpack[FusionOptions]) -> pl.LazyFrame: ...
 @overload
 def fuse(frame: Any, **options: Unpack[FusionOptions]) -> pl.DataFrame: ...
-@checks_keywords
+@takes_options_of(Request.of, without=(*OF_GRADES, "strategy"))
 def fuse(
     frame: Any,
     *,
@@ -94,10 +93,7 @@ def fuse(
     weights: Mapping[str, float] | Sequence[float] | None = None,
     k: float = 60,
     name: str = "fused",
-    query: Columns = "query",
-    ties: Ties = None,
-    descending: Descending = None,
-    doc: str | None = DEFAULT_DOC,
+    **options: Unpack[RankOptions],
 ) -> Any:
     r"""Fuse the scores of several strategies into one score per document.
 
@@ -201,8 +197,7 @@ def fuse(
     │ 1     ┆ z   ┆ null ┆ 0.4   ┆ 3.0   │
     └───────┴─────┴──────┴───────┴───────┘
     """
-    options: Any = {"query": query, "by": by, "ties": ties, "descending": descending, "doc": doc}
-    request = Request.of(["n_retrieved"], grade=pl.lit(None), **options)
+    request = Request.of(["n_retrieved"], grade=pl.lit(None), by=by, **options)
     check_choice("method", method, get_args(Method))
     if normalise != "default" and normalise is not None:
         check_choice("normalise", normalise, get_args(Normalisation), instead="None")

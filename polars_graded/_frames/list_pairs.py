@@ -7,12 +7,10 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, TypedDict, Unpack, overload
 
-import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_flag, did_you_mean
 from polars_graded._frames.directions import Directions
-from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.duplicates import Duplicates, check_once
 from polars_graded._frames.grouping import KEY, Groups
 from polars_graded._frames.parts import (
@@ -39,7 +37,7 @@ from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import compute_pairs
 from polars_graded._measuring.definitions import SIMILARITIES
 from polars_graded._measuring.documents import DocumentLists
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.tie_orders import BY_DOCUMENT, TREC_EVAL
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -57,14 +55,31 @@ class RankOptions(TypedDict, total=False):
     doc: str | None
 
 
-class PairOptions(RankOptions, total=False):
-    """Keywords of `similarity`."""
+class StrategyOptions(RankOptions, total=False):
+    """The same, with those that define strategies."""
 
     by: By
     strategy: str | None
+
+
+class PairOptions(StrategyOptions, total=False):
+    """Keywords of `similarity`."""
+
     baseline: Any
     parts: Parts
     progress: bool
+
+
+OF_GRADES = (
+    "grade",
+    "irrelevant",
+    "max_grade",
+    "relevant_from",
+    "undefined_as",
+    "condensed",
+    "known",
+)
+"""Keywords of `Request.of` that concern grades."""
 
 
 @overload
@@ -73,19 +88,14 @@ def similarity(
 ) -> pl.LazyFrame: ...
 @overload
 def similarity(frame: Any, *measures: Measures, **options: Unpack[PairOptions]) -> pl.DataFrame: ...
-@checks_keywords
+@takes_options_of(Request.of, without=OF_GRADES)
 def similarity(
     frame: Any,
     *measures: Measures,
-    query: Columns = "query",
-    by: By = "score",
-    strategy: str | None = None,
     baseline: Any = None,
-    ties: Ties = None,
-    descending: Descending = None,
-    doc: str | None = DEFAULT_DOC,
     parts: Parts = None,
     progress: bool = True,
+    **options: Unpack[StrategyOptions],
 ) -> Any:
     r"""Compare the rankings of strategies with each other, without grades.
 
@@ -200,24 +210,14 @@ def similarity(
     └───────────────┴───────┴───────────┴───────────┴─────────────┘
     """
     chosen = parse_measures(measures, SIMILARITIES)
-    request = Request.of(
-        ["n_retrieved"],
-        query=query,
-        grade=pl.lit(None),
-        by=by,
-        strategy=strategy,
-        ties=ties,
-        descending=descending,
-        doc=doc,
-    )
-    request = replace(request, measures=chosen)
+    request = replace(Request.of(["n_retrieved"], grade=pl.lit(None), **options), measures=chosen)
     request.check_names()
     _check_arguments(request, baseline)
     parts, shown = check_parts(parts), check_flag("progress", progress)
     opened = request.open_frame(frame)
     schema = opened.collect_schema()
     request = request.with_document_column(schema)
-    if strategy is not None and request.document is None:
+    if request.strategy is not None and request.document is None:
         msg = "`doc` must name the column of documents if strategies are stacked, got none"
         raise ValueError(msg)
     if isinstance(opened, pl.DataFrame):

@@ -559,14 +559,14 @@ def similarity_histogram(
     >>> similar = pl.DataFrame({"strategy": "a and b", "query": [1, 2, 3], "rbo": [0.5, 1, 0.5]})
     >>> similarity_histogram(similar, "rbo").data
     shape: (2, 4)
-    ┌──────────┬───────┬───────┬─────────┐
-    │ strategy ┆ low   ┆ high  ┆ queries │
-    │ ---      ┆ ---   ┆ ---   ┆ ---     │
-    │ str      ┆ f64   ┆ f64   ┆ u32     │
-    ╞══════════╪═══════╪═══════╪═════════╡
-    │ a and b  ┆ 0.45  ┆ 0.55  ┆ 2       │
-    │ a and b  ┆ 0.95  ┆ 1.05  ┆ 1       │
-    └──────────┴───────┴───────┴─────────┘
+    ┌──────────┬──────┬──────┬─────────┐
+    │ strategy ┆ low  ┆ high ┆ queries │
+    │ ---      ┆ ---  ┆ ---  ┆ ---     │
+    │ str      ┆ f64  ┆ f64  ┆ u32     │
+    ╞══════════╪══════╪══════╪═════════╡
+    │ a and b  ┆ 0.45 ┆ 0.55 ┆ 2       │
+    │ a and b  ┆ 0.95 ┆ 1.05 ┆ 1       │
+    └──────────┴──────┴──────┴─────────┘
     """
     points = _Points.of(frame, {"x": measure}, panel, query, strategy, lanes=panel is ...)
     points.table = points.table.with_columns(pl.lit(0.0).alias("y"))

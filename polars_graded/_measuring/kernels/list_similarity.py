@@ -86,11 +86,8 @@ class RankedLists:
         """Return the value at each depth; below the end of a list, the depth itself."""
         if np.array_equal(self.ranks.lengths, depths.lengths):
             return values
-        result, inside = (
-            depths.number.copy(),
-            depths.number <= repeat_each(self.ranks.lengths, depths.lengths),
-        )
-        result[inside] = values
+        result = depths.number.copy()
+        result[result <= repeat_each(self.ranks.lengths, depths.lengths)] = values
         return result
 
 
@@ -106,8 +103,6 @@ class Agreement:
     """The same, if further documents agree as well as possible."""
     last: Floats
     """Extrapolated agreement at the end of the longer list."""
-    overlap: Floats
-    """Overlap of both lists."""
 
 
 @dataclass(frozen=True)
@@ -175,14 +170,15 @@ class ListPair:
         """Return the agreement at each depth by section 4 of Corsi and Urbano 2024."""
         depths, number = self.depths, self.depths.number_as_float
         n_a, n_b = self.a.ranks.lengths, self.b.ranks.lengths
-        overlap = self.n_common.astype(np.float64)
-        reached: Any = self.count_until(np.maximum(*self.ranks))
         # Without ties, each document is a tie group that a depth reaches as a whole.
-        norm, seen, before = number, reached, (reached, reached)
+        norm: Any = number
         tops: Any = (number, number)
         bottoms = tops
         shares: Any = (1.0, 1.0)
-        if ties != "order":
+        if ties == "order":
+            seen: Any = self.count_until(np.maximum(*self.ranks))
+            reached, before = seen, (seen, seen)
+        else:
             tops, bottoms = (
                 tuple(each.at_depths(getattr(each, end), depths) for each in (self.a, self.b))
                 for end in ("tops", "bottoms")
@@ -217,7 +213,7 @@ class ListPair:
         agreement: Floats = seen / norm
         if np.array_equal(n_a, n_b):
             last = depths.of(agreement).last_values()
-            return Agreement(depths.of(agreement), agreement, agreement, last, overlap)
+            return Agreement(depths.of(agreement), agreement, agreement, last)
         # Below its end, the shorter list may continue with documents that only the longer one has.
         # `missing` counts those above the tie group at a depth, `crossing` those in it.
         shorter, longer = np.minimum(n_a, n_b), np.maximum(n_a, n_b)
@@ -233,8 +229,8 @@ class ListPair:
         part = (missing + share * crossing) / np.maximum(missing + crossing, 1)
         extrapolated = (seen + further * repeat_each(at_end, longer) * part) / norm
         added = np.minimum(further, missing) + share * np.clip(further - missing, 0, crossing)
-        last = (overlap + (longer - shorter) * at_end) / np.maximum(longer, 1)
-        return Agreement(depths.of(agreement), extrapolated, (seen + added) / norm, last, overlap)
+        last = (self.n_common + (longer - shorter) * at_end) / np.maximum(longer, 1)
+        return Agreement(depths.of(agreement), extrapolated, (seen + added) / norm, last)
 
     def where_any(self, values: Numbers) -> Floats:
         """Return the values, NaN where both lists are empty."""
@@ -297,13 +293,13 @@ def rbo_min(pair: ListPair, p: float, ties: str) -> Floats:
     agreement, longer = pair.agreement(ties), pair.depths.lengths
     tail = -np.log1p(-p) - _sum_harmonic(p, longer)
     seen = pair.depths.sum(_weigh(pair, p) * agreement.depths.values)
-    return pair.where_any(seen + (1 - p) / p * agreement.overlap * np.maximum(tail, 0))
+    return pair.where_any(seen + (1 - p) / p * pair.n_common * np.maximum(tail, 0))
 
 
 def rbo_max(pair: ListPair, p: float, ties: str) -> Floats:
     """Compute the sum with the highest overlap: all documents are common from depth f on."""
     agreement, longer = pair.agreement(ties), pair.depths.lengths
-    f = (pair.a.ranks.lengths + pair.b.ranks.lengths - agreement.overlap).astype(np.int64)
+    f = (pair.a.ranks.lengths + pair.b.ranks.lengths - pair.n_common).astype(np.int64)
     # Σ_{l < d ≤ f} (2 - f / d) p^d + Σ_{d > f} p^d
     tail: Numbers = (2 * p ** (longer + 1.0) - p ** (f + 1.0)) / (1 - p)
     tail -= f * (_sum_harmonic(p, f) - _sum_harmonic(p, longer))
