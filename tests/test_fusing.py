@@ -159,6 +159,7 @@ def test_a_fused_score_is_evaluated_like_any_other():
         ({"method": "borda", "weights": [1, 1]}, "`weights` must not be passed for 'borda'"),
         ({"k": -1}, "`k` must be at least 0, got -1"),
         ({"name": "x"}, "`name` must not be a column that is used, got 'x'"),
+        ({"name": "doc"}, "`name` must not be a column that is used, got 'doc'"),
     ],
 )
 def test_wrong_arguments_raise(options, rule):

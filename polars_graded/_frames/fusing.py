@@ -205,9 +205,6 @@ def fuse(
             msg = f"`normalise` is for methods of scores, not {method!r}, got {normalise!r}"
             raise ValueError(msg)
     chosen = "min_max" if normalise == "default" else normalise
-    if check_column_name("name", name) in request.columns:
-        msg = f"`name` must not be a column that is used, got {name!r}"
-        raise ValueError(msg)
     if len(request.by) < 2:  # noqa: PLR2004
         msg = f"`by` must name at least two columns to fuse, got {', '.join(request.by)}"
         raise ValueError(msg)
@@ -215,6 +212,9 @@ def fuse(
     offset = check_number("k", k, at_least=0)
     opened = request.open_frame(frame)
     request = request.with_document_column(opened.collect_schema())
+    if check_column_name("name", name) in request.columns:
+        msg = f"`name` must not be a column that is used, got {name!r}"
+        raise ValueError(msg)
 
     def fuse_rows(rows: pl.DataFrame) -> pl.DataFrame:
         checks, columns = RankingChecks(request), request.add_computed_columns(rows)

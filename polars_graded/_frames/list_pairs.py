@@ -250,7 +250,11 @@ def find_pairs(strategies: Sequence[Any], baseline: Any) -> list[tuple[int, int]
     """Return the places of all pairs, or of each other strategy and the baseline."""
     names = ", ".join(map(repr, strategies)) or "none"
     if len(strategies) < 2:  # noqa: PLR2004
-        msg = f"there must be at least two strategies to compare, got {names}"
+        msg = (
+            f"there must be at least two strategies to compare, got {names}\n\n"
+            "Hint: by=['old', 'new'] names their scores; strategy='strategy' names the column of "
+            "stacked strategies"
+        )
         raise ValueError(msg)
     if baseline is None:
         return [*combinations(range(len(strategies)), 2)]

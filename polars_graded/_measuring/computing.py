@@ -160,7 +160,10 @@ def compute_pairs(
         # One pair at a time, so that the arrays of one are freed before the next.
         return [compare(a, b) for a, b in pairs]
 
-    n_values = max(measure.values_per_query for measure in measures)
+    # A chunk holds the rankings of all strategies, so that more of them make it shorter.
+    numbers = rankings[0].grades
+    n_ranked = len(numbers.flat) * len(rankings) // (2 * max(1, len(numbers)))
+    n_values = max(n_ranked, *(measure.values_per_query for measure in measures))
     chunks = batches.run(lists, kernel, values_per_query=n_values)
     return [Computed(measures, of_pair) for of_pair in zip(*chunks, strict=True)]
 

@@ -285,7 +285,8 @@ def rbo(pair: ListPair, p: float, ties: str) -> Floats:
     """Compute A_l + (1 - p) Σ_d p^{d-1} (A_d - A_l), with the agreement extrapolated."""
     agreement = pair.agreement(ties)
     beside = agreement.extrapolated - repeat_each(agreement.last, pair.depths.lengths)
-    return pair.where_any(agreement.last + pair.depths.sum(_weigh(pair, p) * beside))
+    values = agreement.last + pair.depths.sum(_weigh(pair, p) * beside)
+    return pair.where_any(np.maximum(values, 0.0))  # rounding may give less than 0
 
 
 def rbo_min(pair: ListPair, p: float, ties: str) -> Floats:
