@@ -7,6 +7,7 @@ import math
 import random
 import re
 import warnings
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,6 +196,50 @@ def test_variant_a_is_the_mean_over_all_orders_of_tied_documents(pairs):
             for one, two in of_all
         ]
         assert not of_all or values_of(name, of_all) == pytest.approx(expected, abs=1e-9), name
+
+
+def contribution(groups: list[set[str]], doc: str, d: int, ties: str) -> float:
+    """Share of a document that is among the first d: c of Corsi and Urbano 2024."""
+    top = 1
+    for group in groups:
+        bottom = top + len(group) - 1
+        if doc in group:
+            reached = 1.0 if ties == "w" else (d - top + 1) / len(group)
+            return 0.0 if d < top else 1.0 if d >= bottom else reached
+        top = bottom + 1
+    return 0.0
+
+
+def slow_tied_rbo(x: list[set[str]], y: list[set[str]], p: float, ties: str) -> float:
+    """RBO_EXT of Corsi and Urbano 2024, from the contribution of each document at each depth."""
+    short, long = sorted((x, y), key=lambda groups: sum(map(len, groups)))
+    (s, n), docs = [sum(map(len, each)) for each in (short, long)], {*chain(*x), *chain(*y)}
+    at_end, total = 0.0, 0.0
+    for d in range(1, n + 1):
+        one, two = (
+            {doc: contribution(each, doc, d, ties) for doc in docs} for each in (short, long)
+        )
+        overlap = sum(one[doc] * two[doc] for doc in docs)
+        seen = overlap
+        if d > s:
+            only = [two[doc] for doc in docs - {*chain(*short)} if two[doc] > 0]
+            overlap += (d - s) * at_end * sum(only) / len(only)
+        counts = [sum(each.values()) for each in (one, two)]
+        squares = [sum(c * c for c in each.values()) for each in (one, two)]
+        if d > s:
+            counts[0] = squares[0] = d
+        size = {"a": d, "b": math.sqrt(squares[0] * squares[1]), "w": sum(counts) / 2}[ties]
+        agreement = overlap / size
+        at_end = agreement if d == s else at_end
+        total += (1 - p) * p ** (d - 1) * agreement
+    return total + (seen + (n - s) * at_end) / n * p**n
+
+
+@given(st.lists(st.tuples(tied_lists(), tied_lists()), min_size=1, max_size=5))
+def test_variants_equal_the_slow_reference(pairs):
+    for ties in "wab":
+        expected = [slow_tied_rbo(*pair, 0.8, ties) for pair in pairs]
+        assert values_of(f"rbo(p=0.8, ties={ties})", pairs) == pytest.approx(expected, abs=1e-12)
 
 
 # Values of the implementation of Corsi and Urbano 2024 (github.com/julian-urbano/sigir2024-rbo,
@@ -568,3 +613,31 @@ def test_chunks_of_queries_do_not_change_values(queries, monkeypatch):
     expected = compare(frame, *EVERY)
     monkeypatch.setattr(batches, "CHUNK_ROWS", 30 * queries)
     assert_frame_equal(compare(frame, *EVERY), expected)
+
+
+@pytest.mark.slow
+def test_runs_with_ties_equal_the_slow_reference(data):
+    runs = pg.read_run(data / "trec_eval/results.test.gz")
+    exact = runs.group_by("query", maintain_order=True).head(60)
+    rounded = runs.group_by("query", maintain_order=True).head(50)
+    stacked = pl.concat(
+        [
+            exact.with_columns(strategy=pl.lit("exact")),
+            rounded.with_columns(pl.col("score").round(1), strategy=pl.lit("rounded")),
+        ]
+    )
+    names = {f"rbo(ties={ties})": ties for ties in "wab"}
+    values = compare(stacked, *names, by="score", strategy="strategy")
+    assert values.height == 3
+    for query, *found in values.select("query", *names).iter_rows():
+        groups = [
+            [
+                {*tied["doc"]}
+                for _, tied in stacked.filter(query=query, strategy=name)
+                .sort("score", descending=True)
+                .group_by("score", maintain_order=True)
+            ]
+            for name in ("exact", "rounded")
+        ]
+        expected = [slow_tied_rbo(*groups, 0.9, ties) for ties in names.values()]
+        assert found == pytest.approx(expected, abs=1e-12)
