@@ -139,20 +139,11 @@ class ListPair:
         offsets = offsets_of(np.maximum(self.a.ranks.lengths, self.b.ranks.lengths))
         return Ragged(np.empty(offsets[-1]), offsets)
 
-    @cached_property
-    def common_query(self) -> Integers:
-        """Return the query of each common document."""
-        return repeat_each(np.arange(len(self.n_common)), self.n_common)
-
     def count_until(self, depth: Integers) -> Integers:
         """Return the number of common documents that count from some depth on."""
         depths = self.depths
-        if len(self.n_common):
-            place = depth - 1 + depths.offsets[self.common_query]
-            inside = depth <= depths.lengths[self.common_query]
-            place = place if inside.all() else place[inside]
-        else:
-            place = depth
+        places = depth - 1 + repeat_each(depths.offsets[:-1], self.n_common)
+        place = places[depth <= repeat_each(depths.lengths, self.n_common)]
         counts: Integers = np.cumsum(np.bincount(place, minlength=len(depths.values)))
         before = np.append(0, counts)[depths.offsets[:-1]]
         counts -= repeat_each(before, depths.lengths)
