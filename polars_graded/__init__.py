@@ -22,6 +22,8 @@ Whole frames
     count_retrieved   the same counts over all queries together
     side_by_side      each strategy's document at each rank of one query
     evaluate          the measures of rankings: one row per strategy and query
+    similarity        pairs of strategies: how alike their rankings are, without grades
+    fuse              one score per document from those of several strategies
 
 Results
     summarise           each strategy's means, with intervals
@@ -51,7 +53,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from polars_graded._frames.evaluating import evaluate
+from polars_graded._frames.fusing import fuse
 from polars_graded._frames.judging import join_judgments
+from polars_graded._frames.list_pairs import similarity
 from polars_graded._frames.overview import overview, side_by_side
 from polars_graded._frames.reading import (
     read_letor,
@@ -93,6 +97,7 @@ __all__ = [
     "differences",
     "evaluate",
     "experiments",
+    "fuse",
     "gate",
     "graded",
     "join_judgments",
@@ -112,6 +117,7 @@ __all__ = [
     "scan_run",
     "show_versions",
     "side_by_side",
+    "similarity",
     "summarise",
     "trust",
     "write_results",

@@ -342,6 +342,10 @@ ROWS = {
     "measure_agreement, difference": Row(
         charts.measure_agreement, results, AGREEMENT, {"show": "difference"}, "mu_ap"
     ),
+    "similarity_histogram": Row(
+        charts.similarity_histogram, results, {"measure": "mu_ap", **KEYS}, value="mu_ap"
+    ),
+    "gain_by_similarity": Row(charts.gain_by_similarity, results, AGREEMENT, value="mu_ap"),
     "sample_boxes": Row(
         charts.sample_boxes,
         results,
@@ -430,6 +434,8 @@ ROWS = {
         fewest=2,
     ),
 }
+WITHOUT_KEYS = (charts.measure_agreement, charts.similarity_histogram, charts.gain_by_similarity)
+"""Charts of frames that may lack the columns of strategies and queries."""
 OF_DIFFERENCES = (charts.precision_histogram, charts.explore, charts.query_heatmap)
 LAYERED = {name: row for name, row in ROWS.items() if not row.views}
 every_chart = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
@@ -647,7 +653,7 @@ def test_names_of_any_kind_are_drawn_as_they_are(name, kind):
     assert len(rows_of(after)) == height_of(row, 3, 18)
     drawn = {column: pl.Series(values, dtype=dtype).cast(pl.String).to_list() for column in KEYS}
     for column in set(drawn) & set(after.data.columns) & {"strategy", "query"}:
-        if column == "query" and row.function is not charts.measure_agreement:
+        if column == "query" and row.function not in WITHOUT_KEYS:
             continue
         assert set(after.data[column]) <= {*drawn[column], *frame[column].cast(pl.String)}
 
@@ -1023,6 +1029,8 @@ DESCRIBED = {
     "relevance_function": "relevance φ by popularity, 3 panels",
     "measure_agreement": "ndcg against mu_ap for 24 points",
     "measure_agreement, difference": "how many queries have which difference mu_ap − ndcg",
+    "similarity_histogram": "how many queries have which mu_ap",
+    "gain_by_similarity": "ndcg against mu_ap for 24 points",
     "rankings": "rankings of query 1, ndcg@20: s1 ",
     "explore": "mean mu_ap of 8 queries: s1 ",
     "recall_precision_curves": "mean interpolated_precision by recall, 3 strategies",
@@ -1274,7 +1282,7 @@ def test_what_is_no_frame_is_refused(row):
 def test_a_missing_column_is_named_beside_those_there_are(row):
     frame = row.frame(2, 5)
     for name in set(row.columns.values()) & set(frame.columns):
-        if row.function is charts.measure_agreement and name in KEYS:
+        if row.function in WITHOUT_KEYS and name in KEYS:
             continue
         with pytest.raises(pl.exceptions.ColumnNotFoundError) as error:
             row.draw(frame.rename({name: f"{name}x"}))
@@ -1663,6 +1671,8 @@ DRAWN = {
     ),
     "relevance_function": lambda: ROWS["relevance_function"].of(2, 9),
     "measure_agreement": lambda: charts.measure_agreement(FOUR, "mu_ap", "ndcg"),
+    "similarity_histogram": lambda: charts.similarity_histogram(FOUR, "mu_ap"),
+    "gain_by_similarity": lambda: charts.gain_by_similarity(FOUR, "mu_ap", "ndcg"),
     "measure_agreement of more strategies than colours": lambda: ROWS["measure_agreement"].of(
         11, 5
     ),
@@ -1746,6 +1756,8 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "query_heatmap": lambda frame: charts.query_heatmap(frame, "ndcg"),
     "sample_boxes": lambda frame: charts.sample_boxes(frame, "ndcg"),
     "measure_agreement": lambda frame: charts.measure_agreement(frame, "ndcg", "ap"),
+    "similarity_histogram": lambda frame: charts.similarity_histogram(frame, "ndcg"),
+    "gain_by_similarity": lambda frame: charts.gain_by_similarity(frame, "ndcg", "ap"),
     "explore": lambda frame: charts.explore(
         frame, *frame["strategy"].unique().sort().head(2), "ndcg"
     ),
@@ -2816,3 +2828,29 @@ def test_a_name_may_be_a_number_of_any_length():
         "f10",
     ]
     charts.strategy_bars(summarise(frame)).to_dict()
+
+
+# Similarity of rankings
+
+
+def test_a_histogram_of_similarities_counts_queries_of_each_pair_by_bin():
+    similar = pl.DataFrame(
+        {"strategy": ["a and b"] * 3 + ["a and c"], "query": [1, 2, 3, 1], "rbo": [0.0, 1, 1, 0.5]}
+    )
+    rows = charts.similarity_histogram(similar, "rbo").data
+    counts = {
+        (name, round((low + high) / 2, 9)): n
+        for name, low, high, n in rows.select("strategy", "low", "high", "queries").iter_rows()
+    }
+    assert counts == {("a and b", 0): 1, ("a and b", 1): 2, ("a and c", 0.5): 1}
+    stacked = charts.similarity_histogram(similar, "rbo", panel=None)
+    assert isinstance(stacked, alt.LayerChart)
+
+
+def test_gains_are_drawn_at_their_similarity_with_a_line_at_0():
+    both = pl.DataFrame({"query": [1, 2], "rbo": [0.25, 1.0], "difference": [-0.5, 0.125]})
+    chart = charts.gain_by_similarity(both, "rbo")
+    assert chart.data.rows() == [("1", 0.25, -0.5), ("2", 1.0, 0.125)]
+    rule, points = spec_of(chart)["layer"]
+    assert rule["encoding"]["y"] == {"datum": 0}
+    assert points["encoding"]["x"]["title"] == "rbo"

@@ -75,6 +75,10 @@ OF_RANKINGS = {
         f, **{name: value for name, value in o.items() if name in ("query", "grade")}
     ),
     "side_by_side": lambda f, **o: pg.side_by_side(f, 1, **o),
+    "similarity": lambda f, **o: pg.similarity(
+        f, "rbo", "kendall_tau", "jaccard@2", **{"strategy": "strategy", **o}
+    ),
+    "fuse": lambda f, **o: pg.fuse(f, **{"by": ["score", "grade"], "doc": None, **o}),
 }
 COLUMNS = {
     "as it is": None,

@@ -1197,3 +1197,44 @@ def test_a_column_that_is_called_like_documents_gives_fingerprints(tables, tmp_p
         tables(*frame, *options, "--per-query", str(file))
         written.append(read_results(file)["judgments"].to_list())
     assert written[0] == written[1]
+
+
+def test_runs_are_compared_without_judgments(tables, command, tmp_path):
+    similarity = ["--similarity", "overlap@1", "jaccard", "overlap_curve@2"]
+    shown = tables(*similarity, "--runs", "good.run", "poor.run")
+    # q1: good has a, c, b and poor has b, x, a. Only good answers q2.
+    cells = shown[""]["good and poor"]
+    assert (cells["queries"], cells["overlap@1"], cells["jaccard"]) == ("2", "0.0000", "0.2500")
+    assert shown["overlap_curve@2 by rank"]["good and poor"] == {"1": "0.0000", "2": "0.0000"}
+    assert "best" not in command(*similarity, "--runs", "good.run", "poor.run")[0]
+    with_judgments = tables(*similarity, *JUDGED)
+    assert with_judgments == shown
+    file = tmp_path / "values.csv"
+    tables("--similarity", "rbo", "--baseline", "weak", "--per-query", str(file))
+    assert pl.read_csv(file)["b"].unique().to_list() == ["weak"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["--runs", "good.run"],
+            "--runs are compared without judgments, so they need --similarity",
+        ),
+        (["--similarity", "rbo", "--measure", "ap"], "needs no grades, so it takes no --measure"),
+        (["--similarity", "ap"], "'ap' is a measure of one ranking"),
+        (["--measure", "rbo"], "'rbo' is a measure of two rankings"),
+        (["--similarity", "overlap_curve"], "a curve needs a cutoff to be averaged"),
+        (["--similarity", "rbo", "--runs", "good.run"], "at least two strategies to compare"),
+        (["--similarity", "rbo", "--baseline", "best"], "must be one of 'strong', 'fair', 'weak'"),
+    ],
+)
+def test_options_of_similarity_are_checked(refusal, arguments, said):
+    assert said in refusal(*arguments)
+
+
+def test_frames_without_grades_are_compared(table, tmp_path):
+    rows = pl.DataFrame({"query": [1, 1], "doc": ["a", "b"], "old": [2.0, 1.0], "new": [1.0, 2.0]})
+    rows.write_csv(tmp_path / "scores.csv")
+    shown = table("--similarity", "kendall_tau", "--frame", "scores.csv", "--by", "old", "new")
+    assert shown["old and new"]["kendall_tau"] == "-1.0000"

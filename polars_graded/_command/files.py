@@ -39,7 +39,7 @@ def read_rows(arguments: Arguments) -> Rows:
     """
     if arguments.frame:
         frame, columns = _read_frame(arguments, arguments.frame)
-    elif arguments.qrels:
+    elif arguments.run_files:
         frame, columns = _read_runs(arguments)
     else:
         frame, columns = _read_features(arguments)
@@ -59,7 +59,8 @@ def _read_frame(arguments: Arguments, files: Sequence[str]) -> Rows:
     frame = read_frame(files, names)
     _check_not_empty(frame, *files)
     inputs = [vars(arguments)[name] for name in DOCUMENT_INPUTS]
-    needed = [*columns["query"], arguments.grade, *columns["by"].values(), *filter(None, inputs)]
+    grade = [] if arguments.similarity else [arguments.grade]
+    needed = [*columns["query"], *grade, *columns["by"].values(), *filter(None, inputs)]
     check_columns(", ".join(files), needed, frame.schema)
     return frame, columns
 
@@ -102,7 +103,7 @@ def _read_features(arguments: Arguments) -> Rows:
 
 
 def _read_runs(arguments: Arguments) -> Rows:
-    """Return the rows of runs with their judgments.
+    """Return the rows of runs with their judgments, if there are any.
 
     They are lazy if they may exceed memory. The tag of a run is its strategy.
     """
@@ -111,7 +112,7 @@ def _read_runs(arguments: Arguments) -> Rows:
     judgments = {
         name: _read_judgments(file, subtopic) for name, file in arguments.qrels_by_grader.items()
     }
-    runs = arguments.runs
+    runs = arguments.run_files
     is_large = MEMORY_PER_BYTE * sum(Path(run).stat().st_size for run in runs) > find_free_memory()
     frames = [_read_run(run, is_large=is_large) for run in runs]
     tags = []
@@ -123,6 +124,10 @@ def _read_runs(arguments: Arguments) -> Rows:
     names = names if len(set(names)) == len(runs) else list(runs)
     named_runs = zip(frames, make_names_distinct(tags, names), strict=True)
     stacked = pl.concat([frame.with_columns(name) for frame, name in named_runs])
+    # The highest score of a run comes first, even where scores are the numbers of ranks.
+    columns = {"by": ["score"], "strategy": "strategy", "descending": True}
+    if arguments.runs:
+        return stacked if is_large else stacked.collect(), columns
     judged = join_judgments(
         stacked if is_large else stacked.collect(),
         judgments.get(None, judgments),
@@ -130,8 +135,6 @@ def _read_runs(arguments: Arguments) -> Rows:
         subtopic=subtopic,
         unjudged_below=arguments.unjudged_below,
     )
-    # The highest score of a run comes first, even where scores are the numbers of ranks.
-    columns = {"by": ["score"], "strategy": "strategy", "descending": True}
     columns |= {"grade": arguments.graders} if arguments.graders else {}
     return judged, columns | ({"subtopics": SUBTOPICS} if subtopic else {})
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, get_args
 
-from polars_graded._measuring.definitions import DEFINITIONS, Best
+from polars_graded._measuring.definitions import DEFINITIONS, SIMILARITIES, Best, Definition
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Undefined
 from polars_graded._measuring.tie_orders import TOOLS
@@ -22,7 +22,7 @@ MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 REPORT_MEASURES = ["r_precision", "dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
 """Measures that a report adds to the requested ones."""
 
-FRAME, LETOR, QRELS = "--frame", "--letor", "--qrels"
+FRAME, LETOR, QRELS, RUNS = "--frame", "--letor", "--qrels", "--runs"
 
 
 class Option(NamedTuple):
@@ -65,6 +65,7 @@ INPUTS = {
         "model=FILE RUN",
         {"nargs": "+", "action": "append", "metavar": ("FILE", "RUN")},
     ),
+    RUNS: Option("TREC runs to compare by --similarity, without judgments", FILES),
 }
 """Kinds of input. Only one of them is read; without any, an example is measured."""
 
@@ -110,6 +111,11 @@ OPTIONS = {
     "--measure": Option(
         "the measures, optionally renamed, as in 'AP=ap(threshold=2)'; "
         f"{' '.join(MEASURES)} by default",
+        NAMES,
+    ),
+    "--similarity": Option(
+        "the measures of two rankings, such as rbo or overlap@10: compares strategies with each "
+        "other, or with the --baseline, without grades",
         NAMES,
     ),
     "--irrelevant": Option(
@@ -234,6 +240,8 @@ class Arguments(argparse.Namespace):
     @cached_property
     def measures(self) -> dict[str, Measure]:
         """Return the measures by name, curves among them."""
+        if self.similarity:
+            return parse_measures(self.similarity, SIMILARITIES)
         return parse_measures(self.measure or self.gate or MEASURES)
 
     @property
@@ -273,16 +281,16 @@ class Arguments(argparse.Namespace):
         return [name for name in self.qrels_by_grader if name]
 
     @property
-    def runs(self) -> list[str]:
+    def run_files(self) -> list[str]:
         """Return the files of runs."""
-        return [run for _, *runs in self.qrels or [] for run in runs]
+        return self.runs or [run for _, *runs in self.qrels or [] for run in runs]
 
     @property
     def inputs(self) -> list[str]:
         """Return the files that are read."""
         baseline = [] if self.baseline_file is None else [str(self.baseline_file)]
         frames = self.letor or self.frame or []
-        return [*frames, *self.qrels_by_grader.values(), *self.runs, *baseline]
+        return [*frames, *self.qrels_by_grader.values(), *self.run_files, *baseline]
 
     @cached_property
     def is_descending(self) -> bool | dict[str, bool] | None:
@@ -311,7 +319,7 @@ class Arguments(argparse.Namespace):
     def is_compared(self) -> bool:
         """Return whether a table of differences is printed."""
         is_requested = self.baseline is not None or self.test or self.correction
-        return bool(is_requested and not self.gate)
+        return bool(is_requested and not (self.gate or self.similarity))
 
     @property
     def query_columns(self) -> Any:
@@ -328,7 +336,7 @@ class Arguments(argparse.Namespace):
         """Return the keywords of `compare`."""
         test: TestName = self.test or "t"
         return {
-            "baseline": None if self.baseline_file else self.baseline,
+            "baseline": None if self.baseline_file or self.similarity else self.baseline,
             "test": test,
             "correction": choose_correction(test, self.correction),
             "query": self.query_columns,
@@ -336,7 +344,9 @@ class Arguments(argparse.Namespace):
         }
 
 
-def parse_measures(texts: Iterable[str]) -> dict[str, Measure]:
+def parse_measures(
+    texts: Iterable[str], among: Mapping[str, Definition] = DEFINITIONS
+) -> dict[str, Measure]:
     """Return the measures by name, such as `AP=ap(threshold=2)`."""
     measures: dict[str, Measure] = {}
     for text in texts:
@@ -349,7 +359,7 @@ def parse_measures(texts: Iterable[str]) -> dict[str, Measure]:
         if name in measures:
             msg = f"each measure must be named once, got {name} more often"
             raise ValueError(msg)
-        measures[name] = measure = Measure.parse(formula)
+        measures[name] = measure = Measure.parse(formula, among)
         if name != formula and measure.is_curve:
             msg = f"a curve keeps its name, got {text!r}"
             raise ValueError(msg)
@@ -365,7 +375,8 @@ class Parser(argparse.ArgumentParser):
             description="Measure rankings with graded relevance. Without files, artificial "
             "rankings of known quality are measured: 100 documents per query, grades 0 to 4, and "
             "strategies that swap 5, 20 and 60 pairs of the ideal order.",
-            epilog=f"Measures: {', '.join(DEFINITIONS)}. A cutoff follows an @, options stand in "
+            epilog=f"Measures: {', '.join(DEFINITIONS)}. Measures of --similarity: "
+            f"{', '.join(SIMILARITIES)}. A cutoff follows an @, options stand in "
             "brackets: 'ndcg@10', 'ap(threshold=2)@100', 'dcg(gain=linear, discount=zipf)'.",
         )
         self.add_argument("--version", action="version", version=f"%(prog)s {__version__}")

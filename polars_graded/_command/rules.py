@@ -44,7 +44,25 @@ def _find_wrong_trusted(arguments: Arguments) -> Iterable[str]:
         yield f"{arguments.trusted!r} of {', '.join(arguments.graders) or 'none'}"
 
 
+SIMILARITY_OPTIONS = (
+    *("--similarity", "--query", "--by", "--descending", "--doc", "--strategy", "--ties"),
+    *("--baseline", "--per-query", "--chart"),
+)
+"""Options that are compatible with --similarity."""
+
+
+def _find_options_of_grades(arguments: Arguments) -> Iterable[str]:
+    """Return the options that --similarity does not take."""
+    names = [name for name in OPTIONS if name not in SIMILARITY_OPTIONS]
+    return filter(arguments.get_value, names) if arguments.similarity else ()
+
+
 RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
+    (_find_options_of_grades, "--similarity needs no grades, so it takes no {}"),
+    (
+        lambda arguments: ["--runs"] if arguments.runs and not (arguments.similarity) else (),
+        "{} are compared without judgments, so they need --similarity",
+    ),
     (_find_wrong_trusted, "--trusted must be one of several graders, got {}"),
     (
         lambda arguments: (
@@ -95,7 +113,7 @@ RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
         "--letor takes lines of LETOR's format; a {} file is read by --frame",
     ),
     (
-        lambda arguments: ["no run"] if arguments.qrels and not arguments.runs else (),
+        lambda arguments: ["no run"] if arguments.qrels and not arguments.run_files else (),
         "--qrels takes a judgment file and at least one run, got {}",
     ),
 )

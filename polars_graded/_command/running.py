@@ -25,6 +25,7 @@ from polars_graded._command.tables import (
     write_tables,
 )
 from polars_graded._frames.evaluating import evaluate
+from polars_graded._frames.list_pairs import PairOptions, similarity
 from polars_graded._frames.request import Request
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._report.page import report
@@ -128,11 +129,15 @@ def _evaluate(arguments: Arguments, caught: Sequence[warnings.WarningMessage]) -
     report_measures = [name for name in REPORT_MEASURES if arguments.report and name not in names]
     names |= dict(zip(report_measures, report_measures, strict=True))
     doc = None
-    if arguments.per_query or arguments.gate:
+    if arguments.similarity:
+        keys = {name: columns[name] for name in PairOptions.__annotations__ if name in columns}
+        evaluated: Any = similarity(frame, names, **keys, baseline=arguments.baseline)
+    elif arguments.per_query or arguments.gate:
         request, *_ = Request.of_graders(["n_retrieved"], **columns)
         doc = request.with_document_column(frame.collect_schema()).document
-    inputs = {name: vars(arguments)[name] for name in DOCUMENT_INPUTS} | inputs_of_files
-    evaluated = evaluate(frame, names, **columns, **scale, **inputs, fingerprint=doc)
+    if not arguments.similarity:
+        inputs = {name: vars(arguments)[name] for name in DOCUMENT_INPUTS} | inputs_of_files
+        evaluated = evaluate(frame, names, **columns, **scale, **inputs, fingerprint=doc)
     evaluated = evaluated.lazy().collect()
     per_query = evaluated.drop(report_measures)
     printed, status = write_tables(per_query, arguments), 0

@@ -50,7 +50,8 @@ def _write_paper_tables(per_query: pl.DataFrame, arguments: Arguments) -> str:
 
 def _write_means(per_query: pl.DataFrame, arguments: Arguments) -> Iterator[str]:
     """Yield the table of means, a table for each curve, and notes."""
-    notes = ["Means over the queries, the best of each column in brackets."]
+    best = "" if arguments.similarity else ", the best of each column in brackets"
+    notes = [f"Means over the queries{best}."]
     if arguments.numbers:
         summary = summarise(
             per_query, arguments.numbers, query=arguments.query_columns, missing="drop"

@@ -242,6 +242,7 @@ def evaluate(
     join_judgments : Join a run and its judgments into a frame to evaluate.
     summarise : A table of the means of the result.
     long_form : The result with one row per measure and cutoff.
+    similarity : Rankings compared with each other, without grades.
 
     Examples
     --------

@@ -22,6 +22,7 @@ from polars_graded._checks import (
 from polars_graded._frames.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.computing import check_measures
+from polars_graded._measuring.definitions import DEFINITIONS, Definition
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure, check_once
 from polars_graded._measuring.ranking import (
@@ -153,7 +154,7 @@ class Request:
             tool=tool,
             tie_column=tie_column,
         )
-        request._check_names()
+        request.check_names()
         return request
 
     @classmethod
@@ -165,7 +166,7 @@ class Request:
         grades = ({"grade": {grader: column}} for grader, column in graders.items())
         return [cls.of(measures, **options | grade) for grade in grades]
 
-    def _check_names(self) -> None:
+    def check_names(self) -> None:
         """Raise if two columns of the result would have the same name."""
         if self.strategy is not None and len(self.by) > 1:
             names = ", ".join(self.by)
@@ -287,7 +288,10 @@ class Request:
         """Return the frame with the columns that expressions compute within each ranking."""
         if not self.computed:
             return frame
-        exprs = (expr.over(self.keys).alias(name) for name, expr in self.computed.items())
+        exprs = (
+            (expr if expr.meta.is_literal() else expr.over(self.keys)).alias(name)
+            for name, expr in self.computed.items()
+        )
         return frame.with_columns(*exprs)
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
@@ -392,19 +396,24 @@ class Request:
 # Parsing of arguments
 
 
-def parse_measures(entries: Sequence[Measures]) -> dict[str, Measure]:
+def parse_measures(
+    entries: Sequence[Measures], among: Mapping[str, Definition] = DEFINITIONS
+) -> dict[str, Measure]:
     """Return the measure of each column: `"ap"`, `["ap", "ndcg"]` or `{"nDCG": "ndcg@10"}`."""
     columns: list[tuple[str, Measure]] = []
     for entry in entries:
         _check_no_frame(entry)
         if isinstance(entry, Mapping):
             for column, text in entry.items():
-                columns.append((check_column_name("measures", column), Measure.parse(text)))
+                columns.append((check_column_name("measures", column), Measure.parse(text, among)))
         else:
             alone = isinstance(entry, str) or not isinstance(entry, Iterable)
             texts: Iterable[Any] = [entry] if alone else entry
-            columns += [(measure.name, measure) for measure in map(Measure.parse, texts)]
-    check_once([column for column, _ in columns])
+            columns += [
+                (measure.name, measure)
+                for measure in (Measure.parse(text, among) for text in texts)
+            ]
+    check_once([column for column, _ in columns], among)
     return dict(columns)
 
 

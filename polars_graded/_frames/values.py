@@ -334,7 +334,7 @@ class Gathered:
         for name, faults in self._faults.items():
             faults.check(request.build_ranking(name), stacked=bool(request.strategy))
         strategies = [
-            _sort_by_query(request, pl.concat(self.values.pop(name))) for name in request.by
+            sort_by_query(request, pl.concat(self.values.pop(name))) for name in request.by
         ]
         if request.strategy is not None:
             [values] = strategies
@@ -348,7 +348,7 @@ class Gathered:
         )
 
 
-def _sort_by_query(request: Request, values: pl.DataFrame) -> pl.DataFrame:
+def sort_by_query(request: Request, values: pl.DataFrame) -> pl.DataFrame:
     """Return values sorted by query."""
     return values if are_sorted(values.select(request.query)) else values.sort(request.query)
 

@@ -13,6 +13,7 @@ from polars_graded._measuring import batches
 from polars_graded._measuring.definitions import ALL, DEFINITIONS, MAX_CURVE_VALUES
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
+from polars_graded._measuring.kernels.list_similarity import ListPair, RankedLists
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, Judged, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.names import Measure
@@ -117,6 +118,55 @@ def compute(
     n_values = max(measure.values_per_query for measure in measures)
     chunks = batches.run(lists, kernel, values_per_query=n_values)
     return [Computed(measures, of_strategy) for of_strategy in zip(*chunks, strict=True)]
+
+
+def compute_pairs(
+    measures: Sequence[Measure], rankings: Sequence[DocumentLists], pairs: Sequence[tuple[int, int]]
+) -> list[Computed]:
+    """Return the values of similarity measures for each pair of rankings.
+
+    The grades of the rankings are the numbers of the rows. `decided_by_order` marks the queries in
+    which either ranking has tied documents.
+    """
+    lists = [*dict.fromkeys(each for documents in rankings for each in documents.lists)]
+    arguments = [
+        dict(measure.options) | ({"n": measure.n} if measure.definition.has_cutoff else {})
+        for measure in measures
+    ]
+
+    def kernel(*chunk: Ragged) -> list[tuple[list[Floats | Ragged], Mask]]:
+        in_chunk = dict(zip(lists, chunk, strict=True))
+
+        def rank_documents(documents: DocumentLists) -> RankedLists:
+            scores, ties = documents.scores, documents.ties
+            queries = Queries.ranked_by(
+                Judged(in_chunk[documents.grades], irrelevant=0.0),
+                None if scores is None else in_chunk[scores],
+                None if ties is None else in_chunk[ties],
+                descending=documents.descending,
+                judged_is_shared=True,
+            )
+            return RankedLists.of(queries)
+
+        ranked = [rank_documents(documents) for documents in rankings]
+
+        def compare(a: int, b: int) -> tuple[list[Floats | Ragged], Mask]:
+            pair = ListPair(ranked[a], ranked[b])
+            values = [
+                measure.definition.kernel(pair, **options)
+                for measure, options in zip(measures, arguments, strict=True)
+            ]
+            return values, ranked[a].has_ties | ranked[b].has_ties
+
+        # One pair at a time, so that the arrays of one are freed before the next.
+        return [compare(a, b) for a, b in pairs]
+
+    # A chunk holds the rankings of all strategies, so that more of them make it shorter.
+    numbers = rankings[0].grades
+    n_ranked = len(numbers.flat) * len(rankings) // (2 * max(1, len(numbers)))
+    n_values = max(n_ranked, *(measure.values_per_query for measure in measures))
+    chunks = batches.run(lists, kernel, values_per_query=n_values)
+    return [Computed(measures, of_pair) for of_pair in zip(*chunks, strict=True)]
 
 
 def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:

@@ -21,6 +21,7 @@ from polars_graded._checks import (
 from polars_graded._measuring.kernels import (
     average_precision,
     known_items,
+    list_similarity,
     precision,
     subtopics,
     user_models,
@@ -36,6 +37,7 @@ from polars_graded._measuring.kernels.cumulated_gain import (
     ndcg_curve,
 )
 from polars_graded._measuring.kernels.gains import DISCOUNTS, GAINS
+from polars_graded._measuring.kernels.list_similarity import TIE_VARIANTS
 from polars_graded._measuring.kernels.queries import MAX_RELEVANCE, STRICT_TIE_RULES, TIE_RULES
 
 Best: TypeAlias = Literal["highest", "lowest", "none"]
@@ -392,3 +394,35 @@ DEFINITIONS: Mapping[str, Definition] = {
         partial(ndcg_curve, **NORMALISED), GAIN | DISCOUNT | TIES, dtype=LISTS
     ),
 }
+
+
+def _define_similarity(
+    kernel: Callable[..., Any], *options: Mapping[str, Option], **needs: Any
+) -> Definition:
+    """Return the definition of a measure of two rankings, which needs no grades."""
+    merged = {name: option for each in options for name, option in each.items()}
+    return Definition(kernel, merged, **needs, needs_relevant=False, best="none")
+
+
+IN_ORDER = {"ties": Option("order", partial(check_choice, among=["order"]))}
+VARIANT = {"ties": Option("a", partial(check_choice, among=TIE_VARIANTS))}
+PERSISTENCE = {"p": _make_number_option(0.9, above=0, below=1)}
+ALL_OF_BOTH: Mapping[str, Any] = {"has_cutoff": False}
+
+SIMILARITIES: Mapping[str, Definition] = {
+    "overlap": _define_similarity(list_similarity.overlap, VARIANT),
+    "jaccard": _define_similarity(list_similarity.jaccard, IN_ORDER),
+    "average_overlap": _define_similarity(list_similarity.average_overlap, VARIANT),
+    "rbo": _define_similarity(list_similarity.rbo, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
+    "rbo_min": _define_similarity(list_similarity.rbo_min, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
+    "rbo_max": _define_similarity(list_similarity.rbo_max, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
+    "kendall_tau": _define_similarity(list_similarity.kendall_tau, **ALL_OF_BOTH, is_bounded=False),
+    "tau_ap": _define_similarity(list_similarity.tau_ap, IN_ORDER, **ALL_OF_BOTH, is_bounded=False),
+    "spearman": _define_similarity(list_similarity.spearman, **ALL_OF_BOTH, is_bounded=False),
+    "max_displacement": _define_similarity(
+        list_similarity.max_displacement, IN_ORDER, is_bounded=False
+    ),
+    "top_changed": _define_similarity(list_similarity.top_changed, VARIANT, **ALL_OF_BOTH),
+    "overlap_curve": _define_similarity(list_similarity.overlap_curve, VARIANT, dtype=LISTS),
+}
+"""Measures of two rankings of the same query."""

@@ -10,8 +10,13 @@ from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import check_whole_number, nearest
-from polars_graded._measuring.definitions import DEFINITIONS, MAX_CURVE_VALUES, Definition
+from polars_graded._checks import check_whole_number, did_you_mean, nearest
+from polars_graded._measuring.definitions import (
+    DEFINITIONS,
+    MAX_CURVE_VALUES,
+    SIMILARITIES,
+    Definition,
+)
 from polars_graded._measuring.foreign_names import (
     explain_foreign_name,
     find_own_measures,
@@ -19,6 +24,9 @@ from polars_graded._measuring.foreign_names import (
 )
 from polars_graded._measuring.kernels.precision import list_recall_levels
 from polars_graded._measuring.keywords import hint_at_option
+
+ALL_DEFINITIONS: Mapping[str, Definition] = {**DEFINITIONS, **SIMILARITIES}
+"""Definitions of measures of one ranking, and of two."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +42,9 @@ class Measure:
     @classmethod
     def of(cls, function: str, n: int | None = None, /, **options: Any) -> Measure:
         """Return the measure of that name with these arguments, checked."""
-        if function not in DEFINITIONS:
+        if function not in ALL_DEFINITIONS:
             raise _make_unknown_error(function, function)
-        definition = DEFINITIONS[function]
+        definition = ALL_DEFINITIONS[function]
         for name, value in options.items():
             if name not in definition.options:
                 names = ", ".join(definition.options) or "none"
@@ -61,21 +69,21 @@ class Measure:
         )
 
     @classmethod
-    def parse(cls, text: str) -> Measure:
+    def parse(cls, text: str, among: Mapping[str, Definition] = DEFINITIONS) -> Measure:
         """Return the measure that `text` names, such as `"ap(threshold=2)"`."""
         if not isinstance(text, str):
             _check_not_foreign(repr(text))  # the repr of an ir_measures object is its name
             msg = f"a measure must be named by a string such as 'ndcg@10', got {text!r}"
             raise TypeError(msg)
         match = re.fullmatch(r"\s*(\w+)\s*(\(.*\))?\s*(?:@\s*([+-]?\d+))?\s*", text)
-        if match is None or match[1] not in DEFINITIONS or _CALL_PATTERN.fullmatch(text):
+        if match is None or match[1] not in ALL_DEFINITIONS or _CALL_PATTERN.fullmatch(text):
             _check_not_foreign(text)
         if match is None:
             msg = f"a measure is written like 'ndcg@10' or 'ap(threshold=2)@100', got {text!r}"
             raise ValueError(msg)
         function, brackets, cutoff = match.groups()
-        if function not in DEFINITIONS:
-            raise _make_unknown_error(text, function)
+        if function not in among:
+            raise _make_unknown_error(text, function, among)
         n = None if cutoff is None else int(cutoff)
         return replace(cls.of(function, n, **_parse_options(text, brackets)), asked=text)
 
@@ -83,17 +91,17 @@ class Measure:
     def parsed(cls, text: str) -> Measure | None:
         """Return the measure that `text` names, or None."""
         start = re.match(r"\s*(\w+)", text)
-        if start is None or start[1] not in DEFINITIONS:
+        if start is None or start[1] not in ALL_DEFINITIONS:
             return None  # `parse` would search for suggestions first
         try:
-            return cls.parse(text)
+            return cls.parse(text, ALL_DEFINITIONS)
         except (ValueError, TypeError):
             return None
 
     @property
     def definition(self) -> Definition:
         """Return the definition of the measure."""
-        return DEFINITIONS[self.function]
+        return ALL_DEFINITIONS[self.function]
 
     @property
     def name(self) -> str:
@@ -156,8 +164,25 @@ class Measure:
         return None if self.needs_ties else self.definition.ranked.of(self.n)
 
 
-def _make_unknown_error(text: str, function: str) -> ValueError:
+def _make_unknown_error(
+    text: str, function: str, among: Mapping[str, Definition] = DEFINITIONS
+) -> ValueError:
     """Return the error for an unknown measure, with the nearest name if any."""
+    if function in ALL_DEFINITIONS:
+        rankings, call = (
+            ("two rankings", "similarity")
+            if among is DEFINITIONS
+            else (
+                "one ranking",
+                "evaluate",
+            )
+        )
+        return ValueError(
+            f"{text!r} is a measure of {rankings}\n\nHint: pg.{call}(frame, {text!r}, ...)"
+        )
+    if among is SIMILARITIES:
+        hint = did_you_mean(function, among)
+        return ValueError(f"there is no measure {text!r}; there are {_list_measures(among)}{hint}")
     if definitions := find_own_measures(text, DEFINITIONS):
         choices = " or ".join(
             f"{each.measure!r}{f' ({each.difference})' if each.difference else ''}"
@@ -172,9 +197,9 @@ def _make_unknown_error(text: str, function: str) -> ValueError:
     return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {suggestion!r}?")
 
 
-def _list_measures() -> str:
+def _list_measures(among: Mapping[str, Definition] = DEFINITIONS) -> str:
     """Return the names of all measures."""
-    return ", ".join(DEFINITIONS)
+    return ", ".join(among)
 
 
 _CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")
@@ -201,10 +226,10 @@ def _check_not_foreign(text: str) -> None:
         raise ValueError(msg)
 
 
-def check_once(names: list[str]) -> None:
+def check_once(names: list[str], among: Mapping[str, Definition] = DEFINITIONS) -> None:
     """Raise if no measure is named, or one more than once."""
     if not names:
-        msg = f"name at least one measure; there are {_list_measures()}"
+        msg = f"name at least one measure; there are {_list_measures(among)}"
         raise ValueError(msg)
     if twice := {name for name in names if names.count(name) > 1}:
         msg = f"each measure must be named once, got {', '.join(sorted(twice))} more often"

@@ -30,7 +30,7 @@ from polars_graded._checks import (
 from polars_graded._frames import sorting
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.names import ALL_DEFINITIONS, Measure
 from polars_graded._results.keys import Columns, check_segment_columns, split_by_grader
 from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, charts ask here
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -549,7 +549,7 @@ def find_directions(measures: Sequence[MeasureColumns]) -> dict[str, Best]:
     values: dict[str, Best] = {best: best for best in get_args(Best)}
     mappings = [each for each in measures if isinstance(each, Mapping)]
     return {
-        column: values.get(meant) or Measure.parse(meant).definition.best
+        column: values.get(meant) or Measure.parse(meant, ALL_DEFINITIONS).definition.best
         for each in mappings
         for column, meant in each.items()
     }

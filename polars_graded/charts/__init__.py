@@ -37,7 +37,13 @@ from polars_graded.charts._curves import dcg_curves, recall_precision_curves
 from polars_graded.charts._explore import explore
 from polars_graded.charts._graders import agreement, grader_orders, trusted_forest
 from polars_graded.charts._overview import overview
-from polars_graded.charts._queries import measure_agreement, precision_histogram, query_heatmap
+from polars_graded.charts._queries import (
+    gain_by_similarity,
+    measure_agreement,
+    precision_histogram,
+    query_heatmap,
+    similarity_histogram,
+)
 from polars_graded.charts._rankings import rankings
 from polars_graded.charts._ranks import critical_differences, strategy_ranks
 from polars_graded.charts._relevance import relevance_function, sample_boxes
@@ -58,6 +64,7 @@ __all__ = [
     "critical_differences",
     "dcg_curves",
     "explore",
+    "gain_by_similarity",
     "grader_orders",
     "grading_profile",
     "measure_agreement",
@@ -70,6 +77,7 @@ __all__ = [
     "relevance_function",
     "sample_boxes",
     "significance_curves",
+    "similarity_histogram",
     "stability_curves",
     "strategy_bars",
     "strategy_ranks",

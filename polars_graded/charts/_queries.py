@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, Literal
 
@@ -384,90 +386,247 @@ def measure_agreement(
     └──────────┴────────┴───────┴─────────┘
     """
     check_choice("show", show, ("agreement", "difference", "difference_by_x"))
-    frame, query = chart_rows.join_query_columns(
-        "frame",
-        chart_rows.collect_one_grader("frame", frame, query, strategy, panel),
-        query,
-        strategy,
-    )
-    lanes = panel is ... and show == "difference" and _are_few(frame, strategy)
-    panel = strategy if lanes else None if panel is ... else panel
-    keys = {} if panel is None else {"panel": panel}
-    # The frame may lack the default columns of strategies or queries, but not a column passed.
-    keys |= {
-        name: column
-        for name, column in (("strategy", strategy), ("query", query))
-        if column != name or column in frame.columns
-    }
-    table = chart_rows.build_query_rows(frame, keys, {"x": x, "y": y})
-    groups, colour = ["panel"] if panel else [], {}
-    if "strategy" in keys and table["strategy"].n_unique() <= style.MAX_COLOURS:
-        groups = [*groups, "strategy"]
-        colour = style.choose_look(table["strategy"], strategy, legends=not lanes)
-    minus = f"{x} \N{MINUS SIGN} {y}"
-    things = "queries" if "strategy" not in keys or table["strategy"].n_unique() == 1 else "results"
+    lanes = panel is ... and show == "difference"
+    points = _Points.of(frame, {"x": x, "y": y}, panel, query, strategy, lanes=lanes)
+    table, minus = points.table, f"{x} \N{MINUS SIGN} {y}"
     against = f"{shorten_name(y)} against {shorten_name(x)}" if show == "agreement" else minus
-    headline = f"{against}, {format_count(table.height, things)}"
-    n_groups = table.n_unique(groups) if groups else 1
-    most = curve_rows.compute_max_points(n_groups)
+    headline = f"{against}, {format_count(table.height, points.things)}"
     if show == "difference":
-        n_bins = min(most - 2, bins.MAX_BINS, 10 + math.isqrt(table.height // n_groups))
-        table = bins.count_differences(table, groups, n_bins)
-        size: dict[str, Any] = {"height": 90} if lanes else {}
-        if lanes:
-            # Histograms are stacked vertically, so that their positions are easy to compare.
-            size |= {"columns": 1} if n_groups <= MAX_LANES else {"columns": 3, "width": 200}
         words = style.Words(
             headline,
-            [f"numbers of {things} by difference"],
+            [f"numbers of {points.things} by difference"],
             f"how many queries have which difference {minus}",
         )
-        tooltip_names = style.list_tooltips("strategy:N") if colour else []
-        bars = alt.Chart().mark_bar()
-        bars = bars.encode(
-            x=alt.X("low:Q", title=minus, bin="binned", axis=alt.Axis(**style.UNFLUSHED_LABELS)),
-            x2=alt.X2("high:Q"),
-            y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format=",d", tickMinStep=1)),
-            tooltip=style.list_tooltips(
-                *tooltip_names, *style.format_decimals("low", "high"), "queries:Q"
-            ),
-            **colour,
-        )
-        return style.draw_panels([bars, style.draw_rule(x=0)], table, panel, words, **size)
+        return _draw_bins(points, minus, words)
     by_x = show == "difference_by_x"
     if by_x:
-        table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
+        points.table = table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
         ends = axis_ends.choose_ends(table["x"]), axis_ends.choose_ends(table["y"], 10)
     else:
         ends = axis_ends.choose_ends_of_axes(table["x"], table["y"])
-    notes = [f"point: a query{' and a strategy' if things == 'results' else ''}"]
-    if (n := table.height) > chart_checks.MAX_DRAWN_ROWS:
-        table = curve_rows.thin_by_value(table, "x", most, groups)
-        notes.append(f"{table.height:,} of {n:,} points are drawn")
-    if not by_x and ends[0] == ends[1]:
-        notes.append("on the line both measures are equal")
+    has_diagonal = not by_x and ends[0] == ends[1]
+    notes = ["on the line both measures are equal"] if has_diagonal else []
     height = minus if by_x else y
+    lines = (
+        [style.draw_rule(y=0)] if by_x else [marks.draw_diagonal(ends[0])] if has_diagonal else []
+    )
+    return _draw_points(points, (x, height), ends, headline, notes, lines)
+
+
+@dataclass
+class _Points:
+    """Rows to draw, one per query and strategy, with their groups and colours."""
+
+    table: pl.DataFrame
+    panel: str | None
+    groups: list[str]
+    colour: dict[str, Any]
+    things: str
+    """The word for the rows: queries, or results of several strategies."""
+    lanes: bool
+    """True if each strategy has a panel for its histogram."""
+
+    @classmethod
+    def of(
+        cls,
+        frame: Frame,
+        numbers: Mapping[str, str],
+        panel: str | EllipsisType | None,
+        query: Columns,
+        strategy: str,
+        *,
+        lanes: bool,
+    ) -> _Points:
+        """Return the rows of a frame, which may lack the default key columns."""
+        frame, query = chart_rows.join_query_columns(
+            "frame",
+            chart_rows.collect_one_grader("frame", frame, query, strategy, panel),
+            query,
+            strategy,
+        )
+        lanes = lanes and _are_few(frame, strategy)
+        panel = strategy if lanes else None if panel is ... else panel
+        keys = {} if panel is None else {"panel": panel}
+        # The frame may lack the default columns of strategies or queries, but not a column passed.
+        keys |= {
+            name: column
+            for name, column in (("strategy", strategy), ("query", query))
+            if column != name or column in frame.columns
+        }
+        table = chart_rows.build_query_rows(frame, keys, numbers)
+        groups, colour = ["panel"] if panel else [], {}
+        if "strategy" in keys and table["strategy"].n_unique() <= style.MAX_COLOURS:
+            groups = [*groups, "strategy"]
+            colour = style.choose_look(table["strategy"], strategy, legends=not lanes)
+        is_one = "strategy" not in keys or table["strategy"].n_unique() == 1
+        return cls(table, panel, groups, colour, "queries" if is_one else "results", lanes)
+
+    @property
+    def n_groups(self) -> int:
+        """Return the number of groups that share the drawn rows."""
+        return self.table.n_unique(self.groups) if self.groups else 1
+
+    @property
+    def most(self) -> int:
+        """Return the maximum number of rows to draw of each group."""
+        return curve_rows.compute_max_points(self.n_groups)
+
+
+def _draw_bins(points: _Points, title: str, words: style.Words) -> Chart:
+    """Draw a histogram of x - y for each strategy."""
+    n_groups = points.n_groups
+    n_bins = min(points.most - 2, bins.MAX_BINS, 10 + math.isqrt(points.table.height // n_groups))
+    table = bins.count_differences(points.table, points.groups, n_bins)
+    size: dict[str, Any] = {"height": 90} if points.lanes else {}
+    if points.lanes:
+        # Histograms are stacked vertically, so that their positions are easy to compare.
+        size |= {"columns": 1} if n_groups <= MAX_LANES else {"columns": 3, "width": 200}
+    tooltip_names = style.list_tooltips("strategy:N") if points.colour else []
+    bars = alt.Chart().mark_bar()
+    bars = bars.encode(
+        x=alt.X("low:Q", title=title, bin="binned", axis=alt.Axis(**style.UNFLUSHED_LABELS)),
+        x2=alt.X2("high:Q"),
+        y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format=",d", tickMinStep=1)),
+        tooltip=style.list_tooltips(
+            *tooltip_names, *style.format_decimals("low", "high"), "queries:Q"
+        ),
+        **points.colour,
+    )
+    return style.draw_panels([bars, style.draw_rule(x=0)], table, points.panel, words, **size)
+
+
+def _draw_points(
+    points: _Points,
+    titles_of_axes: tuple[str, str],
+    ends: tuple[axis_ends.AxisEnds, axis_ends.AxisEnds],
+    headline: str,
+    notes: Sequence[str],
+    lines: Sequence[alt.Chart],
+) -> Chart:
+    """Draw one point per row over lines."""
+    table, (x, y) = points.table, titles_of_axes
+    meaning = [f"point: a query{' and a strategy' if points.things == 'results' else ''}"]
+    if (n := table.height) > chart_checks.MAX_DRAWN_ROWS:
+        table = curve_rows.thin_by_value(table, "x", points.most, points.groups)
+        meaning.append(f"{table.height:,} of {n:,} points are drawn")
     tooltip_names = [
         alt.Tooltip(f"{name}:N") for name in ("strategy", "query") if name in table.columns
     ]
     # Few points keep the colours of the legend; many are translucent, since they overlap.
     opacity = 0.9 if table.height <= MAX_OPAQUE_POINTS else 0.6
-    points = alt.Chart().mark_point(filled=True, opacity=opacity)
-    points = points.encode(
+    layer = alt.Chart().mark_point(filled=True, opacity=opacity)
+    layer = layer.encode(
         x=alt.X("x:Q", title=x, **style.bound_axis(ends[0])),
-        y=alt.Y("y:Q", title=height, **style.bound_axis(ends[1])),
+        y=alt.Y("y:Q", title=y, **style.bound_axis(ends[1])),
         tooltip=[*tooltip_names, *style.format_decimals("x", "y")],
-        **colour,
+        **points.colour,
     )
-    same = (
-        [style.draw_rule(y=0)]
-        if by_x
-        else [marks.draw_diagonal(ends[0])]
-        if ends[0] == ends[1]
-        else []
-    )
-    words = style.Words(headline, notes, f"{height} against {x} for {table.height} points")
-    return style.draw_panels([*same, points], table, panel, words)
+    described = f"{y} against {x} for {table.height} points"
+    words = style.Words(headline, [*meaning, *notes], described)
+    return style.draw_panels([*lines, layer], table, points.panel, words)
+
+
+def similarity_histogram(
+    frame: Frame,
+    measure: str,
+    *,
+    panel: str | EllipsisType | None = ...,
+    query: Columns = "query",
+    strategy: str = "strategy",
+) -> Chart:
+    """Draw how many queries have which similarity, one histogram per pair of strategies.
+
+    Parameters
+    ----------
+    frame
+        One row per pair and query, as `similarity` returns it.
+    measure
+        The column of the similarity measure.
+    panel
+        A column whose values get a panel each. By default, each pair has a panel. None stacks the
+        histograms.
+    query, strategy
+        The columns of queries and of pairs.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Each row is a bin with `strategy`, `low`, `high` and `queries`. Bins have equal widths, and
+        0 is in the middle of a bin.
+
+    Examples
+    --------
+    >>> similar = pl.DataFrame({"strategy": "a and b", "query": [1, 2, 3], "rbo": [0.5, 1, 0.5]})
+    >>> similarity_histogram(similar, "rbo").data
+    shape: (2, 4)
+    ┌──────────┬──────┬──────┬─────────┐
+    │ strategy ┆ low  ┆ high ┆ queries │
+    │ ---      ┆ ---  ┆ ---  ┆ ---     │
+    │ str      ┆ f64  ┆ f64  ┆ u32     │
+    ╞══════════╪══════╪══════╪═════════╡
+    │ a and b  ┆ 0.45 ┆ 0.55 ┆ 2       │
+    │ a and b  ┆ 0.95 ┆ 1.05 ┆ 1       │
+    └──────────┴──────┴──────┴─────────┘
+    """
+    points = _Points.of(frame, {"x": measure}, panel, query, strategy, lanes=panel is ...)
+    points.table = points.table.with_columns(pl.lit(0.0).alias("y"))
+    headline = f"{shorten_name(measure)}, {format_count(points.table.height, points.things)}"
+    notes = [f"numbers of {points.things} by similarity"]
+    words = style.Words(headline, notes, f"how many queries have which {measure}")
+    return _draw_bins(points, measure, words)
+
+
+def gain_by_similarity(
+    frame: Frame,
+    x: str,
+    y: str = "difference",
+    *,
+    panel: str | None = None,
+    query: Columns = "query",
+    strategy: str = "strategy",
+) -> Chart:
+    """Draw the difference of a measure against the similarity, one point per query.
+
+    The chart shows whether queries whose rankings changed most have gained or lost.
+
+    Parameters
+    ----------
+    frame
+        One row per query, or per pair and query, with both numbers, such as
+        `differences(per_query, "ndcg@10", "ours", "bm25").join(similar, on="query")`.
+    x
+        The column of the similarity measure, such as `"rbo"`.
+    y
+        The column of the difference.
+    panel
+        A column whose values get a panel each. By default, there are no panels.
+    query, strategy
+        The columns of queries and of pairs. The frame may lack either column.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        The rows contain `strategy`, `query`, `x` and `y`. A grey line marks the difference 0.
+
+    Examples
+    --------
+    >>> both = pl.DataFrame({"query": [1, 2], "rbo": [0.5, 1.0], "difference": [0.25, 0.0]})
+    >>> gain_by_similarity(both, "rbo").data
+    shape: (2, 3)
+    ┌───────┬─────┬──────┐
+    │ query ┆ x   ┆ y    │
+    │ ---   ┆ --- ┆ ---  │
+    │ str   ┆ f64 ┆ f64  │
+    ╞═══════╪═════╪══════╡
+    │ 1     ┆ 0.5 ┆ 0.25 │
+    │ 2     ┆ 1.0 ┆ 0.0  │
+    └───────┴─────┴──────┘
+    """
+    points = _Points.of(frame, {"x": x, "y": y}, panel, query, strategy, lanes=False)
+    ends = axis_ends.choose_ends(points.table["x"]), axis_ends.choose_ends(points.table["y"], 10)
+    count = format_count(points.table.height, points.things)
+    headline = f"{shorten_name(y)} against {shorten_name(x)}, {count}"
+    return _draw_points(points, (x, y), ends, headline, [], [style.draw_rule(y=0)])
 
 
 def _are_few(frame: pl.DataFrame, strategy: str) -> bool:

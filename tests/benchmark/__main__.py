@@ -21,6 +21,7 @@ from . import (
     peers,
     relevance,
     shapes,
+    similarity,
     skew,
     trust,
 )
@@ -30,6 +31,7 @@ SECTIONS = {
     "floor": floor,
     "expressions": expressions,
     "shapes": shapes,
+    "similarity": similarity,
     "checks": checks,
     "compiled": compiled,
     "growth": growth,

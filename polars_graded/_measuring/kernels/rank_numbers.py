@@ -71,7 +71,7 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
         is_rank = (n > 0) & (values.count(2 * values.values % 1 != 0) == values.count(~is_number))
         slots = ranks.last_values() - lowest + 1
         spread = is_rank & (slots <= MAX_SLOTS * n)
-    tied = _count_tied_pairs(ranks)
+    tied = count_tied_pairs(ranks)
     counting = spread & (tied == 0) & (slots == n) & (lowest == 1) & ~has_halves
     informative = spread & (n > 2) & (slots > 1)  # noqa: PLR2004, the lowest and highest
     expected = np.zeros(len(n))
@@ -91,7 +91,7 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
     )
 
 
-def _count_tied_pairs(numbers: Ragged) -> Integers:
+def count_tied_pairs(numbers: Ragged) -> Integers:
     """Return the number of pairs of equal numbers in each sorted list."""
     values, place = numbers.values, np.arange(len(numbers.values))
     is_new = np.ones(len(values), bool)

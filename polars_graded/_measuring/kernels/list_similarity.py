@@ -1,0 +1,442 @@
+"""Similarity of two rankings of the same query, without grades.
+
+Agreement at depth d is the overlap of the first d documents of both lists over d. A document of a
+tie group that reaches beyond depth d is among the first d with the probability that a random order
+of the group puts it there (Corsi and Urbano 2024).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_graded._measuring.kernels.queries import Queries
+from polars_graded._measuring.kernels.ragged import (
+    Floats,
+    Integers,
+    Mask,
+    Ragged,
+    offsets_of,
+    repeat_each,
+)
+from polars_graded._measuring.kernels.rank_numbers import count_tied_pairs
+
+Numbers: TypeAlias = npt.NDArray[Any]
+
+TieVariant: TypeAlias = Literal["a", "b", "w", "order"]
+TIE_VARIANTS: tuple[str, ...] = get_args(TieVariant)
+
+
+@dataclass(frozen=True)
+class RankedLists:
+    """Documents of one strategy in rank order, as numbers from 0 in the chunk."""
+
+    documents: npt.NDArray[np.int64]
+    ranks: Ragged
+    """Rank of each document, from 1."""
+    starts: Integers
+    """Place of the first document of each tie group."""
+    n: int
+    """Number of documents of the chunk, retrieved or not."""
+
+    @classmethod
+    def of(cls, queries: Queries) -> RankedLists:
+        """Return the lists of queries whose grades are consecutive numbers of documents."""
+        ranked, every = queries.ranked, queries.judged.documents.values
+        documents = (ranked.values - every.min(initial=np.inf)).astype(np.int64)
+        ranks = ranked.of(ranked.number_as_float)
+        return cls(documents, ranks, queries.tie_starts, len(every))
+
+    @property
+    def are_tied(self) -> bool:
+        """Return whether a tie group has several documents."""
+        return len(self.starts) < len(self.documents)
+
+    @property
+    def has_ties(self) -> Mask:
+        """Return the mask of queries with tied documents."""
+        places_in_group: Any = self.ranks.number - self.tops
+        mask: Mask = self.ranks.max(places_in_group) > 0
+        return mask
+
+    @cached_property
+    def tops(self) -> Integers:
+        """Return the rank of the first document of each document's tie group."""
+        ranks = self.ranks.number
+        sizes = np.diff(self.starts, append=len(ranks))
+        return repeat_each(ranks[self.starts], sizes) if self.are_tied else ranks
+
+    @cached_property
+    def bottoms(self) -> Integers:
+        """Return the rank of the last document of each document's tie group."""
+        ranks, ends = self.ranks.number, np.append(self.starts, len(self.ranks.number))
+        return repeat_each(ranks[ends[1:] - 1], np.diff(ends)) if self.are_tied else ranks
+
+    def by_document(self, values: Numbers) -> Numbers:
+        """Return values of ranked documents at their numbers; 0 if not retrieved."""
+        result = np.zeros(self.n, values.dtype)
+        result[self.documents] = values
+        return result
+
+    def at_depths(self, values: Integers, depths: Ragged) -> Integers:
+        """Return the value at each depth; below the end of a list, the depth itself."""
+        if np.array_equal(self.ranks.lengths, depths.lengths):
+            return values
+        result = depths.number.copy()
+        result[result <= repeat_each(self.ranks.lengths, depths.lengths)] = values
+        return result
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement of two lists at each depth down to the end of the longer one."""
+
+    depths: Ragged
+    """Agreement at each depth, as if the shorter list had no further documents."""
+    extrapolated: Floats
+    """The same, if further documents agree as at the end of the shorter list."""
+    highest: Floats
+    """The same, if further documents agree as well as possible."""
+    last: Floats
+    """Extrapolated agreement at the end of the longer list."""
+
+
+@dataclass(frozen=True)
+class ListPair:
+    """Two rankings of the same queries."""
+
+    a: RankedLists
+    b: RankedLists
+    _agreements: dict[str, Agreement] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def common(self) -> Mask:
+        """Return the mask of the documents of `a` that `b` retrieved too."""
+        return self.b.by_document(np.ones(len(self.b.documents), bool))[self.a.documents]
+
+    @cached_property
+    def n_common(self) -> Integers:
+        """Return the number of common documents of each query."""
+        return self.a.ranks.count(self.common)
+
+    @cached_property
+    def ranks(self) -> tuple[Integers, Integers]:
+        """Return the ranks of common documents in both lists, in the order of `a`."""
+        return self.place(self.a.ranks.number, self.b.ranks.number)
+
+    def place(self, of_a: Numbers, of_b: Numbers) -> tuple[Numbers, Numbers]:
+        """Return values of common documents in the order of `a`, from values by rank."""
+        in_b = self.b.by_document(of_b)[self.a.documents]
+        return (of_a, in_b) if self.common.all() else (of_a[self.common], in_b[self.common])
+
+    @cached_property
+    def depths(self) -> Ragged:
+        """Return the depths of each query, down to the end of the longer list."""
+        offsets = offsets_of(np.maximum(self.a.ranks.lengths, self.b.ranks.lengths))
+        return Ragged(np.empty(offsets[-1]), offsets)
+
+    def count_until(self, depth: Integers) -> Integers:
+        """Return the number of common documents that count from some depth on."""
+        depths = self.depths
+        places = depth - 1 + repeat_each(depths.offsets[:-1], self.n_common)
+        place = places[depth <= repeat_each(depths.lengths, self.n_common)]
+        counts: Integers = np.cumsum(np.bincount(place, minlength=len(depths.values)))
+        before = np.append(0, counts)[depths.offsets[:-1]]
+        counts -= repeat_each(before, depths.lengths)
+        return counts
+
+    def agreement(self, ties: str) -> Agreement:
+        """Return the agreement at each depth; `ties` is a variant, or their order."""
+        if ties != "order" and not (self.a.are_tied or self.b.are_tied):
+            ties = "order"
+        if ties not in self._agreements:
+            self._agreements[ties] = self._compute_agreement(ties)
+        return self._agreements[ties]
+
+    def _compute_agreement(self, ties: str) -> Agreement:
+        """Return the agreement at each depth by section 4 of Corsi and Urbano 2024."""
+        depths, number = self.depths, self.depths.number_as_float
+        n_a, n_b = self.a.ranks.lengths, self.b.ranks.lengths
+        # Without ties, each document is a tie group that a depth reaches as a whole.
+        norm: Any = number
+        tops: Any = (number, number)
+        bottoms = tops
+        shares: Any = (1.0, 1.0)
+        if ties == "order":
+            seen: Any = self.count_until(np.maximum(*self.ranks))
+            reached, before = seen, (seen, seen)
+        else:
+            tops, bottoms = (
+                tuple(each.at_depths(getattr(each, end), depths) for each in (self.a, self.b))
+                for end in ("tops", "bottoms")
+            )
+            top_a, top_b = self.place(self.a.tops, self.b.tops)
+            bottom_a, bottom_b = self.place(self.a.bottoms, self.b.bottoms)
+            reached = self.count_until(np.maximum(top_a, top_b))
+            # Common documents above the tie group at a depth, in `a`, in `b`, and in both.
+            before = (
+                self.count_until(np.maximum(bottom_a + 1, top_b)),
+                self.count_until(np.maximum(top_a, bottom_b + 1)),
+            )
+            both = self.count_until(np.maximum(bottom_a, bottom_b) + 1)
+            sizes = [bottom - top + 1 for top, bottom in zip(tops, bottoms, strict=True)]
+            # Share of the tie group at a depth that an average order has among the first.
+            shares = tuple(
+                np.ones(len(number)) if ties == "w" else (number - top + 1) / size
+                for top, size in zip(tops, sizes, strict=True)
+            )
+            share_a, share_b = shares
+            seen = (1 - share_a) * ((1 - share_b) * both + share_b * before[0])
+            seen += share_a * ((1 - share_b) * before[1] + share_b * reached)
+            squares = [
+                top - 1 + size * share**2
+                for top, size, share in zip(tops, sizes, shares, strict=True)
+            ]
+            norm = {
+                "a": number,
+                "b": np.sqrt(squares[0] * squares[1]),
+                "w": (bottoms[0] + bottoms[1]) / 2,
+            }[ties]
+        agreement: Floats = seen / norm
+        if np.array_equal(n_a, n_b):
+            last = depths.of(agreement).last_values()
+            return Agreement(depths.of(agreement), agreement, agreement, last)
+        # Below its end, the shorter list may continue with documents that only the longer one has.
+        # `missing` counts those above the tie group at a depth, `crossing` those in it.
+        shorter, longer = np.minimum(n_a, n_b), np.maximum(n_a, n_b)
+        further = np.maximum(number - repeat_each(shorter, longer), 0)
+        b_is_longer = repeat_each(n_b > n_a, longer)
+        top, bottom, share, shared = (
+            np.where(b_is_longer, of_b, of_a) for of_a, of_b in (tops, bottoms, shares, before)
+        )
+        missing = top - 1 - shared
+        crossing = bottom - reached - missing
+        ends = np.append(agreement, 0.0)[np.maximum(depths.offsets[:-1] + shorter - 1, 0)]
+        at_end = np.where(shorter > 0, ends, 0.0)
+        part = (missing + share * crossing) / np.maximum(missing + crossing, 1)
+        extrapolated = (seen + further * repeat_each(at_end, longer) * part) / norm
+        added = np.minimum(further, missing) + share * np.clip(further - missing, 0, crossing)
+        last = (self.n_common + (longer - shorter) * at_end) / np.maximum(longer, 1)
+        return Agreement(depths.of(agreement), extrapolated, (seen + added) / norm, last)
+
+    def where_any(self, values: Numbers) -> Floats:
+        """Return the values, NaN where both lists are empty."""
+        return np.where(self.depths.lengths > 0, values, np.nan)
+
+
+# Overlap
+
+
+def overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
+    """Compute A_n, the agreement at depth n, or at the end of a shorter list."""
+    head = pair.agreement(ties).depths.head(n)
+    return pair.where_any(head.last_values())
+
+
+def overlap_curve(pair: ListPair, n: int | None, ties: str) -> Ragged:
+    """Compute the agreement at each depth from 1 to n."""
+    head = pair.agreement(ties).depths.head(n)
+    return head if n is None else head.extend(np.full(len(head.lengths), n))
+
+
+def average_overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
+    """Compute (1 / n) Σ_{d ≤ n} A_d."""
+    head = pair.agreement(ties).depths.head(n)
+    return pair.where_any(head.sum(head.values) / np.maximum(head.lengths, 1))
+
+
+def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
+    """Compute the number of common documents of the first n over that of all of them."""
+    of_a, of_b = (each.ranks.head(n).lengths for each in (pair.a, pair.b))
+    shared = pair.agreement(ties).depths.head(n)
+    common = np.rint(shared.last_values() * shared.lengths)
+    return pair.where_any(common / np.maximum(of_a + of_b - common, 1))
+
+
+def top_changed(pair: ListPair, ties: str) -> Floats:
+    """Compute 1 - A_1: whether the first documents differ."""
+    return 1 - overlap(pair, 1, ties)
+
+
+# Rank-biased overlap
+
+
+def _weigh(pair: ListPair, p: float) -> Floats:
+    """Return the weight (1 - p) p^{d-1} of each depth d."""
+    longest = int(pair.depths.lengths.max(initial=0))
+    weights: Numbers = (1 - p) * p ** np.arange(longest)
+    return weights[pair.depths.number - 1]
+
+
+def rbo(pair: ListPair, p: float, ties: str) -> Floats:
+    """Compute A_l + (1 - p) Σ_d p^{d-1} (A_d - A_l), with the agreement extrapolated."""
+    agreement = pair.agreement(ties)
+    beside = agreement.extrapolated - repeat_each(agreement.last, pair.depths.lengths)
+    values = agreement.last + pair.depths.sum(_weigh(pair, p) * beside)
+    return pair.where_any(np.maximum(values, 0.0))  # rounding may give less than 0
+
+
+def rbo_min(pair: ListPair, p: float, ties: str) -> Floats:
+    """Compute the sum with no further overlap: A_d = X_l / d below the lists."""
+    agreement, longer = pair.agreement(ties), pair.depths.lengths
+    tail = -np.log1p(-p) - _sum_harmonic(p, longer)
+    seen = pair.depths.sum(_weigh(pair, p) * agreement.depths.values)
+    return pair.where_any(seen + (1 - p) / p * pair.n_common * np.maximum(tail, 0))
+
+
+def rbo_max(pair: ListPair, p: float, ties: str) -> Floats:
+    """Compute the sum with the highest overlap: all documents are common from depth f on."""
+    agreement, longer = pair.agreement(ties), pair.depths.lengths
+    f = (pair.a.ranks.lengths + pair.b.ranks.lengths - pair.n_common).astype(np.int64)
+    # Σ_{l < d ≤ f} (2 - f / d) p^d + Σ_{d > f} p^d
+    tail: Numbers = (2 * p ** (longer + 1.0) - p ** (f + 1.0)) / (1 - p)
+    tail -= f * (_sum_harmonic(p, f) - _sum_harmonic(p, longer))
+    seen = pair.depths.sum(_weigh(pair, p) * agreement.highest)
+    return pair.where_any(np.minimum(seen + (1 - p) / p * tail, 1.0))
+
+
+def _sum_harmonic(p: float, n: Integers) -> Floats:
+    """Return Σ_{d ≤ n} p^d / d."""
+    d = np.arange(1, int(n.max(initial=0)) + 1)
+    sums: Floats = np.append(0.0, np.cumsum(p**d / d))[n]
+    return sums
+
+
+# Correlation of the ranks of common documents
+
+
+def _correlate(pair: ListPair, numbers: Numbers, by: Numbers) -> Floats:
+    """Return a quotient, NaN with fewer than two common documents or all of them tied."""
+    defined = (pair.n_common > 1) & (by > 0)
+    return np.where(defined, numbers / np.where(defined, by, 1), np.nan)
+
+
+def _number_common(pair: ListPair) -> Numbers:
+    """Return the number of each common document of `a` among those of `b`, from 0."""
+    if pair.common.all() and len(pair.common) == len(pair.b.documents):
+        return pair.ranks[1] - 1
+    in_a = pair.a.by_document(pair.common)[pair.b.documents]
+    numbers = np.zeros(len(in_a), np.int64)
+    numbers[in_a] = pair.b.ranks.keep(in_a).number - 1
+    return pair.place(pair.a.ranks.number, numbers)[1]
+
+
+def tau_ap(pair: ListPair, ties: str) -> Floats:  # noqa: ARG001, its only value
+    """Compute 2 / (N - 1) Σ_{i > 1} C(i) / (i - 1) - 1 of Yilmaz, Aslam and Robertson."""
+    common = Ragged(_number_common(pair), offsets_of(pair.n_common))
+    above = count_lower_before(common)
+    shares = above / np.maximum(common.number - 1, 1)
+    n = pair.n_common - 1.0
+    return _correlate(pair, 2 * common.sum(shares) - n, n)
+
+
+def kendall_tau(pair: ListPair) -> Floats:
+    """Compute τ_b of common documents: (C - D) / √((n₀ - n₁)(n₀ - n₂))."""
+    offsets, n = offsets_of(pair.n_common), pair.n_common
+    pairs = n * (n - 1) / 2
+    tied_a: Numbers = np.zeros(len(n))
+    tied_b = tied_both = tied_a
+    numbers = _number_common(pair)
+    if pair.a.are_tied or pair.b.are_tied:
+        top_a, top_b = pair.place(pair.a.tops, pair.b.tops)
+        # Sort by `a` and then by `b`, so that no pair tied in `a` is out of order in `b`; numbers
+        # of documents tied in `b` rise, so that neither are those.
+        both = Ragged(top_a * (top_b.max(initial=0) + 1.0) + top_b, offsets)
+        order, _ = both.argsort_unstable()
+        in_b = both.of(top_b[order].astype(np.float64))
+        places, _ = in_b.argsort()
+        numbers = np.empty(len(places), np.int64)
+        numbers[places] = both.number - 1
+        tied_a = count_tied_pairs(both.of(top_a.astype(np.float64)))
+        tied_b = count_tied_pairs(both.of(in_b.values[places]))
+        tied_both = count_tied_pairs(both.of(both.values[order]))
+    in_order = Ragged(numbers, offsets)
+    discordant = pairs - in_order.sum(count_lower_before(in_order))
+    concordant = pairs - tied_a - tied_b + tied_both - discordant
+    spread = np.sqrt((pairs - tied_a) * (pairs - tied_b))
+    return np.clip(_correlate(pair, concordant - discordant, spread), -1, 1)
+
+
+def spearman(pair: ListPair) -> Floats:
+    """Compute the correlation of ranks among common documents, tied ones sharing their mean."""
+    in_a = pair.a.by_document(pair.common)[pair.b.documents]
+    of_a = _average_ranks(pair.a, pair.common)
+    in_order: Numbers = np.zeros(len(in_a))
+    in_order[in_a] = _average_ranks(pair.b, in_a)
+    common = Ragged(of_a, offsets_of(pair.n_common))
+    _, of_b = pair.place(pair.a.ranks.number, in_order)
+    middle = repeat_each((pair.n_common + 1) / 2, pair.n_common)
+    a, b = of_a - middle, of_b - middle
+    spread = np.sqrt(common.sum(a * a)) * np.sqrt(common.sum(b * b))
+    return np.clip(_correlate(pair, common.sum(a * b), spread), -1, 1)
+
+
+def _average_ranks(lists: RankedLists, kept: Mask) -> Floats:
+    """Return the rank of each kept document among them, the mean in a tie group."""
+    ranks = lists.ranks.keep(kept)
+    if not lists.are_tied or not len(ranks.values):
+        return ranks.number_as_float
+    tops = lists.tops[kept]
+    new = np.append(True, (tops[1:] != tops[:-1]) | (ranks.query[1:] != ranks.query[:-1]))
+    starts = np.flatnonzero(new)
+    sizes = np.diff(starts, append=len(tops))
+    return repeat_each(ranks.number[starts] + (sizes - 1) / 2, sizes)
+
+
+def max_displacement(pair: ListPair, n: int | None, ties: str) -> Floats:  # noqa: ARG001
+    """Compute the maximum |rank in a - rank in b| of common documents in either top n."""
+    in_a, in_b = pair.ranks
+    moved = np.abs(in_a - in_b).astype(np.float64)
+    if n is not None:
+        moved[np.minimum(in_a, in_b) > n] = 0
+    lists = Ragged(moved, offsets_of(pair.n_common))
+    counts = pair.n_common if n is None else lists.count(np.minimum(in_a, in_b) <= n)
+    return np.where(counts > 0, lists.max(moved), np.nan)
+
+
+MAX_COMPARED_LENGTH = 2048
+"""Maximum length of lists for which comparing all pairs is faster than partitioning."""
+
+
+def count_lower_before(lists: Ragged) -> Floats:
+    """Return for each value the number of lower values before it in its list.
+
+    A list of n values holds each number from 0 to n - 1 once.
+    """
+    counts: Floats = lists.map_rows(_count_lower_in_rows, lists.values, padding=np.inf)
+    return counts
+
+
+def _count_lower_in_rows(rows: Floats, axis: int = -1) -> Numbers:
+    """Return the number of lower values before each value of a row.
+
+    Long rows are partitioned stably by one bit after another, from the highest. Where the numbers
+    before have the same higher bits, those with the lower bit are lower.
+    """
+    rows = np.atleast_2d(rows)
+    place, width = np.arange(rows.shape[axis], dtype=np.int32), rows.shape[axis]
+    if width <= MAX_COMPARED_LENGTH:
+        # In columns of small integers, NumPy compares many lists by one instruction.
+        columns = np.ascontiguousarray(np.minimum(rows, width).T.astype(np.int16))
+        lower = np.zeros(columns.shape, np.int16)
+        for number in range(1, width):
+            (columns[:number] < columns[number]).sum(axis=0, out=lower[number])
+        return lower.T
+    numbers = original = np.where(np.isinf(rows), place, rows).astype(np.int64)
+    counts = np.zeros_like(numbers)
+    for bit in reversed(range((width - 1).bit_length())):
+        is_high = (numbers >> bit) % 2 > 0
+        start = numbers >> (bit + 1) << (bit + 1)
+        low: Numbers = np.cumsum(~is_high, axis=1) - ~is_high
+        low -= np.take_along_axis(low, start, axis=1)
+        target = np.where(is_high, place - low + (1 << bit), start + low)
+        counts += low * is_high
+        moved, carried = np.empty_like(numbers), np.empty_like(counts)
+        np.put_along_axis(moved, target, numbers, axis=1)
+        np.put_along_axis(carried, target, counts, axis=1)
+        numbers, counts = moved, carried
+    return np.take_along_axis(counts, original, axis=1)

@@ -1,0 +1,643 @@
+"""Similarity of rankings: equal to slow references, to published numbers and to other tools."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import re
+import warnings
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+from helpers import COLLECTED, slow
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from scipy import stats
+
+import polars_graded as pg
+from polars_graded._measuring.definitions import SIMILARITIES
+from polars_graded._measuring.kernels import list_similarity
+from polars_graded._measuring.kernels.ragged import Ragged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+BOTH = ["x", "y"]
+
+
+def read_groups(text: str) -> list[set[str]]:
+    """Read a ranking such as "red (blue green) pink", with ties in brackets."""
+    found = re.findall(r"\(([^)]*)\)|(\w+)", text)
+    return [set(tied.split()) if tied else {alone} for tied, alone in found]
+
+
+def frame_of_pairs(pairs: Iterable[tuple[Any, Any]]) -> pl.DataFrame:
+    """One query per pair of rankings, with the documents in random order."""
+    rows = []
+    rng = random.Random(0)
+    for query, lists in enumerate(pairs):
+        scores = [
+            {doc: -float(place) for place, group in enumerate(groups) for doc in group}
+            for groups in lists
+        ]
+        docs = sorted({*scores[0], *scores[1]})
+        rng.shuffle(docs)
+        rows += [(query, doc, *(each.get(doc) for each in scores)) for doc in docs]
+        rows += [(query, None, None, None)] * (not docs)
+    schema = {"query": pl.Int64, "doc": pl.String, "x": pl.Float64, "y": pl.Float64}
+    return pl.DataFrame(rows, schema, orient="row")
+
+
+def compare(frame: pl.DataFrame, *measures: str, **options: Any) -> pl.DataFrame:
+    """Compare two columns of scores, without warnings of ties."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pg.DataWarning.ties)
+        return pg.similarity(frame, *measures, **({"by": BOTH} | options))
+
+
+def values_of(measure: str, pairs: Sequence[tuple[Any, Any]], **options: Any) -> list[Any]:
+    """The value of a measure for each pair of rankings."""
+    values = compare(frame_of_pairs(pairs), measure, **options)
+    return values[measure].to_list()
+
+
+# Slow references, on lists of documents without ties
+
+
+def agreement(a: list[str], b: list[str], d: int) -> float:
+    """Share of the first d documents that two lists have in common."""
+    return len({*a[:d]} & {*b[:d]}) / d
+
+
+def slow_rbo(a: list[str], b: list[str], p: float) -> float:
+    """RBO_EXT of Webber, Moffat and Zobel 2010, equation 32, in its own terms."""
+    short, long = sorted((a, b), key=len)
+    s, n = len(short), len(long)
+    if not s:
+        return 0.0
+    overlap = [len({*a[:d]} & {*b[:d]}) for d in range(n + 1)]
+    total = sum(overlap[d] / d * p**d for d in range(1, n + 1))
+    total += sum(overlap[s] * (d - s) / (s * d) * p**d for d in range(s + 1, n + 1))
+    return (1 - p) / p * total + ((overlap[n] - overlap[s]) / n + overlap[s] / s) * p**n
+
+
+def slow_rbo_to(a: list[str], b: list[str], p: float, depth: int = 120) -> float:
+    """RBO of long lists, summed term by term."""
+    seen_a, seen_b, overlap, total = set[str](), set[str](), 0, 0.0
+    for d in range(1, depth + 1):
+        for doc, own, other in ((a[d - 1], seen_a, seen_b), (b[d - 1], seen_b, seen_a)):
+            own.add(doc)
+            overlap += doc in other
+        total += (1 - p) * p ** (d - 1) * overlap / d
+    return total
+
+
+def continued(a: list[str], b: list[str], *, shared: bool) -> tuple[list[str], list[str]]:
+    """Both lists continued with documents that agree as well as possible, or not at all."""
+    rest_a, rest_b = ([doc for doc in two if doc not in one] for one, two in ((a, b), (b, a)))
+    if not shared:
+        rest_a, rest_b = [], []
+    new = [f"new {place}" for place in range(130)]
+    more_a, more_b = [*a, *rest_a], [*b, *rest_b]
+    if shared:
+        return more_a + new, more_b + new
+    return more_a + new, more_b + [f"other {place}" for place in range(130)]
+
+
+def slow_tau_ap(a: list[str], b: list[str]) -> float | None:
+    """Yilmaz, Aslam and Robertson 2008: a is the list, b the reference."""
+    common = [doc for doc in a if doc in b]
+    if len(common) < 2:
+        return None
+    shares = []
+    for place in range(1, len(common)):
+        above = common[:place]
+        right = sum(b.index(doc) < b.index(common[place]) for doc in above)
+        shares.append(right / place)
+    return 2 * sum(shares) / len(shares) - 1
+
+
+def slow_displacement(a: list[str], b: list[str], n: int) -> float | None:
+    moves = [
+        abs(a.index(doc) - b.index(doc)) for doc in a if doc in b[:n] or (doc in b and doc in a[:n])
+    ]
+    return max(moves, default=None)
+
+
+def slow_jaccard(a: list[str], b: list[str], n: int) -> float:
+    return len({*a[:n]} & {*b[:n]}) / len({*a[:n]} | {*b[:n]})
+
+
+REFERENCES: dict[str, Callable[[list[str], list[str]], float | None]] = {
+    "overlap@3": lambda a, b: agreement(a, b, min(3, max(len(a), len(b)))),
+    "overlap": lambda a, b: agreement(a, b, max(len(a), len(b))),
+    "average_overlap@4": lambda a, b: float(
+        np.mean([agreement(a, b, d) for d in range(1, min(4, max(len(a), len(b))) + 1)])
+    ),
+    "jaccard@3": lambda a, b: slow_jaccard(a, b, 3),
+    "rbo(p=0.7)": lambda a, b: slow_rbo(a, b, 0.7),
+    "rbo_min(p=0.7)": lambda a, b: slow_rbo_to(*continued(a, b, shared=False), 0.7),
+    "rbo_max(p=0.7)": lambda a, b: slow_rbo_to(*continued(a, b, shared=True), 0.7),
+    "tau_ap": slow_tau_ap,
+    "max_displacement@2": lambda a, b: slow_displacement(a, b, 2),
+    "max_displacement": lambda a, b: slow_displacement(a, b, 99),
+    "top_changed": lambda a, b: float(a[:1] != b[:1]),
+}
+
+DOCS = "abcdefgh"
+lists = st.lists(st.sampled_from(DOCS), unique=True, max_size=8)
+
+
+@given(st.lists(st.tuples(lists, lists).filter(any), min_size=1, max_size=6))
+def test_lists_of_all_shapes_equal_the_slow_references(pairs):
+    grouped = [tuple([{doc} for doc in each] for each in pair) for pair in pairs]
+    got = compare(frame_of_pairs(grouped), *REFERENCES)
+    for name, reference in REFERENCES.items():
+        expected = [reference(*pair) for pair in pairs]
+        assert got[name].to_list() == pytest.approx(expected, abs=1e-9, nan_ok=True), name
+
+
+def orders(groups: list[set[str]]) -> list[list[str]]:
+    """All orders of tied documents."""
+    each = [list(itertools.permutations(sorted(group))) for group in groups]
+    return [[doc for group in chosen for doc in group] for chosen in itertools.product(*each)]
+
+
+@st.composite
+def tied_lists(draw: st.DrawFn) -> list[set[str]]:
+    docs = draw(st.lists(st.sampled_from(DOCS[:6]), unique=True, min_size=1, max_size=4))
+    levels = [draw(st.integers(0, 2)) for _ in docs]
+    groups = [
+        {doc for doc, at in zip(docs, levels, strict=True) if at == level} for level in (0, 1, 2)
+    ]
+    return [group for group in groups if group]
+
+
+@given(st.lists(st.tuples(tied_lists(), tied_lists()), min_size=1, max_size=3))
+def test_variant_a_is_the_mean_over_all_orders_of_tied_documents(pairs):
+    # Agreement is bilinear, but the extrapolation of lists of unlike lengths is not.
+    alike = [pair for pair in pairs if len({sum(map(len, each)) for each in pair}) == 1]
+    references: dict[str, Callable[[list[str], list[str]], float]] = {
+        "overlap@2": lambda a, b: agreement(a, b, min(2, max(len(a), len(b)))),
+        "average_overlap@3": lambda a, b: float(
+            np.mean([agreement(a, b, d) for d in range(1, min(3, max(len(a), len(b))) + 1)])
+        ),
+        "rbo": lambda a, b: slow_rbo(a, b, 0.9),
+    }
+    for name, reference in references.items():
+        of_all = alike if name == "rbo" else pairs
+        expected = [
+            np.mean([reference(a, b) for a in orders(one) for b in orders(two)])
+            for one, two in of_all
+        ]
+        assert not of_all or values_of(name, of_all) == pytest.approx(expected, abs=1e-9), name
+
+
+def contribution(groups: list[set[str]], doc: str, d: int, ties: str) -> float:
+    """Share of a document that is among the first d: c of Corsi and Urbano 2024."""
+    top = 1
+    for group in groups:
+        bottom = top + len(group) - 1
+        if doc in group:
+            reached = 1.0 if ties == "w" else (d - top + 1) / len(group)
+            return 0.0 if d < top else 1.0 if d >= bottom else reached
+        top = bottom + 1
+    return 0.0
+
+
+def slow_tied_rbo(x: list[set[str]], y: list[set[str]], p: float, ties: str) -> float:
+    """RBO_EXT of Corsi and Urbano 2024, from the contribution of each document at each depth."""
+    short, long = sorted((x, y), key=lambda groups: sum(map(len, groups)))
+    (s, n), docs = [sum(map(len, each)) for each in (short, long)], {*chain(*x), *chain(*y)}
+    at_end, total = 0.0, 0.0
+    for d in range(1, n + 1):
+        one, two = (
+            {doc: contribution(each, doc, d, ties) for doc in docs} for each in (short, long)
+        )
+        overlap = sum(one[doc] * two[doc] for doc in docs)
+        seen = overlap
+        if d > s:
+            only = [two[doc] for doc in docs - {*chain(*short)} if two[doc] > 0]
+            overlap += (d - s) * at_end * sum(only) / len(only)
+        counts = [sum(each.values()) for each in (one, two)]
+        squares = [sum(c * c for c in each.values()) for each in (one, two)]
+        if d > s:
+            counts[0] = squares[0] = d
+        size = {"a": d, "b": math.sqrt(squares[0] * squares[1]), "w": sum(counts) / 2}[ties]
+        agreement = overlap / size
+        at_end = agreement if d == s else at_end
+        total += (1 - p) * p ** (d - 1) * agreement
+    return total + (seen + (n - s) * at_end) / n * p**n
+
+
+@given(st.lists(st.tuples(tied_lists(), tied_lists()), min_size=1, max_size=5))
+def test_variants_equal_the_slow_reference(pairs):
+    for ties in "wab":
+        expected = [slow_tied_rbo(*pair, 0.8, ties) for pair in pairs]
+        assert values_of(f"rbo(p=0.8, ties={ties})", pairs) == pytest.approx(expected, abs=1e-12)
+
+
+# Values of the implementation of Corsi and Urbano 2024 (github.com/julian-urbano/sigir2024-rbo,
+# rbo/test.csv): the rankings, p, and RBO_EXT, RBO_MIN and RBO_MAX of the variants w, a and b.
+CORSI_AND_URBANO = [
+    (
+        "(i3 i6) (i2 i7) i10",
+        "(i3 i6 i7 i10) (i1 i2)",
+        0.965413635276732,
+        (0.946064537517568, 0.343706790399566, 0.958770957517067),
+        (0.92051534467649, 0.319428239558438, 0.934492406675939),
+        (0.956844651806714, 0.348953051936765, 0.964017219054266),
+    ),
+    (
+        "(i3 i6 i10 i14 i15)",
+        "i6 (i3 i7 i10 i14) i8 i15 (i1 i2 i4)",
+        0.926466853612826,
+        (0.826094305041388, 0.472435570943777, 0.886946365077668),
+        (0.756260643055255, 0.408427037876955, 0.819119845432353),
+        (0.828615638235269, 0.479991820201298, 0.891823302442912),
+    ),
+    (
+        "(i1 i3 i6 i11 i15) i17 (i5 i8)",
+        "(i1 i2 i3 i4 i5 i6 i7 i8 i9 i10 i11 i12)",
+        0.966485585840186,
+        (0.647993254615828, 0.307897712904381, 0.853885398258049),
+        (0.56593642947334, 0.250532359019861, 0.795583602856033),
+        (0.658581961799868, 0.315458973083789, 0.861496368240528),
+    ),
+    (
+        "i5 (i1 i2 i3 i4 i6)",
+        "i14 i11 (i1 i2 i3 i6 i8 i9 i10 i13)",
+        0.989677000181474,
+        (0.582382777932075, 0.109321635629902, 0.947128961509598),
+        (0.506338899449639, 0.0951569037156836, 0.933510149185559),
+        (0.538239342563821, 0.0990949395707414, 0.938103744890412),
+    ),
+    (
+        "(i4 i14) i10 i9 i16 i1 (i11 i21) i7",
+        "(i4 i7 i9 i10 i14 i16) i21 (i1 i11) (i3 i6 i17 i18)",
+        0.980350757903177,
+        (0.95731778452095, 0.350742506261885, 0.95731778452095),
+        (0.939619367902257, 0.336112285552834, 0.939619367902257),
+        (0.96333114711547, 0.35963910728389, 0.96333114711547),
+    ),
+    (
+        "i21 i20 (i1 i16 i19) (i5 i10) i4",
+        "(i12 i17) (i2 i3 i8 i11) (i15 i18) (i6 i13) (i7 i14) i9",
+        0.930074017489188,
+        (0, 0, 0.389142712252727),
+        (0, 0, 0.38977330351866),
+        (0, 0, 0.390116806797613),
+    ),
+    (
+        "i4 (i2 i14) i7 i5 i3",
+        "(i9 i13) (i6 i8) i1 i5 i10 i15 i11",
+        0.986650551181127,
+        *[(0.155835200392091, 0.02839705430193, 0.89085092447296)] * 3,
+    ),
+]
+
+
+@pytest.mark.parametrize(("x", "y", "p", "w", "a", "b"), CORSI_AND_URBANO)
+def test_ties_equal_the_values_of_corsi_and_urbano(x, y, p, w, a, b):
+    pair = read_groups(x), read_groups(y)
+    for ties, expected in (("w", w), ("a", a), ("b", b)):
+        names = [f"{name}(p={p!r}, ties={ties})" for name in ("rbo", "rbo_min", "rbo_max")]
+        for one, other in (pair, pair[::-1]):
+            values = compare(frame_of_pairs([(one, other)]), *names).select(names).row(0)
+            assert values == pytest.approx(expected, abs=1e-12)
+
+
+def test_webbers_example_of_a_long_and_a_short_list():
+    # A = a b c d e f g and B = z c a v w x y: X_d is 0, 0, 2, 2, ... and A_d falls with 2 / d.
+    a, b = [{doc} for doc in "abcdefg"], [{doc} for doc in "zcavwxy"]
+    p = 0.9
+    expected = (1 - p) / p * sum(2 / d * p**d for d in range(3, 8)) + 2 / 7 * p**7
+    assert values_of("rbo", [(a, b)]) == pytest.approx([expected])
+    # The bounds at depth 7: no further common document, and all 5 others of each list in turn.
+    tail = math.log(1 / (1 - p)) - sum(p**d / d for d in range(1, 8))
+    seen = (1 - p) / p * sum(2 / d * p**d for d in range(3, 8))
+    assert values_of("rbo_min", [(a, b)]) == pytest.approx([seen + (1 - p) / p * 2 * tail])
+    further = sum((2 * d - 12) / d * p**d for d in range(8, 13)) + p**13 / (1 - p)
+    assert values_of("rbo_max", [(a, b)]) == pytest.approx([seen + (1 - p) / p * further])
+
+
+@given(st.integers(0, 10**6))
+def test_correlations_equal_those_of_scipy(seed):
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame(
+        [
+            (
+                query,
+                str(doc),
+                *(None if rng.random() < 0.2 else rng.integers(0, 6) / 3 for _ in "xy"),
+            )
+            for query in range(20)
+            for doc in range(rng.integers(1, 12))
+        ],
+        {"query": pl.Int64, "doc": pl.String, "x": pl.Float64, "y": pl.Float64},
+        orient="row",
+    )
+    got = compare(frame, "kendall_tau", "spearman", descending=True)
+    for (query,), rows in frame.drop_nulls().group_by("query"):
+        own = got.filter(query=query)
+        for name, theirs in (("kendall_tau", stats.kendalltau), ("spearman", stats.spearmanr)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                value = theirs(rows["x"], rows["y"]).statistic if rows.height > 1 else math.nan
+            expected = None if math.isnan(value) else pytest.approx(value, abs=1e-12)
+            assert own[name].item() == expected, (name, rows)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 7, 64, 100, *slow(3000)])
+def test_lower_values_before_are_counted_in_lists_of_any_length(length, monkeypatch):
+    rng = np.random.default_rng(length)
+    rows = [rng.permutation(n) for n in (length, 0, length // 2, 1, length)]
+    offsets = np.cumsum([0, *map(len, rows)])
+    found = Ragged(np.concatenate(rows).astype(float), offsets)
+    expected = [int((row[:place] < row[place]).sum()) for row in rows for place in range(len(row))]
+    assert list_similarity.count_lower_before(found).tolist() == expected
+    monkeypatch.setattr(list_similarity, "MAX_COMPARED_LENGTH", 1)
+    assert list_similarity.count_lower_before(found).tolist() == expected
+
+
+# Properties
+
+BOUNDED = [name for name, definition in SIMILARITIES.items() if definition.is_bounded]
+ALIKE = ["overlap@3", "jaccard@3", "average_overlap@3", "rbo", "rbo_max", "kendall_tau", "spearman"]
+SYMMETRIC = [*ALIKE, "rbo_min", "max_displacement", "top_changed", "rbo(ties=w)", "rbo(ties=b)"]
+
+
+@given(st.lists(st.tuples(tied_lists(), tied_lists()), min_size=1, max_size=5))
+def test_values_are_bounded_symmetric_and_in_order(pairs):
+    names = [*SYMMETRIC, "tau_ap", "overlap_curve@3"]
+    frame = frame_of_pairs(pairs)
+    values = compare(frame, *names)
+    turned = compare(frame, *SYMMETRIC, by=BOTH[::-1])
+    for name in SYMMETRIC:
+        assert values[name].to_list() == pytest.approx(turned[name].to_list(), abs=1e-12), name
+    for name in names:
+        numbers = (
+            values[name].explode().drop_nulls() if "curve" in name else values[name].drop_nulls()
+        )
+        low = -1 if name in ("kendall_tau", "spearman", "tau_ap") else 0
+        high = math.inf if name == "max_displacement" else 1
+        assert numbers.is_between(low - 1e-12, high + 1e-12).all(), name
+    bounds = values.select(
+        pl.col("rbo_min") - 1e-12 <= pl.col("rbo"), pl.col("rbo") <= pl.col("rbo_max") + 1e-12
+    )
+    assert bounds.min_horizontal().all()
+
+
+@given(st.lists(tied_lists(), min_size=1, max_size=5))
+def test_a_ranking_equals_itself_and_nothing_of_a_disjoint_one(rankings):
+    names = [*(name for name in ALIKE if name != "jaccard@3"), "rbo(ties=w)", "rbo(ties=b)"]
+    untied = [[{doc} for group in groups for doc in sorted(group)] for groups in rankings]
+    same = compare(frame_of_pairs([(each, each) for each in untied]), *ALIKE, "tau_ap")
+    for name in [*ALIKE, "tau_ap"]:
+        assert same[name].drop_nulls().to_list() == pytest.approx(
+            [1] * len(same[name].drop_nulls())
+        )
+    others = [[{doc.upper() for doc in group} for group in groups] for groups in rankings]
+    apart = compare(frame_of_pairs(zip(rankings, others, strict=True)), *names)
+    for name in names:
+        expected = {None} if name in ("kendall_tau", "spearman") else None
+        got = {*apart[name].to_list()}
+        assert got == expected if expected else name == "rbo_max" or got == {0.0}, name
+    # Tied documents are alike under "w" and "b", which count a tie group as one.
+    tied = compare(
+        frame_of_pairs([(each, each) for each in rankings]), "rbo(ties=w)", "rbo(ties=b)"
+    )
+    assert tied["rbo(ties=w)"].to_list() == pytest.approx([1] * len(rankings))
+    assert tied["rbo(ties=b)"].to_list() == pytest.approx([1] * len(rankings))
+
+
+@given(st.permutations(DOCS), st.integers(0, 6))
+def test_a_swap_towards_the_other_list_never_lowers_agreement(docs, place):
+    reference = [{doc} for doc in DOCS]
+    better = list(docs)
+    if better[place] > better[place + 1]:
+        better[place : place + 2] = better[place + 1], better[place]
+    names = ["overlap@3", "average_overlap@5", "rbo", "kendall_tau", "spearman", "tau_ap"]
+    values = compare(
+        frame_of_pairs([([{doc} for doc in each], reference) for each in (docs, better)]), *names
+    )
+    for name in names:
+        before, after = values[name].to_list()
+        assert after >= before - 1e-12, name
+
+
+# Frames
+
+EXAMPLE = pl.DataFrame(
+    {
+        "query": [1, 1, 1, 2, 2],
+        "doc": [7, 8, 9, 7, 8],
+        "bm25": [3.0, 2.0, 1.0, 5.0, 1.0],
+        "ours": [1.0, 2.0, None, 5.0, 2.0],
+        "old": [0.5, None, 0.1, None, None],
+    }
+)
+NAMES = ["bm25", "ours", "old"]
+EVERY = ["rbo", "rbo_min", "overlap@2", "jaccard@2", "kendall_tau", "tau_ap", "overlap_curve@2"]
+
+
+def test_a_strategy_without_documents_for_a_query_keeps_the_query():
+    result = pg.similarity(EXAMPLE, "rbo", "rbo_max", "overlap@5", "kendall_tau", by=NAMES)
+    assert result["strategy"].to_list() == [
+        each for each in ("bm25 and ours", "bm25 and old", "ours and old") for _ in range(2)
+    ]
+    absent = result.filter(query=2, a="bm25", b="old")
+    assert absent.select("rbo", "rbo_max", "overlap@5", "kendall_tau").row(0) == (0, 1, 0, None)
+    nobody = EXAMPLE.with_columns(pl.when(pl.col("query") == 1).then(pl.col(NAMES)))
+    result = pg.similarity(nobody, *EVERY, by=NAMES).filter(query=2)
+    assert result.height == 3
+    assert result.select(EVERY[:-1]).null_count().sum_horizontal().item() == 18
+
+
+def test_stacked_and_lazy_frames_and_parts_give_the_same_values():
+    expected = compare(EXAMPLE, *EVERY, by=NAMES, descending=True)
+    stacked = EXAMPLE.unpivot(NAMES, index=["query", "doc"], variable_name="strategy").sample(
+        fraction=1, shuffle=True, seed=1
+    )
+    options: dict[str, Any] = {"by": "value", "strategy": "strategy", "descending": True}
+    # Stacked strategies are in natural order, the columns in that of `by`.
+    in_order = compare(EXAMPLE, *EVERY, by=sorted(NAMES), descending=True)
+    assert_frame_equal(compare(stacked, *EVERY, **options), in_order)
+    assert_frame_equal(compare(stacked.drop_nulls(), *EVERY, **options), in_order)
+    for parts in (None, 1, 3, "scratch"):
+        lazy = compare(EXAMPLE.lazy(), *EVERY, by=NAMES, descending=True, parts=parts)
+        assert isinstance(lazy, pl.LazyFrame)
+        assert lazy.collect_schema() == expected.schema
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pg.DataWarning.ties)
+            assert_frame_equal(lazy.collect(), expected)
+    few = compare(EXAMPLE.lazy(), "rbo", "overlap@2", by=NAMES).filter(query=2).select("a", "rbo")
+    assert_frame_equal(few.collect(), expected.filter(query=2).select("a", "rbo"))
+    with pytest.raises(COLLECTED, match="must be consecutive"):
+        compare(EXAMPLE[[0, 3, 1, 2, 4]].lazy(), "rbo", by=NAMES, parts="sorted").collect()
+
+
+def test_a_baseline_is_the_second_strategy_of_each_pair():
+    result = pg.similarity(EXAMPLE, "rbo", by=NAMES, baseline="ours")
+    assert result.select("a", "b").unique(maintain_order=True).rows() == [
+        ("bm25", "ours"),
+        ("old", "ours"),
+    ]
+    with pytest.raises(
+        ValueError, match="`baseline` must be one of 'bm25', 'ours', 'old', got 'our'"
+    ):
+        pg.similarity(EXAMPLE, "rbo", by=NAMES, baseline="our")
+
+
+def test_summaries_and_charts_take_the_result():
+    result = pg.similarity(EXAMPLE, "rbo", "top_changed", "overlap_curve@2", by=NAMES)
+    summary = pg.summarise(result)
+    assert summary["measure"].unique().sort().to_list() == ["rbo", "top_changed"]
+    assert {*summary["best"]} == {"none"}
+    alone = pg.summarise(result.filter(a="bm25", b="ours"))  # one pair: `a` and `b` are no queries
+    assert alone["queries"].to_list() == [2, 2]
+    assert pg.charts.dcg_curves(result, "overlap_curve@2").data["rank"].max() == 2
+
+
+def test_ranks_need_a_direction_and_ties_are_warned_of_where_their_order_matters():
+    ranks = pl.DataFrame(
+        [(query, doc, doc, 4 - doc) for query in range(12) for doc in (1, 2, 3)],
+        ["query", "doc", "x", "y"],
+        orient="row",
+    )
+    with pytest.raises(ValueError, match="`descending` must be passed for score 'x'"):
+        pg.similarity(ranks, "rbo", by=BOTH)
+    values = pg.similarity(ranks, "kendall_tau", by=BOTH, descending={"x": False, "y": True})
+    assert {*values["kendall_tau"]} == {1.0}
+    tied = pl.DataFrame({"query": 1, "doc": ["a", "b"], "x": [1.0, 1.0], "y": [2.0, 1.0]})
+    with pytest.warns(pg.DataWarning.ties, match=r"in 1 of 1 queries, on which jaccard@1 may"):
+        values = pg.similarity(tied, "jaccard@1", "overlap@1", by=BOTH)
+    assert values.select("jaccard@1", "overlap@1").row(0) == (0, 0.5)  # b comes first, as text
+    for ties in ("doc", "order", "trec_eval"):
+        values = pg.similarity(tied, "jaccard@1", by=BOTH, ties=ties)
+        assert values["jaccard@1"].item() == (ties == "order")
+    stacked = tied.unpivot(BOTH, index=["query", "doc"], variable_name="strategy")
+    for ties in ("doc", "order"):
+        values = pg.similarity(stacked, "jaccard@1", by="value", strategy="strategy", ties=ties)
+        assert values["jaccard@1"].item() == (ties == "order")
+
+
+def test_what_breaks_ties_does_not_change_measures_that_average_over_them():
+    frame = frame_of_pairs([(read_groups("(a b c) d"), read_groups("b (c d a)"))])
+    names = ["rbo", "rbo(ties=b)", "overlap@2", "kendall_tau", "spearman"]
+    expected = compare(frame, *names)
+    stacked = frame.unpivot(BOTH, index=["query", "doc"], variable_name="strategy")
+    for ties in ("doc", "order", "trec_eval"):
+        assert_frame_equal(compare(frame, *names, ties=ties), expected)
+        own = compare(stacked, *names, by="value", strategy="strategy", ties=ties)
+        assert_frame_equal(own, expected)
+    apart = compare(frame, *names, by={"x": ["x", "doc"], "y": ["y", "doc"]})  # no ties are left
+    assert apart["rbo"].item() == compare(frame, "rbo(ties=order)")["rbo(ties=order)"].item()
+
+
+def test_strategies_that_are_numbers_keep_their_type():
+    rows = pl.DataFrame({"query": 1, "doc": ["a", "a"], "system": [10, 9], "score": [1.0, 1.0]})
+    options: dict[str, Any] = {"strategy": "system"}
+    values = pg.similarity(rows, "rbo", **options)
+    assert values.rows() == [("9 and 10", 9, 10, 1, 1.0)]
+    lazy = pg.similarity(rows.lazy(), "rbo", **options)
+    assert lazy.collect_schema() == values.schema == lazy.collect().schema
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "rule"),
+    [
+        ({}, {"by": ["bm25"]}, "at least two strategies to compare, got 'bm25'"),
+        ({}, {"by": NAMES, "ties": "ranx"}, "`ties` must name a column, 'order' or 'trec_eval'"),
+        ({"doc": pl.lit(7)}, {"by": NAMES}, "must have each document of 'doc' once per ranking"),
+        ({"ours": pl.lit(float("nan"))}, {"by": NAMES}, "score 'ours' must be finite"),
+        ({"a": "query"}, {"by": NAMES, "query": "a"}, "may have the name of another, got 'a'"),
+        ({"ours": pl.lit("x")}, {"by": NAMES}, "score 'ours' must be a number to rank by"),
+    ],
+)
+def test_unusable_frames_raise(change, options, rule):
+    with pytest.raises((ValueError, TypeError), match=re.escape(rule)):
+        pg.similarity(EXAMPLE.with_columns(**change), "rbo", **options)
+
+
+def test_stacked_strategies_need_documents_that_occur_once():
+    stacked = EXAMPLE.unpivot(NAMES, index=["query", "doc"], variable_name="strategy")
+    options: dict[str, Any] = {"by": "value", "strategy": "strategy"}
+    for frame, rule in (
+        (pl.concat([stacked, stacked[:1]]), "must have each document of 'doc' once per ranking"),
+        (stacked.drop("doc"), "`doc` must name the column of documents"),
+        (stacked.with_columns(doc=None), "doc 'doc' must not be null"),
+        (stacked.with_columns(strategy=None), "strategy 'strategy' must not be null"),
+        (stacked.filter(strategy="ours"), "at least two strategies to compare, got 'ours'"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(rule)):
+            pg.similarity(frame, "rbo", **options)
+    infinite = stacked.with_columns(value=pl.lit(math.inf))
+    with pytest.raises(
+        ValueError, match="score 'value' must be finite, got NaN or infinity in 6 of 6 rankings"
+    ):
+        pg.similarity(infinite, "rbo", **options)
+
+
+@pytest.mark.parametrize(
+    ("measure", "rule"),
+    [
+        ("ndcg@10", "'ndcg@10' is a measure of one ranking"),
+        ("rob", "there is no measure 'rob'; there are overlap"),
+        ("rbo@10", "rbo takes no cutoff"),
+        ("rbo(p=1)", "`p` must be below 1"),
+        ("rbo(ties=c)", "`ties` must be one of 'a', 'b', 'w', 'order'"),
+        ("jaccard(ties=a)", "`ties` must be one of 'order'"),
+    ],
+)
+def test_wrong_measures_raise(measure, rule):
+    with pytest.raises(ValueError, match=re.escape(rule)):
+        pg.similarity(EXAMPLE, measure, by=NAMES)
+    with pytest.raises(ValueError, match="'rbo' is a measure of two rankings"):
+        pg.evaluate(EXAMPLE, "rbo", by=NAMES)
+
+
+@pytest.mark.parametrize("queries", [1, 7])
+def test_chunks_of_queries_do_not_change_values(queries, monkeypatch):
+    from polars_graded._measuring import batches
+
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {"query": np.arange(900) // 30, "x": rng.integers(0, 9, 900), "y": rng.random(900)}
+    )
+    expected = compare(frame, *EVERY)
+    monkeypatch.setattr(batches, "CHUNK_ROWS", 30 * queries)
+    assert_frame_equal(compare(frame, *EVERY), expected)
+
+
+@pytest.mark.slow
+def test_runs_with_ties_equal_the_slow_reference(data):
+    runs = pg.read_run(data / "trec_eval/results.test.gz")
+    exact = runs.group_by("query", maintain_order=True).head(60)
+    rounded = runs.group_by("query", maintain_order=True).head(50)
+    stacked = pl.concat(
+        [
+            exact.with_columns(strategy=pl.lit("exact")),
+            rounded.with_columns(pl.col("score").round(1), strategy=pl.lit("rounded")),
+        ]
+    )
+    names = {f"rbo(ties={ties})": ties for ties in "wab"}
+    values = compare(stacked, *names, by="score", strategy="strategy")
+    assert values.height == 3
+    for query, *found in values.select("query", *names).iter_rows():
+        groups = [
+            [
+                {*tied["doc"]}
+                for _, tied in stacked.filter(query=query, strategy=name)
+                .sort("score", descending=True)
+                .group_by("score", maintain_order=True)
+            ]
+            for name in ("exact", "rounded")
+        ]
+        expected = [slow_tied_rbo(*groups, 0.9, ties) for ties in names.values()]
+        assert found == pytest.approx(expected, abs=1e-12)
