@@ -1,0 +1,245 @@
+"""Click logs: their columns, checks of their rows, and counts of clicks.
+
+All counts are sums of whole numbers, so that they are exact in any order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+import polars as pl
+
+from polars_graded._checks import (
+    check_column_name,
+    check_columns,
+    check_comparable,
+    check_frame,
+    check_number,
+    first_few,
+)
+from polars_graded._frames.sources import scan_frames
+
+QUERY, DOC, RANK, CLICKED, SESSION = "query", "doc", "rank", "clicked", "session"
+IMPRESSIONS, CLICKS = "impressions", "clicks"
+KEYS = [QUERY, DOC]
+
+FLAG = 1 << 32
+"""Amount that each invalid value adds to a sum of clicks, in place of a click."""
+
+class SessionOptions(TypedDict, total=False):
+    """Columns of a log with one row per document shown."""
+
+    query: str
+    doc: str
+    rank: str
+    clicked: str
+    session: str
+
+
+class RankOptions(TypedDict, total=False):
+    """Columns of clicks by rank, and the confidence of intervals."""
+
+    rank: str
+    clicked: str
+    impressions: str | None
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Log:
+    """Rows of a click log under fixed column names."""
+
+    rows: pl.LazyFrame
+    is_lazy: bool
+    names: dict[str, str]
+    """The user's name of each column."""
+    counted: bool
+    """Whether a row stands for several impressions."""
+
+    @classmethod
+    def read(cls, log: Any, *, impressions: str | None = None, **columns: str) -> Log:
+        """Return the log in a frame of any kind, with `columns` by their argument."""
+        frame = check_frame("log", log)
+        schema = frame.collect_schema()
+        if impressions is not None:
+            columns[IMPRESSIONS] = impressions
+        for argument, column in columns.items():
+            check_columns("log", [check_column_name(argument, column)], schema, argument=argument)
+        check_comparable(columns.values(), schema)
+        twice = [each for each in columns.values() if list(columns.values()).count(each) > 1]
+        if twice:
+            msg = f"each argument must name another column of `log`, got {twice[0]!r} twice"
+            raise ValueError(msg)
+        for argument in {RANK, IMPRESSIONS} & columns.keys():
+            _check_whole_type(columns[argument], schema)
+        kind = CLICKED in columns and schema[columns[CLICKED]]
+        if not (kind is False or kind == pl.Boolean or kind.is_numeric()):
+            msg = (
+                f"column {columns[CLICKED]!r} of `log` must be Boolean, or 0 and 1, got {kind}\n\n"
+                "Hint: log.with_columns(pl.col('clicked') == 'yes') converts texts"
+            )
+            raise TypeError(msg)
+        rows = frame.lazy().select(pl.col(column).alias(name) for name, column in columns.items())
+        names = {name: column for name, column in columns.items() if name != column}
+        return cls(rows, isinstance(frame, pl.LazyFrame), names, impressions is not None)
+
+    @property
+    def impressions(self) -> pl.Expr:
+        """Number of impressions in a group of rows."""
+        if not self.counted:
+            return pl.len().cast(pl.Int64).alias(IMPRESSIONS)
+        return sum_checked(pl.col(IMPRESSIONS), pl.col(IMPRESSIONS) >= 0, IMPRESSIONS)
+
+    @property
+    def clicks(self) -> pl.Expr:
+        """Number of clicks in a group of rows, plus `FLAG` for each invalid value."""
+        clicked, kind = pl.col(CLICKED), self.rows.collect_schema()[CLICKED]
+        if kind == pl.Boolean:
+            return sum_checked(clicked, clicked.is_not_null(), CLICKS)
+        if self.counted:
+            valid = (clicked >= 0) & (clicked <= pl.col(IMPRESSIONS))
+            return sum_checked(clicked, valid & (clicked == clicked.floor()), CLICKS)
+        return sum_checked(clicked, (clicked == 0) | (clicked == 1), CLICKS)
+
+    def count(self, *keys: str) -> pl.LazyFrame:
+        """Return the impressions and clicks of each group of rows."""
+        return self.rows.group_by(keys).agg(self.impressions, self.clicks)
+
+    def run(
+        self, plans: Sequence[pl.LazyFrame], finish: Callable[..., pl.DataFrame]
+    ) -> pl.DataFrame | pl.LazyFrame:
+        """Return `finish` of the collected plans, lazily for a lazy log."""
+
+        def collect() -> pl.DataFrame:
+            tables = finish(*pl.collect_all(plans, engine="streaming"))
+            return self.rename(tables)
+
+        if not self.is_lazy:
+            return collect()
+        empty = (plan.collect_schema().to_frame() for plan in plans)
+        return scan_frames(self.rename(finish(*empty)).schema, lambda *_: iter([collect()]))
+
+    def rename(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return a result with the user's names of columns."""
+        renamed = {name: new for name, new in self.names.items() if name in table.columns}
+        for new in renamed.values():
+            if new in table.columns:
+                msg = (
+                    f"a column of `log` must not have a name of the result, got {new!r}\n\n"
+                    f"Hint: log.rename({{{new!r}: 'another name'}})"
+                )
+                raise ValueError(msg)
+        return table.rename(renamed)
+
+    def check_counts(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return a table of counts, or raise if it contains invalid values."""
+        for name in {QUERY, DOC, RANK} & {*table.columns}:
+            if rows := _sum_rows(table.filter(pl.col(name).is_null())):
+                column = self.names.get(name, name)
+                msg = f"column {column!r} of `log` must not be null, got null in {rows} rows"
+                raise ValueError(msg)
+        if invalid := int((table[IMPRESSIONS] // FLAG).sum()):
+            column = self.names.get(IMPRESSIONS, IMPRESSIONS)
+            msg = f"column {column!r} of `log` must contain counts, got {invalid} rows without one"
+            raise ValueError(msg)
+        if invalid := int((table[CLICKS] // FLAG).sum()):
+            self._refuse_clicks(invalid)
+        if RANK in table.columns and (low := table.filter(pl.col(RANK) < 1)).height:
+            column = self.names.get(RANK, RANK)
+            msg = (
+                f"column {column!r} of `log` must count from 1, got "
+                f"{first_few(low[RANK].unique().sort().to_list())} in {_sum_rows(low)} rows\n\n"
+                f"Hint: log.with_columns(pl.col({column!r}) + 1) if ranks count from 0"
+            )
+            raise ValueError(msg)
+        return table
+
+    def _refuse_clicks(self, invalid: int) -> None:
+        column, kind = self.names.get(CLICKED, CLICKED), self.rows.collect_schema()[CLICKED]
+        if self.counted:
+            rule = "contain counts from 0 to the impressions of the row"
+            hint = ""
+        elif kind == pl.Boolean:
+            rule = "not be null"
+            hint = (
+                f"\n\nHint: log.with_columns(pl.col({column!r}).fill_null(False)) if null means "
+                "that there was no click"
+            )
+        else:
+            rule = "be 0 or 1"
+            hint = (
+                "\n\nHint: impressions= names the column of impressions if rows are already summed;"
+                " fill_null(0) if null means that there was no click"
+            )
+        msg = f"column {column!r} of `log` must {rule}, got another value in {invalid} rows{hint}"
+        raise ValueError(msg)
+
+
+def sum_checked(value: pl.Expr, valid: pl.Expr, name: str) -> pl.Expr:
+    """Return the sum of values, in which each invalid or null value counts as `FLAG`."""
+    return pl.when(valid).then(value.cast(pl.Int64)).otherwise(FLAG).sum().alias(name)
+
+
+def check_no_gaps(table: pl.DataFrame) -> None:
+    """Raise if a rank was shown more often than the rank above it.
+
+    A list with a document at rank 3 has one at rank 2, so without gaps the impressions never
+    increase from one rank to the next.
+    """
+    by_rank = table.group_by(RANK).agg(pl.col(IMPRESSIONS).sum()).sort(RANK)
+    above = pl.when(pl.col(RANK).shift() == pl.col(RANK) - 1).then(pl.col(IMPRESSIONS).shift())
+    gaps = by_rank.with_columns(above=above.fill_null(0)).filter(
+        (pl.col(IMPRESSIONS) > pl.col("above")) & (pl.col(RANK) > 1)
+    )
+    if gaps.height:
+        rank, shown, above_shown = gaps.row(0)
+        msg = (
+            f"ranks must have no gaps, got {shown} impressions at rank {rank} and {above_shown} at "
+            f"rank {rank - 1}\n\nHint: a log has a row for each document shown, clicked or not"
+        )
+        raise ValueError(msg)
+
+
+def find_z(confidence: float) -> float:
+    """Return the quantile of the normal distribution for two-sided intervals."""
+    from scipy.special import ndtri
+
+    level = 1 - check_number("confidence", confidence, above=0, below=1)
+    return float(-ndtri(level / 2))
+
+
+def compute_interval(z: float, exposure: pl.Expr, squares: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    r"""Return the ends of the score interval of a rate of clicks.
+
+    If the clicks :math:`c` have the mean :math:`\gamma E` and the variance
+    :math:`\gamma E - \gamma^2 Q`, the ends are the solutions of
+    :math:`(c - \gamma E)^2 = z^2 (\gamma E - \gamma^2 Q)`. With E = Q = n this is the interval of
+    Wilson (1927). Q is at most :math:`E^2 / c`, so that the variance is at least 0 at
+    :math:`c / E`.
+    """
+    c, e = pl.col(CLICKS).cast(pl.Float64), exposure.cast(pl.Float64)
+    # Q c <= E², for the clicks of a document that exceed what the model allows.
+    q = pl.min_horizontal(squares.cast(pl.Float64), pl.when(c > 0).then(e**2 / c))
+    center = e * (2 * c + z**2)
+    spread = z * (4 * c * e**2 + z**2 * e**2 - 4 * c**2 * q).clip(0).sqrt()
+    width = 2 * (e**2 + z**2 * q)
+    ends = [(center + sign * spread) / width for sign in (-1, 1)]
+    low, high = (pl.when(e > 0).then(end) for end in ends)
+    # Rounding must not move an end of 0 clicks away from 0.
+    return pl.when(c > 0).then(low).when(e > 0).then(0.0).alias("ci_low"), high.alias("ci_high")
+
+
+def _check_whole_type(column: str, schema: pl.Schema) -> None:
+    """Raise if a column of ranks or counts does not hold whole numbers."""
+    if not schema[column].is_integer():
+        msg = (
+            f"column {column!r} of `log` must hold whole numbers, got {schema[column]}\n\n"
+            f"Hint: log.with_columns(pl.col({column!r}).cast(pl.Int64))"
+        )
+        raise TypeError(msg)
+
+
+def _sum_rows(table: pl.DataFrame) -> int:
+    return int((table[IMPRESSIONS] % FLAG).sum())
