@@ -265,6 +265,8 @@ def count_clicks(
     def finish(table: pl.DataFrame) -> pl.DataFrame:
         check_no_gaps(read.check_counts(table))
         rate = pl.when(shown > 0).then(pl.col(CLICKS) / shown).alias("click_rate")
-        return table.sort(RANK).with_columns(rate, *compute_interval(z, shown, shown))
+        return table.sort(RANK).with_columns(
+            rate, *compute_interval(z, pl.col(CLICKS), shown, shown)
+        )
 
     return read.run([read.count(RANK)], finish)

@@ -28,6 +28,7 @@ KEYS = [QUERY, DOC]
 FLAG = 1 << 32
 """Amount that each invalid value adds to a sum of clicks, in place of a click."""
 
+
 class SessionOptions(TypedDict, total=False):
     """Columns of a log with one row per document shown."""
 
@@ -45,6 +46,30 @@ class RankOptions(TypedDict, total=False):
     clicked: str
     impressions: str | None
     confidence: float
+
+
+class LogOptions(TypedDict, total=False):
+    """Columns of estimators that read no ranks, and their options."""
+
+    query: str
+    doc: str
+    clicked: str
+    impressions: str | None
+    confidence: float
+    prior: tuple[float, float] | None
+
+
+class RankedLogOptions(LogOptions, total=False):
+    """Columns of estimators that read ranks, and their options."""
+
+    rank: str
+
+
+class SessionLogOptions(SessionOptions, total=False):
+    """Columns of estimators that read whole lists, and their options."""
+
+    confidence: float
+    prior: tuple[float, float] | None
 
 
 @dataclass(frozen=True)
@@ -123,7 +148,8 @@ class Log:
 
     def rename(self, table: pl.DataFrame) -> pl.DataFrame:
         """Return a result with the user's names of columns."""
-        renamed = {name: new for name, new in self.names.items() if name in table.columns}
+        keys = {QUERY, DOC, RANK} & {*table.columns}
+        renamed = {name: new for name, new in self.names.items() if name in keys}
         for new in renamed.values():
             if new in table.columns:
                 msg = (
@@ -210,7 +236,9 @@ def find_z(confidence: float) -> float:
     return float(-ndtri(level / 2))
 
 
-def compute_interval(z: float, exposure: pl.Expr, squares: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+def compute_interval(
+    z: float, clicks: pl.Expr, exposure: pl.Expr, squares: pl.Expr
+) -> tuple[pl.Expr, pl.Expr]:
     r"""Return the ends of the score interval of a rate of clicks.
 
     If the clicks :math:`c` have the mean :math:`\gamma E` and the variance
@@ -219,7 +247,7 @@ def compute_interval(z: float, exposure: pl.Expr, squares: pl.Expr) -> tuple[pl.
     Wilson (1927). Q is at most :math:`E^2 / c`, so that the variance is at least 0 at
     :math:`c / E`.
     """
-    c, e = pl.col(CLICKS).cast(pl.Float64), exposure.cast(pl.Float64)
+    c, e = clicks.cast(pl.Float64), exposure.cast(pl.Float64)
     # Q c <= E², for the clicks of a document that exceed what the model allows.
     q = pl.min_horizontal(squares.cast(pl.Float64), pl.when(c > 0).then(e**2 / c))
     center = e * (2 * c + z**2)
