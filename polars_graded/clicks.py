@@ -7,6 +7,7 @@ same query apart. Keywords name columns that are called otherwise. Rows of a Laz
 
 from __future__ import annotations
 
+from polars_graded._clicks.counterfactual import estimate_clicks
 from polars_graded._clicks.describing import count_clicks, describe_log
 from polars_graded._clicks.estimating import (
     estimate_coec,
@@ -14,11 +15,14 @@ from polars_graded._clicks.estimating import (
     estimate_pbm,
     estimate_sdbn,
 )
+from polars_graded._clicks.interleaving import compare_interleaved
 from polars_graded._clicks.propensities import estimate_propensities
 
 __all__ = [
+    "compare_interleaved",
     "count_clicks",
     "describe_log",
+    "estimate_clicks",
     "estimate_coec",
     "estimate_ctr",
     "estimate_pbm",

@@ -84,21 +84,36 @@ class Log:
     """Whether a row stands for several impressions."""
 
     @classmethod
-    def read(cls, log: Any, *, impressions: str | None = None, **columns: str) -> Log:
-        """Return the log in a frame of any kind, with `columns` by their argument."""
+    def read(
+        cls,
+        log: Any,
+        others: Sequence[str] = (),
+        *,
+        impressions: str | None = None,
+        **columns: str,
+    ) -> Log:
+        """Return the log in a frame of any kind, with `columns` by their argument.
+
+        `others` are further columns, which keep their names.
+        """
         frame = check_frame("log", log)
         schema = frame.collect_schema()
         if impressions is not None:
             columns[IMPRESSIONS] = impressions
         for argument, column in columns.items():
             check_columns("log", [check_column_name(argument, column)], schema, argument=argument)
-        check_comparable(columns.values(), schema)
+        check_columns("log", others, schema)
+        further = [each for each in dict.fromkeys(others) if each not in columns.values()]
+        for name in {*further} & columns.keys():
+            msg = f"a column of `log` must not be called {name!r} beside {columns[name]!r}"
+            raise ValueError(msg)
+        check_comparable([*columns.values(), *further], schema)
         twice = [each for each in columns.values() if list(columns.values()).count(each) > 1]
         if twice:
             msg = f"each argument must name another column of `log`, got {twice[0]!r} twice"
             raise ValueError(msg)
         for argument in {RANK, IMPRESSIONS} & columns.keys():
-            _check_whole_type(columns[argument], schema)
+            check_whole_type(columns[argument], schema)
         kind = CLICKED in columns and schema[columns[CLICKED]]
         if not (kind is False or kind == pl.Boolean or kind.is_numeric()):
             msg = (
@@ -106,9 +121,14 @@ class Log:
                 "Hint: log.with_columns(pl.col('clicked') == 'yes') converts texts"
             )
             raise TypeError(msg)
-        rows = frame.lazy().select(pl.col(column).alias(name) for name, column in columns.items())
+        named = (pl.col(column).alias(name) for name, column in columns.items())
+        rows = frame.lazy().select(*named, *further)
         names = {name: column for name, column in columns.items() if name != column}
         return cls(rows, isinstance(frame, pl.LazyFrame), names, impressions is not None)
+
+    def find_name(self, column: str) -> str:
+        """Return the fixed name of a column of the user, or the column itself."""
+        return next((name for name, own in self.names.items() if own == column), column)
 
     @property
     def impressions(self) -> pl.Expr:
@@ -259,7 +279,7 @@ def compute_interval(
     return pl.when(c > 0).then(low).when(e > 0).then(0.0).alias("ci_low"), high.alias("ci_high")
 
 
-def _check_whole_type(column: str, schema: pl.Schema) -> None:
+def check_whole_type(column: str, schema: pl.Schema) -> None:
     """Raise if a column of ranks or counts does not hold whole numbers."""
     if not schema[column].is_integer():
         msg = (
