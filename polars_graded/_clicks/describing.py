@@ -226,8 +226,8 @@ def count_clicks(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per rank, in this order: `rank`, `impressions` and `clicks` (Int64), `click_rate`,
-        `ci_low` and `ci_high` (Float64, from 0 to 1).
+        One row per rank, in this order: `rank`, `impressions` and `clicks` (Int64); the
+        `confidence`; and `click_rate`, `ci_low` and `ci_high` (Float64, from 0 to 1).
 
     Raises
     ------
@@ -247,7 +247,7 @@ def count_clicks(
     Examples
     --------
     >>> log = pl.DataFrame({"rank": [1, 2, 1, 2], "clicked": [1, 0, 1, 1]})
-    >>> count_clicks(log)
+    >>> count_clicks(log).drop("confidence")
     shape: (2, 6)
     ┌──────┬─────────────┬────────┬────────────┬──────────┬──────────┐
     │ rank ┆ impressions ┆ clicks ┆ click_rate ┆ ci_low   ┆ ci_high  │
@@ -265,8 +265,8 @@ def count_clicks(
     def finish(table: pl.DataFrame) -> pl.DataFrame:
         check_no_gaps(read.check_counts(table))
         rate = pl.when(shown > 0).then(pl.col(CLICKS) / shown).alias("click_rate")
-        return table.sort(RANK).with_columns(
-            rate, *compute_interval(z, pl.col(CLICKS), shown, shown)
-        )
+        level = pl.lit(float(confidence)).alias("confidence")
+        ends = compute_interval(z, pl.col(CLICKS), shown, shown)
+        return table.sort(RANK).with_columns(level, rate, *ends)
 
     return read.run([read.count(RANK)], finish)

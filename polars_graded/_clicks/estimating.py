@@ -27,6 +27,7 @@ from polars_graded._clicks.logs import (
     check_no_gaps,
     compute_interval,
     find_z,
+    sum_checked,
 )
 from polars_graded._clicks.propensities import PROPENSITY, Method, find_propensities
 
@@ -325,15 +326,18 @@ def estimate_sdbn(
         .agg(
             read.impressions,
             read.clicks,
-            (pl.col(RANK) <= pl.col("last")).sum().cast(pl.Int64).alias("examined"),
+            sum_checked(
+                (pl.col(RANK) <= pl.col("last")).fill_null(value=False),
+                pl.col(RANK) >= 1,
+                "examined",
+            ),
             at_last.sum().cast(pl.Int64).alias("last_clicks"),
-            pl.col("last").filter(at_last).cast(pl.Int64).sum().alias("last_ranks"),
-            pl.col(RANK).min(),
         )
     )
 
-    def finish(table: pl.DataFrame) -> pl.DataFrame:
-        _check_examined(read.check_counts(table))
+    def finish(table: pl.DataFrame, lasts: pl.DataFrame) -> pl.DataFrame:
+        read.check_counts(table, "examined")
+        _check_examined(int(table["examined"].sum()), int(lasts.to_series().sum()))
         clicked_last, examined = pl.col("last_clicks"), pl.col("examined")
         models = table.select(
             *(*KEYS, IMPRESSIONS, CLICKS, "examined", "last_clicks"),
@@ -342,7 +346,7 @@ def estimate_sdbn(
         )
         return _make_estimates(models, "examined", z, beta, clicks="last_clicks")
 
-    return read.run([counts], finish)
+    return read.run([counts, last.select(pl.col("last").sum())], finish)
 
 
 @overload
@@ -528,12 +532,11 @@ def _check_prior(prior: Prior) -> list[float] | None:
     return values
 
 
-def _check_examined(table: pl.DataFrame) -> None:
+def _check_examined(examined: int, expected: int) -> None:
     """Raise unless each list has one document at each rank down to its last click.
 
     In lists without gaps, the examined documents are as many as the ranks of last clicks add up to.
     """
-    examined, expected = int(table["examined"].sum()), int(table["last_ranks"].sum())
     if examined != expected:
         rule = "without gaps" if examined < expected else "with one document at each rank"
         msg = (

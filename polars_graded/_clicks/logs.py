@@ -179,8 +179,11 @@ class Log:
                 raise ValueError(msg)
         return table.rename(renamed)
 
-    def check_counts(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Return a table of counts, or raise if it contains invalid values."""
+    def check_counts(self, table: pl.DataFrame, by_rank: str | None = None) -> pl.DataFrame:
+        """Return a table of counts, or raise if it contains invalid values.
+
+        `by_rank` is a sum in which each invalid rank counts as `FLAG`.
+        """
         for name in {QUERY, DOC, RANK} & {*table.columns}:
             if rows := _sum_rows(table.filter(pl.col(name).is_null())):
                 column = self.names.get(name, name)
@@ -192,6 +195,12 @@ class Log:
             raise ValueError(msg)
         if invalid := int((table[CLICKS] // FLAG).sum()):
             self._refuse_clicks(invalid)
+        if by_rank is not None and (invalid := int((table[by_rank] // FLAG).sum())):
+            column = self.names.get(RANK, RANK)
+            msg = (
+                f"column {column!r} of `log` must count from 1, got another value in {invalid} rows"
+            )
+            raise ValueError(msg)
         if RANK in table.columns and (low := table.filter(pl.col(RANK) < 1)).height:
             column = self.names.get(RANK, RANK)
             msg = (
