@@ -14,7 +14,7 @@ import scipy.optimize
 import scipy.special
 import scipy.stats
 from helpers import COLLECTED, needed, simulated
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from statsmodels.stats.proportion import proportion_confint
@@ -92,6 +92,7 @@ def test_a_description_counts_what_is_wrong():
 
 
 @given(LISTS)
+@settings(max_examples=20, deadline=None)
 def test_a_description_equals_a_slow_count(lists):
     log = log_of(lists)
     places = defaultdict(set)
@@ -165,6 +166,7 @@ def slow_interval(c, e, q):
 
 
 @given(LISTS)
+@settings(max_examples=20, deadline=None)
 def test_click_through_rates_equal_a_slow_count(lists):
     log = log_of(lists)
     table = clicks.estimate_ctr(log)
@@ -186,6 +188,7 @@ def test_click_through_rates_equal_a_slow_count(lists):
 
 
 @given(LISTS)
+@settings(max_examples=20, deadline=None)
 def test_coec_equals_a_slow_sum(lists):
     log = log_of(lists)
     by_rank = defaultdict(list)
@@ -211,6 +214,7 @@ def test_coec_equals_a_slow_sum(lists):
 
 
 @given(LISTS)
+@settings(max_examples=20, deadline=None)
 def test_the_simplified_network_equals_the_loop_of_the_paper(lists):
     """Chapelle and Zhang 2009, algorithm 1."""
     log = log_of(lists)
@@ -242,6 +246,7 @@ def test_the_simplified_network_equals_the_loop_of_the_paper(lists):
 
 
 @given(LISTS)
+@settings(max_examples=20, deadline=None)
 def test_the_position_based_model_equals_a_slow_sum(lists):
     log = log_of(lists)
     given_values = {1: 1.0, 2: 0.6, 3: 0.5, 4: 0.1}

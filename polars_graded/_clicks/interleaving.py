@@ -174,7 +174,10 @@ def compare_interleaved(
     if baseline is not None:
         check_choice("baseline", baseline, names)
     if baseline == names[0]:
-        names, preferences = names[::-1], preferences.with_columns(1 - pl.col(PREFERENCE))
+        names, preferences = (
+            names[::-1],
+            preferences.with_columns((1 - pl.col(PREFERENCE)).alias(PREFERENCE)),
+        )
     if unit == "query":
         keys = [key for key in keys if key != SESSION]
         preferences = preferences.group_by(keys).agg(pl.col(PREFERENCE).mean())
