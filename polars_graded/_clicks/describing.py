@@ -120,15 +120,17 @@ def describe_log(
     """
     read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, session=session)
     clicks = pl.col(CLICKS) % FLAG
-    valid, ranks = pl.col(RANK) >= 1, pl.col(RANK).filter(pl.col(RANK) >= 1)
+    valid = pl.col("valid").is_not_null()
+    n_ranks = pl.col("valid").n_unique() - (pl.col("valid").null_count() > 0)
     lists = (
-        read.rows.group_by(QUERY, SESSION)
+        read.rows.with_columns(pl.when(pl.col(RANK) >= 1).then(RANK).alias("valid"))
+        .group_by(QUERY, SESSION)
         .agg(
             read.impressions,
             read.clicks,
             (pl.len() - pl.col(DOC).n_unique()).cast(pl.Int64).alias("duplicate_rows"),
-            (valid.not_() | valid.is_null()).sum().cast(pl.Int64).alias("invalid_ranks"),
-            (ranks.max() > ranks.n_unique()).alias("gap_lists"),
+            pl.col("valid").null_count().cast(pl.Int64).alias("invalid_ranks"),
+            (pl.col("valid").max() > n_ranks).alias("gap_lists"),
             # A click whose rank is invalid.
             pl.when(valid).then(0).otherwise(pl.col(CLICKED) == 1)
             .sum().cast(pl.Int64).alias("hidden_clicks"),

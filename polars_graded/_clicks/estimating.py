@@ -392,7 +392,8 @@ def estimate_pbm(
     -------
     DataFrame or LazyFrame
         As for `estimate_ctr`, with `examinations` (Float64), the sum of the propensities, before
-        the estimate. Values are at least 0, and by chance may exceed 1.
+        the estimate. Values are at least 0. By chance the estimate and its interval may exceed 1;
+        `shrunk` is at most 1.
 
     Raises
     ------
@@ -486,7 +487,8 @@ def _make_estimates(
         mean = prior[0] / strength
     shrunk = pl.lit(mean, pl.Float64)
     if mean is not None and strength is not None:
-        shrunk = (c + strength * mean) / (e + strength)
+        # An exposure below the clicks, by chance, must not make a probability exceed 1.
+        shrunk = ((c + strength * mean) / (e + strength)).clip(upper_bound=1 if is_rate else None)
     estimate = _divide(c, e).alias("estimate")
     return (
         table.sort(KEYS)

@@ -21,7 +21,7 @@ Method: TypeAlias = Literal["em", "pivot", "chain"]
 MAX_STEPS = 2000
 """Maximum number of accelerated steps of the EM algorithm."""
 
-MAX_CHANGE = 1e-8
+MAX_CHANGE = 1e-7
 """Maximum change of a propensity in one step of EM at which the algorithm has converged."""
 
 
@@ -47,8 +47,9 @@ def estimate_propensities(
         Any data frame, with one row per document shown, clicked or not. A LazyFrame is collected by
         the streaming engine.
     method
-        - `"em"`: the maximum likelihood of the position-based model, found by the EM algorithm with
-          the acceleration of Varadhan and Roland (2008).
+        - `"em"`: the maximum likelihood of the position-based model for the documents shown at
+          several ranks, found by the EM algorithm with the acceleration of Varadhan and Roland
+          (2008).
         - `"pivot"`: with the documents :math:`S_{1r}` that were shown at rank 1 and at rank r,
 
           .. math:: \theta(r) = \frac{\sum_{d \in S_{1r}} c_{dr} / n_{dr}}
@@ -164,7 +165,11 @@ def _estimate(cells: pl.DataFrame, method: str) -> pl.DataFrame:
         values = np.ones(by_rank.height)
     else:
         _check_links(counted.filter("movable"), by_rank)
-        values = _run_em(counted, by_rank) if method == "em" else _chain(counted, by_rank, method)
+        # A document shown at one rank reveals nothing about it.
+        moved = counted.filter("movable")
+        values = (
+            _run_em(moved, by_rank.height) if method == "em" else _chain(moved, by_rank, method)
+        )
     return by_rank.with_columns(pl.Series(PROPENSITY, values, pl.Float64))
 
 
@@ -217,13 +222,12 @@ def _chain(counted: pl.DataFrame, by_rank: pl.DataFrame, method: str) -> Floats:
     return np.array(values)
 
 
-def _run_em(counted: pl.DataFrame, by_rank: pl.DataFrame) -> Floats:
-    """Return the propensities of the highest likelihood.
+def _run_em(counted: pl.DataFrame, k: int) -> Floats:
+    """Return the propensities of k ranks with the highest likelihood.
 
     A parameter vector has the propensities of all ranks but the first, which is 1, and then the
     attractiveness of each document.
     """
-    k = by_rank.height
     r = counted[RANK].rank("dense").to_numpy().astype(np.int64) - 1
     d = counted.select(pl.struct(KEYS).rle_id()).to_series().to_numpy().astype(np.int64)
     n = counted[IMPRESSIONS].to_numpy().astype(float)
