@@ -190,10 +190,10 @@ def estimate_clicks(
             raise ValueError(msg)
         positions = new.with_columns(pl.len().over(QUERY).alias("length")).join(lists, on=QUERY)
         matched = _match(read, positions, method, propensity)
-        named = {} if strategy is None else {strategy: key}
+        label = {} if strategy is None else {strategy: key}
         rows.append(
             {
-                **named, "method": method, "weights": weights, "lists": total,
+                **label, "method": method, "weights": weights, "lists": total,
                 **_compute_value(matched, positions, total, clip, weights, z),
             }
         )  # fmt: skip
@@ -220,14 +220,14 @@ def _read_ranking(
                 f"{schema[name]} and {kind}"
             )
             raise TypeError(msg)
-    named = [pl.col(column).cast(schema[name]).alias(name) for name, column in columns.items()]
+    renamed = [pl.col(column).cast(schema[name]).alias(name) for name, column in columns.items()]
     if strategy is None:
-        parts = {None: frame.select(named)}
+        parts = {None: frame.select(renamed)}
     else:
         check_columns("ranking", [check_column_name("strategy", strategy)], frame.columns)
         keys = frame[strategy].unique(maintain_order=True)
         parts = {
-            key: frame.filter(pl.col(strategy).eq_missing(pl.lit(key, keys.dtype))).select(named)
+            key: frame.filter(pl.col(strategy).eq_missing(pl.lit(key, keys.dtype))).select(renamed)
             for key in keys
         }
     for new in parts.values():

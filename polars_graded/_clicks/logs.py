@@ -121,8 +121,8 @@ class Log:
                 "Hint: log.with_columns(pl.col('clicked') == 'yes') converts texts"
             )
             raise TypeError(msg)
-        named = (pl.col(column).alias(name) for name, column in columns.items())
-        rows = frame.lazy().select(*named, *further)
+        renamed = (pl.col(column).alias(name) for name, column in columns.items())
+        rows = frame.lazy().select(*renamed, *further)
         names = {name: column for name, column in columns.items() if name != column}
         return cls(rows, isinstance(frame, pl.LazyFrame), names, impressions is not None)
 
