@@ -398,6 +398,9 @@ def test_propensities_are_refused_where_ranks_are_not_linked():
         clicks.estimate_pbm(alone)
     with pytest.raises(COLLECTED, match="each document of `log` was shown at one rank only"):
         clicks.estimate_pbm(alone.lazy()).collect()
+    silent = log_of([("q", "ab", [False, True]), ("q", "ba", [False, True])])
+    with pytest.raises(ValueError, match="must have clicks at the first rank, got none"):
+        clicks.estimate_propensities(silent)
     unclicked = log_of([("q", "ab", [True, False]), ("q", "ba", [True, False])])
     with pytest.raises(ValueError, match="must have clicks at both, got 2 documents"):
         clicks.estimate_propensities(unclicked, "pivot")
@@ -516,6 +519,22 @@ def test_a_simulated_log_has_the_stated_behaviour(model):
     }[model]
     expected = reads_on * a[:, 1]
     assert abs(clicked[:, 1].mean() - expected.mean()) < 5 * 0.5 / math.sqrt(len(a))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"rankers": {}}, "`rankers` must contain at least one ranker, got none"),
+        ({"rankers": {"a": -1}}, "`rankers` must be at least 0, got -1"),
+        ({"rankers": ["a"]}, r"`rankers` must map names to noise, got \['a'\]"),
+        ({"length": 20}, "`length` must be at most 10, got 20"),
+        ({"model": "ubm"}, "`model` must be one of 'pbm', 'dbn', 'dcm', got 'ubm'"),
+        ({"shuffled": 2}, "`shuffled` must be at most 1, got 2"),
+    ],
+)
+def test_wrong_arguments_of_a_simulation_are_refused(options, text):
+    with pytest.raises((ValueError, TypeError), match=text):
+        simulated_log(10, **options)
 
 
 def test_a_simulated_log_depends_on_its_seed_alone():
@@ -645,6 +664,10 @@ def test_wrong_arguments_are_refused(options, text):
     [
         ("median", "`propensities` must be one of 'em', 'pivot', 'chain', got 'median'"),
         ({1: 1.0}, "`propensities` must have each rank of `log`, got none for rank 2"),
+        (
+            pl.DataFrame({"rank": [1, 1, 2], "propensity": [1.0, 0.5, 0.5]}),
+            "`propensities` must have each rank once, got 2 rows that repeat a rank",
+        ),
         ({1: 1.0, 2: 0.0}, "`propensities` must be above 0, got 0"),
         ({1: 1.0, 2: 1.5}, "`propensities` must be at most 1, got 1.5"),
     ],

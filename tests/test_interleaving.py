@@ -230,6 +230,11 @@ def test_teams_must_be_two():
         compare_interleaved(ranks, "balanced", rankings=BOTH)
 
 
+def test_a_log_without_rows_is_refused():
+    with pytest.raises(ValueError, match="`log` must not be empty"):
+        compare_interleaved(TEAM_LOG.clear())
+
+
 def test_null_clicks_are_refused():
     nulls = TEAM_LOG.with_columns(clicked=pl.when(pl.int_range(pl.len()) > 0).then("clicked"))
     with pytest.raises(ValueError, match="'clicked' of `log` must not be null"):

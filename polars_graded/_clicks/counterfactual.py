@@ -14,19 +14,7 @@ from polars_graded._checks import (
     check_number,
     first_few,
 )
-from polars_graded._clicks.logs import (
-    CLICKED,
-    CLICKS,
-    DOC,
-    IMPRESSIONS,
-    KEYS,
-    QUERY,
-    RANK,
-    SESSION,
-    Log,
-    check_no_gaps,
-    find_z,
-)
+from polars_graded._clicks.logs import KEYS, Log, check_no_gaps, find_z
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["estimate_clicks"]
@@ -34,7 +22,7 @@ __all__ = ["estimate_clicks"]
 BehaviourName: TypeAlias = Literal["list", "item_position", "cascade"]
 WeightName: TypeAlias = Literal["ips", "self_normalised"]
 
-LISTS = [QUERY, SESSION]
+LISTS = ["query", "session"]
 
 
 def estimate_clicks(
@@ -170,25 +158,25 @@ def estimate_clicks(
     z = find_z(confidence)
     others = [] if propensity is None else [check_column_name("propensity", propensity)]
     read = Log.read(log, others, query=query, doc=doc, rank=rank, clicked=clicked, session=session)
-    counts = read.count(QUERY, RANK).collect(engine="streaming")
+    counts = read.count("query", "rank").collect(engine="streaming")
     check_no_gaps(read.check_counts(counts))
-    columns = {QUERY: query, DOC: doc, RANK: rank}
+    columns = {"query": query, "doc": doc, "rank": rank}
     rankings = _read_ranking(ranking, columns, strategy, read.rows.collect_schema())
     # Each list has one document at rank 1.
-    lists = counts.filter(pl.col(RANK) == 1).select(QUERY, pl.col(IMPRESSIONS).alias("lists"))
+    lists = counts.filter(pl.col("rank") == 1).select("query", pl.col("impressions").alias("lists"))
     total = int(lists["lists"].sum())
     if not total:
         msg = "`log` must not be empty"
         raise ValueError(msg)
     rows = []
     for key, new in rankings.items():
-        if missing := lists.join(new, on=QUERY, how="anti").height:
+        if missing := lists.join(new, on="query", how="anti").height:
             msg = (
                 f"`ranking` must rank documents for each query of `log`, got none for {missing} "
                 f"of {lists.height} queries\n\nHint: leave out queries without a ranking"
             )
             raise ValueError(msg)
-        positions = new.with_columns(pl.len().over(QUERY).alias("length")).join(lists, on=QUERY)
+        positions = new.with_columns(pl.len().over("query").alias("length")).join(lists, on="query")
         matched = _match(read, positions, method, propensity)
         label = {} if strategy is None else {strategy: key}
         rows.append(
@@ -197,7 +185,7 @@ def estimate_clicks(
                 **_compute_value(matched, positions, total, clip, weights, z),
             }
         )  # fmt: skip
-    logged = int(counts[CLICKS].sum()) / total
+    logged = int(counts["clicks"].sum()) / total
     order = ["estimate", "ci_low", "ci_high"]
     table = pl.DataFrame(rows, {**dict.fromkeys(rows[0]), **dict.fromkeys(order, pl.Float64)})
     return table.with_columns(pl.lit(logged).alias("logged_clicks")).select(
@@ -232,7 +220,7 @@ def _read_ranking(
         }
     for new in parts.values():
         twice = new.select(KEYS).is_duplicated().sum()
-        gaps = new.filter(pl.col(RANK).rank("ordinal").over(QUERY) != pl.col(RANK)).height
+        gaps = new.filter(pl.col("rank").rank("ordinal").over("query") != pl.col("rank")).height
         if twice or gaps or new.select(pl.any_horizontal(pl.all().is_null().any())).item():
             msg = (
                 "`ranking` must have each document once and ranks 1, 2, ... for each query, got "
@@ -249,20 +237,20 @@ def _match(read: Log, positions: pl.DataFrame, method: str, propensity: str | No
     """Return the rows of the log that match the new ranking, with their propensity."""
     given = [] if propensity is None else [pl.col(propensity).alias("p")]
     rows = (
-        read.rows.join(positions.lazy(), on=[*KEYS, RANK])
-        .select(*LISTS, RANK, (pl.col(CLICKED) == 1).alias(CLICKS), "length", "lists", *given)
+        read.rows.join(positions.lazy(), on=[*KEYS, "rank"])
+        .select(*LISTS, "rank", (pl.col("clicked") == 1).alias("clicks"), "length", "lists", *given)
         .collect(engine="streaming")
     )
-    if twice := rows.select(*LISTS, RANK).is_duplicated().sum():
+    if twice := rows.select(*LISTS, "rank").is_duplicated().sum():
         msg = f"a list of `log` must have one row per rank, got {twice} rows that repeat a rank"
         raise ValueError(msg)
     if method != "item_position":
         # Matching ranks count up from 1 as far as all documents above match, too.
-        rows = rows.filter(pl.col(RANK).rank("ordinal").over(LISTS) == pl.col(RANK))
+        rows = rows.filter(pl.col("rank").rank("ordinal").over(LISTS) == pl.col("rank"))
     if method == "list":
         rows = rows.filter(pl.len().over(LISTS) == pl.col("length"))
     if propensity is None:
-        return rows.with_columns((pl.len().over(QUERY, RANK) / pl.col("lists")).alias("p"))
+        return rows.with_columns((pl.len().over("query", "rank") / pl.col("lists")).alias("p"))
     valid = (pl.col("p") > 0) & (pl.col("p") <= 1)
     wrong = rows.filter(valid.not_() | valid.is_null())["p"]
     if len(wrong):
@@ -283,7 +271,7 @@ def _compute_value(
     z: float,
 ) -> dict[str, Any]:
     """Return the estimate of clicks per list with its interval, and the evidence behind it."""
-    shown = int(matched.unique([QUERY, RANK])["lists"].sum())
+    shown = int(matched.unique(["query", "rank"])["lists"].sum())
     supported = shown / int(positions["lists"].sum())
     if not supported:
         msg = (
@@ -299,14 +287,14 @@ def _compute_value(
             "Hint: unsupported ranks count as not clicked with weights='ips'",
         )
     rows = matched.with_columns((1 / pl.col("p")).clip(upper_bound=max_weight).alias("w"))
-    w, c = pl.col("w"), pl.col(CLICKS).cast(pl.Float64)
+    w, c = pl.col("w"), pl.col("clicks").cast(pl.Float64)
     if weights == "ips":
         added = w * c
     else:
         # The linear form of the ratio: its mean over lists is 0.
-        at_rank = positions.group_by(RANK).agg(pl.col("lists").sum().alias("at_rank"))
-        rows = rows.join(at_rank, on=RANK).with_columns(
-            ((w * c).sum() / w.sum()).over(RANK).alias("rate"), w.sum().over(RANK).alias("sum")
+        at_rank = positions.group_by("rank").agg(pl.col("lists").sum().alias("at_rank"))
+        rows = rows.join(at_rank, on="rank").with_columns(
+            ((w * c).sum() / w.sum()).over("rank").alias("rate"), w.sum().over("rank").alias("sum")
         )
         added = w * (c - pl.col("rate")) / pl.col("sum") * pl.col("at_rank")
     of_lists = rows.group_by(LISTS).agg(added.sum().alias("value"))["value"]
@@ -314,11 +302,11 @@ def _compute_value(
         value = float(of_lists.sum()) / total
         squares = float((of_lists**2).sum()) - total * value**2
     else:
-        by_rank = rows.unique(RANK)
+        by_rank = rows.unique("rank")
         value = float((by_rank["rate"] * by_rank["at_rank"]).sum()) / total
         squares = float((of_lists**2).sum())
     error = (max(squares, 0.0) / (total * (total - 1))) ** 0.5 if total > 1 else None
-    effective = rows.group_by(RANK).agg(w.sum() ** 2 / (w**2).sum())["w"].min()
+    effective = rows.group_by("rank").agg(w.sum() ** 2 / (w**2).sum())["w"].min()
     return {
         "matched_lists": len(of_lists), "effective_lists": effective, "support": supported,
         "estimate": value,

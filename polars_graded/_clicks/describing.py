@@ -8,15 +8,8 @@ import polars as pl
 
 from polars_graded._checks import first_few
 from polars_graded._clicks.logs import (
-    CLICKED,
-    CLICKS,
-    DOC,
     FLAG,
-    IMPRESSIONS,
     KEYS,
-    QUERY,
-    RANK,
-    SESSION,
     Log,
     RankOptions,
     SessionOptions,
@@ -119,44 +112,44 @@ def describe_log(
     └───────┴───────────┴────────┴───────────────┴─────────────────────┘
     """
     read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, session=session)
-    clicks = pl.col(CLICKS) % FLAG
+    clicks = pl.col("clicks") % FLAG
     valid = pl.col("valid").is_not_null()
     n_ranks = pl.col("valid").n_unique() - (pl.col("valid").null_count() > 0)
     lists = (
-        read.rows.with_columns(pl.when(pl.col(RANK) >= 1).then(RANK).alias("valid"))
-        .group_by(QUERY, SESSION)
+        read.rows.with_columns(pl.when(pl.col("rank") >= 1).then("rank").alias("valid"))
+        .group_by("query", "session")
         .agg(
             read.impressions,
             read.clicks,
-            (pl.len() - pl.col(DOC).n_unique()).cast(pl.Int64).alias("duplicate_rows"),
+            (pl.len() - pl.col("doc").n_unique()).cast(pl.Int64).alias("duplicate_rows"),
             pl.col("valid").null_count().cast(pl.Int64).alias("invalid_ranks"),
             (pl.col("valid").max() > n_ranks).alias("gap_lists"),
             # A click whose rank is invalid.
-            pl.when(valid).then(0).otherwise(pl.col(CLICKED) == 1)
+            pl.when(valid).then(0).otherwise(pl.col("clicked") == 1)
             .sum().cast(pl.Int64).alias("hidden_clicks"),
         )
     )  # fmt: skip
     totals = lists.select(
         pl.len().cast(pl.Int64).alias("lists"),
-        pl.col(QUERY).n_unique().cast(pl.Int64).alias("queries"),
-        pl.col(IMPRESSIONS).sum(),
-        clicks.sum().alias(CLICKS),
+        pl.col("query").n_unique().cast(pl.Int64).alias("queries"),
+        pl.col("impressions").sum(),
+        clicks.sum().alias("clicks"),
         (clicks == 0).sum().cast(pl.Int64).alias("lists_without_click"),
         pl.col("duplicate_rows").sum(),
         pl.col("gap_lists").sum().cast(pl.Int64),
         pl.col("invalid_ranks", "hidden_clicks").sum(),
-        (pl.col(CLICKS) // FLAG).sum().alias("invalid_clicks"),
+        (pl.col("clicks") // FLAG).sum().alias("invalid_clicks"),
     )
-    sessions = lists.group_by(SESSION).agg(clicks.sum())
+    sessions = lists.group_by("session").agg(clicks.sum())
     busiest = sessions.select(
         pl.len().cast(pl.Int64).alias("sessions"),
-        pl.col(CLICKS).max().fill_null(0).alias("max_session_clicks"),
-        pl.col(SESSION).top_k_by(CLICKS, 3).implode().alias("bots"),
-        (pl.col(CLICKS) > MAX_SESSION_CLICKS).sum().alias("n_bots"),
+        pl.col("clicks").max().fill_null(0).alias("max_session_clicks"),
+        pl.col("session").top_k_by("clicks", 3).implode().alias("bots"),
+        (pl.col("clicks") > MAX_SESSION_CLICKS).sum().alias("n_bots"),
     )
     documents = (
         read.rows.group_by(KEYS)
-        .agg(pl.col(RANK).min().alias("low"), pl.col(RANK).max().alias("high"))
+        .agg(pl.col("rank").min().alias("low"), pl.col("rank").max().alias("high"))
         .select(
             pl.len().cast(pl.Int64).alias("documents"),
             (pl.col("low") < pl.col("high")).mean().alias("movable_share"),
@@ -185,8 +178,8 @@ def _make_description(
                 "Hint: drop their rows",
             )
     return row.select(
-        *("lists", "sessions", "queries", "documents", IMPRESSIONS, CLICKS),
-        (pl.col(CLICKS) / pl.col(IMPRESSIONS)).fill_nan(None).alias("click_rate"),
+        *("lists", "sessions", "queries", "documents", "impressions", "clicks"),
+        (pl.col("clicks") / pl.col("impressions")).fill_nan(None).alias("click_rate"),
         *("movable_share", "lists_without_click", "duplicate_rows", "gap_lists"),
         *("invalid_ranks", "hidden_clicks", "invalid_clicks", "max_session_clicks"),
     )
@@ -262,13 +255,13 @@ def count_clicks(
     """
     z = find_z(confidence)
     read = Log.read(log, rank=rank, clicked=clicked, impressions=impressions)
-    shown = pl.col(IMPRESSIONS)
+    shown = pl.col("impressions")
 
     def finish(table: pl.DataFrame) -> pl.DataFrame:
         check_no_gaps(read.check_counts(table))
-        rate = pl.when(shown > 0).then(pl.col(CLICKS) / shown).alias("click_rate")
+        rate = pl.when(shown > 0).then(pl.col("clicks") / shown).alias("click_rate")
         level = pl.lit(float(confidence)).alias("confidence")
-        ends = compute_interval(z, pl.col(CLICKS), shown, shown)
-        return table.sort(RANK).with_columns(level, rate, *ends)
+        ends = compute_interval(z, pl.col("clicks"), shown, shown)
+        return table.sort("rank").with_columns(level, rate, *ends)
 
-    return read.run([read.count(RANK)], finish)
+    return read.run([read.count("rank")], finish)

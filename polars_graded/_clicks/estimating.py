@@ -13,13 +13,7 @@ import polars as pl
 
 from polars_graded._checks import check_list, check_number
 from polars_graded._clicks.logs import (
-    CLICKED,
-    CLICKS,
-    IMPRESSIONS,
     KEYS,
-    QUERY,
-    RANK,
-    SESSION,
     Log,
     LogOptions,
     RankedLogOptions,
@@ -29,14 +23,17 @@ from polars_graded._clicks.logs import (
     find_z,
     sum_checked,
 )
-from polars_graded._clicks.propensities import PROPENSITY, Method, find_propensities
+from polars_graded._clicks.propensities import Method, find_propensities
 
 __all__ = ["estimate_coec", "estimate_ctr", "estimate_pbm", "estimate_sdbn"]
 
 Prior = tuple[float, float] | None
 
-SQUARES = "squares"
-"""Column of sums of squared exposures, which the variance of clicks needs."""
+
+class PbmOptions(RankedLogOptions, total=False):
+    """Columns and options of `estimate_pbm`."""
+
+    propensities: Method | Mapping[int, float] | pl.DataFrame
 
 
 @overload
@@ -66,7 +63,8 @@ def estimate_ctr(
     ----------
     log
         Any data frame, with one row per document shown, clicked or not. A LazyFrame returns a
-        LazyFrame, and its rows are streamed.
+        LazyFrame, and its rows are streamed. A repeated row counts again; `describe_log` counts
+        repeated rows.
     query, doc
         The columns of queries and of documents.
     clicked
@@ -124,7 +122,7 @@ def estimate_ctr(
     read = Log.read(log, query=query, doc=doc, clicked=clicked, impressions=impressions)
 
     def finish(table: pl.DataFrame) -> pl.DataFrame:
-        return _make_estimates(read.check_counts(table), IMPRESSIONS, z, beta)
+        return _make_estimates(read.check_counts(table), "impressions", z, beta)
 
     return read.run([read.count(*KEYS)], finish)
 
@@ -222,11 +220,11 @@ def estimate_coec(
 
     def finish(cells: pl.DataFrame) -> pl.DataFrame:
         check_no_gaps(read.check_counts(cells))
-        by_rank = cells.group_by(RANK).agg(pl.col(CLICKS).sum() / pl.col(IMPRESSIONS).sum())
-        table = _sum_exposures(cells, by_rank.rename({CLICKS: PROPENSITY}), "expected_clicks")
+        by_rank = cells.group_by("rank").agg(pl.col("clicks").sum() / pl.col("impressions").sum())
+        table = _sum_exposures(cells, by_rank.rename({"clicks": "propensity"}), "expected_clicks")
         return _make_estimates(table, "expected_clicks", z, gamma, is_rate=False)
 
-    return read.run([read.count(*KEYS, RANK)], finish)
+    return read.run([read.count(*KEYS, "rank")], finish)
 
 
 @overload
@@ -317,9 +315,9 @@ def estimate_sdbn(
     """
     z, beta = find_z(confidence), _check_prior(prior)
     read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, session=session)
-    is_click, lists = pl.col(CLICKED) == 1, [QUERY, SESSION]
-    last = read.rows.filter(is_click).group_by(lists).agg(pl.col(RANK).max().alias("last"))
-    at_last = is_click & (pl.col(RANK) == pl.col("last"))
+    is_click, lists = pl.col("clicked") == 1, ["query", "session"]
+    last = read.rows.filter(is_click).group_by(lists).agg(pl.col("rank").max().alias("last"))
+    at_last = is_click & (pl.col("rank") == pl.col("last"))
     counts = (
         read.rows.join(last, on=lists, how="left")
         .group_by(KEYS)
@@ -327,8 +325,8 @@ def estimate_sdbn(
             read.impressions,
             read.clicks,
             sum_checked(
-                (pl.col(RANK) <= pl.col("last")).fill_null(value=False),
-                pl.col(RANK) >= 1,
+                (pl.col("rank") <= pl.col("last")).fill_null(value=False),
+                pl.col("rank") >= 1,
                 "examined",
             ),
             at_last.sum().cast(pl.Int64).alias("last_clicks"),
@@ -340,9 +338,9 @@ def estimate_sdbn(
         _check_examined(int(table["examined"].sum()), int(lasts.to_series().sum()))
         clicked_last, examined = pl.col("last_clicks"), pl.col("examined")
         models = table.select(
-            *(*KEYS, IMPRESSIONS, CLICKS, "examined", "last_clicks"),
-            _divide(pl.col(CLICKS), examined).alias("attractiveness"),
-            _divide(clicked_last, pl.col(CLICKS)).alias("satisfaction"),
+            *(*KEYS, "impressions", "clicks", "examined", "last_clicks"),
+            _divide(pl.col("clicks"), examined).alias("attractiveness"),
+            _divide(clicked_last, pl.col("clicks")).alias("satisfaction"),
         )
         return _make_estimates(models, "examined", z, beta, clicks="last_clicks")
 
@@ -350,9 +348,9 @@ def estimate_sdbn(
 
 
 @overload
-def estimate_pbm(log: pl.LazyFrame, **options: Unpack[RankedLogOptions]) -> pl.LazyFrame: ...
+def estimate_pbm(log: pl.LazyFrame, **options: Unpack[PbmOptions]) -> pl.LazyFrame: ...
 @overload
-def estimate_pbm(log: Any, **options: Unpack[RankedLogOptions]) -> pl.DataFrame: ...
+def estimate_pbm(log: Any, **options: Unpack[PbmOptions]) -> pl.DataFrame: ...
 def estimate_pbm(
     log: Any,
     *,
@@ -447,21 +445,23 @@ def estimate_pbm(
         table = _sum_exposures(cells, find(cells), "examinations")
         return _make_estimates(table, "examinations", z, beta)
 
-    return read.run([read.count(*KEYS, RANK)], finish)
+    return read.run([read.count(*KEYS, "rank")], finish)
 
 
 def _sum_exposures(cells: pl.DataFrame, by_rank: pl.DataFrame, name: str) -> pl.DataFrame:
     """Return impressions, clicks, and sums of exposures of each query and document."""
-    exposure = pl.col(PROPENSITY)
+    exposure = pl.col("propensity")
     return (
         # Sorted ranks make sums of fractions the same in each call.
-        cells.join(by_rank.select(pl.col(RANK).cast(cells.schema[RANK]), PROPENSITY), on=RANK)
-        .sort(RANK)
+        cells.join(
+            by_rank.select(pl.col("rank").cast(cells.schema["rank"]), "propensity"), on="rank"
+        )
+        .sort("rank")
         .group_by(KEYS)
         .agg(
-            pl.col(IMPRESSIONS, CLICKS).sum(),
-            (pl.col(IMPRESSIONS) * exposure).sum().alias(name),
-            (pl.col(IMPRESSIONS) * exposure**2).sum().alias(SQUARES),
+            pl.col("impressions", "clicks").sum(),
+            (pl.col("impressions") * exposure).sum().alias(name),
+            (pl.col("impressions") * exposure**2).sum().alias("squares"),
         )
     )
 
@@ -472,7 +472,7 @@ def _make_estimates(
     z: float,
     prior: Sequence[float] | None,
     *,
-    clicks: str = CLICKS,
+    clicks: str = "clicks",
     is_rate: bool = True,
 ) -> pl.DataFrame:
     """Return a table of clicks and exposures with estimates, intervals and shrunk values.
@@ -480,7 +480,7 @@ def _make_estimates(
     Rates have a Beta distribution, and other values a Gamma distribution.
     """
     c, e = pl.col(clicks), pl.col(exposure)
-    q = pl.col(SQUARES) if SQUARES in table.columns else e
+    q = pl.col("squares") if "squares" in table.columns else e
     mean, strength = _fit_prior(table, c, e, q, is_rate=is_rate)
     if prior is not None:
         strength = sum(prior) if is_rate else prior[1]
@@ -493,7 +493,7 @@ def _make_estimates(
     return (
         table.sort(KEYS)
         .with_columns(estimate, *compute_interval(z, c, e, q), shrunk.alias("shrunk"))
-        .drop(SQUARES, strict=False)
+        .drop("squares", strict=False)
     )
 
 

@@ -15,7 +15,7 @@ from polars_graded._checks import (
     check_whole_number,
     first_few,
 )
-from polars_graded._clicks.logs import CLICKED, QUERY, RANK, SESSION, Log, check_whole_type
+from polars_graded._clicks.logs import Log, check_whole_type
 from polars_graded._results.comparing import compare
 from polars_graded._results.significance import CorrectionName, TestName
 
@@ -26,9 +26,9 @@ InterleavingName: TypeAlias = Literal["team_draft", "balanced", "probabilistic"]
 SOFTMAX_POWER = 3
 """Power of the rank in the ranker's distribution of documents, as in Hofmann and others (2011)."""
 
-PREFERENCE, DEPTH = "preference", "credited depth"
+DEPTH = "credited depth"
 
-LISTS = [QUERY, SESSION]
+LISTS = ["query", "session"]
 
 
 def compare_interleaved(
@@ -153,7 +153,9 @@ def compare_interleaved(
     read = Log.read(
         log, [*others, *columns], query=query, rank=rank, clicked=clicked, session=session
     )
-    read.check_counts(read.count(QUERY).collect(engine="streaming"))
+    if read.check_counts(read.count("query").collect(engine="streaming")).is_empty():
+        msg = "`log` must not be empty"
+        raise ValueError(msg)
     keys = [*dict.fromkeys([*LISTS, *map(read.find_name, others)])]
     names, first = [*(rankings or {})], pl.col(columns[0])
     if method != "team_draft":
@@ -162,11 +164,10 @@ def compare_interleaved(
         names = _find_teams(read.rows, team)
         preferences = _prefer_by_clicks(read.rows, keys, *(first == each for each in names))
     elif method == "balanced":
-        rows = read.rows.with_columns(
-            # The better of both ranks of the lowest clicked document.
-            pl.min_horizontal(columns).sort_by(RANK).filter(pl.col(CLICKED).sort_by(RANK) == 1)
-            .last().over(LISTS).alias(DEPTH)
-        )  # fmt: skip
+        # The better of both ranks of the lowest clicked document.
+        lowest = pl.col("rank").filter(pl.col("clicked") == 1).max()
+        better = pl.min_horizontal(columns).filter(pl.col("rank") == lowest).first()
+        rows = read.rows.with_columns(better.over(LISTS).alias(DEPTH))
         credited = (pl.col(each) <= pl.col(DEPTH) for each in columns)
         preferences = _prefer_by_clicks(rows, keys, *credited)
     else:
@@ -176,21 +177,21 @@ def compare_interleaved(
     if baseline == names[0]:
         names, preferences = (
             names[::-1],
-            preferences.with_columns((1 - pl.col(PREFERENCE)).alias(PREFERENCE)),
+            preferences.with_columns((1 - pl.col("preference")).alias("preference")),
         )
     if unit == "query":
-        keys = [key for key in keys if key != SESSION]
-        preferences = preferences.group_by(keys).agg(pl.col(PREFERENCE).mean())
+        keys = [key for key in keys if key != "session"]
+        preferences = preferences.group_by(keys).agg(pl.col("preference").mean())
     renamed = preferences.sort(keys).rename(
         {name: new for name, new in read.names.items() if name in preferences.columns}
     )
-    expected = renamed.with_columns(pl.lit(0.5).alias(PREFERENCE))
+    expected = renamed.with_columns(pl.lit(0.5).alias("preference"))
     return compare(
         pl.concat(
             each.with_columns(pl.lit(name).alias("strategy"))
             for name, each in zip(names, (renamed, expected), strict=True)
         ),
-        {PREFERENCE: "highest"},
+        {"preference": "highest"},
         baseline=names[1],
         query=[query, session] if unit == "list" else query,
         segments=segments, cluster=cluster, test=test, correction=correction,
@@ -231,9 +232,9 @@ def _prefer_by_clicks(
     rows: pl.LazyFrame, keys: Sequence[str], first: pl.Expr, second: pl.Expr
 ) -> pl.DataFrame:
     """Return 1 for lists with more clicks on documents of the first ranker, 0.5 for ties, or 0."""
-    credited = [((pl.col(CLICKED) == 1) & each).sum().cast(pl.Int64) for each in (first, second)]
+    credited = [((pl.col("clicked") == 1) & each).sum().cast(pl.Int64) for each in (first, second)]
     preference = ((credited[0] - credited[1]).sign() + 1) / 2
-    return rows.group_by(keys).agg(preference.alias(PREFERENCE)).collect(engine="streaming")
+    return rows.group_by(keys).agg(preference.alias("preference")).collect(engine="streaming")
 
 
 def _prefer_by_chance(
@@ -251,11 +252,11 @@ def _prefer_by_chance(
     chances = []
     for column in columns:
         weight = (pl.col(column).cast(pl.Float64) ** -SOFTMAX_POWER).fill_null(0)
-        above = weight.cum_sum().over(LISTS, order_by=RANK) - weight
+        above = weight.cum_sum().over(LISTS, order_by="rank") - weight
         # The last document of a ranking has all of the rest, up to rounding.
         chances.append(weight / pl.max_horizontal(total - above, weight, 1e-300))
     # A click counts if a ranker retrieves the document.
-    is_click = (pl.col(CLICKED) == 1) & (pl.any_horizontal(pl.col(columns).is_not_null()))
+    is_click = (pl.col("clicked") == 1) & (pl.any_horizontal(pl.col(columns).is_not_null()))
     lists = (
         table.with_columns((chances[0] / (chances[0] + chances[1])).alias("chance"))
         .group_by(keys)
@@ -271,5 +272,5 @@ def _prefer_by_chance(
         for p in chance.T[:clicks, :, np.newaxis]:
             balance = p * np.roll(balance, 1, axis=1) + (1 - p) * np.roll(balance, -1, axis=1)
         wins = balance[:, clicks + 1 :].sum(axis=1) + balance[:, clicks] / 2
-        parts.append(part.select(keys).with_columns(pl.Series(PREFERENCE, wins)))
+        parts.append(part.select(keys).with_columns(pl.Series("preference", wins)))
     return pl.concat(parts)

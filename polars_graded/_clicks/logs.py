@@ -21,9 +21,7 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.sources import scan_frames
 
-QUERY, DOC, RANK, CLICKED, SESSION = "query", "doc", "rank", "clicked", "session"
-IMPRESSIONS, CLICKS = "impressions", "clicks"
-KEYS = [QUERY, DOC]
+KEYS = ["query", "doc"]
 
 FLAG = 1 << 32
 """Amount that each invalid value adds to a sum of clicks, in place of a click."""
@@ -99,7 +97,7 @@ class Log:
         frame = check_frame("log", log)
         schema = frame.collect_schema()
         if impressions is not None:
-            columns[IMPRESSIONS] = impressions
+            columns["impressions"] = impressions
         for argument, column in columns.items():
             check_columns("log", [check_column_name(argument, column)], schema, argument=argument)
         check_columns("log", others, schema)
@@ -112,12 +110,13 @@ class Log:
         if twice:
             msg = f"each argument must name another column of `log`, got {twice[0]!r} twice"
             raise ValueError(msg)
-        for argument in {RANK, IMPRESSIONS} & columns.keys():
+        for argument in {"rank", "impressions"} & columns.keys():
             check_whole_type(columns[argument], schema)
-        kind = CLICKED in columns and schema[columns[CLICKED]]
+        kind = "clicked" in columns and schema[columns["clicked"]]
         if not (kind is False or kind == pl.Boolean or kind.is_numeric()):
             msg = (
-                f"column {columns[CLICKED]!r} of `log` must be Boolean, or 0 and 1, got {kind}\n\n"
+                f"column {columns['clicked']!r} of `log` must be Boolean, or 0 and 1, got "
+                f"{kind}\n\n"
                 "Hint: log.with_columns(pl.col('clicked') == 'yes') converts texts"
             )
             raise TypeError(msg)
@@ -134,19 +133,19 @@ class Log:
     def impressions(self) -> pl.Expr:
         """Number of impressions in a group of rows."""
         if not self.counted:
-            return pl.len().cast(pl.Int64).alias(IMPRESSIONS)
-        return sum_checked(pl.col(IMPRESSIONS), pl.col(IMPRESSIONS) >= 0, IMPRESSIONS)
+            return pl.len().cast(pl.Int64).alias("impressions")
+        return sum_checked(pl.col("impressions"), pl.col("impressions") >= 0, "impressions")
 
     @property
     def clicks(self) -> pl.Expr:
         """Number of clicks in a group of rows, plus `FLAG` for each invalid value."""
-        clicked, kind = pl.col(CLICKED), self.rows.collect_schema()[CLICKED]
+        clicked, kind = pl.col("clicked"), self.rows.collect_schema()["clicked"]
         if kind == pl.Boolean:
-            return sum_checked(clicked, clicked.is_not_null(), CLICKS)
+            return sum_checked(clicked, clicked.is_not_null(), "clicks")
         if self.counted:
-            valid = (clicked >= 0) & (clicked <= pl.col(IMPRESSIONS))
-            return sum_checked(clicked, valid & (clicked == clicked.floor()), CLICKS)
-        return sum_checked(clicked, (clicked == 0) | (clicked == 1), CLICKS)
+            valid = (clicked >= 0) & (clicked <= pl.col("impressions"))
+            return sum_checked(clicked, valid & (clicked == clicked.floor()), "clicks")
+        return sum_checked(clicked, (clicked == 0) | (clicked == 1), "clicks")
 
     def count(self, *keys: str) -> pl.LazyFrame:
         """Return the impressions and clicks of each group of rows."""
@@ -168,7 +167,7 @@ class Log:
 
     def rename(self, table: pl.DataFrame) -> pl.DataFrame:
         """Return a result with the user's names of columns."""
-        keys = {QUERY, DOC, RANK} & {*table.columns}
+        keys = {"query", "doc", "rank"} & {*table.columns}
         renamed = {name: new for name, new in self.names.items() if name in keys}
         for new in renamed.values():
             if new in table.columns:
@@ -184,35 +183,35 @@ class Log:
 
         `by_rank` is a sum in which each invalid rank counts as `FLAG`.
         """
-        for name in {QUERY, DOC, RANK} & {*table.columns}:
+        for name in {"query", "doc", "rank"} & {*table.columns}:
             if rows := _sum_rows(table.filter(pl.col(name).is_null())):
                 column = self.names.get(name, name)
                 msg = f"column {column!r} of `log` must not be null, got null in {rows} rows"
                 raise ValueError(msg)
-        if invalid := int((table[IMPRESSIONS] // FLAG).sum()):
-            column = self.names.get(IMPRESSIONS, IMPRESSIONS)
+        if invalid := int((table["impressions"] // FLAG).sum()):
+            column = self.names.get("impressions", "impressions")
             msg = f"column {column!r} of `log` must contain counts, got {invalid} rows without one"
             raise ValueError(msg)
-        if invalid := int((table[CLICKS] // FLAG).sum()):
+        if invalid := int((table["clicks"] // FLAG).sum()):
             self._refuse_clicks(invalid)
         if by_rank is not None and (invalid := int((table[by_rank] // FLAG).sum())):
-            column = self.names.get(RANK, RANK)
+            column = self.names.get("rank", "rank")
             msg = (
                 f"column {column!r} of `log` must count from 1, got another value in {invalid} rows"
             )
             raise ValueError(msg)
-        if RANK in table.columns and (low := table.filter(pl.col(RANK) < 1)).height:
-            column = self.names.get(RANK, RANK)
+        if "rank" in table.columns and (low := table.filter(pl.col("rank") < 1)).height:
+            column = self.names.get("rank", "rank")
             msg = (
                 f"column {column!r} of `log` must count from 1, got "
-                f"{first_few(low[RANK].unique().sort().to_list())} in {_sum_rows(low)} rows\n\n"
+                f"{first_few(low['rank'].unique().sort().to_list())} in {_sum_rows(low)} rows\n\n"
                 f"Hint: log.with_columns(pl.col({column!r}) + 1) if ranks count from 0"
             )
             raise ValueError(msg)
         return table
 
     def _refuse_clicks(self, invalid: int) -> None:
-        column, kind = self.names.get(CLICKED, CLICKED), self.rows.collect_schema()[CLICKED]
+        column, kind = self.names.get("clicked", "clicked"), self.rows.collect_schema()["clicked"]
         if self.counted:
             rule = "contain counts from 0 to the impressions of the row"
             hint = ""
@@ -243,10 +242,12 @@ def check_no_gaps(table: pl.DataFrame) -> None:
     A list with a document at rank 3 has one at rank 2, so without gaps the impressions never
     increase from one rank to the next.
     """
-    by_rank = table.group_by(RANK).agg(pl.col(IMPRESSIONS).sum()).sort(RANK)
-    above = pl.when(pl.col(RANK).shift() == pl.col(RANK) - 1).then(pl.col(IMPRESSIONS).shift())
+    by_rank = table.group_by("rank").agg(pl.col("impressions").sum()).sort("rank")
+    above = pl.when(pl.col("rank").shift() == pl.col("rank") - 1).then(
+        pl.col("impressions").shift()
+    )
     gaps = by_rank.with_columns(above=above.fill_null(0)).filter(
-        (pl.col(IMPRESSIONS) > pl.col("above")) & (pl.col(RANK) > 1)
+        (pl.col("impressions") > pl.col("above")) & (pl.col("rank") > 1)
     )
     if gaps.height:
         rank, shown, above_shown = gaps.row(0)
@@ -299,4 +300,4 @@ def check_whole_type(column: str, schema: pl.Schema) -> None:
 
 
 def _sum_rows(table: pl.DataFrame) -> int:
-    return int((table[IMPRESSIONS] % FLAG).sum())
+    return int((table["impressions"] % FLAG).sum())

@@ -9,12 +9,10 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_columns, check_frame, check_number
-from polars_graded._clicks.logs import CLICKS, IMPRESSIONS, KEYS, RANK, Log, check_no_gaps
+from polars_graded._clicks.logs import KEYS, Log, check_no_gaps
 from polars_graded._measuring.kernels.ragged import Floats
 
 __all__ = ["estimate_propensities"]
-
-PROPENSITY = "propensity"
 
 Method: TypeAlias = Literal["em", "pivot", "chain"]
 
@@ -125,7 +123,7 @@ def estimate_propensities(
     """
     check_choice("method", method, get_args(Method))
     read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, impressions=impressions)
-    cells = read.count(*KEYS, RANK).collect(engine="streaming")
+    cells = read.count(*KEYS, "rank").collect(engine="streaming")
     check_no_gaps(read.check_counts(cells))
     return read.rename(_estimate(cells, method))
 
@@ -136,15 +134,18 @@ def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
         method = check_choice("propensities", value, get_args(Method))
         return lambda cells: _estimate(cells, method)
     if isinstance(value, Mapping):
-        given = pl.DataFrame({RANK: [*value], PROPENSITY: [*value.values()]}, strict=False)
+        given = pl.DataFrame({"rank": [*value], "propensity": [*value.values()]}, strict=False)
     else:
         given = check_frame("propensities", value).lazy().collect()
-    check_columns("propensities", [RANK, PROPENSITY], given.columns)
-    for each in given[PROPENSITY]:
+    check_columns("propensities", ["rank", "propensity"], given.columns)
+    if twice := given["rank"].is_duplicated().sum():
+        msg = f"`propensities` must have each rank once, got {twice} rows that repeat a rank"
+        raise ValueError(msg)
+    for each in given["propensity"]:
         check_number("propensities", each, above=0, at_most=1)
 
     def look_up(cells: pl.DataFrame) -> pl.DataFrame:
-        if missing := {*cells[RANK]} - {*given[RANK]}:
+        if missing := {*cells["rank"]} - {*given["rank"]}:
             msg = f"`propensities` must have each rank of `log`, got none for rank {min(missing)}"
             raise ValueError(msg)
         return given
@@ -154,12 +155,12 @@ def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
 
 def _estimate(cells: pl.DataFrame, method: str) -> pl.DataFrame:
     """Return the propensity of each rank, from counts by query, document and rank."""
-    shown = cells.filter(pl.col(IMPRESSIONS) > 0)
-    counted = shown.with_columns((pl.len().over(KEYS) > 1).alias("movable")).sort(*KEYS, RANK)
+    shown = cells.filter(pl.col("impressions") > 0)
+    counted = shown.with_columns((pl.len().over(KEYS) > 1).alias("movable")).sort(*KEYS, "rank")
     by_rank = (
-        counted.group_by(RANK)
-        .agg(pl.col(IMPRESSIONS, CLICKS).sum(), pl.col("movable").sum().cast(pl.Int64))
-        .sort(RANK)
+        counted.group_by("rank")
+        .agg(pl.col("impressions", "clicks").sum(), pl.col("movable").sum().cast(pl.Int64))
+        .sort("rank")
     )
     if by_rank.height < 2:  # noqa: PLR2004
         values = np.ones(by_rank.height)
@@ -167,10 +168,13 @@ def _estimate(cells: pl.DataFrame, method: str) -> pl.DataFrame:
         _check_links(counted.filter("movable"), by_rank)
         # A document shown at one rank reveals nothing about it.
         moved = counted.filter("movable")
+        if not moved.filter(pl.col("rank") == by_rank["rank"][0])["clicks"].sum():
+            msg = "documents shown at several ranks must have clicks at the first rank, got none"
+            raise ValueError(msg)
         values = (
             _run_em(moved, by_rank.height) if method == "em" else _chain(moved, by_rank, method)
         )
-    return by_rank.with_columns(pl.Series(PROPENSITY, values, pl.Float64))
+    return by_rank.with_columns(pl.Series("propensity", values, pl.Float64))
 
 
 def _check_links(movable: pl.DataFrame, by_rank: pl.DataFrame) -> None:
@@ -181,17 +185,17 @@ def _check_links(movable: pl.DataFrame, by_rank: pl.DataFrame) -> None:
             "be separated\n\nHint: pass propensities=, or show some lists in another order"
         )
         raise ValueError(msg)
-    links = movable.select("query", "doc", "rank", group=pl.col(RANK))
+    links = movable.select("query", "doc", "rank", group=pl.col("rank"))
     while True:
         # Each document joins its ranks to the smallest group, and each rank its documents.
         lowest = links.with_columns(group=pl.col("group").min().over(KEYS))
-        lowest = lowest.with_columns(group=pl.col("group").min().over(RANK))
+        lowest = lowest.with_columns(group=pl.col("group").min().over("rank"))
         if lowest["group"].equals(links["group"]):
             break
         links = lowest
-    first = by_rank[RANK][0]
-    linked = {*links.filter(pl.col("group") == first)[RANK]}
-    if apart := sorted({*by_rank[RANK]} - linked - {first}):
+    first = by_rank["rank"][0]
+    linked = {*links.filter(pl.col("group") == first)["rank"]}
+    if apart := sorted({*by_rank["rank"]} - linked - {first}):
         msg = (
             f"ranks must be linked by documents shown at both, got no link from rank {first} to "
             f"rank {apart[0]} ({len(apart)} ranks in all)\n\n"
@@ -202,14 +206,14 @@ def _check_links(movable: pl.DataFrame, by_rank: pl.DataFrame) -> None:
 
 def _chain(counted: pl.DataFrame, by_rank: pl.DataFrame, method: str) -> Floats:
     """Return the ratios of rates to the first rank, or their products along the ranks."""
-    ranks = by_rank[RANK].to_list()
-    rate = pl.col(CLICKS) / pl.col(IMPRESSIONS)
-    rates = counted.select(*KEYS, RANK, rate=rate)
+    ranks = by_rank["rank"].to_list()
+    rate = pl.col("clicks") / pl.col("impressions")
+    rates = counted.select(*KEYS, "rank", rate=rate)
     values = [1.0]
     for number, rank in enumerate(ranks[1:]):
         base = ranks[0] if method == "pivot" else ranks[number]
-        both = rates.filter(pl.col(RANK) == base).join(
-            rates.filter(pl.col(RANK) == rank), on=KEYS, suffix="_here"
+        both = rates.filter(pl.col("rank") == base).join(
+            rates.filter(pl.col("rank") == rank), on=KEYS, suffix="_here"
         )
         above, here = both.select(pl.col("rate", "rate_here").sum()).row(0)
         if not above or not here:
@@ -228,10 +232,10 @@ def _run_em(counted: pl.DataFrame, k: int) -> Floats:
     A parameter vector has the propensities of all ranks but the first, which is 1, and then the
     attractiveness of each document.
     """
-    r = counted[RANK].rank("dense").to_numpy().astype(np.int64) - 1
+    r = counted["rank"].rank("dense").to_numpy().astype(np.int64) - 1
     d = counted.select(pl.struct(KEYS).rle_id()).to_series().to_numpy().astype(np.int64)
-    n = counted[IMPRESSIONS].to_numpy().astype(float)
-    c = counted[CLICKS].to_numpy().astype(float)
+    n = counted["impressions"].to_numpy().astype(float)
+    c = counted["clicks"].to_numpy().astype(float)
     by_r, by_d = np.bincount(r, n), np.bincount(d, n)
 
     def step(parameters: Floats) -> Floats:

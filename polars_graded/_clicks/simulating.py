@@ -107,6 +107,9 @@ def simulated_log(
     check_number("shuffled", shuffled, at_least=0, at_most=1)
     check_number("decay", decay, at_least=0)
     check_number("continuation", continuation, at_least=0, at_most=1)
+    if not (rankers is None or isinstance(rankers, Mapping)):
+        msg = f"`rankers` must map names to noise, got {rankers!r}"
+        raise TypeError(msg)
     noises = {"old": 0.5, "new": 0.1} if rankers is None else dict(rankers)
     if not noises:
         msg = "`rankers` must contain at least one ranker, got none"
