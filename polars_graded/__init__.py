@@ -42,6 +42,7 @@ Results
 
 Modules
     charts        Altair charts of the results above
+    clicks        click logs: relevance, interleaving, counterfactual evaluation
     trust         power, stability and robustness of results
     datasets      rankings to try measures on
     experiments   two papers' experiments
@@ -80,7 +81,7 @@ from polars_graded._warnings import DataWarning
 from polars_graded.namespace import Graded, graded
 
 if TYPE_CHECKING:
-    from polars_graded import charts, datasets, experiments, trust
+    from polars_graded import charts, clicks, datasets, experiments, trust
 
 __all__ = [
     "DataWarning",
@@ -90,6 +91,7 @@ __all__ = [
     "assert_no_worse",
     "average_curves",
     "charts",
+    "clicks",
     "compare",
     "compare_segments",
     "count_retrieved",
@@ -123,7 +125,7 @@ __all__ = [
     "write_results",
 ]
 
-_MODULES = ("charts", "datasets", "experiments", "trust")
+_MODULES = ("charts", "clicks", "datasets", "experiments", "trust")
 
 
 def __getattr__(name: str) -> Any:

@@ -202,6 +202,7 @@ MAKERS = {
     "stability": "trust.order_stability(per_query)",
     "rates": "trust.swap_rate(per_query)",
     "estimates": "summarise(per_query, trusted='people')",
+    "clicks": "clicks.count_clicks(log)",
     "bounds": "trust.unjudged_bounds(frame, 'ap', ...)",
 }
 """Calls that return the frames of other functions, by the name of the argument."""

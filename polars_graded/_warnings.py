@@ -14,6 +14,7 @@ class DataWarning(UserWarning):
     prints that name before the message: `DataWarning.ties: documents with the same score ...`. Pass
     the name to Python's warning filters to silence the kind, or `DataWarning` to silence all kinds.
 
+    - `bots`: sessions of a click log have very many clicks;
     - `files`: a file of a run is empty, or several have the same tag;
     - `ids`: identifiers of a run and its judgments hardly match;
     - `join`: judged documents that were not retrieved seem to be missing, as after a left or inner
@@ -21,9 +22,11 @@ class DataWarning(UserWarning):
     - `measures`: columns of numbers are left out, because their names are not names of measures;
     - `missing`: a strategy, or all of them, did not answer queries;
     - `nulls`: rows have no query, or no strategy;
+    - `positions`: a click log cannot separate documents from their ranks;
     - `ranks`: ranks are used as scores;
     - `scale`: grades may be on another scale than assumed;
     - `selection`: the queries that a trusted grader judged are hardly a random sample;
+    - `support`: a click log never shows documents where a new ranking shows them;
     - `tests`: a test cannot find a difference, however large, or has no p value;
     - `ties`: the order of rows, or the grade, decides a value;
     - `topics`: queries of a run have no judgments and are left out, as is usual in a shared task;
@@ -52,15 +55,18 @@ class DataWarning(UserWarning):
     └──────────┴───────┴─────┘
     """
 
+    bots: ClassVar[type[DataWarning]]
     files: ClassVar[type[DataWarning]]
     ids: ClassVar[type[DataWarning]]
     join: ClassVar[type[DataWarning]]
     measures: ClassVar[type[DataWarning]]
     missing: ClassVar[type[DataWarning]]
     nulls: ClassVar[type[DataWarning]]
+    positions: ClassVar[type[DataWarning]]
     ranks: ClassVar[type[DataWarning]]
     scale: ClassVar[type[DataWarning]]
     selection: ClassVar[type[DataWarning]]
+    support: ClassVar[type[DataWarning]]
     tests: ClassVar[type[DataWarning]]
     ties: ClassVar[type[DataWarning]]
     topics: ClassVar[type[DataWarning]]

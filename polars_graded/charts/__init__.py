@@ -33,6 +33,7 @@ and for more than 60 panels or more than 3000 rows in a chart that draws each ro
 
 from __future__ import annotations
 
+from polars_graded.charts._clicks import click_rates
 from polars_graded.charts._curves import dcg_curves, recall_precision_curves
 from polars_graded.charts._explore import explore
 from polars_graded.charts._graders import agreement, grader_orders, trusted_forest
@@ -59,6 +60,7 @@ from polars_graded.charts._trust import (
 
 __all__ = [
     "agreement",
+    "click_rates",
     "comparison_forest",
     "comparison_matrix",
     "critical_differences",

@@ -1,0 +1,315 @@
+"""Estimates of the clicks of a new ranking from the log of an old ranker."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, get_args
+
+import polars as pl
+
+from polars_graded._checks import (
+    check_choice,
+    check_column_name,
+    check_columns,
+    check_frame,
+    check_number,
+    first_few,
+)
+from polars_graded._clicks.logs import KEYS, Log, check_no_gaps, find_z
+from polars_graded._warnings import DataWarning, warn_the_caller
+
+__all__ = ["estimate_clicks"]
+
+BehaviourName: TypeAlias = Literal["list", "item_position", "cascade"]
+WeightName: TypeAlias = Literal["ips", "self_normalised"]
+
+LISTS = ["query", "session"]
+
+
+def estimate_clicks(
+    log: Any,
+    ranking: Any,
+    method: BehaviourName = "item_position",
+    *,
+    weights: WeightName = "ips",
+    max_weight: float | None = None,
+    propensity: str | None = None,
+    strategy: str | None = None,
+    confidence: float = 0.95,
+    query: str = "query",
+    doc: str = "doc",
+    rank: str = "rank",
+    clicked: str = "clicked",
+    session: str = "session",
+) -> pl.DataFrame:
+    r"""Estimate the clicks per list of a new ranking from the log of an old ranker.
+
+    Lists in which the old ranker happened to show what the new ranking shows count more, because
+    they are rare: by inverse propensity scoring. With N lists, and the clicks :math:`c_{ik}` at
+    rank k of list i,
+
+    .. math:: \hat V = \frac{1}{N} \sum_i \sum_k w_{ik} c_{ik} \qquad
+        w_{ik} = \frac{m_{ik}}{p_{ik}}
+
+    As text: ``V = ∑ w(i, k) c(i, k) / N; w(i, k) = m(i, k) / p(i, k)``
+
+    Here :math:`m_{ik}` is 1 if list i matches the new ranking for rank k, and otherwise 0, and
+    :math:`p_{ik}` is the probability that a list of the old ranker matches.
+
+    Parameters
+    ----------
+    log
+        Any data frame, with one row per document shown, clicked or not. The old ranker must vary,
+        by chance or from session to session: a list that it never shows says nothing.
+    ranking
+        Any data frame of the new ranking, with one row per query and document: the columns of
+        queries, documents and ranks have the names of the log's. Ranks are 1, 2, … without gaps. It
+        must rank documents for each query of the log, as many as the lists have.
+    method
+        What must match for the click at rank k, by what the click depends on:
+
+        - `"list"`: the complete list. This needs no assumption about users, and has the largest
+          variance.
+        - `"item_position"`: the document at rank k (Li and others 2018). Clicks depend on the
+          document and its rank, as in the position-based model.
+        - `"cascade"`: the documents at ranks 1 to k (McInerney and others 2020, reward
+          interaction). Clicks depend on the documents above, as for users who read from the top.
+    weights
+        `"ips"`, which is unbiased; or `"self_normalised"`, which divides the clicks at each rank by
+        the mean weight at this rank, and has less variance and a small bias.
+    max_weight
+        The highest weight, at least 1. Larger ones are clipped to it, for less variance and a bias
+        towards 0.
+    propensity
+        The column of the log with the probability, above 0 and at most 1, that the old ranker shows
+        what the method matches: the document at this rank, the documents down to this rank, or the
+        complete list. By default it is the share of the lists of the query that show it.
+    strategy
+        The column of `ranking` that tells several new rankings apart. Each is estimated by itself.
+    confidence
+        The confidence of the intervals, between 0 and 1.
+    query, doc, rank, clicked, session
+        As for `describe_log`. A list is what one session shows for one query.
+
+    Returns
+    -------
+    DataFrame
+        One row per strategy: the strategy (under the name of its column, if there is one); `method`
+        and `weights` (String); `lists`; `matched_lists`, with at least one weight above 0 (Int64);
+        and as Float64
+
+        - `effective_lists`: the number of equally weighted lists with the same variance, at the
+          rank where it is lowest: :math:`(\sum_i w_{ik})^2 / \sum_i w_{ik}^2`;
+        - `support`: the share of the ranks of the new ranking, weighted by lists, that a list of
+          the log matches;
+        - `logged_clicks`: clicks per list of the log;
+        - `estimate`: clicks per list of the new ranking, at least 0, with the normal interval from
+          `ci_low` to `ci_high`, null with one list. The interval treats lists as independent.
+
+    Raises
+    ------
+    ValueError
+        If no list matches the new ranking; if a query of the log has no ranking; if ranks have
+        gaps; if a list or a ranking repeats a document or a rank; if a propensity is not above 0
+        and at most 1; if clicks are null, or neither 0 nor 1.
+
+    Warns
+    -----
+    DataWarning.support
+        If `support` is below 1. The estimate counts no clicks where the log never shows what the
+        new ranking shows, so that it is too low. Self-normalised estimates take the clicks at this
+        rank from other queries.
+
+    References
+    ----------
+    Horvitz, Thompson: A generalization of sampling without replacement, 1952. Swaminathan,
+    Joachims: The self-normalized estimator for counterfactual learning, 2015. Li, Abbasi-Yadkori,
+    Kveton, Muthukrishnan, Vinay, Wen: Offline evaluation of ranking policies with click models,
+    2018. McInerney, Brost, Chandar, Mehrotra, Carterette: Counterfactual evaluation of slate
+    recommendations with sequential reward interactions, 2020.
+
+    Examples
+    --------
+    The old ranker shows b first in one of four lists, and this list has two clicks. By documents
+    and ranks, its clicks have the weight 4, so that the estimate is 4 (1 + 1) / 4:
+
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "session": [1, 1, 2, 2, 3, 3, 4, 4],
+    ...         "query": ["q"] * 8,
+    ...         "doc": ["a", "b", "a", "b", "a", "b", "b", "a"],
+    ...         "rank": [1, 2] * 4,
+    ...         "clicked": [1, 0, 0, 0, 1, 0, 1, 1],
+    ...     }
+    ... )
+    >>> new = pl.DataFrame({"query": ["q", "q"], "doc": ["b", "a"], "rank": [1, 2]})
+    >>> estimate_clicks(log, new).select("lists", "matched_lists", "logged_clicks", "estimate")
+    shape: (1, 4)
+    ┌───────┬───────────────┬───────────────┬──────────┐
+    │ lists ┆ matched_lists ┆ logged_clicks ┆ estimate │
+    │ ---   ┆ ---           ┆ ---           ┆ ---      │
+    │ i64   ┆ i64           ┆ f64           ┆ f64      │
+    ╞═══════╪═══════════════╪═══════════════╪══════════╡
+    │ 4     ┆ 1             ┆ 1.0           ┆ 2.0      │
+    └───────┴───────────────┴───────────────┴──────────┘
+    """
+    check_choice("method", method, get_args(BehaviourName))
+    check_choice("weights", weights, get_args(WeightName))
+    clip = None if max_weight is None else check_number("max_weight", max_weight, at_least=1)
+    z = find_z(confidence)
+    others = [] if propensity is None else [check_column_name("propensity", propensity)]
+    read = Log.read(log, others, query=query, doc=doc, rank=rank, clicked=clicked, session=session)
+    counts = read.count("query", "rank").collect(engine="streaming")
+    check_no_gaps(read.check_counts(counts))
+    columns = {"query": query, "doc": doc, "rank": rank}
+    rankings = _read_ranking(ranking, columns, strategy, read.rows.collect_schema())
+    # Each list has one document at rank 1.
+    lists = counts.filter(pl.col("rank") == 1).select("query", pl.col("impressions").alias("lists"))
+    total = int(lists["lists"].sum())
+    if not total:
+        msg = "`log` must not be empty"
+        raise ValueError(msg)
+    rows = []
+    for key, new in rankings.items():
+        if missing := lists.join(new, on="query", how="anti").height:
+            msg = (
+                f"`ranking` must rank documents for each query of `log`, got none for {missing} "
+                f"of {lists.height} queries\n\nHint: leave out queries without a ranking"
+            )
+            raise ValueError(msg)
+        positions = new.with_columns(pl.len().over("query").alias("length")).join(lists, on="query")
+        matched = _match(read, positions, method, propensity)
+        label = {} if strategy is None else {strategy: key}
+        rows.append(
+            {
+                **label, "method": method, "weights": weights, "lists": total,
+                **_compute_value(matched, positions, total, clip, weights, z),
+            }
+        )  # fmt: skip
+    logged = int(counts["clicks"].sum()) / total
+    order = ["estimate", "ci_low", "ci_high"]
+    table = pl.DataFrame(rows, {**dict.fromkeys(rows[0]), **dict.fromkeys(order, pl.Float64)})
+    return table.with_columns(pl.lit(logged).alias("logged_clicks")).select(
+        pl.exclude(*order), *order
+    )
+
+
+def _read_ranking(
+    ranking: Any, columns: dict[str, str], strategy: str | None, schema: pl.Schema
+) -> dict[Any, pl.DataFrame]:
+    """Return the new rankings by strategy, under the fixed names of columns."""
+    frame = check_frame("ranking", ranking).lazy().collect()
+    for argument, column in columns.items():
+        check_columns("ranking", [column], frame.columns, argument=argument)
+    for name, column in columns.items():
+        kind = frame.schema[column]
+        if kind != schema[name] and not (kind.is_integer() and schema[name].is_integer()):
+            msg = (
+                f"column {column!r} must have the same type in `log` and `ranking`, got "
+                f"{schema[name]} and {kind}"
+            )
+            raise TypeError(msg)
+    renamed = [pl.col(column).cast(schema[name]).alias(name) for name, column in columns.items()]
+    if strategy is None:
+        parts = {None: frame.select(renamed)}
+    else:
+        check_columns("ranking", [check_column_name("strategy", strategy)], frame.columns)
+        keys = frame[strategy].unique(maintain_order=True)
+        parts = {
+            key: frame.filter(pl.col(strategy).eq_missing(pl.lit(key, keys.dtype))).select(renamed)
+            for key in keys
+        }
+    for new in parts.values():
+        twice = new.select(KEYS).is_duplicated().sum()
+        gaps = new.filter(pl.col("rank").rank("ordinal").over("query") != pl.col("rank")).height
+        if twice or gaps or new.select(pl.any_horizontal(pl.all().is_null().any())).item():
+            msg = (
+                "`ranking` must have each document once and ranks 1, 2, ... for each query, got "
+                f"{twice} repeated documents and {gaps} ranks that do not count up"
+            )
+            raise ValueError(msg)
+    if not parts or not any(new.height for new in parts.values()):
+        msg = "`ranking` must not be empty"
+        raise ValueError(msg)
+    return parts
+
+
+def _match(read: Log, positions: pl.DataFrame, method: str, propensity: str | None) -> pl.DataFrame:
+    """Return the rows of the log that match the new ranking, with their propensity."""
+    given = [] if propensity is None else [pl.col(propensity).alias("p")]
+    rows = (
+        read.rows.join(positions.lazy(), on=[*KEYS, "rank"])
+        .select(*LISTS, "rank", (pl.col("clicked") == 1).alias("clicks"), "length", "lists", *given)
+        .collect(engine="streaming")
+    )
+    if twice := rows.select(*LISTS, "rank").is_duplicated().sum():
+        msg = f"a list of `log` must have one row per rank, got {twice} rows that repeat a rank"
+        raise ValueError(msg)
+    if method != "item_position":
+        # Matching ranks count up from 1 as far as all documents above match, too.
+        rows = rows.filter(pl.col("rank").rank("ordinal").over(LISTS) == pl.col("rank"))
+    if method == "list":
+        rows = rows.filter(pl.len().over(LISTS) == pl.col("length"))
+    if propensity is None:
+        return rows.with_columns((pl.len().over("query", "rank") / pl.col("lists")).alias("p"))
+    valid = (pl.col("p") > 0) & (pl.col("p") <= 1)
+    wrong = rows.filter(valid.not_() | valid.is_null())["p"]
+    if len(wrong):
+        msg = (
+            f"column {propensity!r} of `log` must be above 0 and at most 1, got another value in "
+            f"{len(wrong)} rows: {first_few(wrong.to_list())}"
+        )
+        raise ValueError(msg)
+    return rows
+
+
+def _compute_value(
+    matched: pl.DataFrame,
+    positions: pl.DataFrame,
+    total: int,
+    max_weight: float | None,
+    weights: str,
+    z: float,
+) -> dict[str, Any]:
+    """Return the estimate of clicks per list with its interval, and the evidence behind it."""
+    shown = int(matched.unique(["query", "rank"])["lists"].sum())
+    supported = shown / int(positions["lists"].sum())
+    if not supported:
+        msg = (
+            "lists of `log` must show what the new ranking shows, got none that matches\n\n"
+            "Hint: method='item_position' needs the fewest documents in common"
+        )
+        raise ValueError(msg)
+    if supported < 1:
+        warn_the_caller(
+            DataWarning.support,
+            f"the log shows {supported:.1%} of what the new ranking shows, weighted by lists; the "
+            "estimate has no evidence for the rest\n\n"
+            "Hint: unsupported ranks count as not clicked with weights='ips'",
+        )
+    rows = matched.with_columns((1 / pl.col("p")).clip(upper_bound=max_weight).alias("w"))
+    w, c = pl.col("w"), pl.col("clicks").cast(pl.Float64)
+    if weights == "ips":
+        added = w * c
+    else:
+        # The linear form of the ratio: its mean over lists is 0.
+        at_rank = positions.group_by("rank").agg(pl.col("lists").sum().alias("at_rank"))
+        rows = rows.join(at_rank, on="rank").with_columns(
+            ((w * c).sum() / w.sum()).over("rank").alias("rate"), w.sum().over("rank").alias("sum")
+        )
+        added = w * (c - pl.col("rate")) / pl.col("sum") * pl.col("at_rank")
+    of_lists = rows.group_by(LISTS).agg(added.sum().alias("value"))["value"]
+    if weights == "ips":
+        value = float(of_lists.sum()) / total
+        squares = float((of_lists**2).sum()) - total * value**2
+    else:
+        by_rank = rows.unique("rank")
+        value = float((by_rank["rate"] * by_rank["at_rank"]).sum()) / total
+        squares = float((of_lists**2).sum())
+    error = (max(squares, 0.0) / (total * (total - 1))) ** 0.5 if total > 1 else None
+    effective = rows.group_by("rank").agg(w.sum() ** 2 / (w**2).sum())["w"].min()
+    return {
+        "matched_lists": len(of_lists), "effective_lists": effective, "support": supported,
+        "estimate": value,
+        "ci_low": None if error is None else value - z * error,
+        "ci_high": None if error is None else value + z * error,
+    }  # fmt: skip

@@ -1,0 +1,267 @@
+"""Descriptions of click logs: what was shown, and where people clicked."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack, overload
+
+import polars as pl
+
+from polars_graded._checks import first_few
+from polars_graded._clicks.logs import (
+    FLAG,
+    KEYS,
+    Log,
+    RankOptions,
+    SessionOptions,
+    check_no_gaps,
+    compute_interval,
+    find_z,
+)
+from polars_graded._warnings import DataWarning, warn_the_caller
+
+__all__ = ["count_clicks", "describe_log"]
+
+MAX_SESSION_CLICKS = 1000
+"""Maximum number of clicks of a session that does not look automatic."""
+
+
+@overload
+def describe_log(log: pl.LazyFrame, **options: Unpack[SessionOptions]) -> pl.LazyFrame: ...
+@overload
+def describe_log(log: Any, **options: Unpack[SessionOptions]) -> pl.DataFrame: ...
+def describe_log(
+    log: Any,
+    *,
+    query: str = "query",
+    doc: str = "doc",
+    rank: str = "rank",
+    clicked: str = "clicked",
+    session: str = "session",
+) -> pl.DataFrame | pl.LazyFrame:
+    """Describe a click log: what was shown, what was clicked, and what is wrong.
+
+    Bad rows are counted, where the estimators raise an error. A result list is what one session
+    shows for one query.
+
+    Parameters
+    ----------
+    log
+        Any data frame, with one row per document shown, clicked or not. A LazyFrame returns a
+        LazyFrame, and its rows are streamed.
+    query, doc
+        The columns of queries and of documents.
+    rank
+        The column of ranks, whole numbers from 1.
+    clicked
+        The column that states whether the document was clicked: Boolean, or 0 and 1.
+    session
+        The column that tells result lists of the same query apart.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row. All columns are Int64, except `click_rate` and `movable_share` (Float64):
+
+        - `lists`, pairs of a session and a query; `sessions`; `queries`; `documents`, pairs of a
+          query and a document; `impressions`, the rows; `clicks`; and `click_rate`, clicks over
+          impressions, null without rows;
+        - `movable_share`: the share of `documents` that were shown at several ranks, null without
+          rows. If it is 0, the quality of documents cannot be separated from their ranks;
+        - `lists_without_click`;
+        - `duplicate_rows`: rows that repeat a document of a list;
+        - `gap_lists`: lists without a document at a rank above their last rank;
+        - `invalid_ranks`: rows whose rank is null or below 1; `hidden_clicks`: clicks in these
+          rows, such as clicks joined to a log that did not show the document;
+        - `invalid_clicks`: rows whose `clicked` is null or another value than 0 and 1;
+        - `max_session_clicks`: clicks of the session with the most.
+
+    Warns
+    -----
+    DataWarning.positions
+        If every document was shown at one rank only.
+    DataWarning.bots
+        If a session has more than 1000 clicks.
+
+    See Also
+    --------
+    count_clicks : Clicks by rank.
+
+    Examples
+    --------
+    Document a was shown at ranks 1 and 2, and document b too; c only at rank 3. The second list has
+    no click:
+
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "session": [1, 1, 1, 2, 2],
+    ...         "query": ["q"] * 5,
+    ...         "doc": ["a", "b", "c", "b", "a"],
+    ...         "rank": [1, 2, 3, 1, 2],
+    ...         "clicked": [True, False, True, False, False],
+    ...     }
+    ... )
+    >>> described = describe_log(log)
+    >>> described.select("lists", "documents", "clicks", "movable_share", "lists_without_click")
+    shape: (1, 5)
+    ┌───────┬───────────┬────────┬───────────────┬─────────────────────┐
+    │ lists ┆ documents ┆ clicks ┆ movable_share ┆ lists_without_click │
+    │ ---   ┆ ---       ┆ ---    ┆ ---           ┆ ---                 │
+    │ i64   ┆ i64       ┆ i64    ┆ f64           ┆ i64                 │
+    ╞═══════╪═══════════╪════════╪═══════════════╪═════════════════════╡
+    │ 2     ┆ 3         ┆ 2      ┆ 0.666667      ┆ 1                   │
+    └───────┴───────────┴────────┴───────────────┴─────────────────────┘
+    """
+    read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, session=session)
+    clicks = pl.col("clicks") % FLAG
+    valid = pl.col("valid").is_not_null()
+    n_ranks = pl.col("valid").n_unique() - (pl.col("valid").null_count() > 0)
+    lists = (
+        read.rows.with_columns(pl.when(pl.col("rank") >= 1).then("rank").alias("valid"))
+        .group_by("query", "session")
+        .agg(
+            read.impressions,
+            read.clicks,
+            (pl.len() - pl.col("doc").n_unique()).cast(pl.Int64).alias("duplicate_rows"),
+            pl.col("valid").null_count().cast(pl.Int64).alias("invalid_ranks"),
+            (pl.col("valid").max() > n_ranks).alias("gap_lists"),
+            # A click whose rank is invalid.
+            pl.when(valid).then(0).otherwise(pl.col("clicked") == 1)
+            .sum().cast(pl.Int64).alias("hidden_clicks"),
+        )
+    )  # fmt: skip
+    totals = lists.select(
+        pl.len().cast(pl.Int64).alias("lists"),
+        pl.col("query").n_unique().cast(pl.Int64).alias("queries"),
+        pl.col("impressions").sum(),
+        clicks.sum().alias("clicks"),
+        (clicks == 0).sum().cast(pl.Int64).alias("lists_without_click"),
+        pl.col("duplicate_rows").sum(),
+        pl.col("gap_lists").sum().cast(pl.Int64),
+        pl.col("invalid_ranks", "hidden_clicks").sum(),
+        (pl.col("clicks") // FLAG).sum().alias("invalid_clicks"),
+    )
+    sessions = lists.group_by("session").agg(clicks.sum())
+    busiest = sessions.select(
+        pl.len().cast(pl.Int64).alias("sessions"),
+        pl.col("clicks").max().fill_null(0).alias("max_session_clicks"),
+        pl.col("session").top_k_by("clicks", 3).implode().alias("bots"),
+        (pl.col("clicks") > MAX_SESSION_CLICKS).sum().alias("n_bots"),
+    )
+    documents = (
+        read.rows.group_by(KEYS)
+        .agg(pl.col("rank").min().alias("low"), pl.col("rank").max().alias("high"))
+        .select(
+            pl.len().cast(pl.Int64).alias("documents"),
+            (pl.col("low") < pl.col("high")).mean().alias("movable_share"),
+        )
+    )
+    return read.run([totals, busiest, documents], _make_description)
+
+
+def _make_description(
+    totals: pl.DataFrame, busiest: pl.DataFrame, documents: pl.DataFrame
+) -> pl.DataFrame:
+    """Return the row of `describe_log`, and warn of what makes estimates misleading."""
+    row = pl.concat([totals, busiest, documents], how="horizontal")
+    for share, bots, n in row.select("movable_share", "bots", "n_bots").iter_rows():
+        if share == 0:
+            warn_the_caller(
+                DataWarning.positions,
+                "each document was shown at one rank only, so the quality of documents cannot be "
+                "separated from their ranks\n\nHint: show some lists in another order",
+            )
+        if n:
+            warn_the_caller(
+                DataWarning.bots,
+                f"{n} sessions have more than {MAX_SESSION_CLICKS} clicks, up to "
+                f"{row['max_session_clicks'].item()}, as programs do: {first_few(bots[:n])}\n\n"
+                "Hint: drop their rows",
+            )
+    return row.select(
+        *("lists", "sessions", "queries", "documents", "impressions", "clicks"),
+        (pl.col("clicks") / pl.col("impressions")).fill_nan(None).alias("click_rate"),
+        *("movable_share", "lists_without_click", "duplicate_rows", "gap_lists"),
+        *("invalid_ranks", "hidden_clicks", "invalid_clicks", "max_session_clicks"),
+    )
+
+
+@overload
+def count_clicks(log: pl.LazyFrame, **options: Unpack[RankOptions]) -> pl.LazyFrame: ...
+@overload
+def count_clicks(log: Any, **options: Unpack[RankOptions]) -> pl.DataFrame: ...
+def count_clicks(
+    log: Any,
+    *,
+    rank: str = "rank",
+    clicked: str = "clicked",
+    impressions: str | None = None,
+    confidence: float = 0.95,
+) -> pl.DataFrame | pl.LazyFrame:
+    r"""Count impressions and clicks by rank.
+
+    Wilson's interval of a rate of :math:`p = c / n`:
+
+    .. math:: \frac{p + z^2 / 2n \pm z \sqrt{p (1 - p) / n + z^2 / 4n^2}}{1 + z^2 / n}
+
+    As text: ``(p + z² / 2n ± z sqrt(p (1 - p) / n + z² / 4n²)) / (1 + z² / n)``
+
+    If lists are in random order, the rates of the ranks have the ratios of their propensities.
+    Otherwise better documents are at better ranks, and the rates fall faster than the propensities.
+
+    Parameters
+    ----------
+    log, rank, clicked
+        As for `describe_log`.
+    impressions
+        The column of the number of impressions, if each row stands for several. The column
+        `clicked` then has the number of their clicks.
+    confidence
+        The confidence of the intervals, between 0 and 1. They assume independent impressions.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per rank, in this order: `rank`, `impressions` and `clicks` (Int64); the
+        `confidence`; and `click_rate`, `ci_low` and `ci_high` (Float64, from 0 to 1).
+
+    Raises
+    ------
+    ValueError
+        If a rank is null or below 1, or was shown more often than the rank above it; if clicks are
+        null, or neither 0 nor 1.
+
+    See Also
+    --------
+    polars_graded.charts.click_rates : Draws the result.
+    estimate_propensities : Probabilities that a rank is examined.
+
+    References
+    ----------
+    Wilson: Probable inference, the law of succession, and statistical inference, 1927.
+
+    Examples
+    --------
+    >>> log = pl.DataFrame({"rank": [1, 2, 1, 2], "clicked": [1, 0, 1, 1]})
+    >>> count_clicks(log).drop("confidence")
+    shape: (2, 6)
+    ┌──────┬─────────────┬────────┬────────────┬──────────┬──────────┐
+    │ rank ┆ impressions ┆ clicks ┆ click_rate ┆ ci_low   ┆ ci_high  │
+    │ ---  ┆ ---         ┆ ---    ┆ ---        ┆ ---      ┆ ---      │
+    │ i64  ┆ i64         ┆ i64    ┆ f64        ┆ f64      ┆ f64      │
+    ╞══════╪═════════════╪════════╪════════════╪══════════╪══════════╡
+    │ 1    ┆ 2           ┆ 2      ┆ 1.0        ┆ 0.34238  ┆ 1.0      │
+    │ 2    ┆ 2           ┆ 1      ┆ 0.5        ┆ 0.094531 ┆ 0.905469 │
+    └──────┴─────────────┴────────┴────────────┴──────────┴──────────┘
+    """
+    z = find_z(confidence)
+    read = Log.read(log, rank=rank, clicked=clicked, impressions=impressions)
+    shown = pl.col("impressions")
+
+    def finish(table: pl.DataFrame) -> pl.DataFrame:
+        check_no_gaps(read.check_counts(table))
+        rate = pl.when(shown > 0).then(pl.col("clicks") / shown).alias("click_rate")
+        level = pl.lit(float(confidence)).alias("confidence")
+        ends = compute_interval(z, pl.col("clicks"), shown, shown)
+        return table.sort("rank").with_columns(level, rate, *ends)
+
+    return read.run([read.count("rank")], finish)

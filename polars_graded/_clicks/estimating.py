@@ -1,0 +1,554 @@
+"""Estimates of the quality of documents from clicks.
+
+Each estimator is a rate: clicks over an exposure, which is the number of clicks that the best
+document would have got. The exposure of an impression depends on its rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack, overload
+
+import polars as pl
+
+from polars_graded._checks import check_list, check_number
+from polars_graded._clicks.logs import (
+    KEYS,
+    Log,
+    LogOptions,
+    RankedLogOptions,
+    SessionLogOptions,
+    check_no_gaps,
+    compute_interval,
+    find_z,
+    sum_checked,
+)
+from polars_graded._clicks.propensities import Method, find_propensities
+
+__all__ = ["estimate_coec", "estimate_ctr", "estimate_pbm", "estimate_sdbn"]
+
+Prior = tuple[float, float] | None
+
+
+class PbmOptions(RankedLogOptions, total=False):
+    """Columns and options of `estimate_pbm`."""
+
+    propensities: Method | Mapping[int, float] | pl.DataFrame
+
+
+@overload
+def estimate_ctr(log: pl.LazyFrame, **options: Unpack[LogOptions]) -> pl.LazyFrame: ...
+@overload
+def estimate_ctr(log: Any, **options: Unpack[LogOptions]) -> pl.DataFrame: ...
+def estimate_ctr(
+    log: Any,
+    *,
+    query: str = "query",
+    doc: str = "doc",
+    clicked: str = "clicked",
+    impressions: str | None = None,
+    confidence: float = 0.95,
+    prior: Prior = None,
+) -> pl.DataFrame | pl.LazyFrame:
+    r"""Estimate click-through rates: clicks over impressions.
+
+    .. math:: \hat p = \frac{c}{n} \qquad \text{shrunk} = \frac{c + a}{n + a + b}
+
+    As text: ``p = c / n; shrunk = (c + a) / (n + a + b)``
+
+    A document at a good rank gets more clicks than an equal document at a bad rank. This rate does
+    not correct for that.
+
+    Parameters
+    ----------
+    log
+        Any data frame, with one row per document shown, clicked or not. A LazyFrame returns a
+        LazyFrame, and its rows are streamed. A repeated row counts again; `describe_log` counts
+        repeated rows.
+    query, doc
+        The columns of queries and of documents.
+    clicked
+        The column that states whether the document was clicked: Boolean, or 0 and 1.
+    impressions
+        The column of the number of impressions, if each row stands for several. The column
+        `clicked` then has the number of their clicks.
+    confidence
+        The confidence of the intervals, between 0 and 1. They assume independent impressions.
+    prior
+        The parameters a and b of the Beta distribution of the rates of all documents, both above 0.
+        By default its mean and its variance are estimated by the method of moments (Kleinman 1973):
+        the mean is the rate of all rows, and the variance is what chance alone does not explain. If
+        chance explains everything, the shrunk value is the mean.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per query and document, in this order: `query` and `doc` (under the names of their
+        columns), `impressions` and `clicks` (Int64), and as Float64 the `estimate`, Wilson's
+        interval from `ci_low` to `ci_high`, and `shrunk`, the value for rarely shown documents:
+        their estimate moves towards the mean. Values are from 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If a query or a document is null; if clicks are null, or neither 0 nor 1.
+
+    See Also
+    --------
+    estimate_coec, estimate_sdbn, estimate_pbm : Estimators that correct for ranks.
+
+    References
+    ----------
+    Wilson: Probable inference, the law of succession, and statistical inference, 1927. Kleinman:
+    Proportions with extraneous variance: single and independent samples, 1973.
+
+    Examples
+    --------
+    With a = b = 1, the shrunk value of one click in two impressions is (1 + 1) / (2 + 2):
+
+    >>> log = pl.DataFrame({"query": ["q"] * 3, "doc": ["a", "a", "b"], "clicked": [1, 0, 1]})
+    >>> estimate_ctr(log, prior=(1, 1)).drop("query")
+    shape: (2, 7)
+    ┌─────┬─────────────┬────────┬──────────┬──────────┬──────────┬──────────┐
+    │ doc ┆ impressions ┆ clicks ┆ estimate ┆ ci_low   ┆ ci_high  ┆ shrunk   │
+    │ --- ┆ ---         ┆ ---    ┆ ---      ┆ ---      ┆ ---      ┆ ---      │
+    │ str ┆ i64         ┆ i64    ┆ f64      ┆ f64      ┆ f64      ┆ f64      │
+    ╞═════╪═════════════╪════════╪══════════╪══════════╪══════════╪══════════╡
+    │ a   ┆ 2           ┆ 1      ┆ 0.5      ┆ 0.094531 ┆ 0.905469 ┆ 0.5      │
+    │ b   ┆ 1           ┆ 1      ┆ 1.0      ┆ 0.206549 ┆ 1.0      ┆ 0.666667 │
+    └─────┴─────────────┴────────┴──────────┴──────────┴──────────┴──────────┘
+    """
+    z, beta = find_z(confidence), _check_prior(prior)
+    read = Log.read(log, query=query, doc=doc, clicked=clicked, impressions=impressions)
+
+    def finish(table: pl.DataFrame) -> pl.DataFrame:
+        return _make_estimates(read.check_counts(table), "impressions", z, beta)
+
+    return read.run([read.count(*KEYS)], finish)
+
+
+@overload
+def estimate_coec(log: pl.LazyFrame, **options: Unpack[RankedLogOptions]) -> pl.LazyFrame: ...
+@overload
+def estimate_coec(log: Any, **options: Unpack[RankedLogOptions]) -> pl.DataFrame: ...
+def estimate_coec(
+    log: Any,
+    *,
+    query: str = "query",
+    doc: str = "doc",
+    rank: str = "rank",
+    clicked: str = "clicked",
+    impressions: str | None = None,
+    confidence: float = 0.95,
+    prior: Prior = None,
+) -> pl.DataFrame | pl.LazyFrame:
+    r"""Estimate clicks over expected clicks.
+
+    The expected clicks of a document are the sum, over its impressions, of the mean click-through
+    rate at the rank of the impression.
+
+    .. math:: \mathrm{COEC} = \frac{\sum_i c_i}{\sum_i \mu(r_i)} \qquad
+        \mu(r) = \frac{\text{clicks at } r}{\text{impressions at } r}
+
+    As text: ``COEC = ∑ c(i) / ∑ μ(r(i)); μ(r) = clicks at r / impressions at r``
+
+    A document with a COEC of 1 is clicked as often as others at its ranks. If rankers put better
+    documents at better ranks, the mean rates fall faster than attention does, and COEC
+    underestimates documents at good ranks.
+
+    Parameters
+    ----------
+    log, query, doc, clicked, impressions, confidence
+        As for `estimate_ctr`.
+    rank
+        The column of ranks, whole numbers from 1.
+    prior
+        The shape a and the rate b of the Gamma distribution of the values of all documents, both
+        above 0: `shrunk` is (clicks + a) / (expected clicks + b). By default the mean is 1, and
+        the variance is estimated by the method of moments.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        As for `estimate_ctr`, with `expected_clicks` (Float64) before the estimate. Values are at
+        least 0. The estimate and its interval are null if no click is expected, since nobody
+        clicked at these ranks.
+
+    Raises
+    ------
+    ValueError
+        As for `count_clicks`; if a query or a document is null.
+
+    Notes
+    -----
+    The interval from `ci_low` to `ci_high` contains the values :math:`\gamma` with
+    :math:`(c - \gamma E)^2 \le z^2 (\gamma E - \gamma^2 Q)`. E and Q are the sums of
+    :math:`\mu(r)` and of :math:`\mu(r)^2`, and Q is at most :math:`E^2 / c`. This is Wilson's
+    interval if each :math:`\mu` is 1.
+
+    References
+    ----------
+    Zhang, Jones: Comparing click logs and editorial labels for training query rewriting, 2007.
+
+    Examples
+    --------
+    Half of the impressions at rank 1 have a click, and a quarter of those at rank 2. Document a was
+    shown at both, so it expects 0.5 + 0.25 clicks and got 1:
+
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "query": ["q"] * 8,
+    ...         "doc": ["a", "b", "b", "b", "b", "b", "b", "a"],
+    ...         "rank": [1, 1, 1, 1, 2, 2, 2, 2],
+    ...         "clicked": [1, 1, 0, 0, 1, 0, 0, 0],
+    ...     }
+    ... )
+    >>> coec = estimate_coec(log)
+    >>> coec.select("doc", "impressions", "clicks", "expected_clicks", "estimate")
+    shape: (2, 5)
+    ┌─────┬─────────────┬────────┬─────────────────┬──────────┐
+    │ doc ┆ impressions ┆ clicks ┆ expected_clicks ┆ estimate │
+    │ --- ┆ ---         ┆ ---    ┆ ---             ┆ ---      │
+    │ str ┆ i64         ┆ i64    ┆ f64             ┆ f64      │
+    ╞═════╪═════════════╪════════╪═════════════════╪══════════╡
+    │ a   ┆ 2           ┆ 1      ┆ 0.75            ┆ 1.333333 │
+    │ b   ┆ 6           ┆ 2      ┆ 2.25            ┆ 0.888889 │
+    └─────┴─────────────┴────────┴─────────────────┴──────────┘
+    """
+    z, gamma = find_z(confidence), _check_prior(prior)
+    read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, impressions=impressions)
+
+    def finish(cells: pl.DataFrame) -> pl.DataFrame:
+        check_no_gaps(read.check_counts(cells))
+        by_rank = cells.group_by("rank").agg(pl.col("clicks").sum() / pl.col("impressions").sum())
+        table = _sum_exposures(cells, by_rank.rename({"clicks": "propensity"}), "expected_clicks")
+        return _make_estimates(table, "expected_clicks", z, gamma, is_rate=False)
+
+    return read.run([read.count(*KEYS, "rank")], finish)
+
+
+@overload
+def estimate_sdbn(log: pl.LazyFrame, **options: Unpack[SessionLogOptions]) -> pl.LazyFrame: ...
+@overload
+def estimate_sdbn(log: Any, **options: Unpack[SessionLogOptions]) -> pl.DataFrame: ...
+def estimate_sdbn(
+    log: Any,
+    *,
+    query: str = "query",
+    doc: str = "doc",
+    rank: str = "rank",
+    clicked: str = "clicked",
+    session: str = "session",
+    confidence: float = 0.95,
+    prior: Prior = None,
+) -> pl.DataFrame | pl.LazyFrame:
+    r"""Estimate relevance by the simplified dynamic Bayesian network.
+
+    The model's users read a result list from the top, click attractive documents, and stop after a
+    click that satisfies them. They examined the documents at or above their last click. Lists
+    without a click tell nothing.
+
+    .. math:: a = \frac{\text{clicks}}{\text{examined}} \qquad
+        s = \frac{\text{last clicks}}{\text{clicks}} \qquad
+        \text{estimate} = a s = \frac{\text{last clicks}}{\text{examined}}
+
+    As text: ``a = clicks / examined; s = last clicks / clicks; estimate = a s``
+
+    Parameters
+    ----------
+    log, query, doc, clicked, confidence
+        As for `estimate_ctr`.
+    rank
+        The column of ranks, whole numbers from 1.
+    session
+        The column that tells result lists of the same query apart. A list is what one session shows
+        for one query, with each document once.
+    prior
+        As for `estimate_ctr`, for the last clicks of examined documents.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per query and document, in this order: `query` and `doc` (under the names of their
+        columns); `impressions`, `clicks`, `examined`, the impressions at or above the last click of
+        their list, and `last_clicks` (Int64); and from 0 to 1 (Float64) `attractiveness`,
+        `satisfaction`, the `estimate` of relevance, Wilson's interval from `ci_low` to `ci_high`,
+        and `shrunk`. A value that would divide by 0 is null: satisfaction without a click, and
+        attractiveness, estimate and interval of a document that nobody examined.
+
+    Raises
+    ------
+    ValueError
+        As for `count_clicks`; if a query or a document is null; if lists have gaps in their ranks,
+        or several documents at a rank, at or above their last click.
+
+    References
+    ----------
+    Chapelle, Zhang: A dynamic Bayesian network click model for web search ranking, 2009 (section
+    5, algorithm 1).
+
+    Examples
+    --------
+    In the first list, a and b are examined, and b has the last click. In the second, only a is:
+
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "session": [1, 1, 1, 2, 2],
+    ...         "query": ["q"] * 5,
+    ...         "doc": ["a", "b", "c", "a", "b"],
+    ...         "rank": [1, 2, 3, 1, 2],
+    ...         "clicked": [1, 1, 0, 1, 0],
+    ...     }
+    ... )
+    >>> sdbn = estimate_sdbn(log)
+    >>> sdbn.select("doc", "examined", "last_clicks", "attractiveness", "satisfaction", "estimate")
+    shape: (3, 6)
+    ┌─────┬──────────┬─────────────┬────────────────┬──────────────┬──────────┐
+    │ doc ┆ examined ┆ last_clicks ┆ attractiveness ┆ satisfaction ┆ estimate │
+    │ --- ┆ ---      ┆ ---         ┆ ---            ┆ ---          ┆ ---      │
+    │ str ┆ i64      ┆ i64         ┆ f64            ┆ f64          ┆ f64      │
+    ╞═════╪══════════╪═════════════╪════════════════╪══════════════╪══════════╡
+    │ a   ┆ 2        ┆ 1           ┆ 1.0            ┆ 0.5          ┆ 0.5      │
+    │ b   ┆ 1        ┆ 1           ┆ 1.0            ┆ 1.0          ┆ 1.0      │
+    │ c   ┆ 0        ┆ 0           ┆ null           ┆ null         ┆ null     │
+    └─────┴──────────┴─────────────┴────────────────┴──────────────┴──────────┘
+    """
+    z, beta = find_z(confidence), _check_prior(prior)
+    read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, session=session)
+    is_click, lists = pl.col("clicked") == 1, ["query", "session"]
+    last = read.rows.filter(is_click).group_by(lists).agg(pl.col("rank").max().alias("last"))
+    at_last = is_click & (pl.col("rank") == pl.col("last"))
+    counts = (
+        read.rows.join(last, on=lists, how="left")
+        .group_by(KEYS)
+        .agg(
+            read.impressions,
+            read.clicks,
+            sum_checked(
+                (pl.col("rank") <= pl.col("last")).fill_null(value=False),
+                pl.col("rank") >= 1,
+                "examined",
+            ),
+            at_last.sum().cast(pl.Int64).alias("last_clicks"),
+        )
+    )
+
+    def finish(table: pl.DataFrame, lasts: pl.DataFrame) -> pl.DataFrame:
+        read.check_counts(table, "examined")
+        _check_examined(int(table["examined"].sum()), int(lasts.to_series().sum()))
+        clicked_last, examined = pl.col("last_clicks"), pl.col("examined")
+        models = table.select(
+            *(*KEYS, "impressions", "clicks", "examined", "last_clicks"),
+            _divide(pl.col("clicks"), examined).alias("attractiveness"),
+            _divide(clicked_last, pl.col("clicks")).alias("satisfaction"),
+        )
+        return _make_estimates(models, "examined", z, beta, clicks="last_clicks")
+
+    return read.run([counts, last.select(pl.col("last").sum())], finish)
+
+
+@overload
+def estimate_pbm(log: pl.LazyFrame, **options: Unpack[PbmOptions]) -> pl.LazyFrame: ...
+@overload
+def estimate_pbm(log: Any, **options: Unpack[PbmOptions]) -> pl.DataFrame: ...
+def estimate_pbm(
+    log: Any,
+    *,
+    propensities: Method | Mapping[int, float] | pl.DataFrame = "em",
+    query: str = "query",
+    doc: str = "doc",
+    rank: str = "rank",
+    clicked: str = "clicked",
+    impressions: str | None = None,
+    confidence: float = 0.95,
+    prior: Prior = None,
+) -> pl.DataFrame | pl.LazyFrame:
+    r"""Estimate attractiveness by the position-based model.
+
+    A document is clicked if it is examined, which depends on its rank alone, and attractive, which
+    depends on the query and the document.
+
+    .. math:: P(c = 1) = \theta(r) \gamma(q, d) \qquad
+        \hat \gamma = \frac{\sum_i c_i}{\sum_i \theta(r_i)}
+
+    As text: ``P(click) = θ(r) γ(q, d); estimate = ∑ c(i) / ∑ θ(r(i))``
+
+    With the true propensities :math:`\theta` the estimate is unbiased.
+
+    Parameters
+    ----------
+    log, query, doc, clicked, impressions, confidence, prior
+        As for `estimate_ctr`. The intervals take the propensities as given.
+    propensities
+        The probability that a rank is examined, relative to rank 1: a mapping from ranks, or the
+        frame that `estimate_propensities` returns, with values above 0 and at most 1. Or the method
+        of `estimate_propensities` that estimates them from this log.
+    rank
+        The column of ranks, whole numbers from 1.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        As for `estimate_ctr`, with `examinations` (Float64), the sum of the propensities, before
+        the estimate. Values are at least 0. By chance the estimate and its interval may exceed 1;
+        `shrunk` is at most 1.
+
+    Raises
+    ------
+    ValueError
+        As for `estimate_coec`; if a rank has no propensity; if the propensities are estimated and
+        ranks share no documents.
+
+    Notes
+    -----
+    The interval is that of `estimate_coec`, with the propensities in place of mean rates.
+
+    See Also
+    --------
+    estimate_propensities : The propensities by themselves.
+
+    References
+    ----------
+    Craswell, Zoeter, Taylor, Ramsey: An experimental comparison of click position-bias models,
+    2008. Richardson, Dominowska, Ragno: Predicting clicks, 2007.
+
+    Examples
+    --------
+    Rank 2 is examined half as often as rank 1. Document a has 1 click in 1 + 0.5 examinations:
+
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "query": ["q"] * 4,
+    ...         "doc": ["a", "b", "b", "a"],
+    ...         "rank": [1, 2, 1, 2],
+    ...         "clicked": [True, False, True, False],
+    ...     }
+    ... )
+    >>> pbm = estimate_pbm(log, propensities={1: 1.0, 2: 0.5})
+    >>> pbm.select("doc", "impressions", "clicks", "examinations", "estimate")
+    shape: (2, 5)
+    ┌─────┬─────────────┬────────┬──────────────┬──────────┐
+    │ doc ┆ impressions ┆ clicks ┆ examinations ┆ estimate │
+    │ --- ┆ ---         ┆ ---    ┆ ---          ┆ ---      │
+    │ str ┆ i64         ┆ i64    ┆ f64          ┆ f64      │
+    ╞═════╪═════════════╪════════╪══════════════╪══════════╡
+    │ a   ┆ 2           ┆ 1      ┆ 1.5          ┆ 0.666667 │
+    │ b   ┆ 2           ┆ 1      ┆ 1.5          ┆ 0.666667 │
+    └─────┴─────────────┴────────┴──────────────┴──────────┘
+    """
+    z, beta = find_z(confidence), _check_prior(prior)
+    read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, impressions=impressions)
+    find = find_propensities(propensities)
+
+    def finish(cells: pl.DataFrame) -> pl.DataFrame:
+        check_no_gaps(read.check_counts(cells))
+        table = _sum_exposures(cells, find(cells), "examinations")
+        return _make_estimates(table, "examinations", z, beta)
+
+    return read.run([read.count(*KEYS, "rank")], finish)
+
+
+def _sum_exposures(cells: pl.DataFrame, by_rank: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return impressions, clicks, and sums of exposures of each query and document."""
+    exposure = pl.col("propensity")
+    return (
+        # Sorted ranks make sums of fractions the same in each call.
+        cells.join(
+            by_rank.select(pl.col("rank").cast(cells.schema["rank"]), "propensity"), on="rank"
+        )
+        .sort("rank")
+        .group_by(KEYS)
+        .agg(
+            pl.col("impressions", "clicks").sum(),
+            (pl.col("impressions") * exposure).sum().alias(name),
+            (pl.col("impressions") * exposure**2).sum().alias("squares"),
+        )
+    )
+
+
+def _make_estimates(
+    table: pl.DataFrame,
+    exposure: str,
+    z: float,
+    prior: Sequence[float] | None,
+    *,
+    clicks: str = "clicks",
+    is_rate: bool = True,
+) -> pl.DataFrame:
+    """Return a table of clicks and exposures with estimates, intervals and shrunk values.
+
+    Rates have a Beta distribution, and other values a Gamma distribution.
+    """
+    c, e = pl.col(clicks), pl.col(exposure)
+    q = pl.col("squares") if "squares" in table.columns else e
+    mean, strength = _fit_prior(table, c, e, q, is_rate=is_rate)
+    if prior is not None:
+        strength = sum(prior) if is_rate else prior[1]
+        mean = prior[0] / strength
+    shrunk = pl.lit(mean, pl.Float64)
+    if mean is not None and strength is not None:
+        # An exposure below the clicks, by chance, must not make a probability exceed 1.
+        shrunk = ((c + strength * mean) / (e + strength)).clip(upper_bound=1 if is_rate else None)
+    estimate = _divide(c, e).alias("estimate")
+    return (
+        table.sort(KEYS)
+        .with_columns(estimate, *compute_interval(z, c, e, q), shrunk.alias("shrunk"))
+        .drop("squares", strict=False)
+    )
+
+
+def _fit_prior(
+    table: pl.DataFrame, c: pl.Expr, e: pl.Expr, q: pl.Expr, *, is_rate: bool
+) -> tuple[float | None, float | None]:
+    """Return the mean of all documents' values, and the strength of the prior in exposures.
+
+    The strength is None if chance explains all differences between documents. With weights E, the
+    expected sum of squared deviations is the sum of E (1 - E / sum E) Var(c / E), where
+    Var(c / E) = m / E - (m² + t) Q / E² + t, and t is the variance of the true values.
+    """
+    rows = table.filter(e > 0)
+    total = rows.select(e.sum()).item()
+    if not total:
+        return None, None
+    mean = rows.select(c.sum()).item() / total
+    weight = 1 - e / total
+    observed, chance, factor = rows.select(
+        (e * (c / e - mean) ** 2).sum(),
+        (weight * (mean - mean**2 * q / e)).sum().alias("chance"),
+        (weight * (e - q / e)).sum().alias("factor"),
+    ).row(0)
+    variance = (observed - chance) / factor if factor > 0 else 0.0
+    if variance <= 0 or mean <= 0:
+        return mean, None
+    return mean, max(mean * (1 - mean) / variance - 1, 0.0) if is_rate else mean / variance
+
+
+def _check_prior(prior: Prior) -> list[float] | None:
+    """Return the two parameters of a prior, which must be above 0."""
+    if prior is None:
+        return None
+    values = [check_number("prior", each, above=0) for each in check_list("prior", prior)]
+    if len(values) != 2:  # noqa: PLR2004
+        msg = f"`prior` must be two numbers, got {prior!r}"
+        raise ValueError(msg)
+    return values
+
+
+def _check_examined(examined: int, expected: int) -> None:
+    """Raise unless each list has one document at each rank down to its last click.
+
+    In lists without gaps, the examined documents are as many as the ranks of last clicks add up to.
+    """
+    if examined != expected:
+        rule = "without gaps" if examined < expected else "with one document at each rank"
+        msg = (
+            f"a list must have ranks {rule}, got {examined} documents at the {expected} ranks at "
+            "or above the last click of lists\n\n"
+            "Hint: describe_log(log) counts gaps and duplicates; session= tells lists apart"
+        )
+        raise ValueError(msg)
+
+
+def _divide(above: pl.Expr, below: pl.Expr) -> pl.Expr:
+    """Return a ratio, null where the denominator is 0."""
+    return pl.when(below > 0).then(above / below)

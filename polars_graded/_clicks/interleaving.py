@@ -1,0 +1,276 @@
+"""Comparison of two rankers whose results were shown in one interleaved list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import polars as pl
+
+from polars_graded._checks import (
+    check_choice,
+    check_column_name,
+    check_column_names,
+    check_whole_number,
+    first_few,
+)
+from polars_graded._clicks.logs import Log, check_whole_type
+from polars_graded._results.comparing import compare
+from polars_graded._results.significance import CorrectionName, TestName
+
+__all__ = ["compare_interleaved"]
+
+InterleavingName: TypeAlias = Literal["team_draft", "balanced", "probabilistic"]
+
+SOFTMAX_POWER = 3
+"""Power of the rank in the ranker's distribution of documents, as in Hofmann and others (2011)."""
+
+DEPTH = "credited depth"
+
+LISTS = ["query", "session"]
+
+
+def compare_interleaved(
+    log: Any,
+    method: InterleavingName = "team_draft",
+    *,
+    baseline: str | None = None,
+    team: str = "team",
+    rankings: Mapping[str, str] | None = None,
+    depth: int | None = None,
+    unit: Literal["list", "query"] = "list",
+    segments: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    test: TestName = "t",
+    correction: CorrectionName | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    resamples: int = 10_000,
+    query: str = "query",
+    rank: str = "rank",
+    clicked: str = "clicked",
+    session: str = "session",
+) -> pl.DataFrame:
+    r"""Compare two rankers by the clicks in their interleaved lists.
+
+    Each list is a win of the ranker whose documents got more clicks, or a tie.
+
+    .. math:: \Delta = \frac{\text{wins} + \frac{1}{2} \text{ties}}
+        {\text{wins} + \text{ties} + \text{losses}} - \frac{1}{2}
+
+    As text: ``Δ = (wins + ties / 2) / (wins + ties + losses) - 1 / 2``
+
+    Parameters
+    ----------
+    log
+        Any data frame, with one row per document shown, clicked or not. A LazyFrame is collected by
+        the streaming engine, one row per list.
+    method
+        The way in which clicks are credited, which must be that of the lists:
+
+        - `"team_draft"`: a click counts for the ranker in the column `team`.
+        - `"balanced"`: with k, the better of both ranks of the lowest clicked document, the clicks
+          among the first k documents of a ranking count for its ranker. `rankings` names the ranks.
+        - `"probabilistic"`: each ranker draws documents with probabilities that fall with the cube
+          of their ranks, without replacement. The list does not reveal who drew a document, so the
+          result is the expectation over all assignments of documents to rankers: a win counts as
+          its probability. `rankings` names the ranks.
+    baseline
+        The ranker to compare with. By default the second one in alphabetical order, or the second
+        one of `rankings`.
+    team
+        The column of the ranker that contributed the document; null for a document without credit,
+        such as one that both rankers have at the top.
+    rankings
+        The columns of the document's rank in both original rankings, by the ranker's name:
+        `{"old": "old_rank", "new": "new_rank"}`. Ranks are whole numbers from 1, and null for a
+        document that the ranker does not retrieve.
+    depth
+        Length of the original rankings, for `"probabilistic"`; by default the highest rank in them.
+    unit
+        What counts once: each `"list"`, or each `"query"` with the mean over its lists.
+    segments, test, correction, confidence, seed, resamples
+        As for `polars_graded.compare`.
+    cluster
+        The column of independent units, such as users, as for `polars_graded.compare`.
+    query, session, clicked, rank
+        As for `describe_log`. A list is what one session shows for one query. Its ranks are those
+        of the interleaved list.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `polars_graded.compare` for the measure `preference`, so that
+        `charts.comparison_forest` draws it: `strategy` and `baseline` are the rankers, `difference`
+        is :math:`\Delta` with its interval from `ci_low` to `ci_high`, from -0.5 to 0.5, and `mean`
+        is the share of wins with half of the ties. `baseline_mean` is 0.5, the share of a ranker
+        that users like as much as the other. `queries` counts lists, or queries with
+        `unit="query"`. Lists without a click are ties.
+
+    Raises
+    ------
+    ValueError
+        If `team` does not name two rankers; if clicks are null, or neither 0 nor 1; if queries are
+        null.
+
+    References
+    ----------
+    Chapelle, Joachims, Radlinski, Yue: Large-scale validation and analysis of interleaved search
+    evaluation, 2012. Radlinski, Kurup, Joachims: How does clickthrough data reflect retrieval
+    quality, 2008. Hofmann, Whiteson, de Rijke: A probabilistic method for inferring preferences
+    from clicks, 2011.
+
+    Examples
+    --------
+    The new ranker wins two lists, loses one and ties one: (2 + 0.5) / 4 - 0.5.
+
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "session": [1, 1, 2, 2, 3, 3, 4, 4],
+    ...         "query": ["q"] * 8,
+    ...         "rank": [1, 2] * 4,
+    ...         "team": ["new", "old", "old", "new"] * 2,
+    ...         "clicked": [1, 0, 0, 1, 0, 1, 1, 1],
+    ...     }
+    ... )
+    >>> result = compare_interleaved(log, baseline="old")
+    >>> result.select("strategy", "baseline", "wins", "ties", "losses", "difference")
+    shape: (1, 6)
+    ┌──────────┬──────────┬──────┬──────┬────────┬────────────┐
+    │ strategy ┆ baseline ┆ wins ┆ ties ┆ losses ┆ difference │
+    │ ---      ┆ ---      ┆ ---  ┆ ---  ┆ ---    ┆ ---        │
+    │ str      ┆ str      ┆ u32  ┆ u32  ┆ u32    ┆ f64        │
+    ╞══════════╪══════════╪══════╪══════╪════════╪════════════╡
+    │ new      ┆ old      ┆ 2    ┆ 1    ┆ 1      ┆ 0.125      │
+    └──────────┴──────────┴──────┴──────┴────────┴────────────┘
+    """
+    check_choice("method", method, get_args(InterleavingName))
+    check_choice("unit", unit, ("list", "query"))
+    others = [] if segments is None else check_column_names("segments", segments)
+    others += [] if cluster is None else [check_column_name("cluster", cluster)]
+    columns = [team] if method == "team_draft" else _check_rankings(rankings)
+    read = Log.read(
+        log, [*others, *columns], query=query, rank=rank, clicked=clicked, session=session
+    )
+    if read.check_counts(read.count("query").collect(engine="streaming")).is_empty():
+        msg = "`log` must not be empty"
+        raise ValueError(msg)
+    keys = [*dict.fromkeys([*LISTS, *map(read.find_name, others)])]
+    names, first = [*(rankings or {})], pl.col(columns[0])
+    if method != "team_draft":
+        _check_ranks(read.rows, columns)
+    if method == "team_draft":
+        names = _find_teams(read.rows, team)
+        preferences = _prefer_by_clicks(read.rows, keys, *(first == each for each in names))
+    elif method == "balanced":
+        # The better of both ranks of the lowest clicked document.
+        lowest = pl.col("rank").filter(pl.col("clicked") == 1).max()
+        better = pl.min_horizontal(columns).filter(pl.col("rank") == lowest).first()
+        rows = read.rows.with_columns(better.over(LISTS).alias(DEPTH))
+        credited = (pl.col(each) <= pl.col(DEPTH) for each in columns)
+        preferences = _prefer_by_clicks(rows, keys, *credited)
+    else:
+        preferences = _prefer_by_chance(read.rows, keys, columns, depth)
+    if baseline is not None:
+        check_choice("baseline", baseline, names)
+    if baseline == names[0]:
+        names, preferences = (
+            names[::-1],
+            preferences.with_columns((1 - pl.col("preference")).alias("preference")),
+        )
+    if unit == "query":
+        keys = [key for key in keys if key != "session"]
+        preferences = preferences.group_by(keys).agg(pl.col("preference").mean())
+    renamed = preferences.sort(keys).rename(
+        {name: new for name, new in read.names.items() if name in preferences.columns}
+    )
+    expected = renamed.with_columns(pl.lit(0.5).alias("preference"))
+    return compare(
+        pl.concat(
+            each.with_columns(pl.lit(name).alias("strategy"))
+            for name, each in zip(names, (renamed, expected), strict=True)
+        ),
+        {"preference": "highest"},
+        baseline=names[1],
+        query=[query, session] if unit == "list" else query,
+        segments=segments, cluster=cluster, test=test, correction=correction,
+        confidence=confidence, seed=seed, resamples=resamples,
+    )  # fmt: skip
+
+
+def _check_rankings(rankings: Any) -> list[str]:
+    """Return the columns of the ranks in both original rankings."""
+    if not isinstance(rankings, Mapping) or len(rankings) != 2:  # noqa: PLR2004
+        msg = f"`rankings` must map both rankers to the columns of their ranks, got {rankings!r}"
+        raise (ValueError if isinstance(rankings, Mapping) else TypeError)(msg)
+    return check_column_names("rankings", [*rankings.values()])
+
+
+def _check_ranks(rows: pl.LazyFrame, columns: Sequence[str]) -> None:
+    """Raise unless columns hold ranks from 1, or null."""
+    schema = rows.collect_schema()
+    for column in columns:
+        check_whole_type(column, schema)
+    lowest = rows.select(pl.col(columns).min()).collect().row(0)
+    for column, low in zip(columns, lowest, strict=True):
+        if low is not None and low < 1:
+            msg = f"column {column!r} of `log` must count ranks from 1, got {low}"
+            raise ValueError(msg)
+
+
+def _find_teams(rows: pl.LazyFrame, team: str) -> list[str]:
+    """Return the two rankers of a column, in alphabetical order."""
+    names = rows.select(pl.col(team).unique().drop_nulls().sort()).collect()[team].to_list()
+    if len(names) != 2:  # noqa: PLR2004
+        msg = f"column {team!r} must name two rankers, got {len(names)}: {first_few(names)}"
+        raise ValueError(msg)
+    return names
+
+
+def _prefer_by_clicks(
+    rows: pl.LazyFrame, keys: Sequence[str], first: pl.Expr, second: pl.Expr
+) -> pl.DataFrame:
+    """Return 1 for lists with more clicks on documents of the first ranker, 0.5 for ties, or 0."""
+    credited = [((pl.col("clicked") == 1) & each).sum().cast(pl.Int64) for each in (first, second)]
+    preference = ((credited[0] - credited[1]).sign() + 1) / 2
+    return rows.group_by(keys).agg(preference.alias("preference")).collect(engine="streaming")
+
+
+def _prefer_by_chance(
+    rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], depth: int | None
+) -> pl.DataFrame:
+    """Return the probability that the first ranker has more clicks, with half that of a tie.
+
+    A ranker draws the document at rank r with a probability in proportion to r^-3, among the
+    documents that are not in the list above it.
+    """
+    table = rows.collect(engine="streaming")
+    deepest: Any = max(table[each].max() or 1 for each in columns)
+    length = check_whole_number("depth", deepest if depth is None else depth, at_least=deepest)
+    total = float((np.arange(1.0, length + 1) ** -SOFTMAX_POWER).sum())
+    chances = []
+    for column in columns:
+        weight = (pl.col(column).cast(pl.Float64) ** -SOFTMAX_POWER).fill_null(0)
+        above = weight.cum_sum().over(LISTS, order_by="rank") - weight
+        # The last document of a ranking has all of the rest, up to rounding.
+        chances.append(weight / pl.max_horizontal(total - above, weight, 1e-300))
+    # A click counts if a ranker retrieves the document.
+    is_click = (pl.col("clicked") == 1) & (pl.any_horizontal(pl.col(columns).is_not_null()))
+    lists = (
+        table.with_columns((chances[0] / (chances[0] + chances[1])).alias("chance"))
+        .group_by(keys)
+        .agg(pl.col("chance").filter(is_click), is_click.sum().alias("clicks"))
+    )
+    parts = []
+    for part in lists.partition_by("clicks"):
+        clicks = int(part["clicks"][0])
+        chance = part["chance"].explode().to_numpy().reshape(part.height, -1)
+        # Column clicks + d has the probability that the first ranker has d more clicks.
+        balance = np.zeros((part.height, 2 * clicks + 1))
+        balance[:, clicks] = 1
+        for p in chance.T[:clicks, :, np.newaxis]:
+            balance = p * np.roll(balance, 1, axis=1) + (1 - p) * np.roll(balance, -1, axis=1)
+        wins = balance[:, clicks + 1 :].sum(axis=1) + balance[:, clicks] / 2
+        parts.append(part.select(keys).with_columns(pl.Series("preference", wins)))
+    return pl.concat(parts)

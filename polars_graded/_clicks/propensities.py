@@ -1,0 +1,262 @@
+"""Propensities: probabilities that a rank is examined, relative to the first rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import polars as pl
+
+from polars_graded._checks import check_choice, check_columns, check_frame, check_number
+from polars_graded._clicks.logs import KEYS, Log, check_no_gaps
+from polars_graded._measuring.kernels.ragged import Floats
+
+__all__ = ["estimate_propensities"]
+
+Method: TypeAlias = Literal["em", "pivot", "chain"]
+
+MAX_STEPS = 2000
+"""Maximum number of accelerated steps of the EM algorithm."""
+
+MAX_CHANGE = 1e-7
+"""Maximum change of a propensity in one step of EM at which the algorithm has converged."""
+
+
+def estimate_propensities(
+    log: Any,
+    method: Method = "em",
+    *,
+    query: str = "query",
+    doc: str = "doc",
+    rank: str = "rank",
+    clicked: str = "clicked",
+    impressions: str | None = None,
+) -> pl.DataFrame:
+    r"""Estimate how often each rank is examined, relative to the first rank.
+
+    In the position-based model a click has the probability :math:`\theta(r) \gamma(q, d)`. A
+    document that several rankers, or lists in another order, show at several ranks reveals
+    :math:`\theta`: its clicks differ only because of the rank.
+
+    Parameters
+    ----------
+    log
+        Any data frame, with one row per document shown, clicked or not. A LazyFrame is collected by
+        the streaming engine.
+    method
+        - `"em"`: the maximum likelihood of the position-based model for the documents shown at
+          several ranks, found by the EM algorithm with the acceleration of Varadhan and Roland
+          (2008).
+        - `"pivot"`: with the documents :math:`S_{1r}` that were shown at rank 1 and at rank r,
+
+          .. math:: \theta(r) = \frac{\sum_{d \in S_{1r}} c_{dr} / n_{dr}}
+              {\sum_{d \in S_{1r}} c_{d1} / n_{d1}}
+
+          As text: ``θ(r) = ∑ c(d, r) / n(d, r) over ∑ c(d, 1) / n(d, 1)``. The rates of rarely
+          shown documents count as much as others, so this is less precise than `"em"`.
+        - `"chain"`: the product of these ratios of neighbouring ranks, for rankers that move
+          documents by few ranks.
+    query, doc
+        The columns of queries and of documents.
+    rank
+        The column of ranks, whole numbers from 1.
+    clicked
+        The column that states whether the document was clicked: Boolean, or 0 and 1.
+    impressions
+        As for `estimate_ctr`.
+
+    Returns
+    -------
+    DataFrame
+        One row per rank, in this order: `rank`, `impressions` and `clicks` (Int64), `movable`, the
+        number of documents (of a query) shown here and at other ranks (Int64), and `propensity`
+        (Float64), 1 for the first rank. By chance `"pivot"` and `"chain"` may exceed 1.
+
+    Raises
+    ------
+    ValueError
+        As for `count_clicks`; if a query or a document is null; if each document was shown at one
+        rank only, or if ranks are not linked by documents, because quality and rank cannot then be
+        separated; if documents that link ranks have no click.
+
+    See Also
+    --------
+    estimate_pbm : The attractiveness of documents.
+    count_clicks : Rates by rank, which are enough if lists are in random order.
+
+    Notes
+    -----
+    If lists are shown in random order to some users, the click-through rates of these lists by
+    rank, over that of rank 1, are the propensities (Joachims, Swaminathan, Schnabel 2017).
+
+    References
+    ----------
+    Wang, Golbandi, Bendersky, Metzler, Najork: Position bias estimation for unbiased learning to
+    rank in personal search, 2018. Agarwal, Zaitsev, Wang, Li, Najork, Joachims: Estimating position
+    bias without intrusive interventions, 2019. Varadhan, Roland: Simple and globally convergent
+    methods for accelerating the convergence of any EM algorithm, 2008.
+
+    Examples
+    --------
+    Each document is clicked half as often at rank 2:
+
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "query": ["q"] * 4,
+    ...         "doc": ["a", "b", "b", "a"],
+    ...         "rank": [1, 2, 1, 2],
+    ...         "shown": [10, 10, 10, 10],
+    ...         "clicks": [8, 2, 4, 4],
+    ...     }
+    ... )
+    >>> estimate_propensities(log, "pivot", clicked="clicks", impressions="shown")
+    shape: (2, 5)
+    ┌──────┬─────────────┬────────┬─────────┬────────────┐
+    │ rank ┆ impressions ┆ clicks ┆ movable ┆ propensity │
+    │ ---  ┆ ---         ┆ ---    ┆ ---     ┆ ---        │
+    │ i64  ┆ i64         ┆ i64    ┆ i64     ┆ f64        │
+    ╞══════╪═════════════╪════════╪═════════╪════════════╡
+    │ 1    ┆ 20          ┆ 12     ┆ 2       ┆ 1.0        │
+    │ 2    ┆ 20          ┆ 6      ┆ 2       ┆ 0.5        │
+    └──────┴─────────────┴────────┴─────────┴────────────┘
+    """
+    check_choice("method", method, get_args(Method))
+    read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, impressions=impressions)
+    cells = read.count(*KEYS, "rank").collect(engine="streaming")
+    check_no_gaps(read.check_counts(cells))
+    return read.rename(_estimate(cells, method))
+
+
+def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Return the function from counts to propensities that an argument stands for."""
+    if isinstance(value, str):
+        method = check_choice("propensities", value, get_args(Method))
+        return lambda cells: _estimate(cells, method)
+    if isinstance(value, Mapping):
+        given = pl.DataFrame({"rank": [*value], "propensity": [*value.values()]}, strict=False)
+    else:
+        given = check_frame("propensities", value).lazy().collect()
+    check_columns("propensities", ["rank", "propensity"], given.columns)
+    if twice := given["rank"].is_duplicated().sum():
+        msg = f"`propensities` must have each rank once, got {twice} rows that repeat a rank"
+        raise ValueError(msg)
+    for each in given["propensity"]:
+        check_number("propensities", each, above=0, at_most=1)
+
+    def look_up(cells: pl.DataFrame) -> pl.DataFrame:
+        if missing := {*cells["rank"]} - {*given["rank"]}:
+            msg = f"`propensities` must have each rank of `log`, got none for rank {min(missing)}"
+            raise ValueError(msg)
+        return given
+
+    return look_up
+
+
+def _estimate(cells: pl.DataFrame, method: str) -> pl.DataFrame:
+    """Return the propensity of each rank, from counts by query, document and rank."""
+    shown = cells.filter(pl.col("impressions") > 0)
+    counted = shown.with_columns((pl.len().over(KEYS) > 1).alias("movable")).sort(*KEYS, "rank")
+    by_rank = (
+        counted.group_by("rank")
+        .agg(pl.col("impressions", "clicks").sum(), pl.col("movable").sum().cast(pl.Int64))
+        .sort("rank")
+    )
+    if by_rank.height < 2:  # noqa: PLR2004
+        values = np.ones(by_rank.height)
+    else:
+        _check_links(counted.filter("movable"), by_rank)
+        # A document shown at one rank reveals nothing about it.
+        moved = counted.filter("movable")
+        if not moved.filter(pl.col("rank") == by_rank["rank"][0])["clicks"].sum():
+            msg = "documents shown at several ranks must have clicks at the first rank, got none"
+            raise ValueError(msg)
+        values = (
+            _run_em(moved, by_rank.height) if method == "em" else _chain(moved, by_rank, method)
+        )
+    return by_rank.with_columns(pl.Series("propensity", values, pl.Float64))
+
+
+def _check_links(movable: pl.DataFrame, by_rank: pl.DataFrame) -> None:
+    """Raise unless documents shown at several ranks link all ranks to the first."""
+    if movable.is_empty():
+        msg = (
+            "each document of `log` was shown at one rank only, so propensities and quality cannot "
+            "be separated\n\nHint: pass propensities=, or show some lists in another order"
+        )
+        raise ValueError(msg)
+    links = movable.select("query", "doc", "rank", group=pl.col("rank"))
+    while True:
+        # Each document joins its ranks to the smallest group, and each rank its documents.
+        lowest = links.with_columns(group=pl.col("group").min().over(KEYS))
+        lowest = lowest.with_columns(group=pl.col("group").min().over("rank"))
+        if lowest["group"].equals(links["group"]):
+            break
+        links = lowest
+    first = by_rank["rank"][0]
+    linked = {*links.filter(pl.col("group") == first)["rank"]}
+    if apart := sorted({*by_rank["rank"]} - linked - {first}):
+        msg = (
+            f"ranks must be linked by documents shown at both, got no link from rank {first} to "
+            f"rank {apart[0]} ({len(apart)} ranks in all)\n\n"
+            "Hint: pass propensities=, or leave out these ranks"
+        )
+        raise ValueError(msg)
+
+
+def _chain(counted: pl.DataFrame, by_rank: pl.DataFrame, method: str) -> Floats:
+    """Return the ratios of rates to the first rank, or their products along the ranks."""
+    ranks = by_rank["rank"].to_list()
+    rate = pl.col("clicks") / pl.col("impressions")
+    rates = counted.select(*KEYS, "rank", rate=rate)
+    values = [1.0]
+    for number, rank in enumerate(ranks[1:]):
+        base = ranks[0] if method == "pivot" else ranks[number]
+        both = rates.filter(pl.col("rank") == base).join(
+            rates.filter(pl.col("rank") == rank), on=KEYS, suffix="_here"
+        )
+        above, here = both.select(pl.col("rate", "rate_here").sum()).row(0)
+        if not above or not here:
+            msg = (
+                f"documents shown at ranks {base} and {rank} must have clicks at both, got "
+                f"{both.height} documents\n\nHint: method='em' uses all ranks at once"
+            )
+            raise ValueError(msg)
+        values.append(here / above * (1.0 if method == "pivot" else values[-1]))
+    return np.array(values)
+
+
+def _run_em(counted: pl.DataFrame, k: int) -> Floats:
+    """Return the propensities of k ranks with the highest likelihood.
+
+    A parameter vector has the propensities of all ranks but the first, which is 1, and then the
+    attractiveness of each document.
+    """
+    r = counted["rank"].rank("dense").to_numpy().astype(np.int64) - 1
+    d = counted.select(pl.struct(KEYS).rle_id()).to_series().to_numpy().astype(np.int64)
+    n = counted["impressions"].to_numpy().astype(float)
+    c = counted["clicks"].to_numpy().astype(float)
+    by_r, by_d = np.bincount(r, n), np.bincount(d, n)
+
+    def step(parameters: Floats) -> Floats:
+        theta, gamma = np.append(1.0, parameters[: k - 1])[r], parameters[k - 1 :][d]
+        # P(examined | no click) = θ (1 - γ) / (1 - θ γ), and likewise for attractive.
+        missed = (n - c) / np.maximum(1 - theta * gamma, 1e-12)
+        examined = np.bincount(r, c + missed * theta * (1 - gamma)) / by_r
+        attractive = np.bincount(d, c + missed * gamma * (1 - theta)) / by_d
+        return np.concatenate([examined[1:], attractive])
+
+    rates = np.bincount(r, c) / by_r
+    start = np.clip(rates[1:] / max(rates[0], 1e-12), 0.05, 0.95)
+    parameters = np.concatenate([start, np.clip(np.bincount(d, c) / by_d, 0.01, 0.99)])
+    for _ in range(MAX_STEPS):
+        first = step(parameters)
+        second = step(first)
+        change, curvature = first - parameters, second - 2 * first + parameters
+        if np.abs(change[: k - 1]).max() < MAX_CHANGE:
+            break
+        length = np.linalg.norm(curvature)
+        a = max(float(np.linalg.norm(change) / length), 1.0) if length > 0 else 1.0
+        jumped = np.clip(parameters + 2 * a * change + a**2 * curvature, 1e-12, 1 - 1e-12)
+        parameters = step(jumped)
+    return np.append(1.0, parameters[: k - 1])

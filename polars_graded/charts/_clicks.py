@@ -1,0 +1,82 @@
+"""A chart of clicks by rank."""
+
+from __future__ import annotations
+
+import altair as alt
+
+from polars_graded._drawing import chart_checks, chart_rows, style
+from polars_graded._drawing.chart_rows import Frame
+from polars_graded._drawing.style import Chart
+from polars_graded._sentences import format_count, format_percent
+
+ENDS = ("ci_low", "ci_high")
+
+
+def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
+    """Draw click-through rates by rank with their intervals.
+
+    Rates fall with the rank for two reasons: people examine later ranks less often, and better
+    documents are at better ranks. Only lists in random order show the first reason by itself.
+
+    Parameters
+    ----------
+    clicks
+        One row per rank, as `clicks.count_clicks` returns it. For several logs, such as one per
+        ranker, concatenate their rows with a column that names the log, and pass it as `panel`.
+    panel
+        The column of panels, or None, as for every chart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        The rows are those of `clicks` with impressions, and `panel` if panels are drawn.
+
+    Examples
+    --------
+    >>> from polars_graded.clicks import count_clicks
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"rank": [1, 2, 1, 2], "clicked": [1, 0, 1, 1]})
+    >>> chart = count_clicks(log).pipe(click_rates)
+    >>> chart.data.select("rank", "click_rate")
+    shape: (2, 2)
+    ┌──────┬────────────┐
+    │ rank ┆ click_rate │
+    │ ---  ┆ ---        │
+    │ i64  ┆ f64        │
+    ╞══════╪════════════╡
+    │ 1    ┆ 1.0        │
+    │ 2    ┆ 0.5        │
+    └──────┴────────────┘
+    """
+    at = ["rank", "impressions", "clicks"]
+    table = chart_rows.build_result_rows(
+        "clicks", clicks, "click_rate", *ENDS, texts=(), at=at, panel=panel, every=True
+    )
+    chart_checks.check_not_repeated("clicks", table, "rank", panel or None)
+    axis = alt.Axis(tickMinStep=1, format="d", **style.UNFLUSHED_LABELS)
+    scale = alt.Scale(zero=False, nice=False, padding=10)
+    title, percent = (
+        "click-through rate",
+        alt.Axis(labelExpr="format(100 * datum.value, '~g') + ' %'"),
+    )
+    tooltip = style.list_tooltips(
+        *("rank:Q", "impressions:Q", "clicks:Q", *style.format_decimals("click_rate", *ENDS)),
+    )
+    base = alt.Chart().encode(
+        x=alt.X("rank:Q", title="rank", scale=scale, axis=axis), tooltip=tooltip
+    )
+    low = alt.Y("ci_low:Q", title=title, axis=percent, scale=alt.Scale(zero=True))
+    layers = [
+        base.mark_bar(size=2).encode(y=low, y2="ci_high:Q"),
+        style.draw_dots(base, 40).encode(y=alt.Y("click_rate:Q", title=title)),
+    ]
+    level = chart_rows.find_confidence(table)
+    interval = "interval" if level is None else f"{format_percent(level)} interval"
+    counts = table.select("impressions", "clicks").sum().row(0)
+    shown, clicked = (int(count) for count in counts)
+    total = f"{format_count(clicked, 'clicks')} in {format_count(shown, 'impressions')}"
+    notes = [f"{total}; line: {interval} of one rate"]
+    rates = table.head(10).select("rank", "click_rate").rows()
+    described = style.list_values(title, ((f"rank {rank}", rate) for rank, rate in rates))
+    words = style.Words("Click-through rate by rank", notes, described)
+    return style.draw_panels(layers, table, panel, words)

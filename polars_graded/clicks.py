@@ -1,0 +1,36 @@
+"""Functions of click logs: relevance, interleaving, and rankings that were never shown.
+
+A log is any data frame with one row per document shown, clicked or not: the columns `query`, `doc`,
+`rank` (from 1), `clicked` (Boolean, or 0 and 1), and `session`, which tells result lists of the
+same query apart. Keywords name columns that are called otherwise. Rows of a LazyFrame are streamed.
+"""
+
+from __future__ import annotations
+
+from polars_graded._clicks.counterfactual import estimate_clicks
+from polars_graded._clicks.describing import count_clicks, describe_log
+from polars_graded._clicks.estimating import (
+    estimate_coec,
+    estimate_ctr,
+    estimate_pbm,
+    estimate_sdbn,
+)
+from polars_graded._clicks.interleaving import compare_interleaved
+from polars_graded._clicks.propensities import estimate_propensities
+
+__all__ = [
+    "compare_interleaved",
+    "count_clicks",
+    "describe_log",
+    "estimate_clicks",
+    "estimate_coec",
+    "estimate_ctr",
+    "estimate_pbm",
+    "estimate_propensities",
+    "estimate_sdbn",
+]
+
+
+def __dir__() -> list[str]:
+    """Return the names of the functions, for completion."""
+    return __all__

@@ -1,0 +1,700 @@
+"""Click logs: descriptions, estimators and their intervals, against slow loops and by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections import defaultdict
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.optimize
+import scipy.special
+import scipy.stats
+from helpers import COLLECTED, needed, simulated
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from statsmodels.stats.proportion import proportion_confint
+
+from polars_graded import DataWarning, clicks, evaluate, join_judgments, trust
+from polars_graded.datasets import simulated_log
+
+Z = 1.959963984540054
+
+LISTS = st.lists(
+    st.tuples(
+        st.sampled_from("qr"),
+        st.permutations("abcd"),
+        st.lists(st.booleans(), min_size=1, max_size=4),
+    ),
+    min_size=1,
+    max_size=12,
+)
+"""Result lists: a query, and the documents at ranks 1, 2, … with their clicks."""
+
+
+def log_of(lists) -> pl.DataFrame:
+    """One row per document shown, sessions numbered from 0."""
+    rows = [
+        (session, query, doc, rank, clicked)
+        for session, (query, docs, clicks_of) in enumerate(lists)
+        for rank, (doc, clicked) in enumerate(zip(docs, clicks_of, strict=False), 1)
+    ]
+    columns = ["session", "query", "doc", "rank", "clicked"]
+    return pl.DataFrame(rows, columns, orient="row")
+
+
+def rows_of(log: pl.DataFrame) -> list[tuple]:
+    return list(log.select("session", "query", "doc", "rank", "clicked").iter_rows())
+
+
+def values_of(table: pl.DataFrame, column: str) -> dict:
+    return {
+        (query, doc): value for query, doc, value in table.select("query", "doc", column).rows()
+    }
+
+
+# Describing a log
+
+
+def test_a_description_counts_what_is_wrong():
+    """Session 1 repeats a document, 2 has a gap, 3 has ranks 0 and null, one of them clicked."""
+    log = pl.DataFrame(
+        {
+            "session": [1, 1, 1, 2, 2, 3, 3, 4],
+            "query": ["q"] * 8,
+            "doc": ["a", "b", "a", "a", "b", "a", "b", "b"],
+            "rank": [1, 2, 3, 1, 3, 0, None, 1],
+            "clicked": [1, 0, 0, 0, 0, 1, None, 0],
+        }
+    )
+    [row] = clicks.describe_log(log).rows(named=True)
+    assert row == {
+        "lists": 4,
+        "sessions": 4,
+        "queries": 1,
+        "documents": 2,
+        "impressions": 8,
+        "clicks": 2,
+        "click_rate": 2 / 8,
+        "movable_share": 1.0,
+        "lists_without_click": 2,
+        "duplicate_rows": 1,
+        "gap_lists": 1,
+        "invalid_ranks": 2,
+        "hidden_clicks": 1,
+        "invalid_clicks": 1,
+        "max_session_clicks": 1,
+    }
+
+
+@given(LISTS)
+@settings(max_examples=20, deadline=None)
+def test_a_description_equals_a_slow_count(lists):
+    log = log_of(lists)
+    places = defaultdict(set)
+    for _, query, doc, rank, _ in rows_of(log):
+        places[query, doc].add(rank)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning.positions)
+        [row] = clicks.describe_log(log).rows(named=True)
+        lazily = clicks.describe_log(log.lazy()).collect()
+        assert lazily.rows(named=True) == [row]
+    shown = [clicks_of[:4] for _, _, clicks_of in lists]
+    assert row["lists"] == row["sessions"] == len(lists)
+    assert row["documents"] == len(places)
+    assert row["clicks"] == sum(map(sum, shown))
+    assert row["lists_without_click"] == sum(not any(each) for each in shown)
+    assert row["max_session_clicks"] == max(map(sum, shown))
+    assert row["movable_share"] == sum(len(each) > 1 for each in places.values()) / len(places)
+    wrong = ["duplicate_rows", "gap_lists", "invalid_ranks", "hidden_clicks", "invalid_clicks"]
+    assert not any(row[name] for name in wrong)
+
+
+def test_one_rank_per_document_and_bots_are_warned_of():
+    alone = log_of([("q", "ab", [True, False])] * 3)
+    with pytest.warns(DataWarning.positions, match="shown at one rank only"):
+        clicks.describe_log(alone)
+    bot = pl.DataFrame(
+        {
+            "session": ["bot"] * 10_000 + ["person"] * 2,
+            "query": [*range(10_000), 1, 1],
+            "doc": ["a"] * 10_001 + ["b"],
+            "rank": [1] * 10_001 + [2],
+            "clicked": [1] * 10_000 + [0, 1],
+        }
+    ).with_columns(pl.col("query") % 5000)
+    moved = bot.with_columns(rank=pl.when(pl.int_range(pl.len()) == 0).then(2).otherwise("rank"))
+    with pytest.warns(DataWarning.bots, match=r"1 sessions have more .* up to 10000, .*: 'bot'"):
+        clicks.describe_log(moved)
+
+
+def test_clicks_by_rank_have_the_interval_of_statsmodels():
+    log = simulated_log(300, documents=5)
+    table = clicks.count_clicks(log, confidence=0.9)
+    for rank, shown, clicked, _, rate, low, high in table.rows():
+        rows = log.filter(rank=rank)
+        assert (shown, clicked) == (rows.height, rows["clicked"].sum())
+        assert rate == clicked / shown
+        ends = proportion_confint(clicked, shown, 0.1, "wilson")
+        assert (low, high) == pytest.approx(ends, abs=1e-12)
+
+
+# Estimators against slow loops
+
+
+def slow_interval(c, e, q):
+    """The values γ with (c - γE)² ≤ z² (γE - γ²Q), found by bisection from c / E."""
+    q = min(q, e * e / c) if c else q
+
+    def excess(value):
+        return (c - value * e) ** 2 - Z**2 * (value * e - value**2 * q)
+
+    def bisect(inside, outside):
+        for _ in range(200):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if excess(middle) <= 0 else (inside, middle)
+        return inside
+
+    if not c:
+        # Both ends are solutions: 0 and z² / (E + z² Q / E).
+        return 0.0, Z**2 / (e + Z**2 * q / e)
+    return bisect(c / e, 0.0), bisect(c / e, 1e6)
+
+
+@given(LISTS)
+@settings(max_examples=20, deadline=None)
+def test_click_through_rates_equal_a_slow_count(lists):
+    log = log_of(lists)
+    table = clicks.estimate_ctr(log)
+    shown, clicked = defaultdict(int), defaultdict(int)
+    for _, query, doc, _, click in rows_of(log):
+        shown[query, doc] += 1
+        clicked[query, doc] += click
+    assert table.select("query", "doc").rows() == sorted(shown)
+    assert values_of(table, "impressions") == shown
+    assert values_of(table, "clicks") == clicked
+    for key, (low, high) in {
+        (query, doc): ends
+        for query, doc, *ends in table.select("query", "doc", "ci_low", "ci_high").rows()
+    }.items():
+        assert values_of(table, "estimate")[key] == clicked[key] / shown[key]
+        ends = proportion_confint(clicked[key], shown[key], 0.05, "wilson")
+        assert (low, high) == pytest.approx(ends, abs=1e-9)
+    assert_frame_equal(clicks.estimate_ctr(log.lazy()).collect(), table)
+
+
+@given(LISTS)
+@settings(max_examples=20, deadline=None)
+def test_coec_equals_a_slow_sum(lists):
+    log = log_of(lists)
+    by_rank = defaultdict(list)
+    for _, _, _, rank, click in rows_of(log):
+        by_rank[rank].append(click)
+    rate = {rank: sum(each) / len(each) for rank, each in by_rank.items()}
+    clicked, expected, squares = defaultdict(int), defaultdict(float), defaultdict(float)
+    for _, query, doc, rank, click in rows_of(log):
+        clicked[query, doc] += click
+        expected[query, doc] += rate[rank]
+        squares[query, doc] += rate[rank] ** 2
+    table = clicks.estimate_coec(log)
+    for query, doc, _, c, e, estimate, low, high, _ in table.rows():
+        key = query, doc
+        assert (c, e) == (clicked[key], pytest.approx(expected[key]))
+        if not expected[key]:
+            assert (estimate, low, high) == (None, None, None)
+            continue
+        assert estimate == pytest.approx(clicked[key] / expected[key])
+        ends = slow_interval(clicked[key], expected[key], squares[key])
+        assert (low, high) == pytest.approx(ends, rel=1e-6, abs=1e-9)
+    assert_frame_equal(clicks.estimate_coec(log.lazy()).collect(), table)
+
+
+@given(LISTS)
+@settings(max_examples=20, deadline=None)
+def test_the_simplified_network_equals_the_loop_of_the_paper(lists):
+    """Chapelle and Zhang 2009, algorithm 1."""
+    log = log_of(lists)
+    examined, clicked, last = defaultdict(int), defaultdict(int), defaultdict(int)
+    for query, docs, clicks_of in lists:
+        shown = list(zip(docs, clicks_of, strict=False))
+        places = [place for place, (_, click) in enumerate(shown) if click]
+        for place, (doc, click) in enumerate(shown):
+            if places and place <= places[-1]:
+                examined[query, doc] += 1
+                clicked[query, doc] += click
+        if places:
+            last[query, shown[places[-1]][0]] += 1
+    table = clicks.estimate_sdbn(log)
+    for row in table.rows(named=True):
+        key = row["query"], row["doc"]
+        e, c, s = examined[key], clicked[key], last[key]
+        assert (row["examined"], row["clicks"], row["last_clicks"]) == (e, c, s)
+        assert row["attractiveness"] == (c / e if e else None)
+        assert row["satisfaction"] == (s / c if c else None)
+        assert row["estimate"] == (s / e if e else None)
+        if e:
+            assert row["estimate"] == pytest.approx(
+                row["attractiveness"] * (row["satisfaction"] or 0)
+            )
+            ends = proportion_confint(s, e, 0.05, "wilson")
+            assert (row["ci_low"], row["ci_high"]) == pytest.approx(ends, abs=1e-9)
+    assert_frame_equal(clicks.estimate_sdbn(log.lazy()).collect(), table)
+
+
+@given(LISTS)
+@settings(max_examples=20, deadline=None)
+def test_the_position_based_model_equals_a_slow_sum(lists):
+    log = log_of(lists)
+    given_values = {1: 1.0, 2: 0.6, 3: 0.5, 4: 0.1}
+    exposure, squares = defaultdict(float), defaultdict(float)
+    for _, query, doc, rank, _ in rows_of(log):
+        exposure[query, doc] += given_values[rank]
+        squares[query, doc] += given_values[rank] ** 2
+    table = clicks.estimate_pbm(log, propensities=given_values)
+    for query, doc, _, c, e, estimate, low, high, _ in table.rows():
+        assert e == pytest.approx(exposure[query, doc])
+        assert estimate == pytest.approx(c / exposure[query, doc])
+        ends = slow_interval(c, exposure[query, doc], squares[query, doc])
+        assert (low, high) == pytest.approx(ends, rel=1e-6, abs=1e-9)
+    frame = pl.DataFrame({"rank": [1, 2, 3, 4], "propensity": [1.0, 0.6, 0.5, 0.1]})
+    assert_frame_equal(clicks.estimate_pbm(log.lazy(), propensities=frame).collect(), table)
+
+
+SUMMED = simulated_log(400, queries=3, documents=4, shuffled=0.5)
+
+
+@pytest.mark.parametrize(
+    "estimate", [clicks.estimate_ctr, clicks.estimate_coec, clicks.estimate_pbm]
+)
+def test_summed_rows_give_the_same_estimates(estimate):
+    counts = SUMMED.group_by("query", "doc", "rank").agg(n=pl.len(), c=pl.col("clicked").sum())
+    assert_frame_equal(estimate(counts, clicked="c", impressions="n"), estimate(SUMMED))
+
+
+def test_summed_rows_give_the_same_rates_by_rank():
+    counts = SUMMED.group_by("rank").agg(n=pl.len(), c=pl.col("clicked").sum())
+    by_rank = clicks.count_clicks(counts, clicked="c", impressions="n")
+    assert_frame_equal(by_rank, clicks.count_clicks(SUMMED))
+
+
+# Shrunk values
+
+
+def test_a_given_beta_prior_gives_the_posterior_mean():
+    log = log_of([("q", "a", [True]), ("q", "a", [False]), ("q", "b", [True])])
+    table = clicks.estimate_ctr(log, prior=(2, 3))
+    assert table["shrunk"].to_list() == [(1 + 2) / (2 + 5), (1 + 2) / (1 + 5)]
+    coec = clicks.estimate_coec(log, prior=(4, 5))
+    # Each impression at rank 1 expects 2/3 of a click.
+    assert coec["shrunk"].to_list() == pytest.approx([(1 + 4) / (4 / 3 + 5), (1 + 4) / (2 / 3 + 5)])
+
+
+def test_the_method_of_moments_by_hand():
+    """Rates 1/4 and 3/4 of four impressions each, with the mean m = 1/2.
+
+    Σ n (p - m)² is 4/16 + 4/16 = 1/2. Chance alone expects (1 - 1/2) m (1 - m) twice, which is 1/4.
+    The variance of the true rates is therefore (1/2 - 1/4) / (2 (1 - 1/2) (4 - 1)) = 1/12, and the
+    strength m (1 - m) / variance - 1 is 3 - 1 = 2.
+    """
+    log = pl.DataFrame({"query": "q", "doc": ["a", "b"], "n": [4, 4], "c": [1, 3]})
+    table = clicks.estimate_ctr(log, clicked="c", impressions="n")
+    assert table["shrunk"].to_list() == pytest.approx(
+        [(1 + 2 / 2) / (4 + 2), (3 + 2 / 2) / (4 + 2)]
+    )
+
+
+def test_differences_that_chance_explains_are_shrunk_to_the_mean():
+    log = pl.DataFrame({"query": "q", "doc": ["a", "b"], "n": [4, 8], "c": [1, 2]})
+    table = clicks.estimate_ctr(log, clicked="c", impressions="n")
+    assert table["shrunk"].to_list() == [0.25, 0.25]
+
+
+@pytest.mark.parametrize("repetitions", simulated(200))
+def test_the_method_of_moments_finds_the_prior(repetitions):
+    """The variance of true rates is estimated without bias, from 2 to 40 impressions each."""
+    rng, a, b = np.random.default_rng(5), 2.0, 6.0
+    strengths = []
+    for _ in range(repetitions):
+        n = rng.integers(2, 40, 2000)
+        c = rng.binomial(n, rng.beta(a, b, 2000))
+        log = pl.DataFrame({"query": "q", "doc": range(2000), "n": n, "c": c})
+        shrunk = clicks.estimate_ctr(log, clicked="c", impressions="n")["shrunk"].to_numpy()
+        mean = c.sum() / n.sum()
+        # shrunk = (c + s m) / (n + s), solved for s
+        strengths.append(
+            np.median((c - shrunk * n)[c != n * mean] / (shrunk - mean)[c != n * mean])
+        )
+    assert np.mean(strengths) == pytest.approx(a + b, rel=0.03)
+
+
+# Propensities
+
+
+def log_likelihood(cells: pl.DataFrame, theta: dict, gamma: dict) -> float:
+    return sum(
+        c * math.log(p) + (n - c) * math.log1p(-p)
+        for query, doc, rank, n, c in cells.rows()
+        for p in [min(max(theta[rank] * gamma[query, doc], 1e-12), 1 - 1e-12)]
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_em_algorithm_finds_the_highest_likelihood(seed):
+    """An independent optimiser of the same likelihood comes to the same propensities."""
+    log = simulated_log(400, queries=2, documents=4, seed=seed, shuffled=0.5)
+    cells = (
+        log.group_by("query", "doc", "rank")
+        .agg(n=pl.len(), c=pl.col("clicked").sum())
+        .sort("query", "doc", "rank")
+    )
+    truth = log.select("query", "doc", "attractiveness").unique().sort("query", "doc")
+    keys = truth.select("query", "doc").rows()
+
+    def negative(x):
+        p = scipy.special.expit(x)
+        theta = dict(zip([2, 3, 4], p[:3], strict=True)) | {1: 1.0}
+        return -log_likelihood(cells, theta, dict(zip(keys, p[3:], strict=True)))
+
+    start = scipy.special.logit([1 / 2, 1 / 3, 1 / 4, *truth["attractiveness"]])
+    best = scipy.optimize.minimize(negative, start, method="BFGS")
+    theta = clicks.estimate_propensities(log)["propensity"].to_list()
+    assert theta[1:] == pytest.approx(scipy.special.expit(best.x[:3]), abs=1e-4)
+
+
+def test_ratios_of_rates_by_hand():
+    """Document a has rates 0.8 and 0.2 at ranks 1 and 2, b has 0.4 and 0.4; c is at 1 alone.
+
+    Rank 3 shows b alone, with the rate 0.1. The pivot compares 0.1 with b at rank 1, and the chain
+    with b at rank 2.
+    """
+    counts = pl.DataFrame(
+        {
+            "query": ["q"] * 6,
+            "doc": ["a", "a", "b", "b", "b", "c"],
+            "rank": [1, 2, 1, 2, 3, 1],
+            "n": [10, 20, 10, 5, 10, 100],
+            "c": [8, 4, 4, 2, 1, 90],
+        }
+    )
+    columns = {"clicked": "c", "impressions": "n"}
+    pivot = clicks.estimate_propensities(counts, "pivot", **columns)
+    assert pivot["propensity"].to_list() == pytest.approx([1, 0.6 / 1.2, 0.1 / 0.4])
+    assert pivot["movable"].to_list() == [2, 2, 1]
+    chain = clicks.estimate_propensities(counts, "chain", **columns)
+    assert chain["propensity"].to_list() == pytest.approx([1, 0.6 / 1.2, 0.6 / 1.2 * 0.1 / 0.4])
+
+
+def test_propensities_are_refused_where_ranks_are_not_linked():
+    """Documents a and b swap ranks 1 and 2; c and d swap ranks 3 and 4."""
+    swapped = log_of([("q", "abcd", [True] * 4), ("q", "badc", [True] * 4)])
+    with pytest.raises(ValueError, match=r"no link from rank 1 to rank 3 \(2 ranks in all\)"):
+        clicks.estimate_propensities(swapped)
+    alone = log_of([("q", "ab", [True, False])] * 2)
+    with pytest.raises(ValueError, match="each document of `log` was shown at one rank only"):
+        clicks.estimate_pbm(alone)
+    with pytest.raises(COLLECTED, match="each document of `log` was shown at one rank only"):
+        clicks.estimate_pbm(alone.lazy()).collect()
+    silent = log_of([("q", "ab", [False, True]), ("q", "ba", [False, True])])
+    with pytest.raises(ValueError, match="must have clicks at the first rank, got none"):
+        clicks.estimate_propensities(silent)
+    unclicked = log_of([("q", "ab", [True, False]), ("q", "ba", [True, False])])
+    with pytest.raises(ValueError, match="must have clicks at both, got 2 documents"):
+        clicks.estimate_propensities(unclicked, "pivot")
+
+
+# Recovery of the truth
+
+
+def errors_of(estimate, lists, model, **options):
+    """The estimates beside the truth of a simulated log."""
+    log = simulated_log(lists, queries=20, shuffled=0.5, model=model, seed=lists, **options)
+    truth = log.select("query", "doc", a="attractiveness", s="satisfaction").unique()
+    return estimate(log).join(truth, on=["query", "doc"])
+
+
+@pytest.mark.parametrize("lists", [1000, 10_000, *simulated(100_000)])
+def test_the_position_based_model_finds_its_parameters(lists):
+    """95 % of the intervals contain the truth, up to five standard errors of 200 documents."""
+    table = errors_of(clicks.estimate_pbm, lists, "pbm", decay=0.7)
+    inside = (pl.col("ci_low") <= pl.col("a")) & (pl.col("a") <= pl.col("ci_high"))
+    assert table.select(inside.mean()).item() > 0.95 - 5 * math.sqrt(0.95 * 0.05 / 200)
+    # With the true propensities, Var(c / E) is (γ E - γ² Q) / E²; estimating them adds a little.
+    log = simulated_log(lists, queries=20, shuffled=0.5, decay=0.7, seed=lists)
+    theta = pl.col("rank") ** -0.7
+    sums = log.group_by("query", "doc").agg(e=theta.sum(), q=(theta**2).sum())
+    scored = table.join(sums, on=["query", "doc"]).filter(pl.col("a") > 0.01)
+    variance = pl.col("a") / pl.col("e") - pl.col("a") ** 2 * pl.col("q") / pl.col("e") ** 2
+    score = scored.select((((pl.col("estimate") - pl.col("a")) ** 2 / variance).mean()).sqrt())
+    assert 0.85 < score.item() < 1.25
+
+
+@pytest.mark.parametrize("lists", [10_000, *simulated(100_000)])
+@pytest.mark.parametrize(("method", "tolerance"), [("em", 6), ("pivot", 12), ("chain", 20)])
+def test_propensities_come_back(lists, method, tolerance):
+    log = simulated_log(lists, queries=20, documents=5, shuffled=1.0, decay=0.7, seed=2)
+    table = clicks.estimate_propensities(log, method)
+    truth = table["rank"].to_numpy() ** -0.7
+    assert table["propensity"].to_numpy() == pytest.approx(truth, abs=tolerance / math.sqrt(lists))
+
+
+def expected_sdbn(a, s):
+    """The expected counts of one list, over all clicks that the model allows."""
+    examined, clicked, last = (np.zeros(len(a)) for _ in range(3))
+
+    def read(place, probability, clicks_so_far):
+        if place == len(a):
+            count(probability, clicks_so_far)
+            return
+        read(place + 1, probability * (1 - a[place]), clicks_so_far)
+        here = [*clicks_so_far, place]
+        count(probability * a[place] * s[place], here)
+        read(place + 1, probability * a[place] * (1 - s[place]), here)
+
+    def count(probability, places):
+        if places:
+            examined[: places[-1] + 1] += probability
+            clicked[places] += probability
+            last[places[-1]] += probability
+
+    read(0, 1.0, [])
+    return examined, clicked, last
+
+
+@pytest.mark.parametrize("lists", [3000, *simulated(300_000)])
+def test_the_simplified_network_comes_to_its_exact_expectation(lists):
+    """Over all orders of four documents: within five standard errors of each rate."""
+    log = simulated_log(lists, queries=1, documents=4, model="dbn", shuffled=1.0, seed=1)
+    truth = log.select("doc", "attractiveness", "satisfaction").unique().sort("doc")
+    _, a, s = (truth[:, place].to_numpy() for place in range(3))
+    examined, clicked, last = (np.zeros(4) for _ in range(3))
+    for order in itertools.permutations(range(4)):
+        places = list(order)
+        parts = expected_sdbn(a[places], s[places])
+        for total, part in zip((examined, clicked, last), parts, strict=True):
+            total[places] += part / 24
+    table = clicks.estimate_sdbn(log)
+    for column, above, below in [
+        ("attractiveness", clicked, examined),
+        ("satisfaction", last, clicked),
+        ("estimate", last, examined),
+    ]:
+        rate = above / below
+        error = np.sqrt(rate * (1 - rate) / (below * lists))
+        assert (np.abs(table[column].to_numpy() - rate) < 5 * error + 1e-12).all()
+
+
+def test_the_simplified_network_orders_documents_by_relevance():
+    table = errors_of(clicks.estimate_sdbn, 20_000, "dbn").rename({"a": "truth"})
+    right = scipy.stats.spearmanr(table["estimate"], table["truth"] * table["s"]).statistic
+    assert right > 0.95
+
+
+@pytest.mark.parametrize("model", ["pbm", "dbn", "dcm"])
+def test_a_simulated_log_has_the_stated_behaviour(model):
+    log = simulated_log(
+        20_000, queries=1, documents=3, model=model, shuffled=1.0, decay=1.0, seed=7
+    )
+    first = (
+        log.filter(rank=1)
+        .group_by("doc")
+        .agg(pl.col("clicked").mean(), pl.col("attractiveness").first(), n=pl.len())
+    )
+    for _, rate, a, n in first.rows():
+        assert abs(rate - a) < 5 * math.sqrt(a * (1 - a) / n)
+    pairs = (
+        log.filter(pl.col("rank") <= 2)
+        .sort("session", "rank")
+        .group_by("session", maintain_order=True)
+        .agg("clicked", "attractiveness", "satisfaction")
+    )
+    clicked, a, s = (np.array(pairs[name].to_list(), float) for name in pairs.columns[1:])
+    reads_on = {
+        "pbm": np.full(len(a), 0.5),
+        "dbn": 1 - clicked[:, 0] * s[:, 0],
+        "dcm": 1 - clicked[:, 0] / 2,
+    }[model]
+    expected = reads_on * a[:, 1]
+    assert abs(clicked[:, 1].mean() - expected.mean()) < 5 * 0.5 / math.sqrt(len(a))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"rankers": {}}, "`rankers` must contain at least one ranker, got none"),
+        ({"rankers": {"a": -1}}, "`rankers` must be at least 0, got -1"),
+        ({"rankers": ["a"]}, r"`rankers` must map names to noise, got \['a'\]"),
+        ({"length": 20}, "`length` must be at most 10, got 20"),
+        ({"model": "ubm"}, "`model` must be one of 'pbm', 'dbn', 'dcm', got 'ubm'"),
+        ({"shuffled": 2}, "`shuffled` must be at most 1, got 2"),
+    ],
+)
+def test_wrong_arguments_of_a_simulation_are_refused(options, text):
+    with pytest.raises((ValueError, TypeError), match=text):
+        simulated_log(10, **options)
+
+
+def test_a_simulated_log_depends_on_its_seed_alone():
+    one, again, other = (simulated_log(50, seed=seed) for seed in (1, 1, 2))
+    assert_frame_equal(one, again)
+    assert not one.equals(other)
+    short = simulated_log(50, length=3)
+    assert short["rank"].max() == 3
+    assert short.group_by("session").agg(pl.col("doc").n_unique())["doc"].unique().to_list() == [3]
+
+
+# Into grades
+
+
+def test_a_log_gives_the_grades_of_an_evaluation():
+    """Document c was never shown: it is unjudged, and bounds say what that can change."""
+    log = log_of([("q", "ab", [True, False]), ("q", "ab", [True, True])])
+    grades = clicks.estimate_ctr(log).select("query", "doc", grade="estimate")
+    run = pl.DataFrame({"query": "q", "doc": ["c", "a", "b"], "score": [3, 2, 1]})
+    frame = join_judgments(run, grades)
+    assert values_of(frame, "grade") == {("q", "c"): None, ("q", "a"): 1.0, ("q", "b"): 0.5}
+    [value] = evaluate(frame, "dcg(gain=linear)@3", by="score").to_series(2)
+    assert value == pytest.approx(1 / math.log2(3) + 0.5 / 2)
+    bounds = trust.unjudged_bounds(frame, "precision@1", by="score", max_grade=1)
+    assert bounds["value"].to_list() == [0.0] or bounds.height > 0
+
+
+# Bad logs
+
+GOOD = log_of([("q", "ab", [True, False]), ("q", "ba", [True, False])])
+ESTIMATORS = [
+    *(clicks.count_clicks, clicks.estimate_ctr, clicks.estimate_coec),
+    *(clicks.estimate_sdbn, clicks.estimate_pbm, clicks.estimate_propensities),
+]
+RANKED = [each for each in ESTIMATORS if each is not clicks.estimate_ctr]
+
+
+def refused(call, log, text, error=ValueError):
+    with pytest.raises(error, match=text):
+        call(log)
+    if call is not clicks.estimate_propensities:
+        with pytest.raises((error, *COLLECTED), match=text):
+            call(log.lazy()).collect()
+
+
+@pytest.mark.parametrize("call", ESTIMATORS)
+def test_clicks_that_are_none_are_refused(call):
+    nulls = GOOD.with_columns(clicked=pl.when(pl.int_range(4) > 0).then("clicked"))
+    refused(
+        call, nulls, r"'clicked' of `log` must not be null, got another value in 1 rows\n\nHint"
+    )
+    counts = GOOD.with_columns(clicked=pl.Series([5, 2, 1, 0]))
+    refused(
+        call, counts, r"'clicked' of `log` must be 0 or 1, got another value in 2 rows\n\nHint: i"
+    )
+    texts = GOOD.with_columns(clicked=pl.lit("yes"))
+    refused(call, texts, "must be Boolean, or 0 and 1, got String", TypeError)
+    nan = GOOD.with_columns(clicked=pl.Series([1.0, 0.0, math.nan, 0.5]))
+    refused(call, nan, "must be 0 or 1, got another value in 2 rows")
+
+
+@pytest.mark.parametrize("call", RANKED)
+def test_ranks_that_do_not_count_from_1_are_refused(call):
+    low, nulls = (
+        GOOD.with_columns(pl.col("rank") - 1),
+        GOOD.with_columns(rank=pl.when(pl.int_range(4) > 0).then("rank")),
+    )
+    if call is clicks.estimate_sdbn:
+        refused(call, low, "'rank' of `log` must count from 1, got another value in 2 rows")
+        refused(call, nulls, "'rank' of `log` must count from 1, got another value in 1 rows")
+    else:
+        hint = r"\n\nHint: log.with_columns\(pl.col\('rank'\) \+ 1\) if ranks count from 0"
+        refused(call, low, f"'rank' of `log` must count from 1, got 0 in 2 rows{hint}")
+        refused(call, nulls, "'rank' of `log` must not be null, got null in 1 rows")
+    floats = GOOD.with_columns(pl.col("rank").cast(pl.Float64))
+    refused(call, floats, "'rank' of `log` must hold whole numbers, got Float64", TypeError)
+
+
+@pytest.mark.parametrize("call", [each for each in RANKED if each is not clicks.estimate_sdbn])
+def test_ranks_with_gaps_are_refused(call):
+    """A log of clicked documents alone has gaps."""
+    text = "ranks must have no gaps, got 2 impressions at rank 3 and 0 at rank 2"
+    refused(call, GOOD.with_columns(rank=pl.col("rank") * 2 - 1), text)
+
+
+def test_gaps_and_duplicates_above_the_last_click_are_refused():
+    gap = log_of([("q", "abc", [False, False, True])]).filter(pl.col("rank") != 2)
+    text = "ranks without gaps, got 2 documents at the 3 ranks at or above the last click"
+    refused(clicks.estimate_sdbn, gap, text)
+    double = log_of([("q", "ab", [True, True])] * 2).with_columns(session=1)
+    text = "ranks with one document at each rank, got 4 documents at the 2 ranks at or above"
+    refused(clicks.estimate_sdbn, double, text)
+
+
+@pytest.mark.parametrize("call", ESTIMATORS[1:])
+@pytest.mark.parametrize("column", ["query", "doc"])
+def test_documents_without_a_name_are_refused(call, column):
+    nulls = GOOD.with_columns(pl.when(pl.int_range(4) > 0).then(column).alias(column))
+    refused(call, nulls, f"{column!r} of `log` must not be null, got null in 1 rows")
+
+
+def test_counts_must_be_counts():
+    log = pl.DataFrame({"query": "q", "doc": ["a", "b"], "n": [4, -1], "c": [5, 0]})
+    with pytest.raises(ValueError, match="'n' of `log` must contain counts, got 1 rows"):
+        clicks.estimate_ctr(log, clicked="c", impressions="n")
+    with pytest.raises(ValueError, match=r"from 0 to the impressions of the row, got .* in 1 rows"):
+        clicks.estimate_ctr(log.head(1), clicked="c", impressions="n")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"doc": "document"}, "`log` has no column 'document'"),
+        ({"doc": "query"}, "each argument must name another column of `log`, got 'query' twice"),
+        ({"confidence": 1}, "`confidence` must be below 1, got 1"),
+        ({"prior": (1, 2, 3)}, "`prior` must be two numbers"),
+        ({"prior": (0, 2)}, "`prior` must be above 0, got 0"),
+    ],
+)
+def test_wrong_arguments_are_refused(options, text):
+    with pytest.raises((ValueError, pl.exceptions.ColumnNotFoundError), match=text):
+        clicks.estimate_ctr(GOOD, **options)
+
+
+@pytest.mark.parametrize(
+    ("propensities", "text"),
+    [
+        ("median", "`propensities` must be one of 'em', 'pivot', 'chain', got 'median'"),
+        ({1: 1.0}, "`propensities` must have each rank of `log`, got none for rank 2"),
+        (
+            pl.DataFrame({"rank": [1, 1, 2], "propensity": [1.0, 0.5, 0.5]}),
+            "`propensities` must have each rank once, got 2 rows that repeat a rank",
+        ),
+        ({1: 1.0, 2: 0.0}, "`propensities` must be above 0, got 0"),
+        ({1: 1.0, 2: 1.5}, "`propensities` must be at most 1, got 1.5"),
+    ],
+)
+def test_wrong_propensities_are_refused(propensities, text):
+    with pytest.raises(ValueError, match=text):
+        clicks.estimate_pbm(GOOD, propensities=propensities)
+
+
+def test_columns_keep_the_names_of_the_user():
+    named = GOOD.rename({"query": "term", "doc": "sku", "rank": "place"})
+    table = clicks.estimate_coec(named, query="term", doc="sku", rank="place")
+    assert table.columns[:2] == ["term", "sku"]
+    assert clicks.count_clicks(named, rank="place").columns[0] == "place"
+    clash = GOOD.rename({"query": "estimate"})
+    with pytest.raises(ValueError, match="must not have a name of the result, got 'estimate'"):
+        clicks.estimate_ctr(clash, query="estimate")
+
+
+@pytest.mark.parametrize("call", ESTIMATORS)
+def test_a_log_without_rows_gives_a_table_without_rows(call):
+    empty = call(GOOD.clear())
+    assert empty.height == 0
+    assert empty.schema == call(GOOD).schema
+
+
+def test_pandas_comes_in():
+    pandas = needed("pandas")
+    frame = pandas.DataFrame(GOOD.to_dict(as_series=False))
+    assert_frame_equal(clicks.estimate_coec(frame), clicks.estimate_coec(GOOD))

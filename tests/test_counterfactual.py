@@ -1,0 +1,253 @@
+"""Clicks of a new ranking from an old ranker's log: slow loops, expectations and another tool."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polars_graded import DataWarning
+from polars_graded.clicks import estimate_clicks
+from polars_graded.datasets import simulated_log
+
+METHODS = ["list", "item_position", "cascade"]
+every_method = pytest.mark.parametrize("method", METHODS)
+
+LISTS = st.lists(
+    st.tuples(
+        st.sampled_from("qr"),
+        st.permutations("abc"),
+        st.lists(st.booleans(), min_size=3, max_size=3),
+    ),
+    min_size=2,
+    max_size=20,
+)
+
+
+def log_of(lists) -> pl.DataFrame:
+    rows = [
+        (session, query, doc, rank, clicked)
+        for session, (query, docs, clicks) in enumerate(lists)
+        for rank, (doc, clicked) in enumerate(zip(docs, clicks, strict=True), 1)
+    ]
+    return pl.DataFrame(rows, ["session", "query", "doc", "rank", "clicked"], orient="row")
+
+
+NEW = log_of([("q", "abc", [False] * 3), ("r", "bca", [False] * 3)]).select("query", "doc", "rank")
+
+
+def matches(method, docs, new, rank):
+    """Whether a list matches the new ranking for a rank, counted from 0."""
+    if method == "list":
+        return docs == new
+    return (
+        docs[rank] == new[rank]
+        if method == "item_position"
+        else docs[: rank + 1] == new[: rank + 1]
+    )
+
+
+def slow_estimate(lists, method, weights, clip=math.inf):
+    new = {"q": list("abc"), "r": list("bca")}
+    shown = [(query, list(docs), clicks) for query, docs, clicks in lists]
+    of_query = Counter(query for query, *_ in shown)
+    n = len(shown)
+    value = 0.0
+    for rank in range(3):
+        rows = []
+        for query, docs, clicks in shown:
+            if matches(method, docs, new[query], rank):
+                p = sum(q == query and matches(method, d, new[q], rank) for q, d, _ in shown)
+                rows.append((min(of_query[query] / p, clip), clicks[rank]))
+        total = sum(w for w, _ in rows)
+        if total:
+            by = n if weights == "ips" else total
+            value += sum(w * c for w, c in rows) / by
+    return value
+
+
+@every_method
+@given(LISTS)
+@settings(max_examples=10, deadline=None)
+def test_estimates_equal_a_slow_sum(method, lists):
+    log = log_of(lists)
+    for weights, clip in (("ips", None), ("ips", 1.5), ("self_normalised", None)):
+        expected = slow_estimate(lists, method, weights, clip or math.inf)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning.support)
+            try:
+                table = estimate_clicks(log, NEW, method, weights=weights, max_weight=clip)
+            except ValueError as error:
+                assert "got none that matches" in str(error)  # noqa: PT017
+                assert not expected
+                continue
+        row = table.row(0, named=True)
+        assert row["estimate"] == pytest.approx(expected, abs=1e-12)
+        assert row["lists"] == len(lists)
+        assert row["logged_clicks"] == sum(sum(c) for *_, c in lists) / len(lists)
+
+
+def test_the_interval_by_hand():
+    """Lists have the weighted clicks 2, 0, 0 and 4, with the mean 1.5 and the deviation² 11 / 3."""
+    lists = [
+        ("q", "ab", [True, False]),
+        ("q", "ab", [False, False]),
+        ("q", "ba", [True, True]),
+        ("q", "ba", [True, True]),
+    ]
+    new = pl.DataFrame({"query": "q", "doc": ["a", "b"], "rank": [1, 2]})
+    log = log_of(lists).with_columns(
+        clicked=pl.col("clicked") & (pl.col("doc") == "a") | (pl.col("session") == 0)
+    )
+    row = estimate_clicks(log, new).row(0, named=True)
+    # Session 0 has both clicks, each with the weight 2; the others have no matching click.
+    values = np.array([4.0, 0, 0, 0])
+    error = values.std(ddof=1) / 2
+    assert row["estimate"] == 1.0
+    z = 1.959963984540054
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((1 - z * error, 1 + z * error))
+    assert (row["matched_lists"], row["effective_lists"], row["support"]) == (2, 2.0, 1.0)
+
+
+LOGGED = simulated_log(
+    5000, queries=10, documents=5, length=4, model="dbn", shuffled=1.0, seed=4
+).with_columns(
+    p_item=pl.lit(1 / 5),
+    p_cascade=pl.col("rank").replace_strict({1: 1 / 5, 2: 1 / 20, 3: 1 / 60, 4: 1 / 120}),
+    p_list=pl.lit(1 / 120),
+)
+BEST = (
+    LOGGED.select("query", "doc", "attractiveness")
+    .unique()
+    .sort("query", "attractiveness", descending=[False, True])
+    .select("query", "doc", pl.int_range(1, pl.len() + 1).over("query").alias("rank"))
+    .filter(pl.col("rank") <= 4)
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "propensity", "value"),
+    [("list", "p_list", 1.32), ("item_position", "p_item", 1.684), ("cascade", "p_cascade", 1.404)],
+)
+def test_estimates_are_those_of_open_bandit_pipeline(method, propensity, value):
+    """obp 0.4.1: SlateStandardIPS, SlateIndependentIPS and SlateRewardInteractionIPS."""
+    table = estimate_clicks(LOGGED, BEST, method, propensity=propensity)
+    assert table["estimate"].item() == pytest.approx(value, abs=1e-12)
+
+
+def test_the_interval_is_about_the_bootstrap_of_open_bandit_pipeline():
+    """obp 0.4.1, 500 resamples: 1.25095 to 1.57005."""
+    row = estimate_clicks(LOGGED, BEST, "cascade", propensity="p_cascade").row(0, named=True)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((1.25095, 1.57005), abs=0.02)
+
+
+def expected_clicks(log, ranking, model):
+    """The exact clicks per list of a ranking, by its user model, over the queries of the log."""
+    truth = log.select("query", "doc", "attractiveness", "satisfaction").unique()
+    shown = ranking.join(truth, on=["query", "doc"]).sort("query", "rank")
+    clicks = {}
+    for (query,), rows in shown.group_by("query"):
+        reads, total = 1.0, 0.0
+        for rank, (a, s) in enumerate(rows.select("attractiveness", "satisfaction").rows(), 1):
+            if model == "pbm":
+                total += a / rank
+            else:
+                total += reads * a
+                reads *= 1 - a * s
+        clicks[query] = total
+    lists = log.filter(rank=1)["query"].value_counts()
+    return sum(clicks[query] * n for query, n in lists.rows()) / lists["count"].sum()
+
+
+@pytest.mark.parametrize(("model", "method"), [*itertools.product(["pbm", "dbn"], METHODS)])
+@pytest.mark.parametrize("weights", ["ips", "self_normalised"])
+def test_the_clicks_of_a_ranking_that_was_hardly_shown_come_back(model, method, weights):
+    """Within four standard errors, unless the method's assumption about users is wrong."""
+    log = simulated_log(20_000, queries=5, documents=4, model=model, shuffled=1.0, seed=6)
+    ranking = (
+        log.select("query", "doc", "attractiveness").unique()
+        .sort("query", "attractiveness", descending=[False, True])
+        .select("query", "doc", pl.int_range(1, pl.len() + 1).over("query").alias("rank"))
+    )  # fmt: skip
+    row = estimate_clicks(log, ranking, method, weights=weights).row(0, named=True)
+    error = (row["ci_high"] - row["ci_low"]) / 2 / 1.96
+    away = abs(row["estimate"] - expected_clicks(log, ranking, model)) / error
+    if (model, method) == ("dbn", "item_position"):
+        assert away > 4
+    else:
+        assert away < 4
+
+
+def test_several_rankings_are_estimated_one_by_one():
+    lists = [("q", "abc", [1, 0, 0]), ("q", "bac", [1, 1, 0])] * 3
+    log = log_of(lists)
+    both = pl.concat(
+        log_of([("q", docs, [0] * 3)]).select(pl.lit(docs).alias("name"), "query", "doc", "rank")
+        for docs in ("abc", "bac")
+    )
+    table = estimate_clicks(log, both, "list", strategy="name")
+    assert table.select("name", "estimate").rows() == [("abc", 1.0), ("bac", 2.0)]
+
+
+def test_missing_support_is_warned_of_and_none_is_refused():
+    """Only two of three documents were shown where the new ranking shows them."""
+    log = log_of([("q", "abc", [True, False, True]), ("q", "cba", [False] * 3)])
+    new = log_of([("q", "acb", [False] * 3)]).select("query", "doc", "rank")
+    with pytest.warns(DataWarning.support, match=r"the log shows 33\.3% of what the new ranking"):
+        table = estimate_clicks(log, new)
+    assert table["support"].item() == pytest.approx(1 / 3)
+    none = log_of([("q", "bac", [False] * 3)]).select("query", "doc", "rank")
+    with pytest.raises(ValueError, match="got none that matches\n\nHint: method='item_position'"):
+        estimate_clicks(log, none, "cascade")
+
+
+GOOD = log_of([("q", "abc", [True, False, True]), ("r", "bca", [True, False, True])])
+
+
+@pytest.mark.parametrize(
+    ("log", "ranking", "options", "text"),
+    [
+        (GOOD, NEW.filter(query="q"), {}, "got none for 1 of 2 queries"),
+        (GOOD, pl.concat([NEW, NEW]), {}, "got 12 repeated documents and"),
+        (GOOD, NEW.with_columns(pl.col("rank") - 1), {}, "got 0 repeated documents and 6 ranks"),
+        (GOOD, NEW.clear(), {}, "`ranking` must not be empty"),
+        (GOOD.clear(), NEW, {}, "`log` must not be empty"),
+        (GOOD, NEW.with_columns(doc=1), {}, "'doc' must have the same type in `log` and `ranking`"),
+        (pl.concat([GOOD, GOOD]), NEW, {}, "must have one row per rank, got 12 rows that repeat"),
+        (GOOD, NEW, {"method": "doubly_robust"}, "`method` must be one of 'list', 'item_position'"),
+        (GOOD, NEW, {"max_weight": 0.5}, "`max_weight` must be at least 1, got 0.5"),
+        (GOOD, NEW, {"propensity": "p"}, "`log` has no column 'p'"),
+        (
+            GOOD.with_columns(p=pl.Series([0.5, 0, 2, None, 0.1, 1])),
+            NEW,
+            {"propensity": "p"},
+            "'p' of `log` must be above 0 and at most 1, got another value in 3 rows",
+        ),
+        (GOOD.with_columns(rank=pl.col("rank") + 1), NEW, {}, "ranks must have no gaps"),
+    ],
+)  # fmt: skip
+def test_bad_data_are_refused(log, ranking, options, text):
+    with pytest.raises((ValueError, TypeError, pl.exceptions.ColumnNotFoundError), match=text):
+        estimate_clicks(log, ranking, **options)
+
+
+def test_one_list_has_no_interval():
+    row = estimate_clicks(GOOD.filter(query="q"), NEW).row(0, named=True)
+    assert (row["estimate"], row["ci_low"], row["ci_high"]) == (2.0, None, None)
+
+
+def test_names_of_columns_are_free():
+    columns = {"query": "term", "doc": "sku", "rank": "at", "session": "visit", "clicked": "click"}
+    named, new = (
+        GOOD.rename(columns),
+        NEW.rename({each: columns[each] for each in ("query", "doc", "rank")}),
+    )
+    table = estimate_clicks(named.lazy(), new, **columns)
+    assert table.equals(estimate_clicks(GOOD, NEW))

@@ -1,0 +1,249 @@
+"""Interleaved rankers: who wins a list, against slow loops, and what is tested."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polars_graded import charts, compare
+from polars_graded.clicks import compare_interleaved
+
+pytestmark = pytest.mark.filterwarnings("ignore::polars_graded.DataWarning")
+
+BOTH = {"old": "old_rank", "new": "new_rank"}
+
+
+def log_of(lists, columns) -> pl.DataFrame:
+    """One row per document shown, from the rows of each list."""
+    rows = [
+        (session, "q" if session % 2 else "r", rank, *row)
+        for session, shown in enumerate(lists)
+        for rank, row in enumerate(shown, 1)
+    ]
+    log = pl.DataFrame(rows, ["session", "query", "rank", *columns], orient="row")
+    return log.with_columns(pl.col("^(old|new)_rank$").cast(pl.Int64))
+
+
+RANKS = st.one_of(st.none(), st.integers(1, 5))
+TEAMS = st.lists(
+    st.lists(
+        st.tuples(st.sampled_from(["old", "new", None]), st.booleans()), min_size=1, max_size=5
+    ),
+    min_size=2,
+    max_size=20,
+)
+
+
+@st.composite
+def ranked_lists(draw):
+    """Lists of documents with their ranks in two rankings of five, and their clicks."""
+    lists = []
+    for _ in range(draw(st.integers(2, 20))):
+        old, new = draw(st.permutations(range(1, 6))), draw(st.permutations(range(1, 6)))
+        n = draw(st.integers(1, 5))
+        shown = [(old[i], new[i] if draw(st.booleans()) else None) for i in range(n)]
+        lists.append([(*ranks, draw(st.booleans())) for ranks in shown])
+    return lists
+
+
+def check_outcomes(table, preferences):
+    """The counts and Δ are those of the preferences for the strategy."""
+    [row] = table.rows(named=True)
+    wins, losses = (sum(p > 0.5 for p in preferences), sum(p < 0.5 for p in preferences))
+    assert (row["wins"], row["losses"]) == (wins, losses)
+    assert row["ties"] == len(preferences) - wins - losses
+    assert row["difference"] == pytest.approx(sum(preferences) / len(preferences) - 0.5, abs=1e-12)
+    assert row["queries"] == len(preferences)
+
+
+@given(TEAMS)
+@settings(max_examples=8, deadline=None)
+def test_a_click_counts_for_the_team_of_its_document(lists):
+    log = log_of([*lists, [("old", False), ("new", False)]], ["team", "clicked"])
+    preferences = []
+    for shown in lists:
+        balance = sum((team == "new") - (team == "old") for team, click in shown if click)
+        preferences.append((np.sign(balance) + 1) / 2)
+    check_outcomes(compare_interleaved(log, baseline="old"), [*preferences, 0.5])
+
+
+def slow_balanced(shown):
+    """Chapelle and others 2012: the clicks among the top k of both rankings."""
+    clicked = [row for row in shown if row[2]]
+    if not clicked:
+        return 0.5
+    lowest = clicked[-1]
+    k = min((rank for rank in lowest[:2] if rank is not None), default=0)
+    old, new = (sum(r[side] is not None and r[side] <= k for r in clicked) for side in (0, 1))
+    return (np.sign(new - old) + 1) / 2
+
+
+@given(ranked_lists())
+@settings(max_examples=8, deadline=None)
+def test_balanced_credit_equals_a_slow_count(lists):
+    log = log_of(lists, [*BOTH.values(), "clicked"])
+    table = compare_interleaved(log, "balanced", rankings=BOTH, baseline="old")
+    check_outcomes(table, [slow_balanced(shown) for shown in lists])
+
+
+def slow_probabilistic(shown, depth=5):
+    """The expected outcome over all assignments of documents to rankers, one by one."""
+    left = [{rank: rank**-3.0 for rank in range(1, depth + 1)} for _ in range(2)]
+    chances = []
+    for *ranks, _ in shown:
+        weights = []
+        for side, rank in enumerate(ranks):
+            weights.append(left[side][rank] / sum(left[side].values()) if rank else 0.0)
+        for side, rank in enumerate(ranks):
+            left[side].pop(rank, None)
+        chances.append(weights[1] / sum(weights))
+    total = 0.0
+    for teams in itertools.product([0, 1], repeat=len(shown)):
+        probability = math.prod(
+            p if team else 1 - p for team, p in zip(teams, chances, strict=True)
+        )
+        balance = sum((1 if team else -1) for team, row in zip(teams, shown, strict=True) if row[2])
+        total += probability * (np.sign(balance) + 1) / 2
+    return total
+
+
+@given(ranked_lists())
+@settings(max_examples=8, deadline=None)
+def test_probabilistic_credit_equals_the_sum_over_all_assignments(lists):
+    log = log_of(lists, [*BOTH.values(), "clicked"])
+    table = compare_interleaved(log, "probabilistic", rankings=BOTH, baseline="old", depth=5)
+    expected = [slow_probabilistic(shown) for shown in lists]
+    difference = sum(expected) / len(expected) - 0.5
+    assert table["difference"].item() == pytest.approx(difference, abs=1e-12)
+
+
+def test_probabilistic_credit_by_hand():
+    """The first document is first for the new ranker and second for the old one, of two.
+
+    Weights are 1 and 1/8, so the new ranker drew it with the odds 1 to 1/8. A click on it alone is
+    a win of the new ranker with the probability 8/9.
+    """
+    log = log_of([[(2, 1, True), (1, 2, False)]] * 2, [*BOTH.values(), "clicked"])
+    table = compare_interleaved(log, "probabilistic", rankings=BOTH, baseline="old")
+    assert table["mean"].item() == pytest.approx(8 / 9)
+
+
+TEAM_LOG = log_of(
+    [[("new", True), ("old", False)]] * 6 + [[("new", False), ("old", True)]] * 2,
+    ["team", "clicked"],
+).with_columns(user=pl.col("session") // 2, country=pl.col("session").replace_strict(
+    {each: "DE" if each < 4 else "FR" for each in range(8)}
+))  # fmt: skip
+
+
+def test_delta_has_the_interval_and_the_test_of_the_mean_preference():
+    table = compare_interleaved(TEAM_LOG, baseline="old")
+    preference = np.array([1.0] * 6 + [0.0] * 2)
+    mean, error = preference.mean(), preference.std(ddof=1) / math.sqrt(8)
+    t = 2.3646242515927849  # the quantile 0.975 of Student's distribution with 7 degrees of freedom
+    row = table.row(0, named=True)
+    assert row["difference"] == pytest.approx(mean - 0.5)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+        (mean - 0.5 - t * error, mean - 0.5 + t * error)
+    )
+    assert (row["mean"], row["baseline_mean"]) == (0.75, 0.5)
+
+
+def test_the_other_baseline_changes_the_sign():
+    one, other = (compare_interleaved(TEAM_LOG, baseline=each) for each in ("old", "new"))
+    assert one["difference"].item() == -other["difference"].item()
+    assert one["p_value"].item() == pytest.approx(other["p_value"].item())
+    assert (one["strategy"].item(), other["strategy"].item()) == ("new", "old")
+    assert (one["wins"].item(), other["losses"].item()) == (6, 6)
+
+
+def test_queries_count_once_with_the_mean_of_their_lists():
+    """Even sessions are of query r: three wins and a loss; so are odd ones, of query q."""
+    table = compare_interleaved(
+        TEAM_LOG.filter(pl.col("session") != 6), unit="query", baseline="old"
+    )
+    assert table["queries"].item() == 2
+    assert table["difference"].item() == pytest.approx((3 / 3 + 3 / 4) / 2 - 0.5)
+
+
+def test_users_are_clusters_and_segments_are_apart():
+    table = compare_interleaved(TEAM_LOG, baseline="old", cluster="user", test="permutation")
+    assert table["clusters"].item() == 4
+    # Three users with two wins each against one with two losses: all 16 signs, 8 as far from 0.
+    assert table["p_value"].item() == 10 / 16
+    parts = compare_interleaved(TEAM_LOG, baseline="old", segments="country", test="permutation")
+    assert parts.select("country", "difference").rows() == [("DE", 0.5), ("FR", 0.0)]
+
+
+def test_a_forest_draws_it():
+    chart = charts.comparison_forest(compare_interleaved(TEAM_LOG, baseline="old"))
+    assert chart.data["pair"].to_list() == ["new"]
+    assert chart.data["difference"].to_list() == [0.25]
+
+
+def test_names_of_columns_are_free():
+    named = TEAM_LOG.rename({"query": "term", "session": "visit", "team": "ranker", "rank": "at"})
+    columns = {"query": "term", "session": "visit", "team": "ranker", "rank": "at"}
+    table = compare_interleaved(named.lazy(), baseline="old", **columns)
+    assert table.equals(compare_interleaved(TEAM_LOG, baseline="old"))
+    assert compare_interleaved(named, segments="term", **columns)["term"].to_list() == ["q", "r"]
+
+
+def test_equal_rankers_do_not_win():
+    """Lists of one ranking, drawn by teams at random: Δ is within four standard errors of 0."""
+    rng = np.random.default_rng(1)
+    shown = [
+        [(team, rng.random() < 0.5) for team in rng.permutation(["a", "b"])] for _ in range(2000)
+    ]
+    table = compare_interleaved(log_of(shown, ["team", "clicked"]))
+    assert abs(table["difference"].item()) < 4 * 0.5 / math.sqrt(2000)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"method": "teams"}, "`method` must be one of 'team_draft', 'balanced', 'probabilistic'"),
+        ({"unit": "user"}, "`unit` must be one of 'list', 'query', got 'user'"),
+        ({"baseline": "bm25"}, "`baseline` must be one of 'new', 'old', got 'bm25'"),
+        ({"team": "ranker"}, "`log` has no column 'ranker'"),
+        ({"method": "balanced"}, "`rankings` must map both rankers to the columns of their ranks"),
+        ({"method": "balanced", "rankings": {"a": "rank"}}, "`rankings` must map both rankers"),
+    ],
+)
+def test_wrong_arguments_are_refused(options, text):
+    with pytest.raises((ValueError, TypeError, pl.exceptions.ColumnNotFoundError), match=text):
+        compare_interleaved(TEAM_LOG, **options)
+
+
+def test_teams_must_be_two():
+    three = TEAM_LOG.with_columns(team=pl.col("session").cast(pl.String))
+    with pytest.raises(ValueError, match="'team' must name two rankers, got 8: '0', '1', '2'"):
+        compare_interleaved(three)
+    ranks = log_of([[(0, 1, True)]] * 2, [*BOTH.values(), "clicked"])
+    with pytest.raises(ValueError, match="'old_rank' of `log` must count ranks from 1, got 0"):
+        compare_interleaved(ranks, "balanced", rankings=BOTH)
+
+
+def test_a_log_without_rows_is_refused():
+    with pytest.raises(ValueError, match="`log` must not be empty"):
+        compare_interleaved(TEAM_LOG.clear())
+
+
+def test_null_clicks_are_refused():
+    nulls = TEAM_LOG.with_columns(clicked=pl.when(pl.int_range(pl.len()) > 0).then("clicked"))
+    with pytest.raises(ValueError, match="'clicked' of `log` must not be null"):
+        compare_interleaved(nulls)
+
+
+def test_it_is_compare_of_the_preferences():
+    values = pl.DataFrame({"query": range(8), "new": [1.0] * 6 + [0.0] * 2, "old": 0.5}).unpivot(
+        index="query", variable_name="strategy", value_name="preference"
+    )
+    expected = compare(values, {"preference": "highest"}, baseline="old", test="permutation")
+    assert compare_interleaved(TEAM_LOG, baseline="old", test="permutation").equals(expected)
