@@ -116,6 +116,18 @@ class Graded:
         ranking = self._ranking.with_inputs(subtopics=check_column("subtopics", column))
         return measure_one(Measure.of(function, n, **options), ranking)
 
+    def _with_column(
+        self,
+        function: str,
+        n: int | None,
+        options: Mapping[str, Any] | None = None,
+        **column: str | pl.Expr,
+    ) -> pl.Expr:
+        columns = {name: check_column(name, each) for name, each in column.items()}
+        return measure_one(
+            Measure.of(function, n, **(options or {})), self._ranking.with_inputs(**columns)
+        )
+
     # Reading of rows.
 
     def ranked_by(
@@ -465,6 +477,9 @@ class Graded:
         *names: str,
         known: str | pl.Expr | None = None,
         subtopics: str | pl.Expr | None = None,
+        popularity: str | pl.Expr | None = None,
+        features: str | pl.Expr | None = None,
+        reference: str | pl.Expr | None = None,
     ) -> pl.Expr:
         """Return several measures over one ranking as a struct.
 
@@ -482,6 +497,14 @@ class Graded:
         subtopics
             Column with the subtopics of each document: lists of labels, or one label per document.
             The measures of subtopics need it, such as `alpha_ndcg` and `err_ia`.
+        popularity
+            Column with the popularity of each document, for `popularity` and `novelty`.
+        features
+            Column with the category, the list of categories or the vector of each document, for
+            `diversity`.
+        reference
+            Column with the rank of each document in a reference ranking, or true for documents that
+            the reference recommends, for `unexpectedness` and `serendipity`.
 
         Returns
         -------
@@ -508,7 +531,13 @@ class Graded:
         If one `agg` contains the structs of two strategies, name them:
         `.measures(...).alias("bm25")`. `evaluate` returns separate rows for each strategy.
         """
-        ranking = self._ranking.with_inputs(known=known, subtopics=subtopics)
+        ranking = self._ranking.with_inputs(
+            known=known,
+            subtopics=subtopics,
+            popularity=popularity,
+            features=features,
+            reference=reference,
+        )
         return measure_several(map(Measure.parse, names), ranking)
 
     # Ranks.
@@ -3298,6 +3327,273 @@ class Graded:
         └───────┴──────────┘
         """
         return self._with_subtopics("ap_ia", n, subtopics, threshold=threshold)
+
+    # Recommending beyond accuracy.
+
+    def popularity(self, n: int | None = None, *, popularity: str | pl.Expr) -> pl.Expr:
+        r"""Return the mean popularity of the first n documents.
+
+        Grades do not matter. High values show that a recommender prefers popular documents. The
+        divisor is the lower of n and the length of the list.
+
+        .. math:: ARP@n = \frac{1}{m} \sum_{i=1}^{m} p(i), \quad m = \min(n, retrieved)
+
+        As text: ``ARP@n = (sum of p(i) over the first m documents) / m``
+
+        Not below 0, in the unit of the column. It is null if nothing was retrieved; `undefined_as`
+        does not apply. Source: Yin, H. et al. (2012). Challenging the Long Tail Recommendation, as
+        `AvgRecPopularity` of RecTools.
+
+        Parameters
+        ----------
+        n
+            The cutoff: see `Graded`.
+        popularity
+            Column with the popularity of each document, at least 0: the number or the share of the
+            users who chose it. Null raises an error for a document among the first n.
+
+        See Also
+        --------
+        novelty : The mean self-information of the same documents.
+
+        Examples
+        --------
+        User a gets documents that 60 % and 20 % of the users chose.
+
+        >>> df = pl.DataFrame(
+        ...     {"user": ["a", "a", "b"], "grade": [1, 0, 1], "share": [0.6, 0.2, 0.1]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("user", maintain_order=True).agg(g.popularity(2, popularity="share"))
+        shape: (2, 2)
+        ┌──────┬──────────────┐
+        │ user ┆ popularity@2 │
+        │ ---  ┆ ---          │
+        │ str  ┆ f64          │
+        ╞══════╪══════════════╡
+        │ a    ┆ 0.4          │
+        │ b    ┆ 0.1          │
+        └──────┴──────────────┘
+        """
+        return self._with_column("popularity", n, popularity=popularity)
+
+    def novelty(self, n: int | None = None, *, popularity: str | pl.Expr) -> pl.Expr:
+        r"""Return the mean self-information of the first n documents.
+
+        A document that few users chose has a high self-information: 1 bit if half of the users
+        chose it, 10 bits if one of 1024 did. Grades do not matter. (`novelty_ratio` is the share of
+        the relevant documents that were new to the user.)
+
+        .. math:: MIUF@n = -\frac{1}{m} \sum_{i=1}^{m} \log_2 p(i), \quad m = \min(n, retrieved)
+
+        As text: ``MIUF@n = -(sum of log2 p(i) over the first m documents) / m``
+
+        Not below 0, in bits. It is null if nothing was retrieved; `undefined_as` does not apply.
+        Source: Zhou, T. et al. (2010). Solving the apparent diversity-accuracy dilemma of
+        recommender systems. It is `MeanInvUserFreq` of RecTools. `Surprisal` of RePlay is this
+        value over the log2 of the number of users.
+
+        Parameters
+        ----------
+        n
+            The cutoff: see `Graded`.
+        popularity
+            Column with the share of the users who chose the document, above 0 and at most 1. Another
+            value raises an error for a document among the first n. RecTools and RePlay count one
+            user for a document that nobody chose.
+
+        See Also
+        --------
+        popularity : The mean popularity of the same documents.
+        unexpectedness : The share of documents that a reference does not recommend.
+        novelty_ratio : The share of retrieved relevant documents that was new to the user.
+
+        Examples
+        --------
+        User a gets documents of 1 and 3 bits.
+
+        >>> df = pl.DataFrame(
+        ...     {"user": ["a", "a", "b"], "grade": [1, 0, 1], "share": [0.5, 0.125, 0.25]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("user", maintain_order=True).agg(g.novelty(2, popularity="share"))
+        shape: (2, 2)
+        ┌──────┬───────────┐
+        │ user ┆ novelty@2 │
+        │ ---  ┆ ---       │
+        │ str  ┆ f64       │
+        ╞══════╪═══════════╡
+        │ a    ┆ 2.0       │
+        │ b    ┆ 2.0       │
+        └──────┴───────────┘
+        """
+        return self._with_column("novelty", n, popularity=popularity)
+
+    def diversity(self, n: int | None = None, *, features: str | pl.Expr) -> pl.Expr:
+        r"""Return intra-list diversity: the mean distance of the pairs of the first n documents.
+
+        Grades do not matter. The distance of two documents depends on the column:
+
+        - a category each: 1 if they differ, or else 0 (Hamming distance);
+        - a list of categories each: 1 - (number of shared categories) / (number of categories that
+          at least one of the two has) (Jaccard distance);
+        - a vector each, a list or an array of floats: 1 - the cosine of their angle.
+
+        .. math:: ILD@n = \frac{2}{m (m - 1)} \sum_{i < j \le m} d(i, j), \quad m = \min(n, retrieved)
+
+        As text: ``ILD@n = (sum of d(i, j) over the pairs of the first m documents) / number of pairs``
+
+        Not below 0: at most 1 for categories, and at most 2 for vectors. It is null if fewer than
+        two documents were retrieved; `undefined_as` does not apply. Source: Smyth, B. and McClave,
+        P. (2001). Similarity vs. Diversity. Ziegler, C.-N. et al. (2005). Improving Recommendation
+        Lists Through Topic Diversification. It is `IntraListDiversity` of RecTools, which returns 0
+        for a list of one document.
+
+        Parameters
+        ----------
+        n
+            The cutoff: see `Graded`. Lists of categories take time in proportion to the number of
+            pairs.
+        features
+            Column with the category, the list of categories or the vector of each document. Null, an
+            empty list or a vector of zeros raises an error for a document among the first n, and
+            so do vectors of unlike lengths.
+
+        See Also
+        --------
+        subtopic_recall : The share of the subtopics of a query that relevant documents cover.
+        novelty : The mean self-information of the documents.
+
+        Examples
+        --------
+        User a gets two comedies and a drama: two of three pairs differ.
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "user": ["a", "a", "a", "b", "b"],
+        ...         "grade": [1, 0, 1, 0, 0],
+        ...         "genres": [["comedy"], ["comedy"], ["drama"], ["drama"], ["drama", "war"]],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("user", maintain_order=True).agg(g.diversity(3, features="genres"))
+        shape: (2, 2)
+        ┌──────┬─────────────┐
+        │ user ┆ diversity@3 │
+        │ ---  ┆ ---         │
+        │ str  ┆ f64         │
+        ╞══════╪═════════════╡
+        │ a    ┆ 0.666667    │
+        │ b    ┆ 0.5         │
+        └──────┴─────────────┘
+        """
+        return self._with_column("diversity", n, features=features)
+
+    def unexpectedness(self, n: int | None = None, *, reference: str | pl.Expr) -> pl.Expr:
+        r"""Return the share of the first n documents that a reference does not recommend.
+
+        The reference is a simple recommender, such as one of the most popular documents. It
+        recommends its first n documents. Grades do not matter.
+
+        .. math:: Unexp@n = \frac{|\{i \le m : reference(i) > n\}|}{m}, \quad m = \min(n, retrieved)
+
+        As text: ``Unexp@n = (number of the first m documents below rank n of the reference) / m``
+
+        From 0 to 1. It is null if nothing was retrieved; `undefined_as` does not apply. Source:
+        Murakami, T., Mori, K. and Orihara, R. (2007). Metrics for Evaluating the Serendipity of
+        Recommendation Lists. Adamopoulos, P. and Tuzhilin, A. (2014). On Unexpectedness in
+        Recommender Systems. It is `Unexpectedness` of RePlay, which divides by n and thus counts
+        the missing ranks of a short list as unexpected.
+
+        Parameters
+        ----------
+        n
+            The cutoff, also of the reference: see `Graded`.
+        reference
+            Column with the rank of each document in the reference, from 1; null if the reference
+            lacks it. Or a Boolean column that is true for documents that the reference recommends.
+
+        See Also
+        --------
+        serendipity : The relevant documents among these.
+        novelty : The mean self-information of the documents.
+
+        Examples
+        --------
+        The reference has one of two documents of user a among its first two.
+
+        >>> df = pl.DataFrame(
+        ...     {"user": ["a", "a", "b"], "grade": [1, 0, 1], "popular": [1, 3, None]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("user", maintain_order=True).agg(g.unexpectedness(2, reference="popular"))
+        shape: (2, 2)
+        ┌──────┬──────────────────┐
+        │ user ┆ unexpectedness@2 │
+        │ ---  ┆ ---              │
+        │ str  ┆ f64              │
+        ╞══════╪══════════════════╡
+        │ a    ┆ 0.5              │
+        │ b    ┆ 1.0              │
+        └──────┴──────────────────┘
+        """
+        return self._with_column("unexpectedness", n, reference=reference)
+
+    def serendipity(
+        self,
+        n: int | None = None,
+        *,
+        reference: str | pl.Expr,
+        threshold: float | None = None,
+    ) -> pl.Expr:
+        r"""Return the precision of the documents that a reference does not recommend.
+
+        A document is serendipitous if it is relevant, and not among the first n documents of a
+        reference, such as a list of the most popular documents.
+
+        .. math:: Ser@n = \frac{|\{i \le n : relevant(i) \wedge reference(i) > n\}|}{n}
+
+        As text: ``Ser@n = (relevant documents among the first n, below rank n of the reference) / n``
+
+        From 0 to 1, and at most `precision`. A query without a relevant document gets 0, or the
+        value of `undefined_as`. Source: Ge, M., Delgado-Battenfeld, C. and Jannach, D. (2010).
+        Beyond Accuracy: Evaluating Recommender Systems by Coverage and Serendipity. `Serendipity`
+        of RecTools is another measure, which weighs each document by the difference of its ranks.
+
+        Parameters
+        ----------
+        n, threshold
+            The cutoff, also of the reference, and the lowest relevant grade: see `Graded`. Without a
+            cutoff, the divisor is the length of the list.
+        reference
+            Column with the rank of each document in the reference, from 1; null if the reference
+            lacks it. Or a Boolean column that is true for documents that the reference recommends.
+
+        See Also
+        --------
+        unexpectedness : The share of documents that the reference does not recommend.
+        precision : The share of relevant documents, expected or not.
+
+        Examples
+        --------
+        User a: both documents are relevant, and the reference also recommends the first.
+
+        >>> df = pl.DataFrame(
+        ...     {"user": ["a", "a", "b"], "grade": [1, 1, 0], "popular": [1, 3, None]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("user", maintain_order=True).agg(g.serendipity(2, reference="popular"))
+        shape: (2, 2)
+        ┌──────┬───────────────┐
+        │ user ┆ serendipity@2 │
+        │ ---  ┆ ---           │
+        │ str  ┆ f64           │
+        ╞══════╪═══════════════╡
+        │ a    ┆ 0.5           │
+        │ b    ┆ 0.0           │
+        └──────┴───────────────┘
+        """
+        return self._with_column("serendipity", n, {"threshold": threshold}, reference=reference)
 
     # Counts.
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 import reference
 from polars.testing import assert_series_equal
-from registry import KNOWN, SUBTOPICS, WORTH, Row
+from registry import FEATURES, KNOWN, POPULARITIES, REFERENCES, SUBTOPICS, WORTH, Row
 
 from polars_graded import graded
 
@@ -46,7 +46,15 @@ ODD_QUERIES: dict[str, Query] = {
     "all grades equal": [(3, 2), (2, 2), (1, 2)],
 }
 
-FURTHER_TYPES = {"known": pl.Boolean, "subtopics": pl.List(pl.String)}
+FURTHER_TYPES = {
+    "known": pl.Boolean,
+    "subtopics": pl.List(pl.String),
+    "share": pl.Float64,
+    "genres": pl.List(pl.String),
+    "expected": pl.Int64,
+}
+FURTHER_VALUES = (KNOWN, SUBTOPICS, POPULARITIES, FEATURES, REFERENCES)
+"""The values of further columns, which repeat in the order of the rows of a query."""
 
 GRADED = graded("grade").ranked_by("score", descending=True)
 
@@ -54,9 +62,9 @@ GRADED = graded("grade").ranked_by("score", descending=True)
 def frame_of(queries: Sequence[Query], dtype: Any = pl.Float64) -> pl.DataFrame:
     """One row per document, queries numbered from 0, grades of a data type."""
     rows = [
-        (number, *row, known, subtopics)
+        (number, *row, *further)
         for number, query in enumerate(queries)
-        for row, known, subtopics in zip(query, cycle(KNOWN), cycle(SUBTOPICS))
+        for row, *further in zip(query, *map(cycle, FURTHER_VALUES))
     ]
     schema = {"query": pl.Int64, "score": pl.Float64, "grade": pl.Float64, **FURTHER_TYPES}
     return pl.DataFrame(rows, schema, orient="row").cast({"grade": dtype})
@@ -109,8 +117,8 @@ def values_of_each(
 def lists_of(query: Query, *, condensed: bool = False) -> reference.Lists:
     """What the slow loops see of a query in a frame ranked by score."""
     rows = [
-        reference.Row((score,), grade, known, subtopics)
-        for (score, grade), known, subtopics in zip(query, cycle(KNOWN), cycle(SUBTOPICS))
+        reference.Row((score,), grade, *further)
+        for (score, grade), *further in zip(query, *map(cycle, FURTHER_VALUES))
     ]
     return reference.lists(rows, [True], condensed=condensed)
 

@@ -52,6 +52,9 @@ class Row(NamedTuple):
     grade: Grade
     known: bool | None = None
     subtopics: Sequence[str] | None = None
+    popularity: float | None = None
+    features: Sequence[Any] | None = None
+    reference: float | None = None
 
 
 def lists(rows: Sequence[Row], descending: Sequence[bool], *, condensed: bool = False) -> Lists:
@@ -197,6 +200,67 @@ def n_relevant_retrieved(
 ) -> int:
     """How many relevant documents are in the top n."""
     return sum(relevant(grade, threshold, scale) for grade in query.ranked[:n])
+
+
+def popularity(
+    query: Lists, n: int | None = None, *, popularity: str, scale: Scale = PLAIN
+) -> float | None:
+    """The mean popularity of the first n documents."""
+    first = [row.popularity for row in query.ranked_rows[:n]]
+    return sum(first) / len(first) if first else None
+
+
+def novelty(
+    query: Lists, n: int | None = None, *, popularity: str, scale: Scale = PLAIN
+) -> float | None:
+    """The mean self-information of the first n documents."""
+    first = [-math.log2(row.popularity) for row in query.ranked_rows[:n]]
+    return sum(first) / len(first) if first else None
+
+
+def distance(one: Sequence[Any], other: Sequence[Any]) -> float:
+    """Jaccard's distance of categories, or the cosine distance of vectors."""
+    if isinstance(one[0], str):
+        return 1 - len({*one} & {*other}) / len({*one} | {*other})
+    dot = sum(a * b for a, b in zip(one, other, strict=True))
+    return 1 - dot / math.hypot(*one) / math.hypot(*other)
+
+
+def diversity(
+    query: Lists, n: int | None = None, *, features: str, scale: Scale = PLAIN
+) -> float | None:
+    """The mean distance of the pairs of the first n documents."""
+    pairs = list(combinations([row.features for row in query.ranked_rows[:n]], 2))
+    return sum(distance(*pair) for pair in pairs) / len(pairs) if pairs else None
+
+
+def is_unexpected(row: Row, n: int | None) -> bool:
+    """Whether the reference does not have a document among its first n."""
+    return row.reference is None or (n is not None and row.reference > n)
+
+
+def unexpectedness(
+    query: Lists, n: int | None = None, *, reference: str, scale: Scale = PLAIN
+) -> float | None:
+    """The share of the first n documents that the reference does not have."""
+    first = [is_unexpected(row, n) for row in query.ranked_rows[:n]]
+    return sum(first) / len(first) if first else None
+
+
+def serendipity(
+    query: Lists,
+    n: int | None = None,
+    *,
+    reference: str,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """The relevant documents among the first n that the reference does not have, over n."""
+    if not any(relevant(row.grade, threshold, scale) for row in query.judged_rows):
+        return scale.undefined
+    first = query.ranked_rows[:n]
+    hits = [row for row in first if relevant(row.grade, threshold, scale) and is_unexpected(row, n)]
+    return len(hits) / (n or len(first) or 1)
 
 
 def judged(

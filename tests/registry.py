@@ -42,6 +42,8 @@ class Row:
     needs_pairs: bool = False
     """It is null for a query without a relevant and an irrelevant document unless a number was
     asked for."""
+    is_null_without_documents: bool = False
+    """It is null for a query without enough retrieved documents."""
     skips_unjudged: bool = False
     """An unjudged document is as if it were not there, instead of not relevant."""
 
@@ -128,7 +130,22 @@ KNOWN = (True, False, None)
 SUBTOPICS = (["x"], ["y", "x"], None, ["z"], [])
 """What subtopics the documents of a query have: so on, in the order of its rows."""
 
-FURTHER_COLUMNS = {"known": "known", "subtopics": "subtopics"}
+POPULARITIES = (0.5, 0.125, 1.0, 0.3)
+"""How popular the documents of a query are: so on, in the order of its rows."""
+
+FEATURES = (["a"], ["b", "a"], ["c"], ["a", "b", "d"], ["c"])
+"""What categories the documents of a query have: so on, in the order of its rows."""
+
+REFERENCES = (1, None, 3, 20, 2)
+"""What ranks a reference gives to the documents of a query: so on, in the order of its rows."""
+
+FURTHER_COLUMNS = {
+    "known": "known",
+    "subtopics": "subtopics",
+    "popularity": "share",
+    "features": "genres",
+    "reference": "expected",
+}
 """The further columns of documents, by the keywords that name them."""
 
 
@@ -155,6 +172,24 @@ _SUBTOPICS: dict[str, Any] = {
     "ideal": None,
     "never_falls": False,
 }
+_NULL_WITHOUT_DOCUMENTS: dict[str, Any] = {
+    "ideal": None,
+    "undefined": None,
+    "is_null_without_documents": True,
+}
+_BY_COLUMN: dict[str, Any] = {"never_falls": False}
+"""Another column than the grade decides which documents are good."""
+_OF_POPULARITY: dict[str, Any] = {
+    "columns": {"popularity": "share"},
+    **_UNBOUNDED,
+    **_NULL_WITHOUT_DOCUMENTS,
+}
+_OF_FEATURES: dict[str, Any] = {
+    "columns": {"features": "genres"},
+    **_UNBOUNDED,
+    **_NULL_WITHOUT_DOCUMENTS,
+}
+_OF_REFERENCE: dict[str, Any] = {"columns": {"reference": "expected"}, **_BY_N}
 _LEVELS: dict[str, Any] = {"dtype": pl.List(pl.Float64)}
 
 _PAIRS: dict[str, Any] = {"skips_unjudged": True, "needs_pairs": True}
@@ -381,6 +416,22 @@ _ROWS = (
     Row("precision_ia(threshold=2)@3", {"threshold": 2}, **_SUBTOPICS, **_BY_N),
     Row("ap_ia", **_SUBTOPICS),
     Row("ap_ia(threshold=2)@3", {"threshold": 2}, **_SUBTOPICS),
+    Row("popularity", best="none", **_OF_POPULARITY),
+    Row("popularity@3", best="none", **_BY_COLUMN, **_OF_POPULARITY),
+    Row("novelty", **_OF_POPULARITY),
+    Row("novelty@3", **_BY_COLUMN, **_OF_POPULARITY),
+    Row("diversity", **_OF_FEATURES),
+    Row("diversity@3", **_BY_COLUMN, **_OF_FEATURES),
+    Row("unexpectedness", **_OF_REFERENCE, **_NULL_WITHOUT_DOCUMENTS),
+    Row("unexpectedness@3", **_BY_COLUMN, **_OF_REFERENCE, **_NULL_WITHOUT_DOCUMENTS),
+    Row("serendipity", ideal=None, **_OF_REFERENCE),
+    Row(
+        "serendipity(threshold=2)@3",
+        {"threshold": 2},
+        ideal=None,
+        **_BY_COLUMN,
+        **_OF_REFERENCE,
+    ),
     Row("judged", undefined=None),
     Row("judged@3", undefined=None),
     Row("judged(ties=average)@3", AVERAGE, undefined=None),
@@ -436,6 +487,7 @@ _WITHOUT_TIES = {
     *("coverage_ratio", "novelty_ratio", "relative_recall", "recall_effort"),
     *("alpha_dcg", "alpha_ndcg", "err_ia", "nerr_ia", "nrbp", "nnrbp"),
     *("subtopic_recall", "precision_ia", "ap_ia"),
+    *("popularity", "novelty", "diversity", "unexpectedness", "serendipity"),
 }
 """What does not depend on the order of what was retrieved, or has no option for ties."""
 

@@ -18,6 +18,7 @@ import pytest
 import reference
 from helpers import (
     FURTHER_TYPES,
+    FURTHER_VALUES,
     GRADED,
     GRADES,
     ODD_QUERIES,
@@ -40,7 +41,7 @@ from helpers import (
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from registry import BOUNDS_OF_TIES, FURTHER_COLUMNS, KNOWN, ROWS, SUBTOPICS
+from registry import BOUNDS_OF_TIES, FURTHER_COLUMNS, ROWS
 
 from polars_graded import Graded, evaluate, graded
 from polars_graded._measuring import batches, computing
@@ -121,7 +122,7 @@ def assert_within_bounds(rows, found, queries):
         f"{row.name}: {value} of {query}"
         for row in rows
         for value, query in zip(found[row.name], queries, strict=True)
-        if not (value is None and row.needs_pairs)
+        if not (value is None and (row.needs_pairs or row.is_null_without_documents))
         and not all(row.bounds[0] <= number <= row.bounds[1] for number in numbers(value))
     )
 
@@ -702,8 +703,7 @@ def drawn_queries(grades):
         reference.Row,
         st.tuples(NUMBERS, TEXTS, NUMBERS),
         grades,
-        st.sampled_from(KNOWN),
-        st.sampled_from(SUBTOPICS),
+        *map(st.sampled_from, FURTHER_VALUES),
     )
     return st.lists(st.lists(row, min_size=1, max_size=12), min_size=1, max_size=6)
 
@@ -720,11 +720,7 @@ def drawn_queries(grades):
 def test_equals_the_slow_twin(queries, descending, scale, condensed, apart, counted):
     """Few levels are counted, many sorted; here either way has few."""
     frame = pl.DataFrame(
-        [
-            (number, *row.keys, row.grade, row.known, row.subtopics)
-            for number, q in enumerate(queries)
-            for row in q
-        ],
+        [(number, *row.keys, *row[1:]) for number, q in enumerate(queries) for row in q],
         {"query": pl.Int64, **KEYS, "grade": pl.Float64, **FURTHER_TYPES},
         orient="row",
     )
@@ -860,6 +856,9 @@ KINDS = {
     "recall_levels": ("1", "`recall_levels` must be"),
     "known": (1, "`known` must be"),
     "subtopics": (1, "`subtopics` must be"),
+    "popularity": (1, "`popularity` must be"),
+    "features": (1, "`features` must be"),
+    "reference": (1, "`reference` must be"),
     "alpha": ("1", "`alpha` must be a number"),
     "target": ("1", "`target` must be a number"),
     "normalised": (1, "`normalised` must be True or False"),

@@ -146,6 +146,24 @@ OPTIONS = {
         {"metavar": "COLUMN"},
         needs=(FRAME,),
     ),
+    "--popularity": Option(
+        "the column of a --frame with the popularity of each document, which popularity and "
+        "novelty need",
+        {"metavar": "COLUMN"},
+        needs=(FRAME,),
+    ),
+    "--features": Option(
+        "the column of a --frame with the categories or the vector of each document, which "
+        "diversity needs",
+        {"metavar": "COLUMN"},
+        needs=(FRAME,),
+    ),
+    "--reference": Option(
+        "the column of a --frame with the rank of each document in a reference ranking, which "
+        "unexpectedness and serendipity need",
+        {"metavar": "COLUMN"},
+        needs=(FRAME,),
+    ),
     "--unjudged-below": Option(
         "ignore judgments with a lower grade; with 0, documents that are marked with -1 as pooled "
         "but not judged are unjudged, as in trec_eval",

@@ -14,6 +14,7 @@ from polars_graded._checks import first_few
 from polars_graded._frames.grouping import Groups
 from polars_graded._frames.request import Request
 from polars_graded._frames.unnamed_documents import MAX_LABELS, TEXT_TYPES, check_unnamed_documents
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
 MAX_CHECKED_ROWS = 1_000_000
 """Maximum number of rows that are all checked; in larger frames, half as many are sampled."""
@@ -51,6 +52,7 @@ class Duplicates:
             check_unnamed_documents(rows, request.query, request.strategy, used)
         if request.document is None or part.is_empty():
             return
+        check_one_value(request, part)
         allowed = part.height
         if self.rows > MAX_CHECKED_ROWS:
             allowed = max(MAX_CHECKED_ROWS // 2 - before, int(CHECKED_SHARE * part.height))
@@ -187,6 +189,24 @@ def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:
     judged = rows.filter(pl.col(request.grade).is_not_null(), pl.col(columns[-1]).is_not_null())
     graded = _hash_columns(judged, [*columns, request.grade])
     return _count_unique(graded) > _count_unique(_hash_columns(judged, columns))
+
+
+def check_one_value(request: Request, rows: pl.DataFrame) -> None:
+    """Raise if a document has two values in a column that describes documents."""
+    doc = request.document or ""
+    for name, column in request.inputs.items():
+        if not DOCUMENT_INPUTS[name].is_of_document:
+            continue
+        values = rows.select(doc, pl.col(column).alias(name)).drop_nulls().unique()
+        n = values.get_column(doc).n_unique()
+        if values.height > n:
+            several = values.filter(pl.col(doc).is_duplicated()).get_column(doc).unique().sort()
+            msg = (
+                f"{name} {column!r} must have one value for each document of {doc!r}, got several "
+                f"for {len(several)} of {n} documents: {first_few(several.to_list())}\n\n"
+                "Hint: doc= names another column of documents; doc=None does not compare values"
+            )
+            raise ValueError(msg)
 
 
 def check_one_grade(request: Request, rows: pl.DataFrame) -> None:

@@ -23,6 +23,9 @@ class FrameOptions(RequestOptions, total=False):
     doc: str | None
     known: Column | None
     subtopics: Column | None
+    popularity: Column | None
+    features: Column | None
+    reference: Column | None
     parts: Parts
     progress: bool
 
@@ -45,6 +48,9 @@ def evaluate(
     doc: str | None = DEFAULT_DOC,
     known: Column | None = None,
     subtopics: Column | None = None,
+    popularity: Column | None = None,
+    features: Column | None = None,
+    reference: Column | None = None,
     parts: Parts = None,
     progress: bool = True,
     fingerprint: str | None = None,
@@ -130,6 +136,15 @@ def evaluate(
         per document, for `alpha_dcg`, `alpha_ndcg`, `err_ia`, `nerr_ia`, `nrbp`, `nnrbp`,
         `subtopic_recall`, `precision_ia` and `ap_ia`. `join_judgments` makes it of judgments by
         subtopic.
+    popularity
+        The column with the popularity of each document, for `popularity` and `novelty`, such as the
+        share of users who chose it. A document has one popularity in all queries.
+    features
+        The column with the category, the list of categories or the vector of each document, for
+        `diversity`. A document has the same value in all queries.
+    reference
+        The column with the rank of each document in a reference ranking, or true for documents that
+        the reference recommends, for `unexpectedness` and `serendipity`.
     parts
         The way to cut rows that exceed memory into parts of whole queries: `"sorted"` streams rows
         in which the rows of each query are consecutive; a number is the number of passes over the
@@ -267,10 +282,15 @@ def evaluate(
     │ ours     ┆ b     ┆ 0.5             ┆ 0.0         │
     └──────────┴───────┴─────────────────┴─────────────┘
     """
-    requests, engine = (
-        Request.of_graders(measures, doc=doc, known=known, subtopics=subtopics, **options),
-        find_engine(frame),
-    )
+    columns: dict[str, Any] = {
+        "known": known,
+        "subtopics": subtopics,
+        "popularity": popularity,
+        "features": features,
+        "reference": reference,
+    }
+    requests = Request.of_graders(measures, doc=doc, **columns, **options)
+    engine = find_engine(frame)
     parts, shown = check_parts(parts), check_flag("progress", progress)
     if engine is not None:
         if fingerprint is not None:

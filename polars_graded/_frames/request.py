@@ -125,6 +125,9 @@ class Request:
         condensed: bool = False,
         known: Column | None = None,
         subtopics: Column | None = None,
+        popularity: Column | None = None,
+        features: Column | None = None,
+        reference: Column | None = None,
     ) -> Request:
         """Check the arguments of `evaluate` and return their request."""
         computed: dict[str, pl.Expr] = {}
@@ -135,7 +138,14 @@ class Request:
         scale = replace(scale, condensed=check_flag("condensed", condensed))
         scale = scale.scaled(irrelevant, max_grade, relevant_from).undefined_as(undefined_as)
         chosen = parse_measures(measures)
-        inputs = _parse_inputs(computed, known=known, subtopics=subtopics)
+        inputs = _parse_inputs(
+            computed,
+            known=known,
+            subtopics=subtopics,
+            popularity=popularity,
+            features=features,
+            reference=reference,
+        )
         check_measures([*chosen.values()], scale, inputs)
         request = cls(
             chosen,

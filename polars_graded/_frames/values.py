@@ -332,7 +332,8 @@ class Gathered:
         """Check and sort the values of all queries; return them with the kept notes."""
         request = self.request
         for name, faults in self._faults.items():
-            faults.check(request.build_ranking(name), stacked=bool(request.strategy))
+            ranking = request.build_ranking(name).with_inputs(**request.inputs)
+            faults.check(ranking, stacked=bool(request.strategy))
         strategies = [
             sort_by_query(request, pl.concat(self.values.pop(name))) for name in request.by
         ]

@@ -20,6 +20,7 @@ from polars_graded._measuring.kernels.ragged import (
     count_before,
     offsets_of,
 )
+from polars_graded._measuring.kernels.vectors import Vectors
 
 Result = TypeVar("Result")
 
@@ -48,10 +49,12 @@ def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
 class Lists:
     """Column of lists that lie end to end in `flat`, read in slices as `Ragged`."""
 
-    def __init__(self, flat: pl.Series, offsets: Integers, labels: Labels | None = None) -> None:
+    def __init__(
+        self, flat: pl.Series, offsets: Integers, labels: Labels | Vectors | None = None
+    ) -> None:
         self.flat, self.offsets = flat, offsets
         self.labels = labels
-        """Labels of documents, if the values are places in them."""
+        """Labels or vectors of documents, if the values are places in them."""
 
     @classmethod
     def of(cls, column: pl.Series) -> Lists:

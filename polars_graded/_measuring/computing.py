@@ -344,5 +344,8 @@ def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collec
 def write_error(ranking: Ranking, error: UnusableDataError, n: int, each: str = "queries") -> str:
     """Return the error message: the rule, and the number of queries affected."""
     rule, *hint = str(error).split("\n\n")
-    msg = f"{ranking.column(1)}: {rule}, in {error.queries} of {n} {each}"
+    if error.column is None:
+        msg = f"{ranking.column(1)}: {rule}, in {error.queries} of {n} {each}"
+    else:
+        msg = f"{ranking.name_input(error.column)} {rule}, got others in {error.queries} of {n} {each}"
     return "\n\n".join([msg, *hint])

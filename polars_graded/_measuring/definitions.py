@@ -23,6 +23,7 @@ from polars_graded._measuring.kernels import (
     known_items,
     list_similarity,
     precision,
+    recommendations,
     subtopics,
     user_models,
 )
@@ -218,6 +219,11 @@ def _define_for_subtopics(
     )
 
 
+def _define_for_documents(kernel: Callable[..., Any], column: str, **needs: Any) -> Definition:
+    """Return the definition of a measure that is null without documents, relevant or not."""
+    return Definition(kernel, {}, inputs=(column,), needs_relevant=False, **needs)
+
+
 def _make_over_option(*divisors: str) -> dict[str, Option]:
     return {"over": Option(divisors[0], partial(check_choice, among=divisors))}
 
@@ -359,6 +365,14 @@ DEFINITIONS: Mapping[str, Definition] = {
     "subtopic_recall": _define_for_subtopics(subtopics.subtopic_recall),
     "precision_ia": _define_for_subtopics(subtopics.precision_ia),
     "ap_ia": _define_for_subtopics(subtopics.ap_ia),
+    # Recommendations beyond accuracy.
+    "popularity": _define_for_documents(
+        recommendations.popularity, "popularity", best="none", is_bounded=False
+    ),
+    "novelty": _define_for_documents(recommendations.novelty, "popularity", is_bounded=False),
+    "diversity": _define_for_documents(recommendations.diversity, "features", is_bounded=False),
+    "unexpectedness": _define_for_documents(recommendations.unexpectedness, "reference"),
+    "serendipity": Definition(recommendations.serendipity, THRESHOLD, inputs=("reference",)),
     # Counts.
     "judged": Definition(precision.judged, TIES, needs_relevant=False),
     "n_retrieved": _define_count(

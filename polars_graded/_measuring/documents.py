@@ -10,14 +10,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from polars_graded._checks import first_few
 from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists, are_exact
 from polars_graded._measuring.kernels.labels import Labels
 from polars_graded._measuring.kernels.ragged import Integers, Ragged, offsets_of
+from polars_graded._measuring.kernels.vectors import Vectors
 from polars_graded._measuring.rank_columns import DOCUMENTS, RankEvidence
 from polars_graded._measuring.ranking import (
     DOCUMENT_INPUTS,
@@ -25,6 +28,7 @@ from polars_graded._measuring.ranking import (
     check_grade,
     check_input_type,
     check_score,
+    is_vector,
 )
 from polars_graded._measuring.tie_orders import TieOrder, round_to_32_bits, sort_as_ranx
 
@@ -89,7 +93,7 @@ class DocumentLists:
         return cls(grades, scores, ties, rows, ranking.descending[0], inputs)
 
     @property
-    def labels(self) -> dict[str, Labels]:
+    def labels(self) -> dict[str, Labels | Vectors]:
         """Return the labels of documents, by the name of a measure's input."""
         return {name: each.labels for name, each in self.inputs.items() if each.labels is not None}
 
@@ -217,8 +221,11 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
     equally good. Without names it goes by the labels of the documents.
     """
     if not DOCUMENT_INPUTS[name].is_of_labels:
-        return column
+        return _check_numbers(ranking, name, column)
     labels = column.flat
+    if DOCUMENT_INPUTS[name].may_be_vectors and is_vector(labels.dtype):
+        places = pl.int_range(len(labels), eager=True)
+        return Lists(places, column.offsets, _read_vectors(ranking.name_input(name), labels))
     if labels.dtype != pl.List:
         labels = pl.select(pl.concat_list(labels)).to_series().set(labels.is_null(), None)
     if n := int(labels.list.eval(pl.element().is_null().any()).list.first().sum() or 0):
@@ -242,6 +249,55 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
     )
     places = pl.int_range(len(labels), eager=True)
     return Lists(places, column.offsets, table)
+
+
+def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
+    """Return a column of numbers; raise if a value is out of its range.
+
+    A Boolean reference becomes ranks: 1 for a document that it recommends, or null.
+    """
+    values, subject = column.flat, ranking.name_input(name)
+    if not is_finite(values):
+        n = int((~values.is_finite()).sum())
+        msg = f"{subject} must be finite, got NaN or infinity in {n} of {len(values)} rows"
+        raise ValueError(f"{msg}\n\nHint: .fill_nan(None) makes NaN null")
+    if name == "reference" and values.dtype == pl.Boolean:
+        ranks = values.to_frame().select(pl.when(values).then(1)).to_series()
+        return Lists(ranks, column.offsets)
+    least = {"popularity": 0, "reference": 1}.get(name)
+    if least is not None and (n := int((values < least).sum())):
+        kind = "ranks of at least 1" if name == "reference" else "at least 0"
+        msg = f"{subject} must be {kind}, got lower numbers in {n} of {len(values)} rows"
+        raise ValueError(msg)
+    return column
+
+
+def _read_vectors(subject: str, column: pl.Series) -> Vectors:
+    """Return the vectors of documents; null becomes a vector of zeros."""
+    lists = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
+    lengths = lists.list.len()
+    usual: Any = lengths.drop_nulls().mode().max() or 0
+    if n := int((lengths != usual).sum()):
+        others = first_few(lengths.filter(lengths != usual).unique().sort().to_list())
+        msg = (
+            f"{subject} must have vectors of one length, got {n} of {len(lists)} rows with other "
+            f"lengths than {usual}: {others}"
+        )
+        raise ValueError(msg)
+    flat = lists.explode(empty_as_null=False, keep_nulls=False)
+    if not is_finite(flat) or flat.null_count():
+        n = int(lists.list.eval(~pl.element().is_finite().fill_null(value=False)).list.any().sum())
+        msg = (
+            f"{subject} must have vectors of finite numbers, got null, NaN or infinity in {n} of "
+            f"{len(lists)} rows"
+        )
+        raise ValueError(msg)
+    values = flat.to_numpy().reshape(-1, usual or 1)
+    if lists.null_count():
+        filled = np.zeros((len(lists), values.shape[1]), values.dtype)
+        filled[lists.is_not_null().to_numpy()] = values
+        values = filled
+    return Vectors(values, np.sqrt(np.einsum("ij,ij->i", values, values, dtype=np.float64)))
 
 
 def check_exact(name: str, grade: pl.Series) -> None:

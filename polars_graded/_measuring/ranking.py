@@ -155,7 +155,7 @@ class Ranking:
             # Polars cannot make lists of objects; other types are checked when there are rows.
             rules.append((key, f"{self.column(number)} must be a number to rank by", OF_VALUES))
         for name, column in self.inputs.items():
-            kind, types = DOCUMENT_INPUTS[name].kind, DOCUMENT_INPUTS[name].types
+            kind, types = DOCUMENT_INPUTS[name].kind, DOCUMENT_INPUTS[name].planned_types
             rules.append((column, f"{self.name_input(name)} must be {kind}", cs.by_dtype(*types)))
         return plan_dtype(dtype, rules)
 
@@ -167,11 +167,14 @@ OF_NUMBERS = cs.numeric() | cs.boolean() | cs.by_dtype(pl.Null)
 OF_VALUES = ~cs.by_dtype(pl.Object)
 
 
-LABELS = (
-    *(pl.List, pl.String, pl.Categorical, pl.Enum, pl.Int8, pl.Int16, pl.Int32, pl.Int64),
-    *(pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Null),
+WHOLE_NUMBERS = (
+    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64),
+    *(pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
 )
+LABELS = (pl.List, pl.String, pl.Categorical, pl.Enum, *WHOLE_NUMBERS, pl.Null)
 """Data types of labels and of lists of labels."""
+
+REAL_NUMBERS = (*WHOLE_NUMBERS, pl.Float32, pl.Float64, pl.Decimal, pl.Null)
 
 
 class Input(NamedTuple):
@@ -185,6 +188,15 @@ class Input(NamedTuple):
     """Hint at a conversion of other data types."""
     is_of_labels: bool = False
     """True if a document has a label or a list of labels."""
+    may_be_vectors: bool = False
+    """True if a document may have a vector, a list or an array of floats."""
+    is_of_document: bool = False
+    """True if the value of a document is the same in all queries."""
+
+    @property
+    def planned_types(self) -> tuple[type[pl.DataType], ...]:
+        """Return the data types for which Polars plans a measure."""
+        return (*self.types, pl.Array) if self.may_be_vectors else self.types
 
 
 DOCUMENT_INPUTS: Mapping[str, Input] = {
@@ -200,6 +212,29 @@ DOCUMENT_INPUTS: Mapping[str, Input] = {
         LABELS,
         "pl.concat_list makes lists of several columns",
         is_of_labels=True,
+    ),
+    "popularity": Input(
+        "a column of the popularity of documents, such as the share of users who chose it",
+        "a number",
+        REAL_NUMBERS,
+        ".cast(pl.Float64) reads numbers that are texts",
+        is_of_document=True,
+    ),
+    "features": Input(
+        "a column of categories, of lists of categories or of vectors",
+        "a category, a list of categories or a vector of floats",
+        LABELS,
+        ".cast(pl.List(pl.Float64)) makes vectors of lists and arrays of numbers",
+        is_of_labels=True,
+        may_be_vectors=True,
+        is_of_document=True,
+    ),
+    "reference": Input(
+        "a column of the ranks that a reference gives to documents, or a Boolean one that is true "
+        "for documents that the reference recommends",
+        "a rank or a Boolean",
+        (pl.Boolean, *REAL_NUMBERS),
+        ".cast(pl.Int64) reads ranks that are texts",
     ),
 }
 """Further columns of documents by the keyword that names them."""
@@ -232,6 +267,11 @@ def is_number(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
 
 
+def is_vector(dtype: pl.DataType) -> bool:
+    """Return whether the values of a column are vectors."""
+    return isinstance(dtype, pl.List | pl.Array) and dtype.inner in (pl.Float32, pl.Float64)
+
+
 def check_grade(name: str, dtype: pl.DataType) -> None:
     """Raise if a column cannot hold grades."""
     if not is_number(dtype):
@@ -246,6 +286,8 @@ def check_grade(name: str, dtype: pl.DataType) -> None:
 
 def check_input_type(column: str, name: str, dtype: pl.DataType) -> None:
     """Raise if a column cannot be the input of measures with this name."""
+    if DOCUMENT_INPUTS[name].may_be_vectors and is_vector(dtype):
+        return
     types = DOCUMENT_INPUTS[name].types
     inner = dtype.inner if isinstance(dtype, pl.List) else dtype
     if dtype not in types or inner not in types or isinstance(inner, pl.List):

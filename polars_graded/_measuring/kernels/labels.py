@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged, repeat_each
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,34 @@ class Labels:
         """Return the labels of documents: the index of the document in `places`, and the code."""
         document, inside = expand(self.offsets, places)
         return document, self.codes[inside]
+
+    @cached_property
+    def keys(self) -> Integers:
+        """Return the document and the code of each label as one number, ascending."""
+        document = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        return document * (self.n + 1) + self.codes
+
+    def mask_missing(self, places: Integers) -> Mask:
+        """Return the mask of documents without a label."""
+        is_missing: Mask = self.offsets[places + 1] == self.offsets[places]
+        return is_missing
+
+    def sum_distances(self, documents: Ragged) -> Floats:
+        """Return Σ 1 - |A ∩ B| / |A ∪ B| over the pairs of documents of each list."""
+        places = documents.values.astype(np.int64)
+        sizes = self.offsets[places + 1] - self.offsets[places]
+        below = repeat_each(documents.lengths, documents.lengths) - documents.number
+        total = np.zeros(len(documents.lengths))
+        for step in range(1, documents.lengths.max(initial=0)):
+            # All pairs of documents whose ranks differ by `step`.
+            upper = np.flatnonzero(below >= step)
+            pair, codes = self.find(places[upper])
+            wanted = places[upper + step][pair] * (self.n + 1) + codes
+            at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+            shared = np.bincount(pair, self.keys[at] == wanted, minlength=len(upper))
+            distances = 1 - shared / (sizes[upper] + sizes[upper + step] - shared)
+            total += np.bincount(documents.query[upper], distances, minlength=len(total))
+        return total
 
 
 def expand(offsets: Integers, lists: Integers) -> tuple[Integers, Integers]:

@@ -1,0 +1,90 @@
+"""Measures of recommendations beyond accuracy: popularity, novelty, diversity and serendipity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polars_graded._measuring.kernels.errors import UnusableDataError
+from polars_graded._measuring.kernels.queries import Queries
+from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
+
+MAX_ROUNDING = 1e-12
+"""Maximum mean distance that rounding can make of equal vectors."""
+
+
+def popularity(queries: Queries, n: int | None) -> Floats:
+    """Return the mean popularity of the first n documents; NaN without documents."""
+    return _average(_take_popularity(queries, n))
+
+
+def novelty(queries: Queries, n: int | None) -> Floats:
+    """Return the mean of -log2(p), the self-information of a document with popularity p."""
+    shares = _take_popularity(queries, n)
+    rule = (
+        "must be above 0 and at most 1 for `novelty`\n\nHint: divide counts by the number of users, "
+        "and count one user for documents that nobody chose: (pl.col('count').clip(1) / users)"
+    )
+    _check_documents(shares, "popularity", (shares.values > 0) & (shares.values <= 1), rule)
+    # Zeros have no sign, also where all shares are 1.
+    return np.abs(_average(shares.of(np.log2(shares.values))))
+
+
+def diversity(queries: Queries, n: int | None) -> Floats:
+    """Return the mean distance of the pairs of the first n documents; NaN without a pair."""
+    documents = queries.inputs["features"].head(n)
+    features: Any = queries.judged.labels["features"]
+    is_missing = features.mask_missing(documents.values.astype(np.int64))
+    rule = (
+        "must not be null, empty or a vector of zeros for a document among the first n\n\n"
+        "Hint: a category such as 'unknown' can stand for null"
+    )
+    _check_documents(documents, "features", ~is_missing, rule)
+    n_pairs = documents.lengths * (documents.lengths - 1) / 2
+    mean = features.sum_distances(documents) / np.where(n_pairs > 0, n_pairs, np.nan)
+    return np.where(np.abs(mean) < MAX_ROUNDING, 0.0, mean)
+
+
+def unexpectedness(queries: Queries, n: int | None) -> Floats:
+    """Return the share of the first n documents that the reference lacks."""
+    ranked = queries.ranked.head(n)
+    return _average(ranked.of(_mask_unexpected(queries, n).astype(np.float64)))
+
+
+def serendipity(queries: Queries, n: int | None, threshold: float | None) -> Floats:
+    """Return the number of relevant documents that the reference lacks, over n."""
+    ranked = queries.ranked.head(n)
+    hits = queries.relevant(ranked.values, threshold) & _mask_unexpected(queries, n)
+    return ranked.count(hits) / (np.maximum(ranked.lengths, 1) if n is None else n)
+
+
+def _mask_unexpected(queries: Queries, n: int | None) -> Mask:
+    """Return the mask of the first n documents that the reference does not rank as high."""
+    ranks = queries.inputs["reference"].head(n).values
+    # A null rank is NaN, which is not expected.
+    return ~(ranks <= (np.inf if n is None else n))
+
+
+def _take_popularity(queries: Queries, n: int | None) -> Ragged:
+    """Return the popularity of the first n documents; raise if one is null."""
+    values = queries.inputs["popularity"].head(n)
+    rule = (
+        "must not be null for a document among the first n\n\n"
+        "Hint: .fill_null(0) counts documents without a value as never chosen"
+    )
+    _check_documents(values, "popularity", ~np.isnan(values.values), rule)
+    return values
+
+
+def _check_documents(documents: Ragged, column: str, is_valid: Mask, rule: str) -> None:
+    """Raise with the number of queries if a document breaks a rule of a further column."""
+    if not is_valid.all():
+        queries = int((documents.count(~is_valid) > 0).sum())
+        raise UnusableDataError(rule, queries, column=column)
+
+
+def _average(values: Ragged) -> Floats:
+    """Return the mean of each list; NaN for an empty one."""
+    lengths = np.where(values.lengths > 0, values.lengths, np.nan)
+    return values.sum(values.values) / lengths

@@ -1,0 +1,38 @@
+"""Vectors of documents, such as embeddings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Vectors of all documents of a call, by the place of the document."""
+
+    values: npt.NDArray[np.floating]
+    """One row per document; zeros for a document without a vector."""
+    norms: Floats
+    """Length of each vector, above 0 unless all of its values are 0."""
+
+    def mask_missing(self, places: Integers) -> Mask:
+        """Return the mask of documents without a vector or with zeros alone."""
+        is_missing: Mask = self.norms[places] == 0
+        return is_missing
+
+    def sum_distances(self, documents: Ragged) -> Floats:
+        """Return Σ 1 - cos(i, j) over the pairs of documents of each list.
+
+        With unit vectors u_i, Σ_{i<j} u_i u_j = (|Σ u_i|² - m) / 2 for m documents.
+        """
+        places, m = documents.values.astype(np.int64), documents.lengths
+        norms = self.norms[places]
+        squares = np.zeros(len(m))
+        # One dimension at a time, since a chunk of all vectors would not fit into the cache.
+        for column in self.values.T:
+            squares += documents.sum(column[places] / norms) ** 2
+        return m * (m - 1) / 2 - (squares - m) / 2
