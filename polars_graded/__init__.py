@@ -24,6 +24,8 @@ Whole frames
     evaluate          the measures of rankings: one row per strategy and query
     similarity        pairs of strategies: how alike their rankings are, without grades
     fuse              one score per document from those of several strategies
+    catalogue         coverage, concentration and popularity of recommendations to all users
+    catalogue_curve   the Lorenz curve of recommendations over the items of a catalogue
 
 Results
     summarise           each strategy's means, with intervals
@@ -70,6 +72,7 @@ from polars_graded._measuring.phi import phi_control_points, phi_curve
 from polars_graded._report.page import report
 from polars_graded._results.agreement import agreement
 from polars_graded._results.averages import average_curves, count_retrieved
+from polars_graded._results.catalogues import catalogue, catalogue_curve
 from polars_graded._results.comparing import compare, differences, summarise
 from polars_graded._results.forms import long_form, paper_table
 from polars_graded._results.gating import assert_no_worse, gate
@@ -90,6 +93,8 @@ __all__ = [
     "agreement",
     "assert_no_worse",
     "average_curves",
+    "catalogue",
+    "catalogue_curve",
     "charts",
     "clicks",
     "compare",

@@ -3398,9 +3398,9 @@ class Graded:
         n
             The cutoff: see `Graded`.
         popularity
-            Column with the share of the users who chose the document, above 0 and at most 1. Another
-            value raises an error for a document among the first n. RecTools and RePlay count one
-            user for a document that nobody chose.
+            Column with the share of the users who chose the document, above 0 and at most 1.
+            Another value raises an error for a document among the first n. RecTools and RePlay
+            count one user for a document that nobody chose.
 
         See Also
         --------
@@ -3439,9 +3439,10 @@ class Graded:
           at least one of the two has) (Jaccard distance);
         - a vector each, a list or an array of floats: 1 - the cosine of their angle.
 
-        .. math:: ILD@n = \frac{2}{m (m - 1)} \sum_{i < j \le m} d(i, j), \quad m = \min(n, retrieved)
+        .. math::
+            ILD@n = \frac{2}{m (m - 1)} \sum_{i < j \le m} d(i, j), \quad m = \min(n, retrieved)
 
-        As text: ``ILD@n = (sum of d(i, j) over the pairs of the first m documents) / number of pairs``
+        As text: ``ILD@n = (sum of d(i, j) over the pairs of the first m documents) / pairs``
 
         Not below 0: at most 1 for categories, and at most 2 for vectors. It is null if fewer than
         two documents were retrieved; `undefined_as` does not apply. Source: Smyth, B. and McClave,
@@ -3455,9 +3456,9 @@ class Graded:
             The cutoff: see `Graded`. Lists of categories take time in proportion to the number of
             pairs.
         features
-            Column with the category, the list of categories or the vector of each document. Null, an
-            empty list or a vector of zeros raises an error for a document among the first n, and
-            so do vectors of unlike lengths.
+            Column with the category, the list of categories or the vector of each document. Null,
+            an empty list or a vector of zeros raises an error for a document among the first n, and
+            so do vectors of unlike lengths in any row.
 
         See Also
         --------
@@ -3553,7 +3554,7 @@ class Graded:
 
         .. math:: Ser@n = \frac{|\{i \le n : relevant(i) \wedge reference(i) > n\}|}{n}
 
-        As text: ``Ser@n = (relevant documents among the first n, below rank n of the reference) / n``
+        As text: ``Ser@n = (relevant documents of the first n, below rank n of the reference) / n``
 
         From 0 to 1, and at most `precision`. A query without a relevant document gets 0, or the
         value of `undefined_as`. Source: Ge, M., Delgado-Battenfeld, C. and Jannach, D. (2010).
@@ -3563,8 +3564,8 @@ class Graded:
         Parameters
         ----------
         n, threshold
-            The cutoff, also of the reference, and the lowest relevant grade: see `Graded`. Without a
-            cutoff, the divisor is the length of the list.
+            The cutoff, also of the reference, and the lowest relevant grade: see `Graded`. Without
+            a cutoff, the divisor is the length of the list.
         reference
             Column with the rank of each document in the reference, from 1; null if the reference
             lacks it. Or a Boolean column that is true for documents that the reference recommends.

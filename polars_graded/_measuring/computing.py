@@ -344,8 +344,6 @@ def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collec
 def write_error(ranking: Ranking, error: UnusableDataError, n: int, each: str = "queries") -> str:
     """Return the error message: the rule, and the number of queries affected."""
     rule, *hint = str(error).split("\n\n")
-    if error.column is None:
-        msg = f"{ranking.column(1)}: {rule}, in {error.queries} of {n} {each}"
-    else:
-        msg = f"{ranking.name_input(error.column)} {rule}, got others in {error.queries} of {n} {each}"
+    subject = f"{ranking.column(1)}:" if error.column is None else ranking.name_input(error.column)
+    msg = f"{subject} {rule}, in {error.queries} of {n} {each}"
     return "\n\n".join([msg, *hint])

@@ -259,8 +259,11 @@ def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
     values, subject = column.flat, ranking.name_input(name)
     if not is_finite(values):
         n = int((~values.is_finite()).sum())
-        msg = f"{subject} must be finite, got NaN or infinity in {n} of {len(values)} rows"
-        raise ValueError(f"{msg}\n\nHint: .fill_nan(None) makes NaN null")
+        msg = (
+            f"{subject} must be finite, got NaN or infinity in {n} of {len(values)} rows\n\n"
+            "Hint: .fill_nan(None) makes NaN null"
+        )
+        raise ValueError(msg)
     if name == "reference" and values.dtype == pl.Boolean:
         ranks = values.to_frame().select(pl.when(values).then(1)).to_series()
         return Lists(ranks, column.offsets)

@@ -23,8 +23,8 @@ def novelty(queries: Queries, n: int | None) -> Floats:
     """Return the mean of -log2(p), the self-information of a document with popularity p."""
     shares = _take_popularity(queries, n)
     rule = (
-        "must be above 0 and at most 1 for `novelty`\n\nHint: divide counts by the number of users, "
-        "and count one user for documents that nobody chose: (pl.col('count').clip(1) / users)"
+        "must be above 0 and at most 1 for `novelty`, got others\n\nHint: divide counts by the "
+        "number of users, and count one user for a document that nobody chose"
     )
     _check_documents(shares, "popularity", (shares.values > 0) & (shares.values <= 1), rule)
     # Zeros have no sign, also where all shares are 1.
@@ -37,7 +37,8 @@ def diversity(queries: Queries, n: int | None) -> Floats:
     features: Any = queries.judged.labels["features"]
     is_missing = features.mask_missing(documents.values.astype(np.int64))
     rule = (
-        "must not be null, empty or a vector of zeros for a document among the first n\n\n"
+        "must not be null, empty or a vector of zeros for a document among the first n, got some"
+        "\n\n"
         "Hint: a category such as 'unknown' can stand for null"
     )
     _check_documents(documents, "features", ~is_missing, rule)
@@ -70,7 +71,7 @@ def _take_popularity(queries: Queries, n: int | None) -> Ragged:
     """Return the popularity of the first n documents; raise if one is null."""
     values = queries.inputs["popularity"].head(n)
     rule = (
-        "must not be null for a document among the first n\n\n"
+        "must not be null for a document among the first n, got null\n\n"
         "Hint: .fill_null(0) counts documents without a value as never chosen"
     )
     _check_documents(values, "popularity", ~np.isnan(values.values), rule)
