@@ -47,6 +47,7 @@ from polars_graded.charts._queries import (
 )
 from polars_graded.charts._rankings import rankings
 from polars_graded.charts._ranks import critical_differences, strategy_ranks
+from polars_graded.charts._recommendations import catalogue_curves, trade_off
 from polars_graded.charts._relevance import relevance_function, sample_boxes
 from polars_graded.charts._strategies import comparison_forest, comparison_matrix, strategy_bars
 from polars_graded.charts._trust import (
@@ -60,6 +61,7 @@ from polars_graded.charts._trust import (
 
 __all__ = [
     "agreement",
+    "catalogue_curves",
     "click_rates",
     "comparison_forest",
     "comparison_matrix",
@@ -84,6 +86,7 @@ __all__ = [
     "strategy_bars",
     "strategy_ranks",
     "swap_rates",
+    "trade_off",
     "trusted_forest",
     "unjudged_bounds",
 ]

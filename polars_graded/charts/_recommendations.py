@@ -1,0 +1,220 @@
+"""Charts of recommendations beyond accuracy: trade-offs, and concentration on few items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from polars_graded._drawing import chart_checks, chart_rows, curve_rows, marks, style
+from polars_graded._drawing.chart_rows import Frame
+from polars_graded._drawing.style import Chart
+from polars_graded._sentences import format_count, format_percent, shorten_name, titles
+
+NAME_SPACE = 8
+"""Pixels between a point and its name."""
+
+
+def trade_off(
+    summary: Frame, x: str, y: str, *, panel: str | None = None, strategy: str = "strategy"
+) -> Chart:
+    """Draw one measure against another, one point per strategy with both intervals.
+
+    Accuracy beside diversity or coverage is the usual picture: a strategy is better than another in
+    both measures if it is above it and to its right.
+
+    Parameters
+    ----------
+    summary
+        One row per measure and strategy, as `summarise` and `catalogue` return it.
+        `pl.concat([...], how="diagonal")` puts both below each other. Intervals from `ci_low` to
+        `ci_high` are drawn if the frame contains them.
+    x, y
+        The measures to draw, as in the column `measure`.
+    panel, strategy
+        The column of panels, such as segments, or None, and that of strategies.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        The rows contain `strategy`, `x` and `y`, and if they are drawn `x_low`, `x_high`, `y_low`,
+        `y_high` and `panel`. A strategy without one of the measures is left out. The axes fit the
+        points and need not start at 0.
+
+    See Also
+    --------
+    strategy_bars : The means of any number of measures, side by side.
+
+    Examples
+    --------
+    >>> summary = pl.DataFrame(
+    ...     {
+    ...         "measure": ["ndcg@10", "ndcg@10", "diversity@10", "diversity@10"],
+    ...         "strategy": ["popular", "ours"] * 2,
+    ...         "mean": [0.25, 0.5, 0.75, 0.5],
+    ...     }
+    ... )
+    >>> trade_off(summary, "diversity@10", "ndcg@10").data
+    shape: (2, 3)
+    ┌──────────┬──────┬──────┐
+    │ strategy ┆ x    ┆ y    │
+    │ ---      ┆ ---  ┆ ---  │
+    │ str      ┆ f64  ┆ f64  │
+    ╞══════════╪══════╪══════╡
+    │ ours     ┆ 0.5  ┆ 0.5  │
+    │ popular  ┆ 0.75 ┆ 0.25 │
+    └──────────┴──────┴──────┘
+    """
+    rows = chart_rows.build_result_rows("summary", summary, "mean", strategy=strategy, panel=panel)
+    keys = ["strategy"] if panel is None else ["panel", "strategy"]
+    has_intervals = {"ci_low", "ci_high"} <= {*rows.columns}
+    ends = ["ci_low", "ci_high"] if has_intervals else []
+    sides = [
+        _select_measure(rows, each, side, [*keys, *ends]) for side, each in (("x", x), ("y", y))
+    ]
+    if rows.filter(pl.col("measure").is_in([x, y])).select(*keys, "measure").is_duplicated().any():
+        msg = (
+            "`summary` must have each strategy once for each measure; `panel` names the column "
+            "that sets them apart"
+        )
+        raise ValueError(msg)
+    table = sides[0].join(sides[1], on=keys).sort(keys)
+    chart_checks.check_not_empty("summary", table, x, y)
+    chart_checks.check_row_count("summary", table)
+    names = table["strategy"].unique().to_list()
+    colours = style.choose_few_colours(names, strategy)
+    limits: dict[str, Any] = {
+        side: {"title": each, "scale": alt.Scale(zero=False, padding=20)}
+        for side, each in (("x", x), ("y", y))
+    }
+    at: dict[str, Any] = {"x": alt.X("x:Q", **limits["x"]), "y": alt.Y("y:Q", **limits["y"])}
+    base = alt.Chart().encode(**colours)
+    layers = []
+    if has_intervals:
+        across: dict[str, Any] = {
+            "x": alt.X("x_low:Q", **limits["x"]),
+            "x2": "x_high:Q",
+            "y": at["y"],
+        }
+        along: dict[str, Any] = {
+            "x": at["x"],
+            "y": alt.Y("y_low:Q", **limits["y"]),
+            "y2": "y_high:Q",
+        }
+        layers = [base.mark_rule(opacity=0.6).encode(**each) for each in (across, along)]
+    numbers = style.format_decimals(*(name for name in table.columns if name not in keys))
+    tooltip = style.list_tooltips("strategy:N", *numbers)
+    layers.append(style.draw_dots(base, 70).encode(**at, tooltip=tooltip))
+    label = style.write_short_label("datum.strategy", names)
+    text = base.transform_calculate(name=label).mark_text(
+        align="left", baseline="bottom", dx=NAME_SPACE, dy=-NAME_SPACE / 2
+    )
+    layers.append(text.encode(**at, text="name:N"))
+    drawn = rows.filter(pl.col("measure").is_in([x, y]))
+    facts = chart_rows.collect_title_facts(drawn)
+    notes = [counted] if (counted := titles.count_queries(facts)) else []
+    measures = f"{shorten_name(y)} against {shorten_name(x)}"
+    headline = f"{measures} of {format_count(len(names), 'strategies')}"
+    if has_intervals:
+        level = "" if facts.confidence is None else f"{format_percent(facts.confidence)} "
+        headline = f"{headline}, {level}intervals"
+        notes.append("lines: interval of each value alone")
+    words = style.Words(headline, notes, f"{y} against {x}: {len(names)} strategies")
+    return style.draw_panels(layers, table, panel, words)
+
+
+def _select_measure(
+    rows: pl.DataFrame, measure: str, side: str, columns: list[str]
+) -> pl.DataFrame:
+    """Return the values of a measure, with columns named after the axis."""
+    values = rows.filter(measure=measure)
+    if values.is_empty():
+        names = rows["measure"].unique(maintain_order=True).to_list()
+        msg = f"`{side}` must be a measure of `summary`, one of {', '.join(names)}, got {measure!r}"
+        raise ValueError(msg)
+    ends = {"mean": side, "ci_low": f"{side}_low", "ci_high": f"{side}_high"}
+    return values.select(
+        pl.col(name).alias(ends.get(name, name)) for name in dict.fromkeys([*columns, "mean"])
+    )
+
+
+def catalogue_curves(
+    curve: Frame, *, panel: str | None = None, strategy: str = "strategy"
+) -> Chart:
+    """Draw the Lorenz curve of recommendations, one line per strategy.
+
+    The items of the catalogue are sorted, those that are recommended least come first. A point of a
+    line shows which share of all recommendations a share of the items has. On the diagonal all
+    items are recommended equally often. A line far below the diagonal belongs to a strategy that
+    recommends few items, such as the most popular ones, to everyone.
+
+    Parameters
+    ----------
+    curve
+        One row per strategy and point, as `catalogue_curve` returns it.
+    panel, strategy
+        The column of panels, or None, and that of strategies.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        The rows contain `strategy`, `items` and `recommendations`, and `panel` if panels are drawn.
+
+    See Also
+    --------
+    trade_off : One measure against another, such as accuracy against the Gini index.
+
+    Examples
+    --------
+    >>> from polars_graded import catalogue_curve
+    >>> run = pl.DataFrame({"query": [1, 1, 2], "doc": ["x", "y", "x"], "score": [2.0, 1.0, 2.0]})
+    >>> curve = catalogue_curve(run, items=pl.DataFrame({"doc": ["v", "w", "x", "y"]}))
+    >>> curve.pipe(catalogue_curves).data
+    shape: (4, 3)
+    ┌──────────┬───────┬─────────────────┐
+    │ strategy ┆ items ┆ recommendations │
+    │ ---      ┆ ---   ┆ ---             │
+    │ str      ┆ f64   ┆ f64             │
+    ╞══════════╪═══════╪═════════════════╡
+    │ score    ┆ 0.0   ┆ 0.0             │
+    │ score    ┆ 0.5   ┆ 0.0             │
+    │ score    ┆ 0.75  ┆ 0.333333        │
+    │ score    ┆ 1.0   ┆ 1.0             │
+    └──────────┴───────┴─────────────────┘
+    """
+    frame = chart_rows.collect_one_grader("curve", curve, panel, strategy)
+    names = {"strategy": strategy} | ({} if panel is None else {"panel": panel})
+    numbers = {"items": "items", "recommendations": "recommendations"}
+    table = frame.select(chart_rows.build_columns("curve", frame, names, numbers))
+    table = table.drop_nulls([*numbers])
+    chart_checks.check_not_empty("curve", table, *numbers)
+    chart_checks.check_panels(table, panel)
+    groups = [*names]
+    n_lines = table.n_unique(groups)
+    table = table.sort(*groups, "items", "recommendations")
+    table = curve_rows.thin_by_value(table, "items", curve_rows.compute_max_points(n_lines), groups)
+    strategies = table["strategy"].unique().to_list()
+    look = style.choose_look(strategies, strategy)
+    x = alt.X(
+        "items:Q",
+        title="share of the items, least recommended first",
+        **style.bound_axis((0, 1), format="~%"),
+    )
+    y = alt.Y(
+        "recommendations:Q",
+        title="share of the recommendations",
+        **style.bound_axis((0, 1), format="~%"),
+    )
+    tooltip = style.list_tooltips("strategy:N", *style.format_decimals(*numbers))
+    lines = alt.Chart().mark_line().encode(x=x, y=y, detail="strategy:N", tooltip=tooltip, **look)
+    several = f", {n:,} panels" if panel and (n := table["panel"].n_unique()) > 1 else ""
+    headline = f"Lorenz curves of {format_count(len(strategies), 'strategies')}{several}"
+    notes = [
+        "share of all recommendations by share of the items",
+        "on the straight line all items are recommended equally often",
+        *style.write_rest_note(strategies),
+    ]
+    return style.draw_panels(
+        [marks.draw_diagonal((0.0, 1.0)), lines], table, panel, style.Words(headline, notes)
+    )
