@@ -268,7 +268,8 @@ def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
         ranks = values.to_frame().select(pl.when(values).then(1)).to_series()
         return Lists(ranks, column.offsets)
     least = {"popularity": 0, "reference": 1}.get(name)
-    if least is not None and (n := int((values < least).sum())):
+    is_low = values.cast(pl.Float64) < (least or 0)
+    if least is not None and (n := int(is_low.sum())):
         kind = "ranks of at least 1" if name == "reference" else "at least 0"
         msg = f"{subject} must be {kind}, got lower numbers in {n} of {len(values)} rows"
         raise ValueError(msg)

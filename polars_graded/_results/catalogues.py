@@ -447,7 +447,8 @@ def _describe_items(items: pl.DataFrame, popularity: str, head: float) -> dict[s
             f"for {n} of {items.height}\n\nHint: .fill_null(0) counts an item as never chosen"
         )
         raise ValueError(msg)
-    is_tail = numbers.rank("min", descending=True) > head * items.height
+    # Rounded, since 0.1 · 30 is above 3 in doubles.
+    is_tail = numbers.rank("min", descending=True) - 1 >= round(head * items.height, 9)
     return {
         "popularity": numbers.to_numpy(),
         "long_tail_share": is_tail.cast(pl.Float64).to_numpy(),
