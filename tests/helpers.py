@@ -64,7 +64,7 @@ def frame_of(queries: Sequence[Query], dtype: Any = pl.Float64) -> pl.DataFrame:
     rows = [
         (number, *row, *further)
         for number, query in enumerate(queries)
-        for row, *further in zip(query, *map(cycle, FURTHER_VALUES))
+        for row, *further in zip(query, *map(cycle, FURTHER_VALUES), strict=False)
     ]
     schema = {"query": pl.Int64, "score": pl.Float64, "grade": pl.Float64, **FURTHER_TYPES}
     return pl.DataFrame(rows, schema, orient="row").cast({"grade": dtype})
@@ -118,7 +118,7 @@ def lists_of(query: Query, *, condensed: bool = False) -> reference.Lists:
     """What the slow loops see of a query in a frame ranked by score."""
     rows = [
         reference.Row((score,), grade, *further)
-        for (score, grade), *further in zip(query, *map(cycle, FURTHER_VALUES))
+        for (score, grade), *further in zip(query, *map(cycle, FURTHER_VALUES), strict=False)
     ]
     return reference.lists(rows, [True], condensed=condensed)
 

@@ -412,7 +412,7 @@ _ROWS = (
     ),
     Row("subtopic_recall", **_SUBTOPICS | {"never_falls": True}),
     Row("subtopic_recall(threshold=2)@3", {"threshold": 2}, **_SUBTOPICS),
-    Row("precision_ia", **_SUBTOPICS, **_BY_N),
+    Row("precision_ia", **_SUBTOPICS | {"never_falls": True}, **_BY_N),
     Row("precision_ia(threshold=2)@3", {"threshold": 2}, **_SUBTOPICS, **_BY_N),
     Row("ap_ia", **_SUBTOPICS),
     Row("ap_ia(threshold=2)@3", {"threshold": 2}, **_SUBTOPICS),

@@ -102,7 +102,13 @@ JUDGED_ONLY = {
     "nDCG(judged_only=True)@10": "ndcg(gain=linear)@10",
 }
 
-FURTHER = {"known": [True], "subtopics": [["a"]]}
+FURTHER = {
+    "known": [True],
+    "subtopics": [["a"]],
+    "popularity": [0.5],
+    "features": ["a"],
+    "reference": [1],
+}
 """Further columns of a document, by the keywords that name them."""
 
 random_numbers = random.Random(7)
@@ -370,17 +376,25 @@ def test_aliases_of_ir_measures_are_answered_as_what_they_stand_for():
 
 
 FALSE_FRIENDS = {
-    "coverage@10": "needs a catalogue of items.*'coverage_ratio' is about relevant documents",
-    "catalog_coverage@10": "needs a catalogue of items",
-    "user_coverage": "needs a catalogue of items",
-    "novelty@10": "needs a catalogue of items.*'novelty_ratio' is about relevant documents",
-    "diversity@10": "needs a catalogue of items",
-    "intra_list_diversity@10": "needs a catalogue of items",
-    "ILD@10": "needs a catalogue of items",
-    "gini": "needs a catalogue of items",
-    "gini_index@10": "needs a catalogue of items",
-    "arp@10": "needs a catalogue of items",
-    "serendipity@10": "needs a catalogue of items",
+    "coverage@10": "in the table of pg.catalogue.*'coverage_ratio' is about relevant documents",
+    "catalog_coverage@10": "in the table of pg.catalogue",
+    "user_coverage": "share of queries with 'n_retrieved' above 0",
+    "entropy@10": "in the table of pg.catalogue",
+    "Novelty@10": "'novelty' of a column .* or 'unexpectedness' .*'novelty_ratio' is about",
+    "item_novelty": "is 'novelty' of a column of popularity",
+    "MIUF@10": "'MIUF@10' of RecTools is 'novelty@10' here, with popularity= for the column",
+    "EPC@10": "by rank and relevance, which polars_graded does not have",
+    "surprisal@10": "is 'novelty' divided by the log2 of the number of users",
+    "intra_list_diversity@10": "of RecTools is 'diversity@10' here, with features= for the column",
+    "ILD@10": "'ILD@10' of RecTools is 'diversity@10' here",
+    "intra_list_similarity@10": "is 1 minus 'diversity'",
+    "aggregate_diversity@10": "compares the lists of all users, which polars_graded does not have",
+    "personalisation": "compares the lists of all users, which polars_graded does not have",
+    "CategoricalDiversity@5": "the number of distinct categories divided by the cutoff",
+    "gini": "in the table of pg.catalogue, .* as `gini_index`",
+    "gini_index@10": "in the table of pg.catalogue, .* as `gini_index`",
+    "arp@10": "'arp@10' of RecTools is 'popularity@10' here",
+    "ARP@10": "'ARP@10' of RecTools is 'popularity@10' here",
     "hit@10": "'hit@10' of recommenders is 'success@10' here",
     "HR@10": "'HR@10' of recommenders is 'success@10' here",
     "hr@10": "'hr@10' of recommenders is 'success@10' here",

@@ -39,6 +39,7 @@ from polars_graded._measuring.definitions import SIMILARITIES
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._measuring.names import Measure
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._measuring.tie_orders import BY_DOCUMENT, TREC_EVAL
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -77,8 +78,7 @@ OF_GRADES = (
     "relevant_from",
     "undefined_as",
     "condensed",
-    "known",
-    "subtopics",
+    *DOCUMENT_INPUTS,
 )
 """Keywords of `Request.of` that concern grades."""
 
