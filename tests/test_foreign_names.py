@@ -542,7 +542,9 @@ def test_methods_are_suggested_by_the_same_names():
 
 
 def test_the_measures_that_are_listed_can_be_named():
-    with pytest.raises(ValueError, match="there is no measure 'goodman_gamma'; there are ") as caught:
+    with pytest.raises(
+        ValueError, match="there is no measure 'goodman_gamma'; there are "
+    ) as caught:
         Measure.parse("goodman_gamma")
     row = pl.DataFrame({"query": [1], "grade": [1], "score": [1.0], "known": [True]})
     for name in str(caught.value).partition("there are ")[2].split(", "):
