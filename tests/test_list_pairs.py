@@ -540,6 +540,19 @@ def test_what_breaks_ties_does_not_change_measures_that_average_over_them():
     assert apart["rbo"].item() == compare(frame, "rbo(ties=order)")["rbo(ties=order)"].item()
 
 
+def test_expressions_are_evaluated_within_rankings_also_of_stacked_strategies():
+    by = {"x": -pl.col("bm25").rank(descending=True), "y": "ours"}
+    expected = compare(EXAMPLE, "rbo", "kendall_tau", by=["bm25", "ours"])
+    values = compare(EXAMPLE, "rbo", "kendall_tau", by=by)
+    assert values.select("rbo", "kendall_tau").equals(expected.select("rbo", "kendall_tau"))
+    stacked = EXAMPLE.unpivot(["bm25", "ours"], index=["query", "doc"], variable_name="strategy")
+    for frame in (stacked, stacked.lazy()):
+        values = compare(
+            frame, "rbo", "kendall_tau", by={"s": pl.col("value").rank()}, strategy="strategy"
+        )
+        assert_frame_equal(values.lazy().collect(), expected)
+
+
 def test_strategies_that_are_numbers_keep_their_type():
     rows = pl.DataFrame({"query": 1, "doc": ["a", "a"], "system": [10, 9], "score": [1.0, 1.0]})
     options: dict[str, Any] = {"strategy": "system"}

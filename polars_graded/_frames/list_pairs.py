@@ -391,7 +391,13 @@ def _unstack(
     )
     ties_of_wide = None if request.ties is None else ()
     wide_request = replace(
-        request, by=by, descending=dict.fromkeys(by, flags), strategy=None, ties=ties_of_wide
+        request,
+        by=by,
+        descending=dict.fromkeys(by, flags),
+        strategy=None,
+        ties=ties_of_wide,
+        # The columns of expressions are there already, except that of no grades.
+        computed={request.grade: request.computed[request.grade]},
     )
     return wide_request, wide_request.add_computed_columns(wide)
 

@@ -72,16 +72,16 @@ def each_rbo(frame: pl.DataFrame) -> list[float]:
 def fuse_with_ranx(frame: pl.DataFrame) -> object:
     """The fusion of ranx, from dicts of runs."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # what ranx warns of is its own
         from ranx import Run
         from ranx import fuse as fuse_runs
 
-    runs = []
-    for name in ("score", "other"):
-        lists = frame.group_by("query").agg(pl.col("doc").cast(pl.String), name)
-        run = {
-            str(query): dict(zip(docs, scores, strict=True))
-            for query, docs, scores in lists.iter_rows()
-        }
-        runs.append(Run(run, name=name))
-    return fuse_runs(runs, norm=None, method="rrf")
+        runs = []
+        for name in ("score", "other"):
+            lists = frame.group_by("query").agg(pl.col("doc").cast(pl.String), name)
+            run = {
+                str(query): dict(zip(docs, scores, strict=True))
+                for query, docs, scores in lists.iter_rows()
+            }
+            runs.append(Run(run, name=name))
+        return fuse_runs(runs, norm=None, method="rrf")
