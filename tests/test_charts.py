@@ -190,6 +190,18 @@ def clicks_of(k: int, n: int) -> pl.DataFrame:
 
 
 @cache
+def catalogue_curve_of(k: int, n: int) -> pl.DataFrame:
+    """What `catalogue_curve` returns, of k strategies and n items."""
+    shares = np.linspace(0, 1, n + 1)
+    return pl.concat(
+        pl.DataFrame(
+            {"strategy": f"s{place}", "items": shares, "recommendations": shares ** (place + 1)}
+        )
+        for place in range(1, k + 1)
+    )
+
+
+@cache
 def gradings_of(k: int, n: int) -> pl.DataFrame:
     """What `robustness_to_grading` returns, of k strategies and up to n gradings."""
     rows = [
@@ -422,6 +434,16 @@ ROWS = {
     "stability_curves": Row(charts.stability_curves, stability_of, {}, value="tau"),
     "swap_rates": Row(charts.swap_rates, swaps_of, {}, value="swap_rate"),
     "click_rates": Row(charts.click_rates, clicks_of, {"panel": "ranker"}, value="click_rate"),
+    "trade_off": Row(
+        charts.trade_off,
+        summary_of,
+        {"strategy": "strategy"},
+        {"x": MEASURES[0], "y": MEASURES[1]},
+        value="mean",
+    ),
+    "catalogue_curves": Row(
+        charts.catalogue_curves, catalogue_curve_of, {"strategy": "strategy"}, value="items"
+    ),
     "grading_profile": Row(
         charts.grading_profile, gradings_of, {"strategy": "strategy"}, value="mean"
     ),
@@ -732,7 +754,7 @@ def test_characters_that_no_picture_holds_are_not_drawn(row):
     frame = row.frame(3, 8).with_columns(cs.string() + bad)
     odd = {name: name + bad for name in row.columns.values() if name in frame.columns}
     keywords = renamed(row, odd)
-    of_strategies = {"a", "b", "baseline"} & {*row.options}
+    of_strategies = {"a", "b", "baseline", "x", "y"} & {*row.options}
     keywords |= row.options | {name: row.options[name] + bad for name in of_strategies}
     chart = row.function(frame.rename(odd), **keywords)
     drawn = json.dumps(chart.to_dict())
@@ -1275,6 +1297,8 @@ FRAME_NAMES = {
     "stability_curves": "stability",
     "swap_rates": "rates",
     "click_rates": "clicks",
+    "trade_off": "summary",
+    "catalogue_curves": "curve",
     "grading_profile": "robustness",
     "unjudged_bounds": "bounds",
     "overview": "table",
@@ -1721,6 +1745,8 @@ DRAWN = {
     "stability_curves": lambda: ROWS["stability_curves"].of(2, 5),
     "swap_rates": lambda: ROWS["swap_rates"].of(2, 5),
     "click_rates": lambda: ROWS["click_rates"].of(2, 5),
+    "trade_off": lambda: ROWS["trade_off"].of(2, 5),
+    "catalogue_curves": lambda: ROWS["catalogue_curves"].of(2, 5),
     "grading_profile": lambda: ROWS["grading_profile"].of(2, 5),
     "grading_profile of places": lambda: ROWS["grading_profile of places"].of(2, 5),
     "unjudged_bounds": lambda: ROWS["unjudged_bounds"].of(2, 5),
@@ -1773,6 +1799,7 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "sample_boxes": lambda frame: charts.sample_boxes(frame, "ndcg"),
     "measure_agreement": lambda frame: charts.measure_agreement(frame, "ndcg", "ap"),
     "similarity_histogram": lambda frame: charts.similarity_histogram(frame, "ndcg"),
+    "trade_off": lambda frame: charts.trade_off(summarise(frame, "ndcg", "ap"), "ndcg", "ap"),
     "gain_by_similarity": lambda frame: charts.gain_by_similarity(frame, "ndcg", "ap"),
     "explore": lambda frame: charts.explore(
         frame, *frame["strategy"].unique().sort().head(2), "ndcg"

@@ -15,6 +15,9 @@ from polars_graded._sentences import format_count, format_percent, shorten_name,
 NAME_SPACE = 8
 """Pixels between a point and its name."""
 
+MAX_NAMED_POINTS = 6
+"""Maximum number of strategies whose names stand beside their points."""
+
 
 def trade_off(
     summary: Frame, x: str, y: str, *, panel: str | None = None, strategy: str = "strategy"
@@ -67,6 +70,7 @@ def trade_off(
     └──────────┴──────┴──────┘
     """
     rows = chart_rows.build_result_rows("summary", summary, "mean", strategy=strategy, panel=panel)
+    x, y = chart_rows.format_names([x, y])
     keys = ["strategy"] if panel is None else ["panel", "strategy"]
     has_intervals = {"ci_low", "ci_high"} <= {*rows.columns}
     ends = ["ci_low", "ci_high"] if has_intervals else []
@@ -83,7 +87,9 @@ def trade_off(
     chart_checks.check_not_empty("summary", table, x, y)
     chart_checks.check_row_count("summary", table)
     names = table["strategy"].unique().to_list()
-    colours = style.choose_few_colours(names, strategy)
+    # Names of many points would overlap, so that a legend has them.
+    is_named = len(names) <= MAX_NAMED_POINTS
+    colours = (style.choose_few_colours if is_named else style.choose_look)(names, strategy)
     limits: dict[str, Any] = {
         side: {"title": each, "scale": alt.Scale(zero=False, padding=20)}
         for side, each in (("x", x), ("y", y))
@@ -106,11 +112,12 @@ def trade_off(
     numbers = style.format_decimals(*(name for name in table.columns if name not in keys))
     tooltip = style.list_tooltips("strategy:N", *numbers)
     layers.append(style.draw_dots(base, 70).encode(**at, tooltip=tooltip))
-    label = style.write_short_label("datum.strategy", names)
-    text = base.transform_calculate(name=label).mark_text(
-        align="left", baseline="bottom", dx=NAME_SPACE, dy=-NAME_SPACE / 2
-    )
-    layers.append(text.encode(**at, text="name:N"))
+    if is_named:
+        label = style.write_short_label("datum.strategy", names)
+        text = base.transform_calculate(name=label).mark_text(
+            align="left", baseline="bottom", dx=NAME_SPACE, dy=-NAME_SPACE / 2
+        )
+        layers.append(text.encode(**at, text="name:N"))
     drawn = rows.filter(pl.col("measure").is_in([x, y]))
     facts = chart_rows.collect_title_facts(drawn)
     notes = [counted] if (counted := titles.count_queries(facts)) else []
@@ -120,6 +127,7 @@ def trade_off(
         level = "" if facts.confidence is None else f"{format_percent(facts.confidence)} "
         headline = f"{headline}, {level}intervals"
         notes.append("lines: interval of each value alone")
+    notes += [] if is_named else style.write_rest_note(names)
     words = style.Words(headline, notes, f"{y} against {x}: {len(names)} strategies")
     return style.draw_panels(layers, table, panel, words)
 
