@@ -260,6 +260,13 @@ def test_notes_explain_what_a_picture_cannot_show():
     by_rank = subtitle_of(charts.explore(frame, "a", "b", "ndcg"))
     assert "below: their mean difference at each rank" in by_rank
     assert "all are selected; on a web page, drag to select some" in by_rank
+    for show, note in (
+        ("difference_by_x", "above 0: ndcg is higher"),
+        ("agreement", "on the line"),
+    ):
+        agreement = charts.measure_agreement(frame, "ndcg", "ap", show=show)
+        assert note in subtitle_of(agreement)
+        assert ("above 0" in subtitle_of(agreement)) == (show == "difference_by_x")
 
 
 # Bands, lines and letters

@@ -444,7 +444,9 @@ def measure_agreement(
     if (n := table.height) > chart_checks.MAX_DRAWN_ROWS:
         table = curve_rows.thin_by_value(table, "x", most, groups)
         notes.append(f"{table.height:,} of {n:,} points are drawn")
-    if not by_x and ends[0] == ends[1]:
+    if by_x:
+        notes.append(f"above 0: {shorten_name(x)} is higher")
+    elif ends[0] == ends[1]:
         notes.append("on the line both measures are equal")
     height = minus if by_x else y
     tooltip_names = [
