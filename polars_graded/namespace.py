@@ -3552,9 +3552,9 @@ class Graded:
         A document is serendipitous if it is relevant, and not among the first n documents of a
         reference, such as a list of the most popular documents.
 
-        .. math:: Ser@n = \frac{|\{i \le n : relevant(i) \wedge reference(i) > n\}|}{n}
+        .. math:: Serendipity@n = \frac{|\{i \le n : relevant(i) \wedge reference(i) > n\}|}{n}
 
-        As text: ``Ser@n = (relevant documents of the first n, below rank n of the reference) / n``
+        As text: ``Serendipity@n = (relevant documents of the first n, below rank n of the reference) / n``
 
         From 0 to 1, and at most `precision`. A query without a relevant document gets 0, or the
         value of `undefined_as`. Source: Ge, M., Delgado-Battenfeld, C. and Jannach, D. (2010).

@@ -15,7 +15,7 @@ from scenes import marks_of, scene_of, texts_of
 
 from polars_graded import charts, compare, overview, rank_strategies, summarise
 from polars_graded._drawing import line_names, style
-from polars_graded.trust import power_curve, significance_levels
+from polars_graded.trust import power_curve, robustness_to_grading, significance_levels
 
 if TYPE_CHECKING:
     pass
@@ -207,6 +207,66 @@ def test_the_name_of_a_significance_curve_stands_on_its_line(confidence):
         assert low.max() <= name["label_at"] <= high.min()
     one = charts.significance_curves(levels.filter(measure="ap"), confidence=confidence).data
     assert one.drop_nulls("label_at")["label_at"].item() == pytest.approx(1 - confidence)
+
+
+def test_names_above_rankings_differ():
+    chart = charts.rankings(scores_of_documents(LONG_NAMES), 1, "mu_ap", by=LONG_NAMES, n=10)
+    heads = [
+        mark.item
+        for mark in marks_of(scene_of(chart))
+        if mark.kind == "text" and mark.item.get("fontWeight") == "bold"
+    ]
+    names = [head["text"] for head in heads if str(head["text"]).startswith("elas")]
+    assert len({*names}) == len(LONG_NAMES)
+    limits = [head.get("limit") for head in heads if head["text"] in names]
+    assert all(7 * len(name) <= limit * 1.1 for name, limit in zip(names, limits, strict=True))
+    assert "joining lines: the same document, dark if it is relevant" in subtitle_of(chart)
+    one = charts.rankings(scores_of_documents(["a"]), 1, "mu_ap", by=["a"])
+    assert "joining" not in subtitle_of(one)
+
+
+def test_symbols_of_a_legend_have_the_colours_of_their_marks():
+    chart = charts.trusted_forest(compare(graded_twice(short()), "ndcg", trusted="people"))
+    marks = [*marks_of(scene_of(chart))]
+    strokes = {
+        mark.item["stroke"] for mark in marks if mark.kind == "symbol" and mark.item["size"] == 45
+    }
+    keys = [
+        mark.item["stroke"] for mark in marks if mark.kind == "symbol" and mark.item["size"] != 45
+    ]
+    assert len(keys) == 3
+    assert {*keys} == strokes
+
+
+def test_notes_explain_what_a_picture_cannot_show():
+    levels = pl.DataFrame(
+        {
+            "query": "a",
+            "doc": [*"abcd"],
+            "grade": [2, 1, 1, 0],
+            "x": [4, 1, 2, 3],
+            "y": [1, 4, 3, 2],
+        }
+    )
+    gradings = robustness_to_grading(levels, "ndcg@2", by=["x", "y"])
+    moved = "10 % moved: random documents get the next higher or lower grade"
+    assert moved in subtitle_of(charts.grading_profile(gradings))
+    as_given = gradings.filter(pl.col("grading") != "10 % moved")
+    assert "moved" not in subtitle_of(charts.grading_profile(as_given))
+    frame = hard_results(("a", "b"), 20)
+    note = "each point, cell and bar is one query"
+    explored = charts.explore(frame.drop("dcg_curve@20"), "a", "b", "ndcg")
+    assert f"{note} middle: means of the selected queries" in subtitle_of(explored)
+    by_rank = subtitle_of(charts.explore(frame, "a", "b", "ndcg"))
+    assert "below: their mean difference at each rank" in by_rank
+    assert "all are selected; on a web page, drag to select some" in by_rank
+    for show, note in (
+        ("difference_by_x", "above 0: ndcg is higher"),
+        ("agreement", "on the line"),
+    ):
+        agreement = charts.measure_agreement(frame, "ndcg", "ap", show=show)
+        assert note in subtitle_of(agreement)
+        assert ("above 0" in subtitle_of(agreement)) == (show == "difference_by_x")
 
 
 # Bands, lines and letters

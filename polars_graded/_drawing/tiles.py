@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,7 @@ from polars_graded._drawing.style import (
     list_tooltips,
     write_short_label,
 )
+from polars_graded._sentences import shorten_names
 
 TILE_WIDTH, TILE_GAP, BAR_WIDTH = 0.5, 0.02, 0.18
 TIE_PLACE = -TILE_GAP
@@ -62,6 +64,12 @@ MAX_COLUMNS_WITH_LINES = 10
 
 MIN_LEVEL_NAME_WIDTH = 60
 """Minimum width of a column with a horizontal name, in pixels."""
+
+MIN_LEVEL_NAME_LETTERS = 10
+"""Minimum number of letters of a horizontal name."""
+
+BOLD_LETTER_WIDTH = 7
+"""Approximate width of a letter of a bold name, in pixels."""
 
 MAX_NUMBERED_RANKS = 25
 """Maximum number of ranks that are all numbered."""
@@ -211,7 +219,9 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     up: dict[str, Any] = {"format": "d", "labelOverlap": False, "titleAngle": 0, "titleY": 22}
     columns = bound_axis((2 * TIE_PLACE, last), zero=False, **side)
     # Names above narrow columns are upright.
-    is_upright = width < MIN_LEVEL_NAME_WIDTH
+    most_letters = max(MIN_LEVEL_NAME_LETTERS, int(width / BOLD_LETTER_WIDTH))
+    short = dict(zip(names, shorten_names(names, most_letters), strict=True))
+    is_upright = width < MIN_LEVEL_NAME_WIDTH or max(map(len, short.values())) > most_letters
     letters = min(MAX_LABEL_LETTERS, max(len(name) for name in names)) + len("  0.0000")
     first = -0.3 - letters * TILE_LETTER_WIDTH / ROW_HEIGHT if is_upright else -1.2
     ranks = bound_axis(
@@ -248,7 +258,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     ).mark_rule()
     stroke, strong, wide = (
         alt.condition("datum.relevant", alt.value(full), alt.value(else_))
-        for full, else_ in ((find_ink(), DOUBT), (1, 0.35), (1.5, 1))
+        for full, else_ in ((find_ink(), DOUBT), (0.55, 0.35), (1, 1))
     )
     look_of_line = {"stroke": stroke, "strokeOpacity": strong, "strokeWidth": wide}
     place = {
@@ -337,12 +347,12 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         )
         bold = bold.mark_text(align="left", angle=270, fontWeight="bold", color=find_ink())
         at = {"x": encode_across("middle"), "y": encode_down("above")}
-        head = alt.Text("head:N")
     else:
-        bold = _select_part("strategy", above="-0.75")
+        label = f"{json.dumps(short)}[datum.strategy]"
+        bold = _select_part("strategy", above="-0.75", head=label)
         bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95, color=find_ink())
         at = {"x": encode_across("column"), "y": encode_down("above")}
-        head = alt.Text("strategy:N")
+    head = alt.Text("head:N")
     layers.append(bold.encode(**at, text=head, tooltip=value_tooltip, **look))
     if not is_upright:
         fits = width >= TILE_LETTER_WIDTH * max(len(label) for label in labels)

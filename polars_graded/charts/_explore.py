@@ -174,7 +174,14 @@ def explore(
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
     names = [*both, queries.minus]
     headline, described = titles.title_query_by_query(measure, both), describe_wins(both, table)
-    chart.title = style.build_title(headline, [described, "on a web page, drag to select queries"])
+    bottom = "; below: their mean difference at each rank" if ranks else ""
+    notes = [
+        described,
+        f"{'each point and each cell' if ranks else 'each point, cell and bar'} is one query",
+        f"middle: means of the selected queries{bottom}",
+        "all are selected; on a web page, drag to select some",
+    ]
+    chart.title = style.build_title(headline, notes)
     described = f"mean {measure} of {table.height} queries"
     values = style.list_values(described, zip(names, means, strict=True))
     chart.description = f"{headline}. {values}"

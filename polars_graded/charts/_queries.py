@@ -406,6 +406,7 @@ def measure_agreement(
         ends = axis_ends.choose_ends_of_axes(table["x"], table["y"])
     has_diagonal = not by_x and ends[0] == ends[1]
     notes = ["on the line both measures are equal"] if has_diagonal else []
+    notes += [f"above 0: {shorten_name(x)} is higher"] if by_x else []
     height = minus if by_x else y
     lines = (
         [style.draw_rule(y=0)] if by_x else [marks.draw_diagonal(ends[0])] if has_diagonal else []

@@ -135,6 +135,8 @@ def rankings(
     described = style.list_values(f"rankings of {query}, {chosen.name}", values.items())
     columns = format_count(len(values), "rankings")
     notes = [f"beside a document: what it adds to {titles.measure_in_words(chosen.name)}"]
+    if (table["part"] == "line").any():
+        notes.append("joining lines: the same document, dark if it is relevant")
     if documents["tied"].any():
         notes.append("bar at the left: tied, another document has the same score")
     if table["below"].sum():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -310,7 +311,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
         layers.insert(0, area.encode(color=_choose_colours(table), detail=alt.Detail("measure:N")))
     most: Any = table["queries"].max()
     headline = f"Kendall's τ of the orders of strategies from fewer queries and from all {most:,g}"
-    note = "line: mean of the samples" + ("; band: their quantiles" if banded else "")
+    note = "line: mean of the samples" + ("; band: by default 95 % of them" if banded else "")
     if table["queries"].n_unique() == 1:
         note = "too few queries to draw smaller samples"
     elif are_two:
@@ -413,13 +414,13 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     x_of_label = alt.X("label_x:Q", title=x["title"])
     labels = labels.encode(x=x_of_label, y=alt.Y("label_y:Q", title="swap rate"))
     labels = labels.encode(text=alt.Text("queries:Q", format=",d"))
-    place: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 2, "dy": -1}
+    place: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2}
     layers = [
         _draw_level(rate),
         base.mark_line(strokeJoin="round").encode(stroke=shade),
         base.mark_point(filled=True, opacity=0).encode(tooltip=tooltip),
         # A number has an outline in the colour of the background, so that lines do not cross it.
-        labels.mark_text(**place, stroke=paper, strokeWidth=4, color=paper),
+        labels.mark_text(**place, stroke=paper, strokeWidth=2, color=paper),
         labels.mark_text(**place, color=ink),
     ]
     described, facts = (
@@ -551,6 +552,11 @@ def grading_profile(
     notes = [
         *(["each minus the mean of all strategies"] if show == "differences" else []),
         *(["1+2: grades 1 and 2 count as one"] if any("+" in name for name in gradings) else []),
+        *(
+            f"{name}: random documents get the next higher or lower grade"
+            for name in gradings
+            if re.fullmatch(r"[\d.]+ % moved", name)
+        ),
         f"τ: Kendall's, with the order under {'the grades ' * (given == AS_GIVEN)}{given}",
         *style.write_rest_note(names),
     ]
