@@ -3554,7 +3554,7 @@ class Graded:
 
         .. math:: Serendipity@n = \frac{|\{i \le n : relevant(i) \wedge reference(i) > n\}|}{n}
 
-        As text: ``Serendipity@n = (relevant documents of the first n, below rank n of the reference) / n``
+        As text: ``Serendipity@n = relevant documents of the first n that the reference lacks / n``
 
         From 0 to 1, and at most `precision`. A query without a relevant document gets 0, or the
         value of `undefined_as`. Source: Ge, M., Delgado-Battenfeld, C. and Jannach, D. (2010).

@@ -292,7 +292,7 @@ def test_evidence_is_counted_as_a_loop_counts_it(queries):
     assert vars(evidence_of(queries)) == pytest.approx(vars(slow_evidence(queries)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_no_ranks_of_a_random_log_pass_and_no_other_scores_are_refused(data):
     """Names, order of rows, gaps of retrieval and a few broken queries do not matter."""

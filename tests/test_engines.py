@@ -34,8 +34,7 @@ ROWS_OF_QUERIES = ROWS_OF_QUERIES.select(
     pl.int_range(pl.len()).alias("doc"),
     "grade",
     "score",
-    "known",
-    "subtopics",
+    *FURTHER_COLUMNS.values(),
     (-pl.col("score")).alias("an.other `score`"),
 ).sample(fraction=1, shuffle=True, seed=1)
 BOTH = {"by": ["score", "an.other `score`"], "ties": "doc"}

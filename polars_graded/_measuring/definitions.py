@@ -156,7 +156,7 @@ class Definition:
     weighs_missing_ranks: bool = False
     """True if it computes a weight for each rank down to the cutoff, also beyond the list."""
     may_fall: bool = False
-    """True if moving a better document up can lower the value, whatever the options."""
+    """True if a better document at some rank may lower the value, whatever the options."""
     is_sum: bool = False
     """True if the measure is a sum over documents, each independent of the documents below it."""
 
@@ -330,18 +330,24 @@ DEFINITIONS: Mapping[str, Definition] = {
         user_models.inst,
         {"target": _make_number_option(1.0, at_least=0.5, at_most=MAX_WEIGHT)} | TIE_ORDER,
         is_of_a_scale=True,
+        may_fall=True,
     ),
     "bpm": Definition(user_models.bpm, TARGET | TIE_ORDER, is_of_a_scale=True, may_fall=True),
-    "nerr8": Definition(user_models.nerr8, TIE_ORDER, is_of_a_scale=True),
+    "nerr8": Definition(user_models.nerr8, TIE_ORDER, is_of_a_scale=True, may_fall=True),
     "nerr9": Definition(
-        user_models.nerr9, TIE_ORDER, is_of_a_scale=True, weighs_missing_ranks=True
+        user_models.nerr9,
+        TIE_ORDER,
+        is_of_a_scale=True,
+        weighs_missing_ranks=True,
+        may_fall=True,
     ),
     "nerr10": Definition(
         user_models.nerr10,
         {"p": _make_number_option(0.9, above=0, below=1)} | TIE_ORDER,
         is_of_a_scale=True,
+        may_fall=True,
     ),
-    "nerr11": Definition(user_models.nerr11, TARGET | TIE_ORDER, is_of_a_scale=True),
+    "nerr11": Definition(user_models.nerr11, TARGET | TIE_ORDER, is_of_a_scale=True, may_fall=True),
     "compat": _define_without_cutoff(
         user_models.compat,
         {

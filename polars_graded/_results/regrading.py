@@ -111,6 +111,8 @@ def unjudged_bounds(
     specified. No measure has bounds if `undefined_as` is a number above 0. With `undefined_as=None`
     a query has no bounds if one of its two values is null, because it counts in means under some
     judgments only. `judged` has no bounds: after any judgments of the unjudged documents it is 1.
+    Neither have measures of users who stop at a good document (`bpm`, `inst`, `nerr8` to `nerr11`),
+    because these users then miss the documents below.
 
     All other measures also depend on the number of relevant documents. One more relevant document
     at a low rank lowers them, so that some judgments lead to values outside both bounds. The table
@@ -223,7 +225,7 @@ def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
     of_a_scale = definition.is_of_a_scale or measure.options.get("graded", False)
     undefined = options.get("undefined_as", "default")
     return (
-        not (definition.judged or measure.function == JUDGED)
+        not (definition.judged or definition.may_fall or measure.function == JUDGED)
         and not (of_a_scale and options.get("max_grade") is None)
         and undefined in ("default", None, 0)
     )
