@@ -296,3 +296,10 @@ def test_documents_of_one_score_and_grade_need_no_order(seed, condensed):
     assert_frame_equal(found.drop(TIED), ordered, rel_tol=1e-12)
     assert_frame_equal(found.select(TIED), rows.select(TIED), rel_tol=1e-12)
     assert not found["ap"].equals(rows["ap"])
+
+
+def test_ranx_orders_by_the_lowest_value_if_it_is_the_best():
+    needed("numba", ".[peers]")
+    frame = pl.DataFrame({"query": [1] * 3, "grade": [1, 0, 0], "cost": [0.1, 0.5, 0.9]})
+    values = pg.evaluate(frame, "reciprocal_rank", by="cost", descending=False, ties="ranx")
+    assert values["reciprocal_rank"].to_list() == [1.0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from polars_graded._drawing import chart_checks, chart_rows, style
+from polars_graded._drawing import chart_checks, chart_rows, curve_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._sentences import format_count, format_percent
@@ -50,7 +50,7 @@ def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
     """
     at = ["rank", "impressions", "clicks"]
     table = chart_rows.build_result_rows(
-        "clicks", clicks, "click_rate", *ENDS, texts=(), at=at, panel=panel, every=True
+        "clicks", clicks, "click_rate", *ENDS, texts=(), at=at, panel=panel
     )
     chart_checks.check_not_repeated("clicks", table, "rank", panel or None)
     axis = alt.Axis(tickMinStep=1, format="d", **style.UNFLUSHED_LABELS)
@@ -76,6 +76,11 @@ def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
     shown, clicked = (int(count) for count in counts)
     total = f"{format_count(clicked, 'clicks')} in {format_count(shown, 'impressions')}"
     notes = [f"{total}; line: {interval} of one rate"]
+    groups = [] if panel is None else ["panel"]
+    most = curve_rows.compute_max_points(table.n_unique(groups) if groups else 1)
+    n, table = table.height, curve_rows.thin_by_value(table, "rank", most, groups)
+    if table.height < n:
+        notes.append(f"{table.height:,} of {n:,} rates are drawn")
     rates = table.head(10).select("rank", "click_rate").rows()
     described = style.list_values(title, ((f"rank {rank}", rate) for rank, rate in rates))
     words = style.Words("Click-through rate by rank", notes, described)
