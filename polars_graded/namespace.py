@@ -103,30 +103,16 @@ class Graded:
         other._ranking = ranking
         return other
 
-    def _one(self, function: str, n: int | None = None, **options: Any) -> pl.Expr:
-        return measure_one(Measure.of(function, n, **options), self._ranking)
-
-    def _of_known(self, function: str, column: str | pl.Expr, threshold: float | None) -> pl.Expr:
-        ranking = self._ranking.with_inputs(known=check_column("known", column))
-        return measure_one(Measure.of(function, threshold=threshold), ranking)
-
-    def _with_subtopics(
-        self, function: str, n: int | None, column: str | pl.Expr, **options: Any
-    ) -> pl.Expr:
-        ranking = self._ranking.with_inputs(subtopics=check_column("subtopics", column))
-        return measure_one(Measure.of(function, n, **options), ranking)
-
-    def _with_column(
+    def _one(
         self,
         function: str,
-        n: int | None,
-        options: Mapping[str, Any] | None = None,
-        **column: str | pl.Expr,
+        n: int | None = None,
+        *,
+        columns: Mapping[str, str | pl.Expr] | None = None,
+        **options: Any,
     ) -> pl.Expr:
-        columns = {name: check_column(name, each) for name, each in column.items()}
-        return measure_one(
-            Measure.of(function, n, **(options or {})), self._ranking.with_inputs(**columns)
-        )
+        inputs = {name: check_column(name, column) for name, column in (columns or {}).items()}
+        return measure_one(Measure.of(function, n, **options), self._ranking.with_inputs(**inputs))
 
     # Reading of rows.
 
@@ -2608,7 +2594,7 @@ class Graded:
         │ 0.5            │
         └────────────────┘
         """
-        return self._of_known("coverage_ratio", known, threshold)
+        return self._one("coverage_ratio", columns={"known": known}, threshold=threshold)
 
     def novelty_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the share of retrieved relevant documents that was new.
@@ -2651,7 +2637,7 @@ class Graded:
         │ 0.5           │
         └───────────────┘
         """
-        return self._of_known("novelty_ratio", known, threshold)
+        return self._one("novelty_ratio", columns={"known": known}, threshold=threshold)
 
     def relative_recall(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the ratio of relevant documents retrieved to those expected.
@@ -2697,7 +2683,7 @@ class Graded:
         │ 1.0             │
         └─────────────────┘
         """
-        return self._of_known("relative_recall", known, threshold)
+        return self._one("relative_recall", columns={"known": known}, threshold=threshold)
 
     def recall_effort(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the ratio of relevant documents expected to all retrieved.
@@ -2740,7 +2726,7 @@ class Graded:
         │ 0.666667      │
         └───────────────┘
         """
-        return self._of_known("recall_effort", known, threshold)
+        return self._one("recall_effort", columns={"known": known}, threshold=threshold)
 
     # Covering the subtopics of a query.
 
@@ -2813,7 +2799,9 @@ class Graded:
         │ b     ┆ 0.0         │
         └───────┴─────────────┘
         """
-        return self._with_subtopics("alpha_dcg", n, subtopics, alpha=alpha, threshold=threshold)
+        return self._one(
+            "alpha_dcg", n, columns={"subtopics": subtopics}, alpha=alpha, threshold=threshold
+        )
 
     def alpha_ndcg(
         self,
@@ -2884,7 +2872,9 @@ class Graded:
         │ b     ┆ 0.0          │
         └───────┴──────────────┘
         """
-        return self._with_subtopics("alpha_ndcg", n, subtopics, alpha=alpha, threshold=threshold)
+        return self._one(
+            "alpha_ndcg", n, columns={"subtopics": subtopics}, alpha=alpha, threshold=threshold
+        )
 
     def err_ia(
         self,
@@ -2954,7 +2944,9 @@ class Graded:
         │ b     ┆ 0.0      │
         └───────┴──────────┘
         """
-        return self._with_subtopics("err_ia", n, subtopics, alpha=alpha, threshold=threshold)
+        return self._one(
+            "err_ia", n, columns={"subtopics": subtopics}, alpha=alpha, threshold=threshold
+        )
 
     def nerr_ia(
         self,
@@ -3021,7 +3013,9 @@ class Graded:
         │ b     ┆ 0.0       │
         └───────┴───────────┘
         """
-        return self._with_subtopics("nerr_ia", n, subtopics, alpha=alpha, threshold=threshold)
+        return self._one(
+            "nerr_ia", n, columns={"subtopics": subtopics}, alpha=alpha, threshold=threshold
+        )
 
     def nrbp(
         self,
@@ -3094,7 +3088,7 @@ class Graded:
         └───────┴───────────┘
         """
         options = {"alpha": alpha, "beta": beta, "threshold": threshold}
-        return self._with_subtopics("nrbp", n, subtopics, **options)
+        return self._one("nrbp", n, columns={"subtopics": subtopics}, **options)
 
     def nnrbp(
         self,
@@ -3164,7 +3158,7 @@ class Graded:
         └───────┴──────────┘
         """
         options = {"alpha": alpha, "beta": beta, "threshold": threshold}
-        return self._with_subtopics("nnrbp", n, subtopics, **options)
+        return self._one("nnrbp", n, columns={"subtopics": subtopics}, **options)
 
     def subtopic_recall(
         self, n: int | None = None, *, subtopics: str | pl.Expr, threshold: float | None = None
@@ -3218,7 +3212,9 @@ class Graded:
         │ b     ┆ 0.0               │
         └───────┴───────────────────┘
         """
-        return self._with_subtopics("subtopic_recall", n, subtopics, threshold=threshold)
+        return self._one(
+            "subtopic_recall", n, columns={"subtopics": subtopics}, threshold=threshold
+        )
 
     def precision_ia(
         self, n: int | None = None, *, subtopics: str | pl.Expr, threshold: float | None = None
@@ -3272,7 +3268,7 @@ class Graded:
         │ b     ┆ 0.0            │
         └───────┴────────────────┘
         """
-        return self._with_subtopics("precision_ia", n, subtopics, threshold=threshold)
+        return self._one("precision_ia", n, columns={"subtopics": subtopics}, threshold=threshold)
 
     def ap_ia(
         self, n: int | None = None, *, subtopics: str | pl.Expr, threshold: float | None = None
@@ -3326,7 +3322,7 @@ class Graded:
         │ b     ┆ 0.0      │
         └───────┴──────────┘
         """
-        return self._with_subtopics("ap_ia", n, subtopics, threshold=threshold)
+        return self._one("ap_ia", n, columns={"subtopics": subtopics}, threshold=threshold)
 
     # Recommending beyond accuracy.
 
@@ -3375,7 +3371,7 @@ class Graded:
         │ b    ┆ 0.1          │
         └──────┴──────────────┘
         """
-        return self._with_column("popularity", n, popularity=popularity)
+        return self._one("popularity", n, columns={"popularity": popularity})
 
     def novelty(self, n: int | None = None, *, popularity: str | pl.Expr) -> pl.Expr:
         r"""Return the mean self-information of the first n documents.
@@ -3427,7 +3423,7 @@ class Graded:
         │ b    ┆ 2.0       │
         └──────┴───────────┘
         """
-        return self._with_column("novelty", n, popularity=popularity)
+        return self._one("novelty", n, columns={"popularity": popularity})
 
     def diversity(self, n: int | None = None, *, features: str | pl.Expr) -> pl.Expr:
         r"""Return intra-list diversity: the mean distance of the pairs of the first n documents.
@@ -3488,7 +3484,7 @@ class Graded:
         │ b    ┆ 0.5         │
         └──────┴─────────────┘
         """
-        return self._with_column("diversity", n, features=features)
+        return self._one("diversity", n, columns={"features": features})
 
     def unexpectedness(self, n: int | None = None, *, reference: str | pl.Expr) -> pl.Expr:
         r"""Return the share of the first n documents that a reference does not recommend.
@@ -3538,7 +3534,7 @@ class Graded:
         │ b    ┆ 1.0              │
         └──────┴──────────────────┘
         """
-        return self._with_column("unexpectedness", n, reference=reference)
+        return self._one("unexpectedness", n, columns={"reference": reference})
 
     def serendipity(
         self,
@@ -3594,7 +3590,7 @@ class Graded:
         │ b    ┆ 0.0           │
         └──────┴───────────────┘
         """
-        return self._with_column("serendipity", n, {"threshold": threshold}, reference=reference)
+        return self._one("serendipity", n, columns={"reference": reference}, threshold=threshold)
 
     # Counts.
 

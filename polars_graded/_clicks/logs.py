@@ -79,7 +79,7 @@ class Log:
     names: dict[str, str]
     """The user's name of each column."""
     counted: bool
-    """Whether a row stands for several impressions."""
+    """True if a row stands for several impressions."""
 
     @classmethod
     def read(

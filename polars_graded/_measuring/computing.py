@@ -212,9 +212,9 @@ def _find_decided_by_order(
     columns are compared with the reversed order alone.
     """
     decided = np.zeros(len(queries.ranked.lengths), bool)
-    if queries.full is not None and queries.reversed_ties is not None:
+    if queries.full is not None:
         # Grades do not bound these measures, so the reversed order stands for all others.
-        both = (queries.full, queries.reversed_ties)
+        both = (queries.full, queries.full.reversed_ties)
         for measure, options in measures:
             if measure.definition.inputs:
                 decided |= _differ(

@@ -309,15 +309,9 @@ class Queries:
         return self.sort_ties(self.pessimistic, turns)
 
     @cached_property
-    def reversed_ties(self) -> Queries | None:
-        """Return the queries with the order of each tie group reversed; None without ties.
-
-        Lists are at full depth.
-        """
-        if self.full is None:
-            return None
-        full = replace(self.full, full=None)
-        return full.sort_ties(full, -np.arange(len(full.ranked.values), dtype=np.float64))
+    def reversed_ties(self) -> Queries:
+        """Return the queries with the order of each tie group reversed."""
+        return self.sort_ties(self, -np.arange(len(self.ranked.values), dtype=np.float64))
 
     @cached_property
     def undecided(self) -> Queries | None:

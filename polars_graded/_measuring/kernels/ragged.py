@@ -443,6 +443,17 @@ def repeat_each(values: npt.NDArray[Number], times: Integers) -> npt.NDArray[Num
     return np.broadcast_to(values, times[0]) if len(values) == 1 else np.repeat(values, times)
 
 
+def number_in_groups(order: npt.NDArray[Any], new: Mask) -> Integers:
+    """Return the number of each value in its group, from 1.
+
+    `order` sorts the values by group, and `new` marks the first value of each group in it.
+    """
+    place = np.arange(len(order))
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = place - np.maximum.accumulate(np.where(new, place, 0)) + 1
+    return numbers
+
+
 EMPTY = Ragged(np.empty(0), np.zeros(1, np.int64))
 
 

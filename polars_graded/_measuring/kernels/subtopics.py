@@ -13,7 +13,14 @@ import numpy as np
 
 from polars_graded._measuring.kernels.labels import expand
 from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
-from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged, repeat_each
+from polars_graded._measuring.kernels.ragged import (
+    Documents,
+    Floats,
+    Integers,
+    Ragged,
+    number_in_groups,
+    repeat_each,
+)
 
 MAX_RELATIVE_TIE = 1e-12
 """Maximum relative difference of two gains that count as equal in the greedy ideal ranking: sums of
@@ -84,11 +91,7 @@ def find_relevant(queries: Queries, threshold: float | None) -> tuple[Ragged, In
 def count_before_in_group(groups: Integers) -> Integers:
     """Return for each value the number of equal values before it."""
     order = np.argsort(groups, kind="stable")
-    place = np.arange(len(groups))
-    new = np.diff(groups[order], prepend=-1) != 0
-    before = np.empty(len(groups), np.int64)
-    before[order] = place - np.maximum.accumulate(np.where(new, place, 0))
-    return before
+    return number_in_groups(order, np.diff(groups[order], prepend=-1) != 0) - 1
 
 
 # Weights of ranks

@@ -10,7 +10,14 @@ from polars_graded._measuring.kernels.cumulated_gain import compute_gains
 from polars_graded._measuring.kernels.gains import Gain
 from polars_graded._measuring.kernels.precision import replace_nan
 from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal, make_sort_key
-from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged, repeat_each
+from polars_graded._measuring.kernels.ragged import (
+    Documents,
+    Floats,
+    Integers,
+    Ragged,
+    number_in_groups,
+    repeat_each,
+)
 
 MIN_LOG = -746.0
 """Logarithm below which a power underflows to 0 in a double."""
@@ -238,9 +245,7 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
         make_sort_key(ideal.query, ideal.values), make_sort_key(hits.query, hits.values)
     ) - repeat_each(ideal.offsets[:-1], hits.lengths)
     order, new = hits.of(-hits.values).argsort()
-    place = np.arange(len(order))
-    nth = np.empty(len(order), np.int64)
-    nth[order] = place - np.maximum.accumulate(np.where(new, place, 0)) + 1
+    nth = number_in_groups(order, new)
     # A document is in both from the deeper of its two ranks on.
     both = np.maximum(better + nth, hits.rank)
     overlap = hits.sum(shares[repeat_each(depth, hits.lengths)] - shares[both - 1])
