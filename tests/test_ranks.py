@@ -1,4 +1,4 @@
-"""Ranks of strategies with their intervals, and groups of those that do not differ significantly."""
+"""Ranks of strategies with their intervals, and groups that do not differ significantly."""
 
 from __future__ import annotations
 
