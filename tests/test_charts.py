@@ -1358,7 +1358,7 @@ def shortened(column: str, length: Any) -> Callable[[pl.DataFrame], pl.DataFrame
     return with_columns(**{column: pl.col(column).list.head(length)})
 
 
-AGAIN = "`panel` names the column that sets them apart"
+AGAIN = "`panel` names the column that distinguishes them"
 
 
 def first_again(frame: pl.DataFrame) -> pl.DataFrame:
@@ -2745,7 +2745,7 @@ def test_segments_have_a_panel_each_and_are_never_one_line(function, at):
     # Two columns together are no panel.
     both = frame.with_columns(year=pl.Series([1, 1, 1, 1, 1, 1, 2, 2]))
     again = pl.concat([both, both.with_columns(year=pl.lit(3, pl.Int64))])
-    with pytest.raises(ValueError, match="country and year set them apart together"):
+    with pytest.raises(ValueError, match="country and year distinguish them together"):
         function(again, "cg")
 
 
