@@ -478,6 +478,9 @@ def test_stacked_and_lazy_frames_and_parts_give_the_same_values():
             assert_frame_equal(lazy.collect(), expected)
     few = compare(EXAMPLE.lazy(), "rbo", "overlap@2", by=NAMES).filter(query=2).select("a", "rbo")
     assert_frame_equal(few.collect(), expected.filter(query=2).select("a", "rbo"))
+    pair = {"strategy": "ours and old"}
+    of_pair = compare(stacked.lazy(), *EVERY, **options).filter(**pair).collect()
+    assert_frame_equal(of_pair, in_order.filter(**pair).select(of_pair.columns))
     with pytest.raises(COLLECTED, match="must be consecutive"):
         compare(EXAMPLE[[0, 3, 1, 2, 4]].lazy(), "rbo", by=NAMES, parts="sorted").collect()
 
@@ -489,7 +492,7 @@ def test_a_baseline_is_the_second_strategy_of_each_pair():
         ("old", "ours"),
     ]
     with pytest.raises(
-        ValueError, match="`baseline` must be one of 'bm25', 'ours', 'old', got 'our'"
+        ValueError, match="there is no strategy 'our'; there are 'bm25', 'ours', 'old'"
     ):
         pg.similarity(EXAMPLE, "rbo", by=NAMES, baseline="our")
 

@@ -157,6 +157,8 @@ class Definition:
     """True if it computes a weight for each rank down to the cutoff, also beyond the list."""
     may_fall: bool = False
     """True if a better document at some rank may lower the value, whatever the options."""
+    compares_ties: bool = False
+    """True if the measure takes account of tied documents without an option."""
     is_sum: bool = False
     """True if the measure is a sum over documents, each independent of the documents below it."""
 
@@ -428,6 +430,7 @@ IN_ORDER = {"ties": Option("order", partial(check_choice, among=["order"]))}
 VARIANT = {"ties": Option("a", partial(check_choice, among=TIE_VARIANTS))}
 PERSISTENCE = {"p": _make_number_option(0.9, above=0, below=1)}
 ALL_OF_BOTH: Mapping[str, Any] = {"has_cutoff": False}
+CORRELATION: Mapping[str, Any] = {**ALL_OF_BOTH, "is_bounded": False}
 
 SIMILARITIES: Mapping[str, Definition] = {
     "overlap": _define_similarity(list_similarity.overlap, VARIANT),
@@ -436,11 +439,13 @@ SIMILARITIES: Mapping[str, Definition] = {
     "rbo": _define_similarity(list_similarity.rbo, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
     "rbo_min": _define_similarity(list_similarity.rbo_min, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
     "rbo_max": _define_similarity(list_similarity.rbo_max, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
-    "kendall_tau": _define_similarity(list_similarity.kendall_tau, **ALL_OF_BOTH, is_bounded=False),
-    "tau_ap": _define_similarity(list_similarity.tau_ap, IN_ORDER, **ALL_OF_BOTH, is_bounded=False),
-    "spearman": _define_similarity(list_similarity.spearman, **ALL_OF_BOTH, is_bounded=False),
+    "kendall_tau": _define_similarity(
+        list_similarity.kendall_tau, **CORRELATION, compares_ties=True
+    ),
+    "tau_ap": _define_similarity(list_similarity.tau_ap, IN_ORDER, **CORRELATION),
+    "spearman": _define_similarity(list_similarity.spearman, **CORRELATION, compares_ties=True),
     "max_displacement": _define_similarity(
-        list_similarity.max_displacement, IN_ORDER, is_bounded=False
+        list_similarity.max_displacement, IN_ORDER, ranked=ALL_RANKS, is_bounded=False
     ),
     "top_changed": _define_similarity(list_similarity.top_changed, VARIANT, **ALL_OF_BOTH),
     "overlap_curve": _define_similarity(list_similarity.overlap_curve, VARIANT, dtype=LISTS),

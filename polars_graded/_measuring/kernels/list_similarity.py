@@ -7,6 +7,7 @@ of the group puts it there (Corsi and Urbano 2024).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
@@ -44,12 +45,23 @@ class RankedLists:
     """Number of documents of the chunk, retrieved or not."""
 
     @classmethod
-    def of(cls, queries: Queries) -> RankedLists:
-        """Return the lists of queries whose grades are consecutive numbers of documents."""
-        ranked, every = queries.ranked, queries.judged.documents.values
-        documents = (ranked.values - every.min(initial=np.inf)).astype(np.int64)
-        ranks = ranked.of(ranked.number_as_float)
-        return cls(documents, ranks, queries.tie_starts, len(every))
+    def of(cls, rankings: Sequence[Queries]) -> list[RankedLists]:
+        """Return the lists of rankings of the same queries.
+
+        The input `number` contains the numbers of documents, which rise from query to query.
+        """
+        every = [ranking.judged.inputs["number"].values for ranking in rankings]
+        first = min((numbers.min() for numbers in every if len(numbers)), default=0.0)
+        last = max((numbers.max() for numbers in every if len(numbers)), default=-1.0)
+        return [
+            cls(
+                (ranking.inputs["number"].values - first).astype(np.int64),
+                ranking.ranked.of(ranking.ranked.number_as_float),
+                ranking.tie_starts,
+                int(last - first) + 1,
+            )
+            for ranking in rankings
+        ]
 
     @property
     def are_tied(self) -> bool:
