@@ -52,7 +52,7 @@ GDEVAL_HIGHEST = 4
 """Highest grade of the scale of gdeval, which ir_measures calls for ERR."""
 
 CODES = {9, 98, 99, 127, 255, 999, 9999, 32767, 65535}
-"""Numbers that files of many tools use for a missing grade."""
+"""Numbers that many files contain in place of a missing grade."""
 
 MIN_CODE_RATIO = 3
 """Minimum ratio of a number in `CODES` to the next highest grade, if it is a code."""
@@ -195,7 +195,7 @@ class NotedData:
                 )
 
     def find_unlike_scales(self) -> Iterator[str]:
-        """Yield a sentence if the highest grade, used as that of the scale, differs."""
+        """Yield a sentence if queries differ in the highest grade, which stands for the scale."""
         if not (names := find_measures_without_scale(self.request)):
             return
         relevant = [each for each in self.strategies if each["relevant"]]
@@ -411,8 +411,8 @@ class NotedData:
                 several = self.request.strategy is None and len(self.request.by) > 1
                 lowest = f"{{{each['name']!r}: False}}" if several else "False"
                 yield (
-                    f"{column!r} counts from 1, as ranks do, and its highest number is ranked "
-                    "first\n\n"
+                    f"{column!r} counts from 1, or 0, as ranks do, and its highest number is "
+                    "ranked first\n\n"
                     f"Hint: descending={lowest} ranks the lowest first"
                 )
                 return

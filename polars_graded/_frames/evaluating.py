@@ -124,7 +124,7 @@ def evaluate(
         The scale of the grades, and the lowest relevant grade, as in `Graded.scaled`.
     undefined_as
         The value of a query without a relevant document: a number, or None for null, as in
-        `Graded.undefined_as`. By default 0, and null for `roc_auc`.
+        `Graded.undefined_as`. By default 0, and null for `roc_auc` and `pairwise_accuracy`.
     condensed
         If True, unjudged documents are dropped from the rankings, as in `Graded.condensed`.
     known
@@ -133,8 +133,8 @@ def evaluate(
     subtopics
         The column or expression with the subtopics of each document, lists of labels or one label
         per document, for `alpha_dcg`, `alpha_ndcg`, `err_ia`, `nerr_ia`, `nrbp`, `nnrbp`,
-        `subtopic_recall`, `precision_ia` and `ap_ia`. `join_judgments` makes it of judgments by
-        subtopic.
+        `subtopic_recall`, `precision_ia` and `ap_ia`. `join_judgments` makes such a column from
+        judgments by subtopic.
     popularity
         The column with the popularity of each document, for `popularity` and `novelty`, such as the
         share of users who chose it. A document has one popularity in all queries.
@@ -232,12 +232,13 @@ def evaluate(
           of several columns, and one of these columns is null in some rows of a query.
         - `missing`: a stacked strategy has no row for some query, so that its mean excludes this
           query. Or a strategy retrieved nothing at all.
-        - `ranks`: a column is called rank, position or place, its numbers count from 1 in some
+        - `ranks`: a column is called rank, position or place, its numbers count from 1 or 0 in some
           queries, and its highest number is ranked first. This covers columns with too little
           evidence for an error, such as ranks in fewer than ten queries. Scores may be 1, 2, 3 by
           chance, so the name must also mean ranks.
         - `scale`: queries differ in their highest grade, `max_grade` is not passed, and a measure
-          uses the highest grade (`err`, `nerr`, `generalized_precision`, `rbp(graded=True)`). Or
+          divides by the highest grade (`generalized_precision`, `err`, `nerr`, `rbp(graded=True)`,
+          `sdcg`, `insq`, `inst`, `bpm`, `nerr8` to `nerr11`). Or
           grades look like stars, so that the lowest star counts as relevant: whole or half
           numbers from 1 or 0.5 to at least 4, and never 0. Or grades below 0 count as judged and
           irrelevant. Or the highest grade looks like a code, such as 99 or 255, and is at least

@@ -30,8 +30,8 @@ CHUNK_ROWS = 1 << 19
 that threads seldom wait for the interpreter's lock."""
 
 SCRATCH_ARRAYS = 15
-"""Number of arrays, of one number per row of a chunk, for which a thread holds memory. They fit
-into one heap of glibc."""
+"""Number of arrays, each of one number per row of a chunk, for which a thread holds memory. These
+arrays fit into one heap of glibc."""
 
 SCRATCH_BLOCK = 1 << 14
 """Size of the block behind that memory, in numbers: too large for a small free gap."""

@@ -120,7 +120,7 @@ DISCOUNT = {
 MAX_CURVE_VALUES = 1 << 24
 """Maximum number of values of a curve, so that one query's curve fits into memory."""
 MAX_WEIGHT = 1e100
-"""Maximum weight, whose square has to be a double."""
+"""Maximum weight; its square must be within the range of a double."""
 LEVELS = {"levels": Option(None, _check_levels, of_grades=True)}
 
 
@@ -136,15 +136,16 @@ class Definition:
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
     inputs: tuple[str, ...] = ()
-    """Further columns of documents that it needs, by the keywords that name them."""
+    """Further columns of documents that the measure needs, by the keywords that name them."""
     needs_relevant: bool = True
     """True if the measure is undefined for a query without a relevant document."""
     needs_pairs: bool = False
-    """True if the measure is null where it is undefined, unless `undefined_as` is passed: a random
-    order does not give 0, so that 0 would be worse than random."""
+    """True if the measure is null where it is undefined, unless `undefined_as` is passed. A random
+    order gives more than 0, so the value 0 would be worse than random."""
     can_be_undefined: bool = False
-    """True if the measure can be undefined for other queries too, for which its kernel returns NaN:
-    without a pair to order, without a known document, or if no level and no gain is above 0."""
+    """True if the measure can also be undefined for a query with a relevant document. Its kernel
+    then returns NaN: without a pair to order, without a known document or a subtopic, or if no
+    level and no gain is above 0."""
     if_undefined: Callable[[float], float] = lambda value: value
     """Function from the value of `undefined_as` to the fill value of an undefined query."""
     best: Best = "highest"
@@ -154,9 +155,11 @@ class Definition:
     is_bounded: bool = True
     """True if all values lie between 0 and 1."""
     weighs_missing_ranks: bool = False
-    """True if it computes a weight for each rank down to the cutoff, also beyond the list."""
+    """True if the kernel computes a weight for each rank down to the cutoff, even beyond the end of
+    the list."""
     may_fall: bool = False
-    """True if a better document at some rank may lower the value, whatever the options."""
+    """True if a better grade of a document may lower the value, whatever the options. (Measures
+    with `judged` may fall too, because a new relevant document changes their divisor.)"""
     compares_ties: bool = False
     """True if the measure takes account of tied documents without an option."""
     is_sum: bool = False
@@ -189,7 +192,7 @@ def _define_without_cutoff(
 def _define_over_ideal(
     kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
 ) -> Definition:
-    """Return the definition of a measure over its ideal, which may be 0."""
+    """Return the definition of a measure that is divided by its ideal, which may be 0."""
     return Definition(kernel, options, judged=True, can_be_undefined=True, **needs)
 
 

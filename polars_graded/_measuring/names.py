@@ -151,7 +151,7 @@ class Measure:
 
     @property
     def may_fall(self) -> bool:
-        """Return whether moving a better document up can lower its value."""
+        """Return whether a better grade of a retrieved document can lower the value."""
         of_retrieved = self.options.get("over") == "retrieved" and self.n is not None
         return of_retrieved or self.definition.may_fall
 

@@ -61,7 +61,7 @@ def rbp(
 ) -> Floats:
     """Return RBP: (1 - p) Σ_i rel(i) p^{i-1}.
 
-    The user goes on to the next document with probability p.
+    The user continues to the next document with probability p.
     """
 
     def relevance(documents: Ragged) -> Floats:
@@ -87,10 +87,10 @@ def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: st
     return hits.sum(blended) / queries.count_possible_hits(n, None, over)
 
 
-# Measures of the C/W/L framework (Moffat, Bailey, Scholer and Thomas 2017): a user goes on from
-# rank i with probability C_i, so that rank i has the weight W_i = Π_{j<i} C_j. The value is the
-# mean gain of a document that the user looks at, Σ_i W_i g_i / Σ_i W_i. Gains are shares of the
-# best grade.
+# Measures of the C/W/L framework (Moffat, Bailey, Scholer and Thomas 2017): a user continues from
+# rank i with probability C_i, so rank i has the weight W_i = Π_{j<i} C_j. The value is the mean
+# gain of the documents that the user looks at, Σ_i W_i g_i / Σ_i W_i. A gain is a grade divided by
+# the highest grade.
 
 
 def sdcg(queries: Queries, n: int | None, ties: str) -> Floats:
@@ -198,9 +198,10 @@ def compute_mean_gain(
 ) -> Floats:
     """Return Σ_i W_i g_i / Σ_i W_i, the mean gain of a document that the user looks at.
 
-    `continuing` returns C_i for the ranks of a list. The user goes on beyond its end, where nothing
-    is gained: `weigh_rest` returns Σ_{i>m} W_i / W_{m+1} for a list of m documents, from m, the
-    gain so far, and the number of ranks that are left to rank n (None without a cutoff).
+    `continuing` returns C_i for the ranks of a list. The user may continue beyond the end of the
+    list, where nothing is gained: `weigh_rest` returns Σ_{i>m} W_i / W_{m+1} for a list of m
+    documents. Its arguments are m, the total gain of the list, and the number of ranks from m + 1
+    to n (None without a cutoff).
     """
     ranked = queries.ranked.head(n)
     gains = queries.share_of_best(ranked)
@@ -215,7 +216,8 @@ def compute_mean_gain(
 def sum_inverse_squares(first: Floats, n: Integers | int | None = None) -> Floats:
     """Return Σ_{0≤j<n} 1 / (first + j)², with n = ∞ for None.
 
-    The infinite sum is the trigamma function: terms up to `N_TERMS`, and an expansion for the rest.
+    The infinite sum is the trigamma function of `first`: `N_TERMS` terms are added one by one, and
+    the rest is its asymptotic expansion (with Bernoulli numbers).
     """
     if n is not None:
         return sum_inverse_squares(first) - sum_inverse_squares(first + n)
@@ -232,9 +234,9 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
     """Return the rank-biased overlap Σ_i p^{i-1} |I_i ∩ R_i| / i of the ranking with the ideal one.
 
     I_i and R_i are the first i documents of the ideal ranking and of the ranking. The sum ends with
-    the longer of the two. Without `normalised` it is divided by Σ_i p^{i-1}, else by its value for
-    the ideal ranking. Of equally relevant documents the ideal ranking has those first that the
-    ranking has first.
+    the longer of the two rankings. It is divided by its value for the ideal ranking, or without
+    `normalised` by Σ_i p^{i-1}. The ideal ranking keeps equally relevant documents in the order of
+    the ranking.
     """
     hits, ideal = queries.hits(None, None), queries.judged.ideal()
     depth = np.maximum(queries.ranked.lengths, ideal.lengths)
@@ -246,7 +248,7 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
     ) - repeat_each(ideal.offsets[:-1], hits.lengths)
     order, new = hits.of(-hits.values).argsort()
     nth = number_in_groups(order, new)
-    # A document is in both from the deeper of its two ranks on.
+    # A document is in both I_i and R_i from the lower one of its two ranks on.
     both = np.maximum(better + nth, hits.rank)
     overlap = hits.sum(shares[repeat_each(depth, hits.lengths)] - shares[both - 1])
     if not normalised:
