@@ -7,11 +7,22 @@ from typing import Any, TypedDict, Unpack, overload
 
 import polars as pl
 
-from polars_graded._checks import check_flag
+from polars_graded._checks import check_column, check_flag
 from polars_graded._frames.measuring import measure_frame, open_frame
 from polars_graded._frames.pair_values import PairRequest
 from polars_graded._frames.parts import Parts, check_parts
-from polars_graded._frames.request import NO_GRADE, By, Columns, Descending, Measures, Request, Ties
+from polars_graded._frames.request import (
+    NO_GRADE,
+    By,
+    Column,
+    Columns,
+    Descending,
+    Measures,
+    Request,
+    Ties,
+    parse_measures,
+)
+from polars_graded._measuring.definitions import SIMILARITIES
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
@@ -26,15 +37,18 @@ class RankOptions(TypedDict, total=False):
 
 
 class StrategyOptions(RankOptions, total=False):
-    """The same, with those that define strategies."""
+    """The same, with those that define strategies and relevant documents."""
 
     by: By
     strategy: str | None
+    irrelevant: float
+    relevant_from: float | None
 
 
 class PairOptions(StrategyOptions, total=False):
     """Keywords of `similarity`."""
 
+    grade: Column
     baseline: Any
     parts: Parts
     progress: bool
@@ -58,10 +72,11 @@ def similarity(
 ) -> pl.LazyFrame: ...
 @overload
 def similarity(frame: Any, *measures: Measures, **options: Unpack[PairOptions]) -> pl.DataFrame: ...
-@takes_options_of(Request.of, without=OF_GRADES)
+@takes_options_of(Request.of, without={*OF_GRADES} - {"irrelevant", "relevant_from"})
 def similarity(
     frame: Any,
     *measures: Measures,
+    grade: Column = "grade",
     baseline: Any = None,
     parts: Parts = None,
     progress: bool = True,
@@ -105,18 +120,25 @@ def similarity(
         - `max_displacement@n`: the maximum difference of the ranks of a common document, among
           those that either list has in its first n.
         - `top_changed`: 1 if the first documents differ, otherwise 0.
+        - `relevant_entered@n`, `relevant_left@n`: the number of relevant documents that only `a`,
+          or only `b`, has in its first n. These two need grades. An unjudged document is not
+          relevant, as for `evaluate`.
     query, by, strategy, descending
         As for `evaluate`. `by` names two columns or more, or `strategy` names the column that
         identifies stacked strategies. Stacked strategies need a column of documents.
+    grade, irrelevant, relevant_from
+        The column of grades and the lowest relevant grade, as for `evaluate`, for
+        `relevant_entered` and `relevant_left`. Other measures need no grades.
     baseline
         The strategy to compare all others with. By default, all pairs are compared.
     ties
         The order of tied documents, as for `evaluate`: a column, `"order"` or `"trec_eval"`. It
-        changes only `jaccard`, `max_displacement`, `tau_ap`, and measures with `ties=order`. The
-        others take account of ties, because one order for both lists would make them more alike:
-        overlap and rank-biased overlap as `ties` in their names specifies, such as `rbo(ties=b)`:
-        `a` (by default) is the mean over all orders of tied documents, `b` corrects it for the
-        information that ties lose, and `w` gives tied documents the same rank.
+        changes only `jaccard`, `max_displacement`, `tau_ap`, `relevant_entered`, `relevant_left`,
+        and measures with `ties=order`. The others take account of ties, because one order for both
+        lists would make them more alike: overlap and rank-biased overlap as `ties` in their names
+        specifies, such as `rbo(ties=b)`: `a` (by default) is the mean over all orders of tied
+        documents, `b` corrects it for the information that ties lose, and `w` gives tied documents
+        the same rank.
     doc
         The column of documents, as for `evaluate`.
     parts, progress
@@ -127,10 +149,11 @@ def similarity(
     DataFrame or LazyFrame
         One row per pair and query: the name of the pair (`"a and b"`, in the column `"strategy"` or
         the one that `strategy` names), the two strategies `a` and `b`, the query, and one column
-        per measure (Float64; a list for `overlap_curve`). `b` is the baseline. `summarise` and
-        charts take this frame: they treat each pair as a strategy. If only one strategy retrieved
-        documents, overlaps and `rbo` are 0 and `rbo_max` is 1; if neither did, they are null. The
-        correlations are null with fewer than two common documents, or if all of them are tied.
+        per measure (Float64; a list for `overlap_curve`; UInt32 for counts of relevant documents).
+        `b` is the baseline. `summarise` and charts take this frame: they treat each pair as a
+        strategy. If only one strategy retrieved documents, overlaps and `rbo` are 0 and `rbo_max`
+        is 1; if neither did, they are null. The correlations are null with fewer than two common
+        documents, or if all of them are tied.
 
     Raises
     ------
@@ -180,7 +203,12 @@ def similarity(
     │ ours and bm25 ┆ 2     ┆ 1.0       ┆ 1.0       ┆ 1.0         │
     └───────────────┴───────┴───────────┴───────────┴─────────────┘
     """
-    request = replace(PairRequest.of(measures, grade=NO_GRADE, **options), baseline=baseline)
+    chosen = parse_measures(measures, SIMILARITIES).values()
+    needs_grades = any(measure.definition.needs_grades for measure in chosen)
+    if needs_grades:
+        check_column("grade", grade)
+    given = grade if needs_grades else NO_GRADE
+    request = replace(PairRequest.of(measures, grade=given, **options), baseline=baseline)
     request.check_pairs()
     parts, shown = check_parts(parts), check_flag("progress", progress)
     return measure_frame(*open_frame([request], frame), parts, shown=shown)

@@ -139,6 +139,8 @@ class Definition:
     """Further columns of documents that the measure needs, by the keywords that name them."""
     needs_relevant: bool = True
     """True if the measure is undefined for a query without a relevant document."""
+    needs_grades: bool = True
+    """False if the measure compares rankings without grades."""
     needs_pairs: bool = False
     """True if the measure is null where it is undefined, unless `undefined_as` is passed. A random
     order gives more than 0, so the value 0 would be worse than random."""
@@ -426,13 +428,19 @@ def _define_similarity(
 ) -> Definition:
     """Return the definition of a measure of two rankings, which needs no grades."""
     merged = {name: option for each in options for name, option in each.items()}
-    return Definition(kernel, merged, **needs, needs_relevant=False, best="none")
+    defaults: dict[str, Any] = {"needs_relevant": False, "needs_grades": False, "best": "none"}
+    return Definition(kernel, merged, **(defaults | needs))
 
 
 IN_ORDER = {"ties": Option("order", partial(check_choice, among=["order"]))}
 VARIANT = {"ties": Option("a", partial(check_choice, among=TIE_VARIANTS))}
 PERSISTENCE = {"p": _make_number_option(0.9, above=0, below=1)}
 ALL_OF_BOTH: Mapping[str, Any] = {"has_cutoff": False}
+RELEVANT_COUNT: Mapping[str, Any] = {
+    "dtype": pl.UInt32(),
+    "needs_grades": True,
+    "is_bounded": False,
+}
 CORRELATION: Mapping[str, Any] = {**ALL_OF_BOTH, "is_bounded": False}
 
 SIMILARITIES: Mapping[str, Definition] = {
@@ -449,6 +457,12 @@ SIMILARITIES: Mapping[str, Definition] = {
     "spearman": _define_similarity(list_similarity.spearman, **CORRELATION, compares_ties=True),
     "max_displacement": _define_similarity(
         list_similarity.max_displacement, IN_ORDER, ranked=ALL_RANKS, is_bounded=False
+    ),
+    "relevant_entered": _define_similarity(
+        list_similarity.relevant_entered, THRESHOLD, **RELEVANT_COUNT, best="highest"
+    ),
+    "relevant_left": _define_similarity(
+        list_similarity.relevant_left, THRESHOLD, **RELEVANT_COUNT, best="lowest"
     ),
     "top_changed": _define_similarity(list_similarity.top_changed, VARIANT, **ALL_OF_BOTH),
     "overlap_curve": _define_similarity(list_similarity.overlap_curve, VARIANT, dtype=LISTS),

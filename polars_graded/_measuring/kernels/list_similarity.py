@@ -39,8 +39,8 @@ class RankedLists:
     documents: npt.NDArray[np.int64]
     ranks: Ragged
     """Rank of each document, from 1."""
-    starts: Integers
-    """Place of the first document of each tie group."""
+    queries: Queries
+    """The same documents with their grades."""
     n: int
     """Number of documents of the chunk, retrieved or not."""
 
@@ -57,11 +57,16 @@ class RankedLists:
             cls(
                 (ranking.inputs["number"].values - first).astype(np.int64),
                 ranking.ranked.of(ranking.ranked.number_as_float),
-                ranking.tie_starts,
+                ranking,
                 int(last - first) + 1,
             )
             for ranking in rankings
         ]
+
+    @property
+    def starts(self) -> Integers:
+        """Return the place of the first document of each tie group."""
+        return self.queries.tie_starts
 
     @property
     def are_tied(self) -> bool:
@@ -272,6 +277,32 @@ def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
 def top_changed(pair: ListPair, ties: str) -> Floats:
     """Compute 1 - A_1: whether the first documents differ."""
     return 1 - overlap(pair, 1, ties)
+
+
+# Relevance of changed documents
+
+
+def relevant_entered(pair: ListPair, n: int | None, threshold: float | None) -> Integers:
+    """Count the relevant documents in the first n of `a` that `b` does not have there."""
+    return _count_new_relevant(pair.a, pair.b, n, threshold)
+
+
+def relevant_left(pair: ListPair, n: int | None, threshold: float | None) -> Integers:
+    """Count the relevant documents in the first n of `b` that `a` does not have there."""
+    return _count_new_relevant(pair.b, pair.a, n, threshold)
+
+
+def _count_new_relevant(
+    lists: RankedLists, others: RankedLists, n: int | None, threshold: float | None
+) -> Integers:
+    """Return the number of relevant documents among the first n that others do not have there."""
+    first, first_of_others = (
+        np.ones(len(each.documents), bool) if n is None else each.ranks.number <= n
+        for each in (lists, others)
+    )
+    relevant = lists.queries.relevant(lists.queries.ranked.values, threshold)
+    shared = others.by_document(first_of_others)[lists.documents]
+    return lists.ranks.count(relevant & first & ~shared)
 
 
 # Rank-biased overlap
