@@ -17,6 +17,7 @@ from polars_graded._frames.notes import (
     AT_HIGHEST,
     BELOW_CODE,
     BELOW_ZERO,
+    DECIDED_BY_ORDER,
     HALVES,
     HIGHEST,
     LOWEST,
@@ -25,6 +26,7 @@ from polars_graded._frames.notes import (
     counts_missed,
 )
 from polars_graded._frames.request import Request
+from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR
 from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -114,8 +116,9 @@ def warn_of_notes(request: Request, notes: Notes, values: pl.DataFrame) -> None:
     noted = NotedData(request, notes, values)
     whose = "" if request.grader is None else f"by the grades of {request.grader!r}: "
     for kind, find_sentences in WARNING_RULES:
-        for sentence in find_sentences(noted):
-            warn_the_caller(kind, whose + sentence)
+        if kind not in request.unused_warnings:
+            for sentence in find_sentences(noted):
+                warn_the_caller(kind, whose + sentence)
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ class NotedData:
     def strategies(self) -> list[dict[str, Any]]:
         """Return the counts of each strategy, with its name, in the order of the result."""
         counts = self.notes.strategies.rename({self.notes.strategy: "name"})
-        order = self.values.get_column(self.request.key).unique(maintain_order=True)
+        order = in_order(counts.get_column("name"))
         if self.request.strategy is None:
             order = pl.Series([*self.request.by], dtype=pl.String)
         names = order.alias("name").to_frame()
@@ -450,6 +453,22 @@ class NotedData:
             f"({', '.join(of_most)}{more}), and {decides}\n\nHint: {hint}"
         )
 
+    def find_tied_pairs(self) -> Iterator[str]:
+        """Yield the number of queries in which the order of ties may decide a similarity."""
+        names = [each.name for each in find_order_dependent_measures(self.request)]
+        if not (names and self.request.compares_pairs):
+            return
+        tied = self.values.filter(pl.col(NOTES).struct.field(DECIDED_BY_ORDER))
+        column = self.request.tie_column
+        how = "the order of rows" if column is None else f"column {column!r}"
+        if n := tied.select(self.request.query).n_unique():
+            yield (
+                f"{how} orders documents with the same score in {n} of {self.queries} queries, on "
+                f"which {', '.join(names)} may depend\n\n"
+                f"Hint: ties={column or 'order'!r} confirms this order; rbo, overlap and "
+                "average_overlap average over all orders"
+            )
+
 
 WARNING_RULES = (
     (DataWarning.nulls, NotedData.find_split_queries),
@@ -466,5 +485,6 @@ WARNING_RULES = (
     (DataWarning.unjudged, NotedData.find_low_judged_share),
     (DataWarning.ranks, NotedData.find_inverted_ranks),
     (DataWarning.ties, NotedData.find_decisive_ties),
+    (DataWarning.ties, NotedData.find_tied_pairs),
 )
 """Kinds of warnings and the functions that find their sentences, in the order of warnings."""

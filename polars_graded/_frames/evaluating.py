@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any, Unpack, overload
 
 import polars as pl
@@ -11,7 +10,7 @@ from polars_graded._checks import check_flag
 from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.engines import find_engine
 from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
-from polars_graded._frames.measuring import measure_lazily, measured
+from polars_graded._frames.measuring import measure_frame, open_frame
 from polars_graded._frames.parts import Parts, check_parts
 from polars_graded._frames.request import Column, Measures, Request, RequestOptions
 from polars_graded._measuring.keywords import takes_options_of
@@ -291,20 +290,13 @@ def evaluate(
         "reference": reference,
     }
     requests = Request.of_graders(measures, doc=doc, **columns, **options)
-    engine = find_engine(frame)
     parts, shown = check_parts(parts), check_flag("progress", progress)
-    if engine is not None:
-        if fingerprint is not None:
-            msg = "`fingerprint` must be None for frames of Spark and Ray, got a column"
-            raise ValueError(msg)
-        each = [engine.evaluate_rows(request, frame, parts) for request in requests]
-        return reduce(lambda one, other: one.union(other), each)
-    for number, request in enumerate(requests):
-        frame = request.open_frame(frame)
-        requests[number] = request.with_document_column(frame.collect_schema())
-    measure = measure_lazily if isinstance(frame, pl.LazyFrame) else measured
+    if fingerprint is not None and find_engine(frame) is not None:
+        msg = "`fingerprint` must be None for frames of Spark and Ray, got a column"
+        raise ValueError(msg)
+    requests, frame = open_frame(requests, frame)
     if fingerprint is None:
-        return measure(requests, frame, parts, shown=shown)
+        return measure_frame(requests, frame, parts, shown=shown)
     check_fingerprint(requests, fingerprint, frame.collect_schema())
-    values = measure(requests, frame, parts, shown=shown)
+    values = measure_frame(requests, frame, parts, shown=shown)
     return add_fingerprints(values, requests, frame, fingerprint)

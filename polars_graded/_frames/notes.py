@@ -56,6 +56,7 @@ GRADES: Mapping[str, str] = {
 """Way to combine the notes of parts, for each note about all grades of a part."""
 
 AT_HIGHEST = "relevant_at_highest"
+DECIDED_BY_ORDER = "decided_by_order"
 
 
 def list_kept_notes(request: Request) -> list[str]:

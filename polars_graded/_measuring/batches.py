@@ -18,6 +18,7 @@ from polars_graded._measuring.kernels.ragged import (
     Integers,
     Ragged,
     count_before,
+    list_rows,
     offsets_of,
 )
 from polars_graded._measuring.kernels.vectors import Vectors
@@ -68,6 +69,12 @@ class Lists:
     def at(self, rows: Integers) -> Lists:
         """Return the lists with the values at `rows`, which stay in their list."""
         return Lists(self.flat.gather(rows), self.offsets, self.labels)
+
+    def select(self, places: Integers) -> Lists:
+        """Return the lists at `places`; -1 stands for an empty list."""
+        lengths = np.append(np.diff(self.offsets), 0)[places]
+        rows = list_rows(self.offsets, places)
+        return Lists(self.flat.gather(rows), offsets_of(lengths), self.labels)
 
     def count(self, mask: pl.Series) -> Integers:
         """Return the number of true values of each list; null is not true."""

@@ -139,6 +139,8 @@ class Definition:
     """Further columns of documents that the measure needs, by the keywords that name them."""
     needs_relevant: bool = True
     """True if the measure is undefined for a query without a relevant document."""
+    needs_grades: bool = True
+    """False if the measure compares rankings without grades."""
     needs_pairs: bool = False
     """True if the measure is null where it is undefined, unless `undefined_as` is passed. A random
     order gives more than 0, so the value 0 would be worse than random."""
@@ -160,6 +162,8 @@ class Definition:
     may_fall: bool = False
     """True if a better grade of a document may lower the value, whatever the options. (Measures
     with `judged` may fall too, because a new relevant document changes their divisor.)"""
+    compares_ties: bool = False
+    """True if the measure takes account of tied documents without an option."""
     is_sum: bool = False
     """True if the measure is a sum over documents, each independent of the documents below it."""
 
@@ -424,13 +428,20 @@ def _define_similarity(
 ) -> Definition:
     """Return the definition of a measure of two rankings, which needs no grades."""
     merged = {name: option for each in options for name, option in each.items()}
-    return Definition(kernel, merged, **needs, needs_relevant=False, best="none")
+    defaults: dict[str, Any] = {"needs_relevant": False, "needs_grades": False, "best": "none"}
+    return Definition(kernel, merged, **(defaults | needs))
 
 
 IN_ORDER = {"ties": Option("order", partial(check_choice, among=["order"]))}
 VARIANT = {"ties": Option("a", partial(check_choice, among=TIE_VARIANTS))}
 PERSISTENCE = {"p": _make_number_option(0.9, above=0, below=1)}
 ALL_OF_BOTH: Mapping[str, Any] = {"has_cutoff": False}
+RELEVANT_COUNT: Mapping[str, Any] = {
+    "dtype": pl.UInt32(),
+    "needs_grades": True,
+    "is_bounded": False,
+}
+CORRELATION: Mapping[str, Any] = {**ALL_OF_BOTH, "is_bounded": False}
 
 SIMILARITIES: Mapping[str, Definition] = {
     "overlap": _define_similarity(list_similarity.overlap, VARIANT),
@@ -439,11 +450,19 @@ SIMILARITIES: Mapping[str, Definition] = {
     "rbo": _define_similarity(list_similarity.rbo, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
     "rbo_min": _define_similarity(list_similarity.rbo_min, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
     "rbo_max": _define_similarity(list_similarity.rbo_max, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
-    "kendall_tau": _define_similarity(list_similarity.kendall_tau, **ALL_OF_BOTH, is_bounded=False),
-    "tau_ap": _define_similarity(list_similarity.tau_ap, IN_ORDER, **ALL_OF_BOTH, is_bounded=False),
-    "spearman": _define_similarity(list_similarity.spearman, **ALL_OF_BOTH, is_bounded=False),
+    "kendall_tau": _define_similarity(
+        list_similarity.kendall_tau, **CORRELATION, compares_ties=True
+    ),
+    "tau_ap": _define_similarity(list_similarity.tau_ap, IN_ORDER, **CORRELATION),
+    "spearman": _define_similarity(list_similarity.spearman, **CORRELATION, compares_ties=True),
     "max_displacement": _define_similarity(
-        list_similarity.max_displacement, IN_ORDER, is_bounded=False
+        list_similarity.max_displacement, IN_ORDER, ranked=ALL_RANKS, is_bounded=False
+    ),
+    "relevant_entered": _define_similarity(
+        list_similarity.relevant_entered, THRESHOLD, **RELEVANT_COUNT, best="highest"
+    ),
+    "relevant_left": _define_similarity(
+        list_similarity.relevant_left, THRESHOLD, **RELEVANT_COUNT, best="lowest"
     ),
     "top_changed": _define_similarity(list_similarity.top_changed, VARIANT, **ALL_OF_BOTH),
     "overlap_curve": _define_similarity(list_similarity.overlap_curve, VARIANT, dtype=LISTS),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -91,6 +91,14 @@ class DocumentLists:
         if rows is not None:
             grades, inputs = grades.at(rows), {name: each.at(rows) for name, each in inputs.items()}
         return cls(grades, scores, ties, rows, ranking.descending[0], inputs)
+
+    def select(self, places: Integers) -> DocumentLists:
+        """Return the documents of the queries at `places`; -1 stands for one without documents."""
+        lists: dict[Any, Any] = {each: each.select(places) for each in self.lists}
+        inputs = {name: lists[each] for name, each in self.inputs.items()}
+        scores, ties = lists.get(self.scores), lists.get(self.ties)
+        grades = lists[self.grades]
+        return replace(self, grades=grades, scores=scores, ties=ties, rows=None, inputs=inputs)
 
     @property
     def labels(self) -> dict[str, Labels | Vectors]:

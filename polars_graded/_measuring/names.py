@@ -147,7 +147,7 @@ class Measure:
     @property
     def needs_ties(self) -> bool:
         """Return whether it needs to know which documents are tied."""
-        return bool(self.options.get("ties", "order") != "order")
+        return self.definition.compares_ties or self.options.get("ties", "order") != "order"
 
     @property
     def may_fall(self) -> bool:
