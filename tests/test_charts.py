@@ -1401,7 +1401,7 @@ ERRORS = {
         "dcg_curves",
         with_columns(cg=DCG_20),
         {"curve": None},
-        f"there is not just one, got {DCG_20} and cg",
+        f"unless there is exactly one, got {DCG_20} and cg",
     ),
     "no curve": (
         "recall_precision_curves",
