@@ -1376,7 +1376,7 @@ def shortened(column: str, length: Any) -> Callable[[pl.DataFrame], pl.DataFrame
     return with_columns(**{column: pl.col(column).list.head(length)})
 
 
-AGAIN = "`panel` names the column that sets them apart"
+AGAIN = "`panel` names the column that distinguishes them"
 
 
 def first_again(frame: pl.DataFrame) -> pl.DataFrame:
@@ -1419,7 +1419,7 @@ ERRORS = {
         "dcg_curves",
         with_columns(cg=DCG_20),
         {"curve": None},
-        f"there is not just one, got {DCG_20} and cg",
+        f"unless there is exactly one, got {DCG_20} and cg",
     ),
     "no curve": (
         "recall_precision_curves",
@@ -2770,7 +2770,7 @@ def test_segments_have_a_panel_each_and_are_never_one_line(function, at):
     # Two columns together are no panel.
     both = frame.with_columns(year=pl.Series([1, 1, 1, 1, 1, 1, 2, 2]))
     again = pl.concat([both, both.with_columns(year=pl.lit(3, pl.Int64))])
-    with pytest.raises(ValueError, match="country and year set them apart together"):
+    with pytest.raises(ValueError, match="country and year distinguish them together"):
         function(again, "cg")
 
 

@@ -164,7 +164,7 @@ VERDICTS = [
         {"x": [5, 6], "y": [7, 8]},
         "n_retrieved",
         {},
-        "n_retrieved counts: neither more nor less of it is better.",
+        "No value of n_retrieved is better than another.",
     ),
     (
         {"x": [None, 0.5], "y": [0.5, None]},

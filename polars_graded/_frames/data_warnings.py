@@ -293,7 +293,7 @@ class NotedData:
             hint = (
                 "join_judgments(run, judgments) leaves such queries out, and adds the judged "
                 "documents that were not retrieved, which a plain join loses; overview(frame) "
-                "shows what there is"
+                "counts judged and retrieved documents"
             )
             if self.request.grade in self.request.computed:
                 hint = (
@@ -337,7 +337,7 @@ class NotedData:
                 "After a left join of a run with judgments, however, judged documents that were "
                 "not retrieved are lost, and recall, ap and ndcg are too high\n\n"
                 "Hint: join_judgments(run, judgments) adds the judged documents that were not "
-                "retrieved; overview(frame) shows what there is"
+                "retrieved; overview(frame) counts judged and retrieved documents"
             )
 
     def _select_unlike_judgments(self) -> pl.DataFrame:

@@ -199,7 +199,7 @@ def check_overlap(join: Join) -> None:
         f"{n_found} of {retrieved} retrieved documents are judged "
         f"({n_found / retrieved:.1%})\n\n"
         f"Hint: check that {doc!r} means the same in `run` ({join.unmatched[0]!r}) "
-        f"and `judgments` ({missed[doc][0]!r}); overview() shows what there is",
+        f"and `judgments` ({missed[doc][0]!r}); overview() counts both",
     )
 
 

@@ -87,8 +87,8 @@ def compare(
         One row per strategy and query with one column per measure, as `evaluate` returns it. A
         LazyFrame is collected.
     *measures
-        The columns to compare, in the order of the result; by default all columns that are called
-        like a measure. A mapping specifies the measure of a column with another name, as for
+        The columns to compare, in the order of the result; by default all columns with the name of
+        a measure. A mapping specifies the measure of a column with another name, as for
         `evaluate`: `{"E": "e_measure(b=2)@10"}`; or the best value of a column, `"highest"`,
         `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
     query
@@ -646,7 +646,7 @@ def _check_none(**arguments: Any) -> None:
     for name, value in arguments.items():
         if value is not None:
             instead = "the t test" if name == "test" else "None"
-            msg = f"`{name}` must be {instead} where `trusted` is given, got {value!r}"
+            msg = f"`{name}` must be {instead} if `trusted` is passed, got {value!r}"
             raise ValueError(msg)
 
 

@@ -296,7 +296,7 @@ def _check_trusted(test: TestName, letters: str) -> None:
     """Raise if `trusted` is combined with a test or letters for a single grader."""
     for name, value, required in (("test", test, "t"), ("letters", letters, "worse")):
         if value != required:
-            msg = f"`{name}` must be {required!r} where `trusted` is given, got {value!r}"
+            msg = f"`{name}` must be {required!r} if `trusted` is passed, got {value!r}"
             raise ValueError(msg)
 
 

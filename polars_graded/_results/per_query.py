@@ -180,10 +180,10 @@ def find_measures_and_curves(
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
     example = f"{{{numbers[0]!r}: 'ndcg@10'}}"
-    beginning = f"{HINT} name the columns that are meant, with what they are: {example};"
+    beginning = f"{HINT} pass each column with its measure, such as {example};"
     msg = (
-        f"`per_query` must have a column that is called like a measure, unless `measures` names "
-        f"one, got {first_few(numbers)}{hint_at_maker('per_query', beginning)}"
+        f"`per_query` must have a column with the name of a measure, unless `measures` names one, "
+        f"got {first_few(numbers)}{hint_at_maker('per_query', beginning)}"
     )
     raise ValueError(msg)
 
@@ -196,7 +196,7 @@ def _check_single(keys: Sequence[str], schema: Mapping[str, pl.DataType]) -> Non
     for place, name in enumerate(keys):
         dtype = schema[name]
         if isinstance(dtype, pl.List | pl.Array) or (place == 0 and dtype.is_nested()):
-            msg = f"column {name!r} must hold single values that tell rows apart, got {dtype}"
+            msg = f"column {name!r} must hold single values that distinguish rows, got {dtype}"
             raise TypeError(msg)
 
 

@@ -220,7 +220,7 @@ def write_extremes(strategy: str, queries: Sequence[str]) -> str:
     """Name the queries with the largest differences in favour of a strategy."""
     names = join_words([*map(shorten_name, queries)])
     things = "queries" if len(queries) > 1 else "query"
-    return f"{shorten_name(strategy)} is better by most in {things} {names}"
+    return f"{shorten_name(strategy)} is furthest ahead in {things} {names}"
 
 
 def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
@@ -256,7 +256,7 @@ def title_gaps(rows: Sequence[Mapping[str, Any]]) -> str:
     sentences += [_write_gap(rows, what, verb) for what, verb in GAPS.items()]
     return (
         capitalise("; ".join(filter(None, sentences)))
-        or "No gaps: every query has documents retrieved, relevant and irrelevant"
+        or "No gaps: every query has retrieved, relevant and irrelevant documents"
     )
 
 

@@ -214,7 +214,7 @@ def write_verdict(facts: Facts) -> Sentence:
         return [f"There is no query in which every strategy has a value of {name}."]
     over = f"over {format_count(n, 'queries')}"
     if measure["best"] == "none":
-        return [f"{name} counts: neither more nor less of it is better."]
+        return [f"No value of {name} is better than another."]
     if len(means) == 1:
         margin = measure["margins"][0]
         reach = "" if margin is None else f" ± {format_number(margin)} (95 % interval)"

@@ -324,7 +324,7 @@ def comparison_matrix(
             "measure:N", "strategy:N", "baseline:N", *style.format_decimals("difference"), p
         ),
     )
-    # Readers with a colour vision deficiency can tell orange from blue. The fill is used, since
+    # Readers with a colour vision deficiency can distinguish orange and blue. The fill is used, as
     # `color` belongs to strategies. The domain has only two ends, so that charts side by side can
     # merge their domains.
     furthest: Any = table["difference"].abs().max() or 1.0
