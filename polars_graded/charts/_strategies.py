@@ -391,8 +391,8 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     table = rows.group_by("a", "b", maintain_order=True).agg(*means)
     pairs, names = table.height, pair_rows.order_by_similarity(table)
     alike = len(names) > 2 and 2 * pairs == len(names) * (len(names) - 1)  # noqa: PLR2004
-    known = Measure.parsed(measure)
-    if known is None or known.definition.is_symmetric:
+    parsed = Measure.parsed(measure)
+    if parsed is None or parsed.definition.is_symmetric:
         table = pl.concat([table, table.select(a="b", b="a", mean="mean", queries="queries")])
     chart_checks.check_row_count("frame", table)
     low, high = float(table["mean"].min()), float(table["mean"].max())  # type: ignore[arg-type]
@@ -433,6 +433,5 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
         f"strategies: {', '.join(names)}"
     )
     words = style.Words(titles.title_strategies("Mean", facts, pairs=pairs), notes, described)
-    return style.draw_panels(
-        layers, table, None, words, width=alt.Step(step), height=alt.Step(step)
-    )
+    side = alt.Step(step)
+    return style.draw_layers(layers, table, words, apart=["fill"], width=side, height=side)
