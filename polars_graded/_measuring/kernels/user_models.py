@@ -105,6 +105,7 @@ def sdcg(queries: Queries, n: int | None, ties: str) -> Floats:
 def insq(queries: Queries, n: int | None, target: float) -> Floats:
     """Return the mean gain with C_i = ((i + 2T - 1) / (i + 2T))² for a target gain T."""
     hits, twice = queries.hits(n, None), 2 * target
+    # The product of C_1 to C_{i-1} telescopes to W_i = (2T)² / (2T + i - 1)²; (2T)² cancels out.
     weights = (twice + hits.rank - 1.0) ** -2
     total = sum_inverse_squares(np.full(1, twice), n)
     return hits.sum(weights * queries.share_of_best(hits)) / total
@@ -121,6 +122,7 @@ def inst(queries: Queries, n: int | None, target: float) -> Floats:
         return np.square((reached - 1) / reached)
 
     def weigh_rest(length: Integers, gain: Floats, n_left: Integers | None) -> Floats:
+        # Beyond the list T_i is constant, so the weights telescope as in INSQ.
         first = 2 * target - gain + length
         return first**2 * sum_inverse_squares(first, n_left)
 
@@ -133,6 +135,8 @@ def bpm(queries: Queries, n: int | None, target: float) -> Floats:
     gains = queries.share_of_best(hits)
     so_far = hits.accumulate(np.add, gains)
     last = queries.ranked.lengths.copy() if n is None else np.full(len(hits.lengths), n)
+    # Hits above the rank at which the user stops, and the hit there. At most one hit of a query
+    # takes the gain from below the target to the target.
     before = hits.accumulate_before(np.add, gains, 0.0) < target
     enough = hits.keep(before & (so_far >= target))
     last[enough.lengths > 0] = enough.rank
@@ -169,6 +173,7 @@ def nerr10(queries: Queries, n: int | None, p: float) -> Floats:
     """Return the mean gain with C_i = p (1 - g_i) (equation 10)."""
 
     def weigh_rest(length: Integers, _: Floats, n_left: Integers | None) -> Floats:
+        # The geometric series 1 + p + p² + … of n_left terms, or of infinitely many.
         rest = np.zeros(len(length)) if n_left is None else p ** n_left.astype(np.float64)
         lost: Floats = (1 - rest) / (1 - p)
         return lost
@@ -184,6 +189,7 @@ def nerr11(queries: Queries, n: int | None, target: float) -> Floats:
         return np.square((reached - 1) / reached) * (1 - gains)
 
     def weigh_rest(length: Integers, _: Floats, n_left: Integers | None) -> Floats:
+        # Beyond the list gains are 0, so the weights telescope as in INSQ.
         first: Floats = 2 * target + length.astype(np.float64)
         return first**2 * sum_inverse_squares(first, n_left)
 
@@ -248,7 +254,8 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
     ) - repeat_each(ideal.offsets[:-1], hits.lengths)
     order, new = hits.of(-hits.values).argsort()
     nth = number_in_groups(order, new)
-    # A document is in both I_i and R_i from the lower one of its two ranks on.
+    # The ideal rank of a hit is the number of better documents, plus its place among the hits of
+    # its grade. From the lower one of both ranks on, the hit is in both I_i and R_i.
     both = np.maximum(better + nth, hits.rank)
     overlap = hits.sum(shares[repeat_each(depth, hits.lengths)] - shares[both - 1])
     if not normalised:
