@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_graded._checks import first_few
+from polars_graded._checks import MAX_SHOWN_VALUES, first_few
 from polars_graded._clicks.logs import FLAG, KEYS, LISTS, Log, compute_interval, find_z, takes_log
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -12,6 +12,9 @@ __all__ = ["count_clicks", "describe_log"]
 
 MAX_SESSION_CLICKS = 1000
 """Maximum number of clicks of a session that does not look automatic."""
+
+MAX_PART_ROWS = 1 << 24
+"""Maximum number of rows of a log whose lists are in memory at once."""
 
 
 @takes_log
@@ -97,72 +100,90 @@ def describe_log(
     │ 2     ┆ 3         ┆ 2      ┆ 0.666667      ┆ 1                   │
     └───────┴───────────┴────────┴───────────────┴─────────────────────┘
     """
-    clicks = pl.col("clicks") % FLAG
-    valid = pl.col("rank") >= 1
-    ranks = pl.col("rank").filter(valid)
-    by_list = log.rows.group_by(LISTS).agg(
-        log.impressions,
-        log.clicks,
-        (pl.len() - pl.col("doc").n_unique()).alias("duplicate_rows"),
-        pl.len().sub(valid.sum()).alias("invalid_ranks"),
-        (ranks.max() > ranks.n_unique()).alias("gap_lists"),
-        # A click whose rank is invalid.
-        (valid.not_().fill_null(value=True) & (pl.col("clicked") == 1))
-        .sum()
-        .alias("hidden_clicks"),
-    )
-    sessions = by_list.group_by("session").agg(
-        pl.len().alias("lists"),
-        clicks.sum(),
-        pl.col("impressions").sum(),
-        (clicks == 0).sum().alias("lists_without_click"),
-        pl.col("duplicate_rows", "gap_lists", "invalid_ranks", "hidden_clicks").sum(),
-        (pl.col("clicks") // FLAG).sum().alias("invalid_clicks"),
-    )
-    totals = sessions.select(
-        pl.len().alias("sessions"),
-        pl.col("clicks").max().fill_null(0).alias("max_session_clicks"),
-        pl.col("session").top_k_by("clicks", 3).implode().alias("bots"),
-        (pl.col("clicks") > MAX_SESSION_CLICKS).sum().alias("n_bots"),
-        pl.exclude("session").sum(),
-    )
     documents = (
         log.rows.group_by(KEYS)
-        .agg((pl.col("rank").min() < pl.col("rank").max()).alias("moved"))
+        .agg((pl.col("rank").min() < pl.col("rank").max()).alias("moved"), pl.len().alias("rows"))
         .select(
             pl.len().alias("documents"),
             pl.col("query").n_unique().alias("queries"),
             pl.col("moved").mean().alias("movable_share"),
+            pl.col("rows").sum(),
         )
     )
-    return log.run([totals, documents], _make_description)
+    return log.run([documents], lambda table: _make_description(log, table))
 
 
-def _make_description(totals: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+def _make_description(log: Log, documents: pl.DataFrame) -> pl.DataFrame:
     """Return the row of `describe_log`, and warn of what makes estimates misleading."""
-    row = pl.concat([totals, documents], how="horizontal")
-    for share, bots, n in row.select("movable_share", "bots", "n_bots").iter_rows():
-        if share == 0:
-            warn_the_caller(
-                DataWarning.positions,
-                "each document was shown at one rank only, so the quality of documents cannot be "
-                "separated from their ranks\n\nHint: show some lists in another order",
-            )
-        if n:
-            warn_the_caller(
-                DataWarning.bots,
-                f"{n} sessions have more than {MAX_SESSION_CLICKS} clicks, up to "
-                f"{row['max_session_clicks'].item()}, as programs do: {first_few(bots[:n])}\n\n"
-                "Hint: drop their rows",
-            )
-    counts = ("lists", "sessions", "queries", "documents", "impressions", "clicks")
-    rate = (pl.col("clicks") / pl.col("impressions")).fill_nan(None).alias("click_rate")
-    wrong = (
-        *("lists_without_click", "duplicate_rows", "gap_lists"),
-        *("invalid_ranks", "hidden_clicks", "invalid_clicks", "max_session_clicks"),
+    # All lists of a session are in one part, so that only the lists of a part are in memory.
+    parts = -(-int(documents["rows"].sum()) // MAX_PART_ROWS)
+    part = pl.col("session").hash() % max(parts, 1)
+    tables = [_describe_lists(log, part == number) for number in range(parts)]
+    collected = [table.collect(engine="streaming") for table in tables]
+    totals = pl.concat([_describe_lists(log, part == 0).collect_schema().to_frame(), *collected])
+    counts = totals.select(pl.exclude("max_session_clicks", "bots").sum())
+    [n_bots], [busiest] = (
+        counts["n_bots"],
+        totals.select(pl.col("max_session_clicks").max().fill_null(0)).to_series(),
     )
-    whole = pl.col(*counts, *wrong).cast(pl.Int64)
-    return row.with_columns(whole, rate).select(*counts, "click_rate", "movable_share", *wrong)
+    if (documents["movable_share"] == 0).any():
+        warn_the_caller(
+            DataWarning.positions,
+            "each document was shown at one rank only, so the quality of documents cannot be "
+            "separated from their ranks\n\nHint: show some lists in another order",
+        )
+    if n_bots:
+        bots = first_few(totals["bots"].explode().drop_nulls().to_list())
+        warn_the_caller(
+            DataWarning.bots,
+            f"{n_bots} sessions have more than {MAX_SESSION_CLICKS} clicks, up to {busiest}, as "
+            f"programs do: {bots}\n\nHint: drop their rows",
+        )
+    return counts.join(documents, how="cross").select(
+        pl.col("lists", "sessions", "queries", "documents", "impressions", "clicks").cast(pl.Int64),
+        (pl.col("clicks") / pl.col("impressions")).fill_nan(None).alias("click_rate"),
+        "movable_share",
+        pl.col(
+            *("lists_without_click", "duplicate_rows", "gap_lists"),
+            *("invalid_ranks", "hidden_clicks", "invalid_clicks"),
+        ).cast(pl.Int64),
+        pl.lit(busiest).cast(pl.Int64).alias("max_session_clicks"),
+    )
+
+
+def _describe_lists(log: Log, is_part: pl.Expr) -> pl.LazyFrame:
+    """Return a row of counts of the lists and the sessions in a part of the log."""
+    clicks, valid = pl.col("clicks") % FLAG, pl.col("valid")
+    lists = (
+        log.rows.filter(is_part)
+        .with_columns(pl.when(pl.col("rank") >= 1).then("rank").alias("valid"))
+        .with_columns((valid.is_null() & (pl.col("clicked") == 1)).alias("hidden_clicks"))
+        .group_by(LISTS)
+        .agg(
+            log.impressions,
+            log.clicks,
+            (pl.len() - pl.col("doc").n_unique()).alias("duplicate_rows"),
+            valid.null_count().alias("invalid_ranks"),
+            (valid.max() > valid.n_unique() - (valid.null_count() > 0)).alias("gap_lists"),
+            pl.col("hidden_clicks").sum(),
+        )
+    )
+    sums = ["impressions", "duplicate_rows", "gap_lists", "invalid_ranks", "hidden_clicks"]
+    sessions = lists.group_by("session").agg(
+        pl.len().alias("lists"),
+        clicks.sum(),
+        (clicks == 0).sum().alias("lists_without_click"),
+        (pl.col("clicks") // FLAG).sum().alias("invalid_clicks"),
+        pl.col(sums).sum(),
+    )
+    is_bot = pl.col("clicks") > MAX_SESSION_CLICKS
+    return sessions.select(
+        pl.len().alias("sessions"),
+        pl.col("clicks").max().alias("max_session_clicks"),
+        pl.col("session").filter(is_bot).sort().head(MAX_SHOWN_VALUES + 1).implode().alias("bots"),
+        is_bot.sum().alias("n_bots"),
+        pl.exclude("session").sum(),
+    )
 
 
 @takes_log

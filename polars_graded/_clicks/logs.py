@@ -73,9 +73,9 @@ class Log:
             msg = f"`log` must not have a column {shadowed[0]!r} beside {self.names[shadowed[0]]!r}"
             raise ValueError(msg)
         check_columns("log", columns, [self.names.get(each, each) for each in schema])
-        found = [own.get(each, each) for each in columns]
-        check_comparable(found, schema)
-        return found
+        names = [own.get(each, each) for each in columns]
+        check_comparable(names, schema)
+        return names
 
     @property
     def impressions(self) -> pl.Expr:
@@ -144,9 +144,9 @@ class Log:
             refuse(self.names["rank"], "count from 1", f"another value in {invalid} rows")
         if "rank" in table.columns:
             if (low := table.filter(pl.col("rank") < 1)).height:
-                few, column = first_few(low["rank"].unique().sort().to_list()), self.names["rank"]
+                got, column = first_few(low["rank"].unique().sort().to_list()), self.names["rank"]
                 hint = f"log.with_columns(pl.col({column!r}) + 1) if ranks count from 0"
-                refuse(column, "count from 1", f"{few} in {_sum_rows(low)} rows", hint)
+                refuse(column, "count from 1", f"{got} in {_sum_rows(low)} rows", hint)
             _check_no_gaps(table)
         return table
 
@@ -192,10 +192,10 @@ def takes_log(function: Any) -> Any:
 
     @wraps(function)
     def call(log: Any, *args: Any, **options: Any) -> Any:
-        named = {name: options.get(name, default) for name, default in defaults.items()}
-        if named.get("impressions", "") is None:
-            del named["impressions"]
-        return function(Log.read(log, named), *args, **options)
+        names = {name: options.get(name, default) for name, default in defaults.items()}
+        if names.get("impressions", "") is None:
+            del names["impressions"]
+        return function(Log.read(log, names), *args, **options)
 
     shown = signature(function)
     first, *others = shown.parameters.values()
