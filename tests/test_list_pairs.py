@@ -516,7 +516,7 @@ def test_a_baseline_is_the_second_strategy_of_each_pair():
 def test_relevant_documents_that_enter_and_leave_need_grades():
     graded = EXAMPLE.with_columns(level=pl.Series([1, 3, 0, None, 4]))
     names, options = ["relevant_entered@1", "relevant_left@1"], {"grade": "level", "by": NAMES[:2]}
-    # For query 1, "bm25" has document 7 of grade 1 first, and "ours" 8 of grade 3; for 2, both have 7.
+    # Query 1: "bm25" has document 7 (grade 1) first, and "ours" 8 (grade 3). Query 2: both have 7.
     for irrelevant, first in ((0, (1, 1)), (1, (0, 1)), (3, (0, 0))):
         values = pg.similarity(graded, *names, irrelevant=irrelevant, **options)
         assert values.select(names).rows() == [first, (0, 0)]

@@ -162,6 +162,8 @@ class Definition:
     may_fall: bool = False
     """True if a better grade of a document may lower the value, whatever the options. (Measures
     with `judged` may fall too, because a new relevant document changes their divisor.)"""
+    is_symmetric: bool = True
+    """False if the value of two rankings depends on which is first."""
     compares_ties: bool = False
     """True if the measure takes account of tied documents without an option."""
     is_sum: bool = False
@@ -439,6 +441,7 @@ ALL_OF_BOTH: Mapping[str, Any] = {"has_cutoff": False}
 RELEVANT_COUNT: Mapping[str, Any] = {
     "dtype": pl.UInt32(),
     "needs_grades": True,
+    "is_symmetric": False,
     "is_bounded": False,
 }
 CORRELATION: Mapping[str, Any] = {**ALL_OF_BOTH, "is_bounded": False}
@@ -453,7 +456,9 @@ SIMILARITIES: Mapping[str, Definition] = {
     "kendall_tau": _define_similarity(
         list_similarity.kendall_tau, **CORRELATION, compares_ties=True
     ),
-    "tau_ap": _define_similarity(list_similarity.tau_ap, IN_ORDER, **CORRELATION),
+    "tau_ap": _define_similarity(
+        list_similarity.tau_ap, IN_ORDER, **CORRELATION, is_symmetric=False
+    ),
     "spearman": _define_similarity(list_similarity.spearman, **CORRELATION, compares_ties=True),
     "max_displacement": _define_similarity(
         list_similarity.max_displacement, IN_ORDER, ranked=ALL_RANKS, is_bounded=False

@@ -32,6 +32,7 @@ IN_WORDS = {
     "bpref": "bpref",
     "err": "expected reciprocal rank",
     "gap": "graded average precision",
+    "kendall_tau": "Kendall's τ",
     "judged": "share of judged documents",
     "mu_ap": "μAP",
     "n_relevant": "number of relevant documents",
@@ -39,8 +40,11 @@ IN_WORDS = {
     "n_retrieved": "number of documents retrieved",
     "nerr": "normalised expected reciprocal rank",
     "q_measure": "Q-measure",
+    "rbo": "rank-biased overlap",
     "rbp": "rank-biased precision",
     "roc_auc": "area under the ROC curve",
+    "spearman": "Spearman's correlation",
+    "tau_ap": "τ of average precision",
 }
 """Words for measures whose names are abbreviations."""
 

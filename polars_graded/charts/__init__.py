@@ -49,7 +49,12 @@ from polars_graded.charts._rankings import rankings
 from polars_graded.charts._ranks import critical_differences, strategy_ranks
 from polars_graded.charts._recommendations import catalogue_curves, trade_off
 from polars_graded.charts._relevance import relevance_function, sample_boxes
-from polars_graded.charts._strategies import comparison_forest, comparison_matrix, strategy_bars
+from polars_graded.charts._strategies import (
+    comparison_forest,
+    comparison_matrix,
+    similarity_matrix,
+    strategy_bars,
+)
 from polars_graded.charts._trust import (
     grading_profile,
     power_curves,
@@ -82,6 +87,7 @@ __all__ = [
     "sample_boxes",
     "significance_curves",
     "similarity_histogram",
+    "similarity_matrix",
     "stability_curves",
     "strategy_bars",
     "strategy_ranks",
