@@ -398,8 +398,8 @@ class Graded:
             query is used; if it is null, φ is undefined. With control points, the other parameters
             are ignored.
         whisker
-            Highest score that is no outlier: its distance above the upper hinge, as a multiple of
-            the distance between the hinges; at least 0.
+            Limit of scores that are not outliers: the distance above the upper hinge, as a multiple
+            of the distance between the hinges; at least 0.
         floor
             Only scores above the floor count for the median, the hinges and the whisker. The floor
             replaces the minimum: scores up to the floor have relevance 0. `floor=0` treats news
@@ -2175,7 +2175,7 @@ class Graded:
         See Also
         --------
         inst : The same user, who also adapts to the gain so far.
-        rbp : A user who goes on with a constant probability.
+        rbp : A user who continues with a constant probability.
 
         Examples
         --------

@@ -1322,7 +1322,7 @@ FRAME_NAMES = {
     "overview": "table",
 }
 NO_RANKS = (
-    "'cg' must be a curve, one list per query, or stand beside a column of ranks, "
+    "'cg' must be a curve, one list per query, or numbers with a column of ranks, "
     "got numbers and no column 'rank'"
 )
 

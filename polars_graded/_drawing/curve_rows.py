@@ -75,7 +75,7 @@ def build_curve_points(
             raise ValueError(msg)
     if isinstance(at, str) and at not in frame.columns:
         msg = (
-            f"{curve!r} must be a curve, one list per query, or stand beside a column of {kind}s, "
+            f"{curve!r} must be a curve, one list per query, or numbers with a column of {kind}s, "
             f"got numbers and no column {at!r}"
         )
         raise pl.exceptions.ColumnNotFoundError(msg)

@@ -66,7 +66,7 @@ class Option:
     """True if the value is a grade, several grades, or pairs of a grade and its gain."""
 
     def check_value(self, name: str, value: Any) -> Any:
-        """Return `value` checked and as kernels take it."""
+        """Return `value`, checked and in the form that kernels take."""
         return self.default if value is self.default else self.check(name, value)
 
     def convert_grades(self, value: Any, convert: Callable[[float], float]) -> Any:

@@ -241,7 +241,7 @@ def collect_grades(
     columns |= {} if doc is None else {"doc": doc}
     for argument, name in columns.items():
         if [*queries, *columns.values()].count(name) > 1:
-            msg = f"`{argument}` must name a column of its own beside `query`, got {name!r}"
+            msg = f"`{argument}` must name a column other than that of `query`, got {name!r}"
             raise ValueError(msg)
         check_columns("frame", [check_column_name(argument, name)], rows.columns, argument=argument)
     if long is not None:

@@ -305,7 +305,7 @@ def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
     models = [name for name in graders if name != trusted]
     if len(models) > 1:
         msg = (
-            f"a table takes one grader beside the trusted {trusted!r}, got {', '.join(models)}\n\n"
+            f"a table takes one grader and the trusted {trusted!r}, got {', '.join(models)}\n\n"
             f"Hint: grader={models[0]!r} names one"
         )
         raise ValueError(msg)

@@ -499,7 +499,7 @@ class Results:
 
 
 def find_direction(column: str) -> Best | None:
-    """Return which value of a column is best; None if it is no measure."""
+    """Return which value of a column is best; None if the column is not a measure."""
     parsed = Measure.parsed(column)
     return None if parsed is None else parsed.definition.best
 

@@ -173,7 +173,7 @@ def title_differences_of_curves(
     name: str, drawn: Drawn, at: str, baseline: str, confidence: float
 ) -> str:
     """Return a title for differences of curves to a baseline, with their bands."""
-    kind = "band" if drawn.strategies == 1 else "bands, each by itself"
+    kind = "band" if drawn.strategies == 1 else "bands, not simultaneous"
     bands = f"{format_percent(confidence)} {kind}"
     n = format_count(drawn.strategies, "strategies")
     return f"{shorten_name(name)} of {n} minus {shorten_name(baseline)} by {at} ({bands})"

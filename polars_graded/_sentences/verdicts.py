@@ -52,7 +52,7 @@ class Tested(NamedTuple):
     test: str
     """Test, in words."""
     correction: str
-    """Correction of p values, in words; "none" if the test holds for all pairs by itself."""
+    """Correction of p values, in words; "none" if the p values of the test hold for all pairs."""
     is_corrected: bool
     is_joint: bool
     """True if the intervals that agree with p are simultaneous."""

@@ -44,7 +44,7 @@ def strategy_bars(
     summary
         One row per measure and strategy, as `summarise` returns it. Intervals from `ci_low` to
         `ci_high` are drawn if the frame contains them. So are the letters of `group`, which
-        `rank_strategies` returns beside the same columns. For a summary by segments, pass one
+        `rank_strategies` returns in addition. For a summary by segments, pass one
         measure and the column of segments, such as `panel="country"`.
     show
         `"points"`, or `"bars"` from 0.
