@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_columns, check_frame, check_number
-from polars_graded._clicks.logs import KEYS, Log, check_no_gaps
+from polars_graded._clicks.logs import KEYS, Log, takes_log
 from polars_graded._measuring.kernels.ragged import Floats
 
 __all__ = ["estimate_propensities"]
@@ -23,8 +23,9 @@ MAX_CHANGE = 1e-7
 """Maximum change of a propensity in one step of EM at which the algorithm has converged."""
 
 
+@takes_log
 def estimate_propensities(
-    log: Any,
+    log: Log,
     method: Method = "em",
     *,
     query: str = "query",
@@ -122,10 +123,8 @@ def estimate_propensities(
     └──────┴─────────────┴────────┴─────────┴────────────┘
     """
     check_choice("method", method, get_args(Method))
-    read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, impressions=impressions)
-    cells = read.count(*KEYS, "rank").collect(engine="streaming")
-    check_no_gaps(read.check_counts(cells))
-    return read.rename(_estimate(cells, method))
+    cells = log.count(*KEYS, "rank").collect(engine="streaming")
+    return log.rename(_estimate(log.check_counts(cells), method))
 
 
 def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
