@@ -1,4 +1,4 @@
-// Shows the verdict, the data that were measured, and the certainty of the order.
+// Shows the verdict, the measured data, the certainty of the order, and the similarity of rankings.
 
 const showVerdict = () => {
   // A sentence consists of texts and indices of strategies.
@@ -55,6 +55,19 @@ const showCertainty = () => {
     column("tau_high"),
   ];
   table("certainty", columns, page.certainty, (row) => (mine(row) ? { class: "chosen" } : {}));
+};
+
+const showSimilarity = () => {
+  const side = (name, title) => column(name, title, (_, row) => marked(row[name]), {
+    value: (row) => strategies[row[name]],
+    look: "text",
+  });
+  table("similarity", [
+    side("strategy", "Strategy"),
+    side("other", "Compared with"),
+    column("overlap@10", "Overlap of the first ten", written, { value: ({ overlap }) => overlap }),
+    column("rbo", "Rank-biased overlap", written),
+  ], page.similarity.rows);
 };
 
 const showSegments = () => {
