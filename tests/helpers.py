@@ -135,6 +135,24 @@ def twins_of_each(
     return {row.name: [row.twin(each, scale) for each in lists] for row in rows}
 
 
+def click_log(
+    lists: Iterable[tuple[str, Iterable[tuple[Any, ...]]]], columns: Sequence[str]
+) -> pl.DataFrame:
+    """A log of lists, each a query and the values of `columns` for the document at each rank."""
+    rows = [
+        (session, query, rank, *row)
+        for session, (query, shown) in enumerate(lists)
+        for rank, row in enumerate(shown, 1)
+    ]
+    return pl.DataFrame(rows, ["session", "query", "rank", *columns], orient="row")
+
+
+def log_of(lists: Iterable[tuple[str, Iterable[Any], Iterable[Any]]]) -> pl.DataFrame:
+    """A log of lists, each a query, its documents and whether they were clicked."""
+    shown = ((query, zip(docs, clicked, strict=False)) for query, docs, clicked in lists)
+    return click_log(shown, ["doc", "clicked"])
+
+
 def random_queries(
     seed: int, count: int, grades: Sequence[float] = GRADES, *, ties: bool = True
 ) -> list[Query]:
