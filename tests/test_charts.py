@@ -1821,6 +1821,12 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "sample_boxes": lambda frame: charts.sample_boxes(frame, "ndcg"),
     "measure_agreement": lambda frame: charts.measure_agreement(frame, "ndcg", "ap"),
     "similarity_histogram": lambda frame: charts.similarity_histogram(frame, "ndcg"),
+    "click_rates": lambda frame: charts.click_rates(
+        pl.concat(
+            clicks_of(1, 8).with_columns(ranker=pl.lit(name)) for name in frame["strategy"].unique()
+        ),
+        panel="ranker",
+    ),
     "similarity_matrix": lambda frame: charts.similarity_matrix(
         compare(frame, "ndcg").select(a="strategy", b="baseline", rbo="p_value"), "rbo"
     ),
