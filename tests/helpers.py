@@ -67,7 +67,9 @@ def frame_of(queries: Sequence[Query], dtype: Any = pl.Float64) -> pl.DataFrame:
         "score": [score for score, _ in rows],
         "grade": [grade for _, grade in rows],
         **{
-            name: [value for query in queries for value, _ in zip(cycle(given), query, strict=False)]
+            name: [
+                value for query in queries for value, _ in zip(cycle(given), query, strict=False)
+            ]
             for name, given in zip(FURTHER_TYPES, FURTHER_VALUES, strict=True)
         },
     }
