@@ -1,8 +1,8 @@
-"""The book of polars_graded, which `sphinx-build -W --keep-going notebooks build/book` makes.
+"""Configuration of the book, which `sphinx-build -W --keep-going notebooks build/book` builds.
 
-A page is Markdown or reStructuredText, or a notebook. The code of a page is run while the book is
-made, that of the notebooks was run before: they are shown as they are committed. Nothing of the
-book comes from a network when it is read: scripts that draw charts and formulas are copied into it.
+A page is Markdown, reStructuredText or a notebook. The build runs the code of pages, but not that
+of notebooks, whose committed outputs are shown. The book needs no network: the scripts that draw
+charts and formulas are copied into it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 SCRATCH = Path(tempfile.mkdtemp(prefix="book"))
-"""What is made anew each time: bundled scripts, and the settings of the kernels that run code."""
+"""Files of one build: bundled scripts, and the settings of the kernels that run code."""
 
 atexit.register(shutil.rmtree, SCRATCH, ignore_errors=True)
 
@@ -150,10 +150,10 @@ mathjax3_config = {"options": {"enableMenu": False}}
 
 
 def bundle() -> None:
-    """Put what draws charts and formulas among the static files."""
+    """Copy the scripts that draw charts and formulas to the static files."""
     static = SCRATCH / "static"
     static.mkdir()
-    # Its names would be those of every other script.
+    # A function keeps its names out of the global scope of other scripts.
     vega = f"(() => {{{load_drawing_scripts()}\n}})();"
     (static / "vega.js").write_text(vega, encoding="utf-8")
     mathjax = resources.files("sphinx-mathjax-offline") / "static/mathjax/tex-svg.js"
@@ -162,7 +162,7 @@ def bundle() -> None:
 
 
 def with_charts(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:  # noqa: ARG001
-    """Let a page that has charts load what draws them, and the search the words of all pages."""
+    """Load the chart scripts in pages with charts, and the words of all pages in the search."""
     if 'class="chart"' in context.get("body", ""):
         app.add_js_file("vega.js", priority=100)
     if page == "search":
@@ -181,7 +181,7 @@ SOURCES = {
 
 
 def with_card(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:  # noqa: ARG001
-    """Say what is shown where somebody links to a page, and which file has it as Markdown."""
+    """Add the link preview of a page, and the address of its Markdown file."""
     card = context["pathto"]("_static/card.png", resource=True)
     card = urljoin(html_baseurl, "_static/card.png") if html_baseurl else card
     title = re.sub(r"<[^>]+>", "", context.get("title", project)).replace('"', "&quot;")
@@ -232,7 +232,7 @@ def reference(names: list[str]) -> str:
 
 
 def write_files(app: Sphinx, error: Exception | None) -> None:
-    """Write the pages as Markdown, and their words for a search that no server helps."""
+    """Write the pages as Markdown, and their words for a search without a server."""
     if error is not None or app.builder.name != "html":
         return
     lines = ["# polars_graded", "", f"> {PITCH}", "", "## Pages", ""]
@@ -256,7 +256,7 @@ def write_files(app: Sphinx, error: Exception | None) -> None:
 
 
 def one_signature() -> None:
-    """Show a function that has overloads with its own signature, which names all keywords."""
+    """Replace the overloads of a function by its own signature, which names all keywords."""
     for name in dir(polars_graded):
         module = getattr(getattr(polars_graded, name), "__module__", None)
         if module is not None:

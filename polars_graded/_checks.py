@@ -178,7 +178,7 @@ def _check_no_pattern(column: str) -> None:
     """Raise if Polars interprets a column's name as a pattern."""
     if not column or column == "*" or (column.startswith("^") and column.endswith("$")):
         msg = (
-            f"a column must have a name that is no pattern in Polars, got {column!r}\n\n"
+            f"a column must have a name that is not a pattern in Polars, got {column!r}\n\n"
             "Hint: rename the column"
         )
         raise ValueError(msg)

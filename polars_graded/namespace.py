@@ -145,7 +145,8 @@ class Graded:
         -----
         If rows remain tied, `ties="pessimistic"` and `"optimistic"` return bounds of the value over
         all orders. The bounds hold for measures that never fall if a better document moves up.
-        These are all measures except `q_measure` and `ap(over="retrieved")` with a cutoff.
+        These are all measures with `ties` except `q_measure`, `infap` and `bpm`, and, with a
+        cutoff, `ap(over="retrieved")` and `pairwise_accuracy`.
 
         References
         ----------
@@ -217,9 +218,11 @@ class Graded:
     def undefined_as(self, value: float | None = 0.0) -> Graded:
         """Set the fill value of queries where a measure is undefined.
 
-        This applies to every measure except counts. The default is 0; for `roc_auc` it is null,
-        since 0 would be worse than chance (1/2). `phi_relevance` uses the value for each score of a
-        query where φ is undefined; by default these are null.
+        The default is 0. For `roc_auc` and `pairwise_accuracy` it is null, since 0 would be worse
+        than chance (1/2). `e_measure` is one minus F, so it gets one minus the value.
+        `phi_relevance` uses the value for each score of a query where φ is undefined; by default
+        these are null. The value does not apply to counts, `judged`, `popularity`, `novelty`,
+        `diversity` and `unexpectedness`.
 
         Parameters
         ----------
@@ -357,7 +360,7 @@ class Graded:
         The column contains scores: finite numbers or null. All rows of a context form one query, so
         separate the queries with `.over("query")`. Without it, the whole column is one query.
         `evaluate(grade=pl.col("popularity").graded.phi_relevance())` computes φ for each query.
-        Relevance is 0 below the median score and 1 at the highest score. In between it rises along
+        Relevance is 0 up to the median score and 1 at the highest score. In between it rises along
         a monotone curve, a piecewise cubic Hermite interpolation (PCHIP) through control points,
 
         .. math:: (\min, 0), \quad (\mathrm{median}, 0), \quad (\max, 1),
@@ -380,8 +383,7 @@ class Graded:
         ranking perfect. It is then null, or the value of `undefined_as`.
 
         Ratings are a poor input, since most queries have few ratings on few levels. A rating at or
-        below the median of its query has φ 0. This is the case for two thirds of the test ratings
-        of MovieLens.
+        below the median of its query has φ 0, as two thirds of the test ratings of MovieLens have.
 
         Between control points φ equals `scipy.interpolate.PchipInterpolator`. For several measures
         of φ, store φ in a column first; otherwise each measure computes φ again.
@@ -396,8 +398,8 @@ class Graded:
             query is used; if it is null, φ is undefined. With control points, the other parameters
             are ignored.
         whisker
-            Highest score that is no outlier: its distance above the upper hinge, as a multiple of
-            the distance between the hinges; at least 0.
+            Limit of scores that are not outliers: the distance above the upper hinge, as a multiple
+            of the distance between the hinges; at least 0.
         floor
             Only scores above the floor count for the median, the hinges and the whisker. The floor
             replaces the minimum: scores up to the floor have relevance 0. `floor=0` treats news
@@ -496,7 +498,8 @@ class Graded:
         -------
         Expr
             A struct named `measures`. `.unnest("measures")` of the frame turns it into columns.
-            (With `.struct.unnest()` of the expression, Polars computes it once for each field.)
+            (`.struct.unnest()` of the expression would make Polars compute the struct once for each
+            field.)
 
         Examples
         --------
@@ -1054,7 +1057,7 @@ class Graded:
         return self._one("bpref", threshold=threshold, ties=ties)
 
     def roc_auc(self, *, threshold: float | None = None, ties: TieRule = "average") -> pl.Expr:
-        r"""Return the area under the ROC curve: the share of pairs in right order.
+        r"""Return the area under the ROC curve: the share of well-ordered pairs.
 
         A pair consists of a relevant and another judged document of the query. It is in the right
         order if the relevant document is ranked higher, and a tied pair counts half. Documents that
@@ -1106,8 +1109,8 @@ class Graded:
     ) -> pl.Expr:
         r"""Return the share of retrieved pairs that are in the right order.
 
-        A pair is a relevant document and another one, both among the first n. Unjudged documents
-        count as not relevant. `roc_auc` compares judged documents, retrieved or not.
+        A pair is a relevant and an irrelevant document, both among the first n. Unjudged documents
+        count as irrelevant. (`roc_auc` compares judged documents, retrieved or not.)
 
         .. math::
 
@@ -1122,7 +1125,8 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
+            The cutoff, the lowest relevant grade and the order of ties, except `"average"`: see
+            `Graded`.
 
         See Also
         --------
@@ -1401,9 +1405,10 @@ class Graded:
         r"""Return inferred average precision, for judgments of a sample.
 
         Some pools are too large to judge completely. A grade below irrelevant, such as TREC's -1,
-        marks a document that was in the pool and not judged. Precision at a hit is its expected
-        value, with as many relevant documents among those as among the judged ones above the hit.
-        If every document of the pool was judged, it equals `ap` up to 0.00001.
+        marks a document that was pooled but not judged. The precision at each hit is estimated: the
+        share of relevant documents among the pooled ones above the hit is taken to be their share
+        among the judged ones. If every pooled document was judged, the value equals `ap` up to
+        0.00001.
 
         .. math::
 
@@ -1413,8 +1418,8 @@ class Graded:
 
         As text: ``infAP = (1/R) sum over hits of (1 + pooled (rel + ε) / (rel + other + 2ε)) / k``
 
-        k is the rank of the hit; the counts are those above it, of pooled, relevant and other
-        judged documents; ε is 0.00001, as in trec_eval.
+        k is the rank of the hit. The pooled, the relevant and the other judged documents above the
+        hit are counted. ε is 0.00001, as in trec_eval.
 
         From 0 to 1; 0 without a relevant document. Source: Yilmaz, E. and Aslam, J. (2006).
         Estimating Average Precision with Incomplete and Imperfect Judgments.
@@ -1422,7 +1427,8 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
+            The cutoff, the lowest relevant grade and the order of ties, except `"average"`: see
+            `Graded`.
 
         See Also
         --------
@@ -2145,7 +2151,7 @@ class Graded:
         r"""Return INSQ: the mean gain of a user with a target.
 
         The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
-        else the highest grade of the query. The user who wants a total gain of T goes on from rank
+        else the highest grade of the query. A user who wants a total gain of T continues from rank
         i with probability C_i. Without a cutoff, the user may look beyond the end of the list,
         where nothing is gained.
 
@@ -2162,14 +2168,14 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of tied documents: see `Graded`.
+            The cutoff and the order of ties, except `"average"`: see `Graded`.
         target
             The total gain T that the user wants, in documents of the highest grade, above 0.
 
         See Also
         --------
         inst : The same user, who also adapts to the gain so far.
-        rbp : A user who goes on with a constant probability.
+        rbp : A user who continues with a constant probability.
 
         Examples
         --------
@@ -2196,9 +2202,10 @@ class Graded:
         r"""Return INST: the mean gain of a user who adapts to the gain so far.
 
         The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
-        else the highest grade of the query. The user who wants a total gain of T goes on from rank
-        i with probability C_i, which falls as less is missing: T_i is T minus the gain down to rank
-        i. Without a cutoff, the user may look beyond the end of the list, where nothing is gained.
+        else the highest grade of the query. A user who wants a total gain of T continues from rank
+        i with probability C_i. T_i is the gain that is still missing, T minus the gain of the first
+        i documents; the smaller it is, the lower C_i. Without a cutoff, the user may look beyond
+        the end of the list, where nothing is gained.
 
         .. math::
 
@@ -2213,7 +2220,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of tied documents: see `Graded`.
+            The cutoff and the order of ties, except `"average"`: see `Graded`.
         target
             The total gain T that the user wants, in documents of the highest grade, at least 0.5.
 
@@ -2265,7 +2272,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of tied documents: see `Graded`.
+            The cutoff and the order of ties, except `"average"`: see `Graded`.
         target
             The total gain T that the user wants, in documents of the highest grade, above 0.
 
@@ -2296,11 +2303,11 @@ class Graded:
     def nerr8(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return Nearly ERR, equation 8: a user who stops when satisfied.
 
-        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
-        else the highest grade of the query. As in ERR, a user stops at a document with probability
-        g; otherwise the user goes on. ERR itself is no mean gain of the documents that a user looks
-        at; `nerr8` to `nerr11` are, and `nerr` is ERR over its ideal. Without a cutoff, the list
-        ends with its last document.
+        The gain g of a document is its grade divided by the highest: the `max_grade` of `scaled`,
+        or else the highest grade of the query. As in ERR, a user stops at a document with
+        probability g; otherwise the user continues. The value is the mean gain of the documents
+        that a user looks at, which ERR is not. (`nerr` is ERR divided by its ideal.) Without a
+        cutoff, the list ends with its last document.
 
         .. math::
 
@@ -2316,7 +2323,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of tied documents: see `Graded`.
+            The cutoff and the order of ties, except `"average"`: see `Graded`.
 
         See Also
         --------
@@ -2345,11 +2352,11 @@ class Graded:
     def nerr9(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return Nearly ERR, equation 9: a user who also loses interest by rank.
 
-        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
-        else the highest grade of the query. As in ERR, a user stops at a document with probability
-        g; otherwise the user goes on from rank i with probability i / (i + 1). ERR itself is no
-        mean gain of the documents that a user looks at; `nerr8` to `nerr11` are, and `nerr` is ERR
-        over its ideal. Without a cutoff, the list ends with its last document.
+        The gain g of a document is its grade divided by the highest: the `max_grade` of `scaled`,
+        or else the highest grade of the query. As in ERR, a user stops at a document with
+        probability g; otherwise the user continues from rank i with probability i / (i + 1). The
+        value is the mean gain of the documents that a user looks at, which ERR is not. (`nerr` is
+        ERR divided by its ideal.) Without a cutoff, the list ends with its last document.
 
         .. math::
 
@@ -2365,7 +2372,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of tied documents: see `Graded`.
+            The cutoff and the order of ties, except `"average"`: see `Graded`.
 
         See Also
         --------
@@ -2396,11 +2403,12 @@ class Graded:
     ) -> pl.Expr:
         r"""Return Nearly ERR, equation 10: a user with the patience of RBP.
 
-        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
-        else the highest grade of the query. As in ERR, a user stops at a document with probability
-        g; otherwise the user goes on with probability p. ERR itself is no mean gain of the
-        documents that a user looks at; `nerr8` to `nerr11` are, and `nerr` is ERR over its ideal.
-        Without a cutoff, the user may look beyond the end of the list, where nothing is gained.
+        The gain g of a document is its grade divided by the highest: the `max_grade` of `scaled`,
+        or else the highest grade of the query. As in ERR, a user stops at a document with
+        probability g; otherwise the user continues with probability p. The value is the mean gain
+        of the documents that a user looks at, which ERR is not. (`nerr` is ERR divided by its
+        ideal.) Without a cutoff, the user may look beyond the end of the list, where nothing is
+        gained.
 
         .. math::
 
@@ -2416,7 +2424,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of tied documents: see `Graded`.
+            The cutoff and the order of ties, except `"average"`: see `Graded`.
         p
             Probability that an unsatisfied user continues, above 0 and below 1.
 
@@ -2449,11 +2457,11 @@ class Graded:
     ) -> pl.Expr:
         r"""Return Nearly ERR, equation 11: a user with the target of INSQ.
 
-        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
-        else the highest grade of the query. As in ERR, a user stops at a document with probability
-        g; otherwise the user goes on as in `insq`. ERR itself is no mean gain of the documents that
-        a user looks at; `nerr8` to `nerr11` are, and `nerr` is ERR over its ideal. Without a
-        cutoff, the user may look beyond the end of the list, where nothing is gained.
+        The gain g of a document is its grade divided by the highest: the `max_grade` of `scaled`,
+        or else the highest grade of the query. As in ERR, a user stops at a document with
+        probability g; otherwise the user continues as in `insq`. The value is the mean gain of the
+        documents that a user looks at, which ERR is not. (`nerr` is ERR divided by its ideal.)
+        Without a cutoff, the user may look beyond the end of the list, where nothing is gained.
 
         .. math::
 
@@ -2469,7 +2477,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of tied documents: see `Graded`.
+            The cutoff and the order of ties, except `"average"`: see `Graded`.
         target
             The total gain T that the user wants, in documents of the highest grade, above 0.
 
@@ -2502,9 +2510,10 @@ class Graded:
     ) -> pl.Expr:
         r"""Return compatibility: the overlap of the ranking with the ideal one.
 
-        It is the rank-biased overlap with the ideal ranking, which has the relevant documents by
-        descending grade; of equal grades, it has first those that the ranking has first. The sum
-        ends with the longer of the two. An unjudged document is not in the ideal ranking.
+        Compatibility is the rank-biased overlap with the ideal ranking. The ideal ranking contains
+        the relevant documents by descending grade, and documents of equal grade in the order of the
+        ranking. The sums end with the longer of the two rankings. The ideal ranking contains no
+        unjudged document.
 
         .. math:: C = \frac{\sum_i p^{i-1} |I_i \cap R_i| / i}{\sum_i p^{i-1} |I_i \cap I_i| / i}
 
@@ -2523,7 +2532,7 @@ class Graded:
             If False, the overlap is divided by the sum of p^(i - 1) instead, so that an ideal
             ranking of few documents does not reach 1.
         ties
-            The order of tied documents: see `Graded`.
+            The order of ties, except `"average"`: see `Graded`.
 
         See Also
         --------
@@ -2741,8 +2750,8 @@ class Graded:
         r"""Return α-DCG: the gain of new subtopics, discounted by rank.
 
         A relevant document gains 1 for each of its subtopics, times 1 - α for each document above
-        with the same subtopic. The sum is divided by that of a list with all subtopics at every
-        rank, which needs no search for the ideal ranking.
+        with the same subtopic. The discounted sum is divided by the sum for a list with all
+        subtopics at every rank. (`alpha_ndcg` divides by the sum for the ideal ranking.)
 
         .. math::
 
@@ -2752,8 +2761,8 @@ class Graded:
 
         As text: ``α-DCG@n = sum gain_i / log2(i + 1) / (N sum (1 - α)^(i - 1) / log2(i + 1))``
 
-        N is the number of subtopics of the query, and c_{s,i} the number of relevant documents
-        above rank i with subtopic s.
+        N is the number of subtopics of all relevant documents of the query, and c_{s,i} the number
+        of relevant documents above rank i with subtopic s.
 
         From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Craswell,
         N., Soboroff, I. and Ashkan, A. (2011). A Comparative Analysis of Cascade Measures for
@@ -2768,8 +2777,8 @@ class Graded:
             Null means none. Labels of a document that is not relevant do not count.
         alpha
             Probability that a document satisfies a user who looks for one of its subtopics, from 0
-            to 1. It reduces the gain of each further document of the same subtopic to the (1 -
-            α)-fold.
+            to 1. Each further document of the same subtopic gains (1 - α) times as much as the one
+            before.
 
         See Also
         --------
@@ -2815,9 +2824,9 @@ class Graded:
 
         A relevant document gains 1 for each of its subtopics, times 1 - α for each document above
         with the same subtopic. The ideal ranking is greedy: each rank has the document with the
-        highest gain after those above. Of equal gains, `evaluate` takes the document with the last
-        name in text order, as ndeval does; an expression knows no documents and goes by their
-        labels.
+        highest gain after those above. If several documents have the highest gain, `evaluate` takes
+        the one whose name is last in text order, as ndeval does. An expression does not see the
+        names of documents, and decides by their labels.
 
         .. math::
 
@@ -2841,8 +2850,8 @@ class Graded:
             Null means none. Labels of a document that is not relevant do not count.
         alpha
             Probability that a document satisfies a user who looks for one of its subtopics, from 0
-            to 1. It reduces the gain of each further document of the same subtopic to the (1 -
-            α)-fold.
+            to 1. Each further document of the same subtopic gains (1 - α) times as much as the one
+            before.
 
         See Also
         --------
@@ -2886,8 +2895,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Return intent-aware ERR: the gain of new subtopics, divided by rank.
 
-        It is the mean of ERR over the subtopics, where a document satisfies a user with probability
-        α, divided by the value of a list with all subtopics at every rank.
+        ERR-IA is the mean of ERR over the subtopics, where a relevant document satisfies a user
+        with probability α. This mean is divided by the mean for a list with all subtopics at every
+        rank.
 
         .. math::
 
@@ -2897,8 +2907,8 @@ class Graded:
 
         As text: ``ERR-IA@n = (sum of gain_i / i) / (N sum of (1 - α)^(i - 1) / i)``
 
-        N is the number of subtopics of the query, and c_{s,i} the number of relevant documents
-        above rank i with subtopic s.
+        N is the number of subtopics of all relevant documents of the query, and c_{s,i} the number
+        of relevant documents above rank i with subtopic s.
 
         From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Craswell,
         N., Soboroff, I. and Ashkan, A. (2011). A Comparative Analysis of Cascade Measures for
@@ -2913,8 +2923,8 @@ class Graded:
             Null means none. Labels of a document that is not relevant do not count.
         alpha
             Probability that a document satisfies a user who looks for one of its subtopics, from 0
-            to 1. It reduces the gain of each further document of the same subtopic to the (1 -
-            α)-fold.
+            to 1. Each further document of the same subtopic gains (1 - α) times as much as the one
+            before.
 
         See Also
         --------
@@ -2983,8 +2993,8 @@ class Graded:
             Null means none. Labels of a document that is not relevant do not count.
         alpha
             Probability that a document satisfies a user who looks for one of its subtopics, from 0
-            to 1. It reduces the gain of each further document of the same subtopic to the (1 -
-            α)-fold.
+            to 1. Each further document of the same subtopic gains (1 - α) times as much as the one
+            before.
 
         See Also
         --------
@@ -3028,8 +3038,8 @@ class Graded:
     ) -> pl.Expr:
         r"""Return NRBP: rank-biased precision that rewards new subtopics.
 
-        The user goes on to the next document with probability β, and a document satisfies a user
-        with probability α.
+        The user continues to the next document with probability β. A relevant document satisfies
+        the user with probability α.
 
         .. math::
 
@@ -3038,8 +3048,8 @@ class Graded:
 
         As text: ``NRBP = (1 - (1 - α) β) / N × sum of gain_i β^(i - 1)``
 
-        N is the number of subtopics of the query, and c_{s,i} the number of relevant documents
-        above rank i with subtopic s.
+        N is the number of subtopics of all relevant documents of the query, and c_{s,i} the number
+        of relevant documents above rank i with subtopic s.
 
         From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Kolla, M.
         and Vechtomova, O. (2009). An Effectiveness Measure for Ambiguous and Underspecified
@@ -3054,8 +3064,8 @@ class Graded:
             Null means none. Labels of a document that is not relevant do not count.
         alpha
             Probability that a document satisfies a user who looks for one of its subtopics, from 0
-            to 1. It reduces the gain of each further document of the same subtopic to the (1 -
-            α)-fold.
+            to 1. Each further document of the same subtopic gains (1 - α) times as much as the one
+            before.
         beta
             Probability that the user continues to the next document, above 0 and below 1.
 
@@ -3125,8 +3135,8 @@ class Graded:
             Null means none. Labels of a document that is not relevant do not count.
         alpha
             Probability that a document satisfies a user who looks for one of its subtopics, from 0
-            to 1. It reduces the gain of each further document of the same subtopic to the (1 -
-            α)-fold.
+            to 1. Each further document of the same subtopic gains (1 - α) times as much as the one
+            before.
         beta
             Probability that the user continues to the next document, above 0 and below 1.
 
@@ -3337,8 +3347,8 @@ class Graded:
         As text: ``ARP@n = (sum of p(i) over the first m documents) / m``
 
         Not below 0, in the unit of the column. It is null if nothing was retrieved; `undefined_as`
-        does not apply. Source: Yin, H. et al. (2012). Challenging the Long Tail Recommendation, as
-        `AvgRecPopularity` of RecTools.
+        does not apply. Source: Yin, H. et al. (2012). Challenging the Long Tail Recommendation.
+        RecTools calls the measure `AvgRecPopularity`.
 
         Parameters
         ----------
@@ -3386,8 +3396,8 @@ class Graded:
 
         Not below 0, in bits. It is null if nothing was retrieved; `undefined_as` does not apply.
         Source: Zhou, T. et al. (2010). Solving the apparent diversity-accuracy dilemma of
-        recommender systems. It is `MeanInvUserFreq` of RecTools. `Surprisal` of RePlay is this
-        value over the log2 of the number of users.
+        recommender systems. RecTools calls the measure `MeanInvUserFreq`. `Surprisal` of RePlay is
+        this value divided by the log2 of the number of users.
 
         Parameters
         ----------
@@ -3430,10 +3440,10 @@ class Graded:
 
         Grades do not matter. The distance of two documents depends on the column:
 
-        - a category each: 1 if they differ, or else 0 (Hamming distance);
-        - a list of categories each: 1 - (number of shared categories) / (number of categories that
-          at least one of the two has) (Jaccard distance);
-        - a vector each, a list or an array of floats: 1 - the cosine of their angle.
+        - one category per document: 1 if the categories differ, or else 0 (Hamming distance);
+        - a list of categories per document: 1 - (number of shared categories) / (number of
+          categories that at least one of the two has) (Jaccard distance);
+        - a vector per document, as a list or an array of floats: 1 - the cosine of their angle.
 
         .. math::
             ILD@n = \frac{2}{m (m - 1)} \sum_{i < j \le m} d(i, j), \quad m = \min(n, retrieved)
@@ -3443,8 +3453,8 @@ class Graded:
         Not below 0: at most 1 for categories, and at most 2 for vectors. It is null if fewer than
         two documents were retrieved; `undefined_as` does not apply. Source: Smyth, B. and McClave,
         P. (2001). Similarity vs. Diversity. Ziegler, C.-N. et al. (2005). Improving Recommendation
-        Lists Through Topic Diversification. It is `IntraListDiversity` of RecTools, which returns 0
-        for a list of one document.
+        Lists Through Topic Diversification. `IntraListDiversity` of RecTools is the same, but
+        returns 0 for a list of one document.
 
         Parameters
         ----------
@@ -3489,8 +3499,8 @@ class Graded:
     def unexpectedness(self, n: int | None = None, *, reference: str | pl.Expr) -> pl.Expr:
         r"""Return the share of the first n documents that a reference does not recommend.
 
-        The reference is a simple recommender, such as one of the most popular documents. It
-        recommends its first n documents. Grades do not matter.
+        The reference is a simple recommender, such as a list of the most popular documents. The
+        reference recommends its first n documents. Grades do not matter.
 
         .. math:: Unexp@n = \frac{|\{i \le m : reference(i) > n\}|}{m}, \quad m = \min(n, retrieved)
 
@@ -3499,16 +3509,17 @@ class Graded:
         From 0 to 1. It is null if nothing was retrieved; `undefined_as` does not apply. Source:
         Murakami, T., Mori, K. and Orihara, R. (2007). Metrics for Evaluating the Serendipity of
         Recommendation Lists. Adamopoulos, P. and Tuzhilin, A. (2014). On Unexpectedness in
-        Recommender Systems. It is `Unexpectedness` of RePlay, which divides by n and thus counts
-        the missing ranks of a short list as unexpected.
+        Recommender Systems. `Unexpectedness` of RePlay divides by n instead of m, so the missing
+        ranks of a short list count as unexpected there.
 
         Parameters
         ----------
         n
             The cutoff, also of the reference: see `Graded`.
         reference
-            Column with the rank of each document in the reference, from 1; null if the reference
-            lacks it. Or a Boolean column that is true for documents that the reference recommends.
+            Column with the rank of each document in the reference, from 1, or null if the reference
+            lacks the document. A Boolean column is true for documents that the reference
+            recommends.
 
         See Also
         --------
@@ -3563,8 +3574,9 @@ class Graded:
             The cutoff, also of the reference, and the lowest relevant grade: see `Graded`. Without
             a cutoff, the divisor is the length of the list.
         reference
-            Column with the rank of each document in the reference, from 1; null if the reference
-            lacks it. Or a Boolean column that is true for documents that the reference recommends.
+            Column with the rank of each document in the reference, from 1, or null if the reference
+            lacks the document. A Boolean column is true for documents that the reference
+            recommends.
 
         See Also
         --------

@@ -321,7 +321,7 @@ def test_a_query_that_is_the_document_is_refused(columns, rows):
     frame = pl.DataFrame({"doc": ["x", "y"], "query": [1, 2]} | {key: [0, 1] for key in columns})
     graders = [name for name in columns if name in {"a", "b"}]
     with pytest.raises(
-        ValueError, match="`doc` must name a column of its own beside `query`, got 'doc'"
+        ValueError, match="`doc` must name a column other than that of `query`, got 'doc'"
     ):
         agreement(frame.head(rows), *graders, query="doc", doc="doc")
 
@@ -374,7 +374,7 @@ def test_stray_grades_that_several_share_are_warned_of():
         pl.when(pl.int_range(pl.len()).is_in([3, 77])).then(9).otherwise(name).alias(name)
         for name in "ab"
     )
-    with pytest.warns(DataWarning.scale, match="'a', 'b' give 4 of 1200 grades apart") as caught:
+    with pytest.warns(DataWarning.scale, match="'a', 'b' gave 4 of 1200 grades beyond") as caught:
         agreement(stray, "a", "b")
     assert "0 to 3: 9.0" in str(caught[0].message)
     hint = str(caught[0].message).partition("Hint: ")[2].partition(" leaves them out")[0]
@@ -391,7 +391,7 @@ def test_stray_grades_that_several_share_are_warned_of():
 def test_stray_grades_of_the_trusted_grader_are_warned_of():
     frame = graded(7, documents=600, graders=2)
     stray = frame.with_columns(a=pl.when(pl.int_range(pl.len()) % 50 == 0).then(9).otherwise("a"))
-    with pytest.warns(DataWarning.scale, match="'a' give 12 of 1200 grades apart from all common"):
+    with pytest.warns(DataWarning.scale, match="'a' gave 12 of 1200 grades beyond all common"):
         agreement(stray, "a", "b", trusted="a")
 
 

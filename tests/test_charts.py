@@ -117,6 +117,19 @@ def comparison_of(k: int, n: int) -> pl.DataFrame:
 
 
 @cache
+def similarity_of(k: int, n: int) -> pl.DataFrame:
+    """What `similarity` returns, of k strategies and n queries."""
+    pairs = [(f"s{i}", f"s{j}") for i in range(1, k + 1) for j in range(i + 1, k + 1)]
+    rows = pl.DataFrame(pairs, ["a", "b"], orient="row").join(
+        pl.DataFrame({"query": range(1, n + 1)}), how="cross"
+    )
+    return rows.with_columns(
+        pl.format("{} and {}", "a", "b").alias("strategy"),
+        pl.Series("rbo", np.random.default_rng(k + n).random(rows.height)),
+    )
+
+
+@cache
 def all_pairs_of(k: int, n: int) -> pl.DataFrame:
     return compare(results(k, n), *MEASURES)
 
@@ -368,6 +381,9 @@ ROWS = {
     ),
     "similarity_histogram": Row(
         charts.similarity_histogram, results, {"measure": "mu_ap", **KEYS}, value="mu_ap"
+    ),
+    "similarity_matrix": Row(
+        charts.similarity_matrix, similarity_of, {"measure": "rbo"}, value="rbo", fewest=2
     ),
     "gain_by_similarity": Row(charts.gain_by_similarity, results, AGREEMENT, value="mu_ap"),
     "sample_boxes": Row(
@@ -920,6 +936,7 @@ FACETED_BY = {
     "comparison_forest": "measure",
     "comparison_forest of all pairs": "measure",
     "comparison_matrix": "measure",
+    "similarity_matrix": "a",
     "strategy_ranks": "measure",
     "critical_differences": "part",
     "strategy_bars": "measure",
@@ -1061,6 +1078,7 @@ DESCRIBED = {
     "relevance_function": "relevance φ by popularity, 3 panels",
     "measure_agreement": "ndcg against mu_ap for 24 points",
     "measure_agreement, difference": "how many queries have which difference mu_ap − ndcg",
+    "similarity_matrix": "mean rbo of 3 pairs, from ",
     "similarity_histogram": "how many queries have which mu_ap",
     "gain_by_similarity": "ndcg against mu_ap for 24 points",
     "rankings": "rankings of query 1, ndcg@20: s1 ",
@@ -1300,7 +1318,7 @@ FRAME_NAMES = {
     "overview": "table",
 }
 NO_RANKS = (
-    "'cg' must be a curve, one list per query, or stand beside a column of ranks, "
+    "'cg' must be a curve, one list per query, or numbers with a column of ranks, "
     "got numbers and no column 'rank'"
 )
 
@@ -1354,7 +1372,7 @@ def shortened(column: str, length: Any) -> Callable[[pl.DataFrame], pl.DataFrame
     return with_columns(**{column: pl.col(column).list.head(length)})
 
 
-AGAIN = "`panel` names the column that sets them apart"
+AGAIN = "`panel` names the column that distinguishes them"
 
 
 def first_again(frame: pl.DataFrame) -> pl.DataFrame:
@@ -1397,7 +1415,7 @@ ERRORS = {
         "dcg_curves",
         with_columns(cg=DCG_20),
         {"curve": None},
-        f"there is not just one, got {DCG_20} and cg",
+        f"unless there is exactly one, got {DCG_20} and cg",
     ),
     "no curve": (
         "recall_precision_curves",
@@ -1706,6 +1724,10 @@ DRAWN = {
     ),
     "relevance_function": lambda: ROWS["relevance_function"].of(2, 9),
     "measure_agreement": lambda: charts.measure_agreement(FOUR, "mu_ap", "ndcg"),
+    "similarity_matrix": lambda: ROWS["similarity_matrix"].of(4, 5),
+    "similarity_matrix of counts": lambda: charts.similarity_matrix(
+        similarity_of(4, 5).with_columns(pl.col("rbo") * 10_000), "rbo"
+    ),
     "similarity_histogram": lambda: charts.similarity_histogram(FOUR, "mu_ap"),
     "gain_by_similarity": lambda: charts.gain_by_similarity(FOUR, "mu_ap", "ndcg"),
     "measure_agreement of more strategies than colours": lambda: ROWS["measure_agreement"].of(
@@ -1795,6 +1817,15 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "sample_boxes": lambda frame: charts.sample_boxes(frame, "ndcg"),
     "measure_agreement": lambda frame: charts.measure_agreement(frame, "ndcg", "ap"),
     "similarity_histogram": lambda frame: charts.similarity_histogram(frame, "ndcg"),
+    "click_rates": lambda frame: charts.click_rates(
+        pl.concat(
+            clicks_of(1, 8).with_columns(ranker=pl.lit(name)) for name in frame["strategy"].unique()
+        ),
+        panel="ranker",
+    ),
+    "similarity_matrix": lambda frame: charts.similarity_matrix(
+        compare(frame, "ndcg").select(a="strategy", b="baseline", rbo="p_value"), "rbo"
+    ),
     "trade_off": lambda frame: charts.trade_off(summarise(frame, "ndcg", "ap"), "ndcg", "ap"),
     "gain_by_similarity": lambda frame: charts.gain_by_similarity(frame, "ndcg", "ap"),
     "explore": lambda frame: charts.explore(
@@ -2742,7 +2773,7 @@ def test_segments_have_a_panel_each_and_are_never_one_line(function, at):
     # Two columns together are no panel.
     both = frame.with_columns(year=pl.Series([1, 1, 1, 1, 1, 1, 2, 2]))
     again = pl.concat([both, both.with_columns(year=pl.lit(3, pl.Int64))])
-    with pytest.raises(ValueError, match="country and year set them apart together"):
+    with pytest.raises(ValueError, match="country and year distinguish them together"):
         function(again, "cg")
 
 
@@ -2885,6 +2916,30 @@ def test_a_histogram_of_similarities_counts_queries_of_each_pair_by_bin():
     assert counts == {("a and b", 0): 1, ("a and b", 1): 2, ("a and c", 0.5): 1}
     stacked = charts.similarity_histogram(similar, "rbo", panel=None)
     assert isinstance(stacked, alt.LayerChart)
+
+
+def test_a_matrix_of_similarities_has_similar_strategies_side_by_side():
+    means = {("a", "b"): 0.1, ("a", "c"): 0.9, ("a", "d"): 0.2}
+    means |= {("b", "c"): 0.2, ("b", "d"): 0.8, ("c", "d"): 0.1}
+    similar = pl.DataFrame(
+        [(*pair, query, mean + query / 10) for pair, mean in means.items() for query in (-1, 1)],
+        ["a", "b", "query", "rbo"],
+        orient="row",
+    )
+    chart = charts.similarity_matrix(similar, "rbo")
+    cells = {(a, b): mean for a, b, mean, _ in chart.data.iter_rows()}
+    expected = means | {pair[::-1]: mean for pair, mean in means.items()}
+    assert cells == pytest.approx(expected)
+    assert {*chart.data["queries"]} == {2}
+    names = spec_of(chart)["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert {frozenset(names[:2]), frozenset(names[2:])} == {frozenset("ac"), frozenset("bd")}
+    assert chart.title.subtitle[-1] == "similar strategies side by side"
+
+    one = charts.similarity_matrix(similar.filter(pl.col("a") == "a"), "rbo")
+    assert spec_of(one)["layer"][0]["encoding"]["y"]["scale"]["domain"] == [*"acdb"]
+    assert "side by side" not in str(one.title.subtitle)
+    directed = charts.similarity_matrix(similar.rename({"rbo": "tau_ap"}), "tau_ap")
+    assert {(a, b) for a, b, *_ in directed.data.iter_rows()} == {*means}
 
 
 def test_gains_are_drawn_at_their_similarity_with_a_line_at_0():

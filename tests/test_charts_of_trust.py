@@ -629,8 +629,8 @@ def test_the_three_that_differ_most_are_named_however_many_there_are(n):
         differences[place - 1] = value
     chart = charts.precision_histogram(pair_of(differences), "ap", "a", "b")
     notes = [
-        "a is better by most in queries q7, q3 and q40",
-        "b is better by most in queries q11, q60 and q50",
+        "a is furthest ahead in queries q7, q3 and q40",
+        "b is furthest ahead in queries q11, q60 and q50",
     ]
     assert chart.title["subtitle"][3:] == notes
     ordered = charts.precision_histogram(pair_of(differences), "ap", "a", "b", order="query")
@@ -639,7 +639,7 @@ def test_the_three_that_differ_most_are_named_however_many_there_are(n):
 
 def test_where_one_strategy_never_wins_only_the_other_side_has_names():
     for low, high, notes in (
-        (0.1, 0.2, ["a is better by most in queries q61, q62 and q1"]),
+        (0.1, 0.2, ["a is furthest ahead in queries q61, q62 and q1"]),
         (0.0, 0.0, []),
     ):
         chart = charts.precision_histogram(pair_of([low] * 60 + [high] * 2), "ap", "a", "b")

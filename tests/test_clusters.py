@@ -127,8 +127,8 @@ def test_clusters_within_segments_and_with_a_region_of_equivalence():
 def test_what_clusters_cannot_be_is_refused():
     results = world(4, clusters=8)
     for options, said in (
-        ({"cluster": "term", "test": "wilcoxon"}, "must be 't' or 'permutation' where `cluster`"),
-        ({"cluster": "term", "test": "bootstrap"}, "must be 't' or 'permutation' where `cluster`"),
+        ({"cluster": "term", "test": "wilcoxon"}, "must be 't' or 'permutation' if `cluster`"),
+        ({"cluster": "term", "test": "bootstrap"}, "must be 't' or 'permutation' if `cluster`"),
     ):
         with pytest.raises(ValueError, match=said):
             compare(results, "ap", **options)
@@ -149,7 +149,7 @@ def test_too_few_clusters_say_nothing_or_cannot_find_a_thing():
     with pytest.warns(pg.DataWarning.tests, match="with 4 clusters the smallest p value .* 0.125"):
         compare(results, "ap", cluster="term", test="permutation")
     both = pl.concat(results.with_columns(grader=pl.lit(name)) for name in ("people", "model"))
-    with pytest.raises(ValueError, match="`cluster` must be None where `trusted` is given"):
+    with pytest.raises(ValueError, match="`cluster` must be None if `trusted` is passed"):
         compare(both, "ap", cluster="term", trusted="people")
 
 

@@ -107,7 +107,7 @@ def test_numbers_of_every_kind_are_compared_and_lists_are_left_out():
     )
     # Beside a measure, what is not named like one is no measure unless it is asked for.
     assert compare(frame)["measure"].to_list() == ["ap"]
-    with pytest.raises(ValueError, match=r"called like a measure, .* got 'n'\n\nHint: name"):
+    with pytest.raises(ValueError, match=r"with the name of a measure, .* got 'n'\n\nHint: pass"):
         compare(frame.drop("ap"))
     named = compare(frame, {"n": "highest", "hit": "highest"})
     assert named["difference"].to_list() == close([1 / 3, 1 / 3])

@@ -265,7 +265,9 @@ def test_ranks_of_few_queries_are_warned_of_where_the_column_is_called_so(lazily
         rank=pl.col("score").rank("ordinal", descending=True).over("query") - 1 + first,
         grade=pl.lit(1),
     )
-    said = "'rank' counts from 1, as ranks do, and its highest number is ranked first\n\nHint: "
+    said = (
+        "'rank' counts from 1, or 0, as ranks do, and its highest number is ranked first\n\nHint: "
+    )
     with assert_warned(f"{said}descending=False ranks the lowest first"):
         measured(ranked, "ndcg@10", lazily=lazily, by="rank")
     with assert_warned(f"{said}descending={{'rank': False}} ranks the lowest first"):
@@ -577,7 +579,7 @@ def test_a_join_that_starts_from_the_run_is_told(lazily):
 @pytest.mark.parametrize("dtype", [pl.Float64, pl.Int8, pl.Float32])
 def test_ranks_of_any_type_are_told(dtype):
     frame = pl.DataFrame({"query": [1, 1], "grade": [1, 0], "rank": pl.Series([1, 2], dtype=dtype)})
-    with assert_warned("'rank' counts from 1, as ranks do"):
+    with assert_warned("'rank' counts from 1, or 0, as ranks do"):
         assert evaluate(frame, "ap", by="rank")["ap"].to_list() == [0.5]
 
 

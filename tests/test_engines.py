@@ -18,7 +18,7 @@ from helpers import ODD_QUERIES, assert_same_columns, frame_of, needed, random_q
 from polars.testing import assert_frame_equal
 from registry import FURTHER_COLUMNS, ROWS
 
-from polars_graded import evaluate, join_judgments, summarise
+from polars_graded import evaluate, join_judgments, similarity, summarise
 from polars_graded._frames.engines import find_engine
 
 pa = needed("pyarrow")
@@ -201,6 +201,25 @@ def test_stacked_strategies_from_spark_in_as_many_buckets_as_told(spark):
     assert found.columns == ["run", "query", "ap", "n_retrieved"]
     expected = evaluate(STACKED, "ap", "n_retrieved", **options)
     assert_frame_equal(in_order(from_spark(found), "run"), in_order(expected, "run"))
+
+
+PAIRS = ["rbo", "overlap@3", "kendall_tau", "jaccard@3", "overlap_curve@3"]
+UNANSWERED = STACKED.filter((pl.col("run") == "a") | ~pl.col("query").str.ends_with("5"))
+COMPARED = [(ROWS_OF_QUERIES, BOTH), (UNANSWERED, {"strategy": "run", "ties": "doc"})]
+
+
+def check_similarity(rows, collect, frame, options):
+    """Compare with the similarity of the local frame; some queries lack a stacked strategy."""
+    found = collect(similarity(rows, *PAIRS, parts=3, **options))
+    expected = similarity(frame, *PAIRS, **options)
+    assert found.columns == expected.columns
+    assert_frame_equal(in_order(found, "a", "b"), in_order(expected, "a", "b"))
+
+
+@in_spark
+@pytest.mark.parametrize(("frame", "options"), COMPARED, ids=["columns", "stacked"])
+def test_similarity_from_spark(spark, frame, options):
+    check_similarity(spark.createDataFrame(frame.to_arrow()), from_spark, frame, options)
 
 
 @in_spark
@@ -452,6 +471,12 @@ def test_stacked_strategies_from_ray(ray_data):
     found = from_ray(evaluate(rows, "ap", "n_retrieved", parts=3, **options))
     expected = evaluate(STACKED, "ap", "n_retrieved", **options)
     assert_frame_equal(in_order(found, "run"), in_order(expected, "run"))
+
+
+@in_ray
+@pytest.mark.parametrize(("frame", "options"), COMPARED, ids=["columns", "stacked"])
+def test_similarity_from_ray(ray_data, frame, options):
+    check_similarity(ray_data.from_arrow(frame.to_arrow()), from_ray, frame, options)
 
 
 @in_ray

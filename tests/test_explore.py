@@ -171,7 +171,7 @@ def two_measures(frame: pl.DataFrame) -> pl.DataFrame:
     [
         (None, {"a": "us"}, ValueError, "there is no strategy 'us'; there are 'bm25', 'ours'"),
         (None, {"a": "bm25"}, ValueError, "must be two strategies, got 'bm25' twice"),
-        (two_measures, {}, ValueError, "`measure` must say which column to compare, got ndcg, ap"),
+        (two_measures, {}, ValueError, "`measure` must name the column to compare, got ndcg, ap"),
         (
             differing,
             {"colour": "country"},

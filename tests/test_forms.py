@@ -175,7 +175,7 @@ def test_markdown_shows_names_as_they_are():
 def test_keys_that_hold_several_values_are_refused_in_our_sentence(dtype):
     several = pl.concat_list("strategy") if dtype == pl.List else pl.struct(a="strategy")
     frame = PER_QUERY.with_columns(strategy=several)
-    sentence = "column 'strategy' must hold single values that tell rows apart, got "
+    sentence = "column 'strategy' must hold single values that distinguish rows, got "
     for call in (paper_table, compare, summarise, long_form):
         with pytest.raises(TypeError, match=sentence):
             call(frame, "ap")
@@ -286,7 +286,7 @@ def test_numbers_beside_measures_are_none_unless_they_are_asked_for():
     assert set(summarise(PER_QUERY, "price")["measure"]) == {"price"}
     other = PER_QUERY.select("strategy", "query", "price", mine="ap")
     with pytest.raises(
-        ValueError, match=r"called like a measure, .* got 'price', 'mine'\n\nHint: name"
+        ValueError, match=r"with the name of a measure, .* got 'price', 'mine'\n\nHint: pass"
     ):
         summarise(other)
     assert set(summarise(other, "mine")["measure"]) == {"mine"}

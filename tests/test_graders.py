@@ -156,7 +156,7 @@ def test_what_shows_one_grader_asks_which(tmp_path):
         pg.report(results, tmp_path / "page.html")
     assert not [*tmp_path.iterdir()]
     page = pg.report(results, tmp_path / "page.html", grader="people").read_text(encoding="utf-8")
-    assert "All of it rests on the grades of people." in page
+    assert "All results rest on the grades of people." in page
     means = pg.summarise(results, "ndcg", grader="model")
     best = means.sort("mean")["strategy"][-1]
     assert f"By those of model, {best} has the best mean." in page
@@ -165,7 +165,7 @@ def test_what_shows_one_grader_asks_which(tmp_path):
     assert pg.paper_table(results, grader="people") == pg.paper_table(alone)
     with pytest.raises(ValueError, match="`grader` must be one of 'people', 'model', got 'gpt'"):
         pg.summarise(results, grader="gpt")
-    with pytest.raises(ValueError, match="must have a column 'grader' to tell graders apart"):
+    with pytest.raises(ValueError, match="must have a column 'grader' to distinguish graders"):
         pg.summarise(alone, grader="people")
 
 
@@ -194,7 +194,7 @@ def test_a_report_says_who_is_best_by_the_grades_of_others(tmp_path):
         (results.filter(query="a"), " By those of model, ours has the best mean."),
         (
             results.join(lost, on=lost.columns, how="anti"),
-            " All of it rests on the grades of people.",
+            " All results rest on the grades of people.",
         ),
     ):
         page = pg.report(frame, tmp_path / "page.html", grader="people", missing="drop")

@@ -57,6 +57,7 @@ def compare(frame: pl.DataFrame, *measures: str, **options: Any) -> pl.DataFrame
     """Compare two columns of scores, without warnings of ties."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pg.DataWarning.ties)
+        warnings.simplefilter("ignore", pg.DataWarning.unjudged)
         return pg.similarity(frame, *measures, **({"by": BOTH} | options))
 
 
@@ -133,6 +134,14 @@ def slow_jaccard(a: list[str], b: list[str], n: int) -> float:
     return len({*a[:n]} & {*b[:n]}) / len({*a[:n]} | {*b[:n]})
 
 
+GRADES = {"a": 2, "b": 0, "c": 1, "e": 3, "f": 0, "g": 1}
+"""Grades of documents; d and h are not judged."""
+
+
+def count_relevant(docs: set[str], lowest: int = 1) -> int:
+    return sum(GRADES.get(doc, 0) >= lowest for doc in docs)
+
+
 REFERENCES: dict[str, Callable[[list[str], list[str]], float | None]] = {
     "overlap@3": lambda a, b: agreement(a, b, min(3, max(len(a), len(b)))),
     "overlap": lambda a, b: agreement(a, b, max(len(a), len(b))),
@@ -147,6 +156,10 @@ REFERENCES: dict[str, Callable[[list[str], list[str]], float | None]] = {
     "max_displacement@2": lambda a, b: slow_displacement(a, b, 2),
     "max_displacement": lambda a, b: slow_displacement(a, b, 99),
     "top_changed": lambda a, b: float(a[:1] != b[:1]),
+    "relevant_entered@3": lambda a, b: count_relevant({*a[:3]} - {*b[:3]}),
+    "relevant_left@3": lambda a, b: count_relevant({*b[:3]} - {*a[:3]}),
+    "relevant_left": lambda a, b: count_relevant({*b} - {*a}),
+    "relevant_entered(threshold=2)@2": lambda a, b: count_relevant({*a[:2]} - {*b[:2]}, 2),
 }
 
 DOCS = "abcdefgh"
@@ -156,7 +169,10 @@ lists = st.lists(st.sampled_from(DOCS), unique=True, max_size=8)
 @given(st.lists(st.tuples(lists, lists).filter(any), min_size=1, max_size=6))
 def test_lists_of_all_shapes_equal_the_slow_references(pairs):
     grouped = [tuple([{doc} for doc in each] for each in pair) for pair in pairs]
-    got = compare(frame_of_pairs(grouped), *REFERENCES)
+    frame = frame_of_pairs(grouped).with_columns(
+        grade=pl.col("doc").replace_strict(GRADES, default=None, return_dtype=pl.Int64)
+    )
+    got = compare(frame, *REFERENCES)
     for name, reference in REFERENCES.items():
         expected = [reference(*pair) for pair in pairs]
         assert got[name].to_list() == pytest.approx(expected, abs=1e-9, nan_ok=True), name
@@ -478,6 +494,9 @@ def test_stacked_and_lazy_frames_and_parts_give_the_same_values():
             assert_frame_equal(lazy.collect(), expected)
     few = compare(EXAMPLE.lazy(), "rbo", "overlap@2", by=NAMES).filter(query=2).select("a", "rbo")
     assert_frame_equal(few.collect(), expected.filter(query=2).select("a", "rbo"))
+    pair = {"strategy": "ours and old"}
+    of_pair = compare(stacked.lazy(), *EVERY, **options).filter(**pair).collect()
+    assert_frame_equal(of_pair, in_order.filter(**pair).select(of_pair.columns))
     with pytest.raises(COLLECTED, match="must be consecutive"):
         compare(EXAMPLE[[0, 3, 1, 2, 4]].lazy(), "rbo", by=NAMES, parts="sorted").collect()
 
@@ -489,9 +508,32 @@ def test_a_baseline_is_the_second_strategy_of_each_pair():
         ("old", "ours"),
     ]
     with pytest.raises(
-        ValueError, match="`baseline` must be one of 'bm25', 'ours', 'old', got 'our'"
+        ValueError, match="there is no strategy 'our'; there are 'bm25', 'ours', 'old'"
     ):
         pg.similarity(EXAMPLE, "rbo", by=NAMES, baseline="our")
+
+
+def test_relevant_documents_that_enter_and_leave_need_grades():
+    graded = EXAMPLE.with_columns(level=pl.Series([1, 3, 0, None, 4]))
+    names, options = ["relevant_entered@1", "relevant_left@1"], {"grade": "level", "by": NAMES[:2]}
+    # Query 1: "bm25" has document 7 (grade 1) first, and "ours" 8 (grade 3). Query 2: both have 7.
+    for irrelevant, first in ((0, (1, 1)), (1, (0, 1)), (3, (0, 0))):
+        values = pg.similarity(graded, *names, irrelevant=irrelevant, **options)
+        assert values.select(names).rows() == [first, (0, 0)]
+        assert values.schema["relevant_left@1"] == pl.UInt32
+    stacked = graded.unpivot(NAMES, index=["query", "doc", "level"], variable_name="strategy")
+    expected = compare(graded, *names, "rbo", grade="level", by=sorted(NAMES), relevant_from=4)
+    options = {"by": "value", "strategy": "strategy", "grade": "level", "relevant_from": 4}
+    assert_frame_equal(compare(stacked, *names, "rbo", **options), expected)
+    best = pg.summarise(expected).filter(measure="relevant_left@1")["best"]
+    assert {*best} == {"lowest"}
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'grade'"):
+        pg.similarity(EXAMPLE, "relevant_left@1", by=NAMES)
+    with pytest.raises(TypeError, match="`grade` must be a column name or an expression"):
+        pg.similarity(graded, "relevant_left@1", by=NAMES, grade=["level", "query"])
+    unjudged = graded.with_columns(level=pl.when(pl.col("query") == 1).then("level"))
+    with pytest.warns(pg.DataWarning.unjudged, match="no document is judged in 1 of 2 queries"):
+        pg.similarity(unjudged, "relevant_left@1", **options | {"by": NAMES, "strategy": None})
 
 
 def test_summaries_and_charts_take_the_result():

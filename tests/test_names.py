@@ -265,7 +265,7 @@ def test_a_column_that_polars_takes_for_a_pattern_is_refused(call, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     for pattern in PATTERNS:
         with pytest.raises(
-            ValueError, match="is no pattern in Polars, got " + re.escape(repr(pattern))
+            ValueError, match="is not a pattern in Polars, got " + re.escape(repr(pattern))
         ):
             call(pattern)
 

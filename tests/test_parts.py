@@ -107,7 +107,8 @@ def test_a_scratch_folder_is_gone_when_done_and_when_left(tmp_path, monkeypatch)
 
 
 def chosen(frame, told=None, strategy=None):
-    return parts.choose_cut(frame, ["query"], strategy, told).way
+    keys = ["query"] if strategy is None else [strategy, "query"]
+    return parts.choose_cut(frame, ["query"], keys, told).way
 
 
 def test_rows_stream_where_the_plan_has_sorted_them():
@@ -117,9 +118,13 @@ def test_rows_stream_where_the_plan_has_sorted_them():
     assert chosen(lazy.sort("query", "score").filter(pl.col("grade") > 0)) == "sorted"
     assert chosen(lazy.sort("score")) != "sorted"
     stacked = STACKED.rename({"run": "strategy"}).lazy()
-    found = parts.choose_cut(stacked.sort("strategy", "query"), ["query"], "strategy", None)
+    found = parts.choose_cut(
+        stacked.sort("strategy", "query"), ["query"], ["strategy", "query"], None
+    )
     assert (found.way, found.keys) == ("sorted", ("strategy", "query"))
-    found = parts.choose_cut(stacked.sort("query", "strategy"), ["query"], "strategy", None)
+    found = parts.choose_cut(
+        stacked.sort("query", "strategy"), ["query"], ["strategy", "query"], None
+    )
     assert (found.way, found.keys) == ("sorted", ("query",))
 
 

@@ -161,7 +161,7 @@ def test_a_direction_that_nobody_said_is_asked_for_where_it_matters():
 def test_a_number_that_is_no_measure_is_not_compared_unless_it_is_named():
     own, _ = with_own_names()
     with pytest.raises(
-        ValueError, match=r"called like a measure, .* got 'E', 'nDCG', 'year'\n\nHint:"
+        ValueError, match=r"with the name of a measure, .* got 'E', 'nDCG', 'year'\n\nHint:"
     ):
         compare(own)
     with pytest.warns(UserWarning, match="are left out, since .*: 'E', 'year'"):
@@ -331,7 +331,7 @@ def test_a_measure_under_a_name_of_ones_own_is_not_left_out_in_silence():
         ask(per_query, "ap", own)
         # With no name to go by it is asked for: a column may be what is known of queries.
         with pytest.raises(
-            ValueError, match=r"called like a measure, .* got 'AP', 'nDCG@10'\n\nHint"
+            ValueError, match=r"with the name of a measure, .* got 'AP', 'nDCG@10'\n\nHint"
         ):
             ask(per_query.rename({"ap": "AP"}))
     assert pg.summarise(per_query, own)["measure"].unique().to_list() == ["nDCG@10"]

@@ -1,4 +1,4 @@
-"""Ranks of strategies with their intervals, and groups of those that are not told apart."""
+"""Ranks of strategies with their intervals, and groups that do not differ significantly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def per_query(values, measure="ap"):
 
 
 LADDER = per_query(np.arange(30)[:, None] * 4 + np.random.default_rng(1).random((30, 5)))
-"""Thirty strategies that are all told apart."""
+"""Thirty strategies that all differ significantly."""
 
 
 @pytest.mark.parametrize("test", ["t", "permutation", "randomised_tukey"])
@@ -121,7 +121,7 @@ def test_means_are_drawn_with_the_letters_of_groups():
     values = np.random.default_rng(3).normal(size=(3, 40)) + np.array([0, 0.1, 3])[:, None]
     ranks = rank_strategies(per_query(values))
     chart = charts.strategy_bars(ranks)
-    assert "letters: strategies with a common letter are not told apart" in chart.title["subtitle"]
+    assert "strategies with a common letter do not differ significantly" in chart.title["subtitle"]
     assert any(
         layer.to_dict()["encoding"].get("text", {}).get("field") == "group" for layer in chart.layer
     )

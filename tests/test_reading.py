@@ -595,7 +595,7 @@ def test_the_first_malformed_letor_line_is_reported_whatever_its_fault(write, fi
         read_letor(path)
 
 
-SLIP = "a feature number must not leave more than 15 in 16 values out, got 65535, so many columns"
+SLIP = "a feature number must not be so high that more than 15 in 16 values are missing, got 65535"
 
 
 def test_a_slip_in_a_feature_number_is_refused_before_it_costs_memory(write):
@@ -603,7 +603,7 @@ def test_a_slip_in_a_feature_number_is_refused_before_it_costs_memory(write):
     lines = ["1 qid:1 1:0.5 2:0.25 3:1"] * 2000
     lines[1234] = "1 qid:1 1:0.5 65535:0.25"
     path = write("\n".join([*lines, ""]))
-    sentence = f"{path}, line 1235: {SLIP} for the 5999 values of 2000 lines: '{lines[1234]}'"
+    sentence = f"{path}, line 1235: {SLIP} with the 5999 values of 2000 lines: '{lines[1234]}'"
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         read_letor(path)
 
@@ -611,7 +611,7 @@ def test_a_slip_in_a_feature_number_is_refused_before_it_costs_memory(write):
 def test_a_slip_is_found_where_it_stands_though_it_cost_little_there(write, monkeypatch):
     monkeypatch.setattr(reading, "_FREE_CELLS", 10_000)
     slip, line = write("1 qid:1 1:1 400:1\n", "slip.txt"), "1 qid:1 1:1 2:1\n"
-    with pytest.raises(ValueError, match=rf"^{re.escape(str(slip))}, line 1: .* got 400, "):
+    with pytest.raises(ValueError, match=rf"^{re.escape(str(slip))}, line 1: .* got 400 with "):
         read_letor([slip, write(line * 5000)])
     assert read_letor([slip, write(line)]).width == 3 + 400
 

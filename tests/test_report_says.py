@@ -164,7 +164,7 @@ VERDICTS = [
         {"x": [5, 6], "y": [7, 8]},
         "n_retrieved",
         {},
-        "n_retrieved counts: neither more nor less of it is better.",
+        "No value of n_retrieved is better than another.",
     ),
     (
         {"x": [None, 0.5], "y": [0.5, None]},
@@ -452,6 +452,62 @@ def test_documents_of_stacked_strategies_have_their_ties_broken(made, ties):
             assert shown_documents(page, query, name) == [list(row) for row in rows]
     table = overview(frame, **options)
     assert [row[0] for row in page["overview"]["rows"]] == table["run"].to_list()
+
+
+# How different the rankings are.
+
+
+def similar_rows(page: dict[str, Any]) -> list[tuple[str, str, float, float]]:
+    """The names of both strategies of each pair, and both means."""
+    names = page["strategies"]
+    return [
+        (names[row["strategy"]], names[row["other"]], row["overlap"], row["rbo"])
+        for row in page["similarity"]["rows"]
+    ]
+
+
+@pytest.mark.parametrize("baseline", [None, "weak"])
+def test_similarities_are_those_of_the_rankings_that_differ_most_first(made, ranked, baseline):
+    results = evaluate(ranked, "ap", by=BY)
+    stacked = ranked.unpivot(BY, index=["query", "doc", "grade"], variable_name="strategy")
+    similar = pg.similarity(ranked, "overlap@10", "rbo", by=BY, baseline=baseline)
+    expected = similar.group_by("a", "b").agg(pl.col("overlap@10", "rbo").mean()).sort("rbo")
+    for frame, by in ((ranked, BY), (stacked, "value")):
+        page = made(results, frame=frame, by=by, baseline=baseline)
+        found = similar_rows(page)
+        for (*pair, overlap, rbo), row in zip(found, expected.iter_rows(), strict=True):
+            assert {*pair} == {*row[:2]}
+            assert (overlap, rbo) == pytest.approx(row[2:])
+            assert baseline is None or pair[1] == baseline
+        which = "every pair" if baseline is None else "each strategy and the baseline"
+        assert page["similarity"]["note"].startswith(f"Means over 40 queries for {which}. Overlap")
+
+
+def test_many_strategies_are_each_compared_with_the_best(made, ranked):
+    rng = np.random.default_rng(0)
+    names = [f"run {place}" for place in range(12)]
+    noise = {name: pl.col("strong") + rng.normal(size=ranked.height) for name in names}
+    frame = ranked.with_columns(pl.col("grade").fill_null(0), **noise)
+    page = made(evaluate(frame, "ap", by=names), frame=frame, by=names)
+    best = page["strategies"][page["measures"][0]["order"][0]]
+    found = similar_rows(page)
+    assert len(found) == 11
+    assert {row[1] for row in found} == {best}
+    start = f"Means over 40 queries for each strategy and {best}, the best by ap. "
+    assert page["similarity"]["note"].startswith(start)
+
+
+def test_without_a_pair_or_documents_to_match_there_is_no_similarity(made, ranked):
+    assert made(evaluate(ranked, "ap", by=BY))["similarity"] is None
+    alone = made(evaluate(ranked, "ap", by=["weak"]), frame=ranked, by=["weak"])
+    assert alone["similarity"] is None
+    stacked = ranked.unpivot(BY, index=["query", "grade"], variable_name="strategy")
+    options: dict[str, Any] = {"by": "value", "ties": "order"}
+    page = made(
+        evaluate(stacked, "ap", strategy="strategy", **options), frame=stacked, doc=None, **options
+    )
+    assert page["similarity"] is None
+    assert page["overview"] is not None
 
 
 def test_the_overview_is_that_of_the_frame(made, ranked):

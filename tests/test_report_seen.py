@@ -20,7 +20,7 @@ from report_page import Page
 from results import of_few
 from test_charts import TO_XYZ, VISION, closest, linear
 
-from polars_graded import compare, datasets, evaluate, report, side_by_side, summarise
+from polars_graded import compare, datasets, evaluate, report, side_by_side, similarity, summarise
 from polars_graded._drawing.style import PALETTE, REST
 from polars_graded._report import specs
 from polars_graded.trust import queries_needed
@@ -160,6 +160,18 @@ def test_how_sure_the_order_is_goes_by_the_measure_that_is_chosen(per_query, sho
         cells = page.texts("#certainty tr.chosen > *")
         assert cells[:5] == [measure, "70", smallest, f"{0.05 * best:.4f}", needed]
     page.quiet()
+
+
+def test_the_similarity_of_rankings_is_shown_and_saved(per_query, ranked, shown):
+    page = shown(per_query, frame=ranked, by=BY)
+    similar = similarity(ranked, "overlap@10", "rbo", by=BY)
+    means = similar.group_by("a", "b").agg(pl.col("overlap@10", "rbo").mean()).sort("rbo")
+    expected = [f"{number:.4f}" for row in means.iter_rows() for number in row[2:]]
+    assert page.texts("#similarity td:not(.text)") == expected
+    assert page.one("#similarity").is_displayed()
+    page.quiet()
+    without = shown(per_query)
+    assert not without.one("#similarity").is_displayed()
 
 
 # The address.

@@ -497,9 +497,9 @@ def test_a_papers_table_of_several_models_names_one():
         pg.paper_table(results, trusted="people")
     named = pg.paper_table(results, trusted="people", grader="model")
     assert named == pg.paper_table(graded(people, model), trusted="people")
-    with pytest.raises(ValueError, match="`test` must be 't' where `trusted` is given"):
+    with pytest.raises(ValueError, match="`test` must be 't' if `trusted` is passed"):
         pg.paper_table(graded(people, model), trusted="people", test="wilcoxon")
-    with pytest.raises(ValueError, match="`letters` must be 'worse' where `trusted` is given"):
+    with pytest.raises(ValueError, match="`letters` must be 'worse' if `trusted` is passed"):
         pg.paper_table(graded(people, model), trusted="people", letters="groups")
 
 

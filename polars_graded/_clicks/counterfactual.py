@@ -8,13 +8,13 @@ import polars as pl
 
 from polars_graded._checks import (
     check_choice,
+    check_collected,
     check_column_name,
     check_columns,
-    check_frame,
     check_number,
     first_few,
 )
-from polars_graded._clicks.logs import KEYS, Log, check_no_gaps, find_z
+from polars_graded._clicks.logs import KEYS, LISTS, Log, find_z, refuse, takes_log
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["estimate_clicks"]
@@ -22,11 +22,10 @@ __all__ = ["estimate_clicks"]
 BehaviourName: TypeAlias = Literal["list", "item_position", "cascade"]
 WeightName: TypeAlias = Literal["ips", "self_normalised"]
 
-LISTS = ["query", "session"]
 
-
+@takes_log
 def estimate_clicks(
-    log: Any,
+    log: Log,
     ranking: Any,
     method: BehaviourName = "item_position",
     *,
@@ -156,12 +155,9 @@ def estimate_clicks(
     check_choice("weights", weights, get_args(WeightName))
     clip = None if max_weight is None else check_number("max_weight", max_weight, at_least=1)
     z = find_z(confidence)
-    others = [] if propensity is None else [check_column_name("propensity", propensity)]
-    read = Log.read(log, others, query=query, doc=doc, rank=rank, clicked=clicked, session=session)
-    counts = read.count("query", "rank").collect(engine="streaming")
-    check_no_gaps(read.check_counts(counts))
-    columns = {"query": query, "doc": doc, "rank": rank}
-    rankings = _read_ranking(ranking, columns, strategy, read.rows.collect_schema())
+    if propensity is not None:
+        [propensity] = log.find_names([check_column_name("propensity", propensity)])
+    counts = log.check_counts(log.count("query", "rank").collect(engine="streaming"))
     # Each list has one document at rank 1.
     lists = counts.filter(pl.col("rank") == 1).select("query", pl.col("impressions").alias("lists"))
     total = int(lists["lists"].sum())
@@ -169,7 +165,7 @@ def estimate_clicks(
         msg = "`log` must not be empty"
         raise ValueError(msg)
     rows = []
-    for key, new in rankings.items():
+    for key, new in _read_ranking(log, ranking, strategy).items():
         if missing := lists.join(new, on="query", how="anti").height:
             msg = (
                 f"`ranking` must rank documents for each query of `log`, got none for {missing} "
@@ -177,30 +173,24 @@ def estimate_clicks(
             )
             raise ValueError(msg)
         positions = new.with_columns(pl.len().over("query").alias("length")).join(lists, on="query")
-        matched = _match(read, positions, method, propensity)
-        label = {} if strategy is None else {strategy: key}
-        rows.append(
-            {
-                **label, "method": method, "weights": weights, "lists": total,
-                **_compute_value(matched, positions, total, clip, weights, z),
-            }
-        )  # fmt: skip
-    logged = int(counts["clicks"].sum()) / total
-    order = ["estimate", "ci_low", "ci_high"]
-    table = pl.DataFrame(rows, {**dict.fromkeys(rows[0]), **dict.fromkeys(order, pl.Float64)})
-    return table.with_columns(pl.lit(logged).alias("logged_clicks")).select(
-        pl.exclude(*order), *order
-    )
+        matched = _match(log, positions, method, propensity)
+        values = _estimate(matched, positions, clip, z, is_normalised=weights == "self_normalised")
+        label = {} if strategy is None else {strategy: key[0]}
+        rows.append({**label, "method": method, "weights": weights, "lists": total, **values})
+    logged = pl.lit(int(counts["clicks"].sum()) / total).alias("logged_clicks")
+    ends = pl.col("estimate", "ci_low", "ci_high").cast(pl.Float64)
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    return table.select(pl.exclude("estimate", "ci_low", "ci_high"), logged, ends)
 
 
 def _read_ranking(
-    ranking: Any, columns: dict[str, str], strategy: str | None, schema: pl.Schema
-) -> dict[Any, pl.DataFrame]:
-    """Return the new rankings by strategy, under the fixed names of columns."""
-    frame = check_frame("ranking", ranking).lazy().collect()
-    for argument, column in columns.items():
-        check_columns("ranking", [column], frame.columns, argument=argument)
+    log: Log, ranking: Any, strategy: str | None
+) -> dict[tuple[Any, ...], pl.DataFrame]:
+    """Return the new rankings by strategy, with the names of columns of the log."""
+    frame, schema = check_collected("ranking", ranking), log.rows.collect_schema()
+    columns = {name: log.names[name] for name in (*KEYS, "rank")}
     for name, column in columns.items():
+        check_columns("ranking", [column], frame.columns, argument=name)
         kind = frame.schema[column]
         if kind != schema[name] and not (kind.is_integer() and schema[name].is_integer()):
             msg = (
@@ -208,17 +198,17 @@ def _read_ranking(
                 f"{schema[name]} and {kind}"
             )
             raise TypeError(msg)
-    renamed = [pl.col(column).cast(schema[name]).alias(name) for name, column in columns.items()]
     if strategy is None:
-        parts = {None: frame.select(renamed)}
+        parts = {(): frame}
     else:
         check_columns("ranking", [check_column_name("strategy", strategy)], frame.columns)
-        keys = frame[strategy].unique(maintain_order=True)
-        parts = {
-            key: frame.filter(pl.col(strategy).eq_missing(pl.lit(key, keys.dtype))).select(renamed)
-            for key in keys
-        }
-    for new in parts.values():
+        parts = frame.partition_by(strategy, as_dict=True)
+    if frame.is_empty():
+        msg = "`ranking` must not be empty"
+        raise ValueError(msg)
+    renamed = [pl.col(column).cast(schema[name]).alias(name) for name, column in columns.items()]
+    rankings = {key: part.select(renamed) for key, part in parts.items()}
+    for new in rankings.values():
         twice = new.select(KEYS).is_duplicated().sum()
         gaps = new.filter(pl.col("rank").rank("ordinal").over("query") != pl.col("rank")).height
         if twice or gaps or new.select(pl.any_horizontal(pl.all().is_null().any())).item():
@@ -227,17 +217,14 @@ def _read_ranking(
                 f"{twice} repeated documents and {gaps} ranks that do not count up"
             )
             raise ValueError(msg)
-    if not parts or not any(new.height for new in parts.values()):
-        msg = "`ranking` must not be empty"
-        raise ValueError(msg)
-    return parts
+    return rankings
 
 
-def _match(read: Log, positions: pl.DataFrame, method: str, propensity: str | None) -> pl.DataFrame:
+def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | None) -> pl.DataFrame:
     """Return the rows of the log that match the new ranking, with their propensity."""
     given = [] if propensity is None else [pl.col(propensity).alias("p")]
     rows = (
-        read.rows.join(positions.lazy(), on=[*KEYS, "rank"])
+        log.rows.join(positions.lazy(), on=[*KEYS, "rank"])
         .select(*LISTS, "rank", (pl.col("clicked") == 1).alias("clicks"), "length", "lists", *given)
         .collect(engine="streaming")
     )
@@ -252,27 +239,32 @@ def _match(read: Log, positions: pl.DataFrame, method: str, propensity: str | No
     if propensity is None:
         return rows.with_columns((pl.len().over("query", "rank") / pl.col("lists")).alias("p"))
     valid = (pl.col("p") > 0) & (pl.col("p") <= 1)
-    wrong = rows.filter(valid.not_() | valid.is_null())["p"]
-    if len(wrong):
-        msg = (
-            f"column {propensity!r} of `log` must be above 0 and at most 1, got another value in "
-            f"{len(wrong)} rows: {first_few(wrong.to_list())}"
-        )
-        raise ValueError(msg)
+    wrong = rows.filter(valid.not_() | valid.is_null())["p"].to_list()
+    if wrong:
+        got = f"another value in {len(wrong)} rows: {first_few(wrong)}"
+        refuse(log.names.get(propensity, propensity), "be above 0 and at most 1", got)
     return rows
 
 
-def _compute_value(
+def _estimate(
     matched: pl.DataFrame,
     positions: pl.DataFrame,
-    total: int,
     max_weight: float | None,
-    weights: str,
     z: float,
+    *,
+    is_normalised: bool,
 ) -> dict[str, Any]:
-    """Return the estimate of clicks per list with its interval, and the evidence behind it."""
-    shown = int(matched.unique(["query", "rank"])["lists"].sum())
-    supported = shown / int(positions["lists"].sum())
+    """Return the estimate of clicks per list with its interval, and the evidence behind it.
+
+    Both estimates are the mean over lists of the sum of s w c. With inverse propensities s is 1.
+    With self-normalised weights s makes the sum of weights at a rank the number of its lists, and
+    the interval is that of s w (c - rate), the linear form of a ratio.
+    """
+    by_rank = positions.group_by("rank").agg(pl.col("lists").sum().alias("at_rank"))
+    total = int(by_rank.filter(pl.col("rank") == 1)["at_rank"].item())
+    supported = int(matched.unique(["query", "rank"])["lists"].sum()) / int(
+        by_rank["at_rank"].sum()
+    )
     if not supported:
         msg = (
             "lists of `log` must show what the new ranking shows, got none that matches\n\n"
@@ -286,30 +278,30 @@ def _compute_value(
             "estimate has no evidence for the rest\n\n"
             "Hint: unsupported ranks count as not clicked with weights='ips'",
         )
-    rows = matched.with_columns((1 / pl.col("p")).clip(upper_bound=max_weight).alias("w"))
     w, c = pl.col("w"), pl.col("clicks").cast(pl.Float64)
-    if weights == "ips":
-        added = w * c
-    else:
-        # The linear form of the ratio: its mean over lists is 0.
-        at_rank = positions.group_by("rank").agg(pl.col("lists").sum().alias("at_rank"))
-        rows = rows.join(at_rank, on="rank").with_columns(
-            ((w * c).sum() / w.sum()).over("rank").alias("rate"), w.sum().over("rank").alias("sum")
-        )
-        added = w * (c - pl.col("rate")) / pl.col("sum") * pl.col("at_rank")
-    of_lists = rows.group_by(LISTS).agg(added.sum().alias("value"))["value"]
-    if weights == "ips":
-        value = float(of_lists.sum()) / total
-        squares = float((of_lists**2).sum()) - total * value**2
-    else:
-        by_rank = rows.unique("rank")
-        value = float((by_rank["rate"] * by_rank["at_rank"]).sum()) / total
-        squares = float((of_lists**2).sum())
-    error = (max(squares, 0.0) / (total * (total - 1))) ** 0.5 if total > 1 else None
-    effective = rows.group_by("rank").agg(w.sum() ** 2 / (w**2).sum())["w"].min()
+    scale, rate = pl.lit(1.0), pl.lit(0.0)
+    if is_normalised:
+        scale = pl.col("at_rank") / w.sum().over("rank")
+        rate = (w * c).sum().over("rank") / w.sum().over("rank")
+    # Sorted rows make sums of fractions the same in each call.
+    rows = (
+        matched.sort(*LISTS, "rank")
+        .join(by_rank, on="rank", maintain_order="left")
+        .with_columns((1 / pl.col("p")).clip(upper_bound=max_weight).alias("w"))
+        .with_columns((scale * w * c).alias("value"), (scale * w * (c - rate)).alias("linear"))
+    )
+    by_list = rows.group_by(LISTS, maintain_order=True).agg(pl.col("linear").sum())
+    linear, value = by_list["linear"].to_numpy(), float(rows["value"].sum()) / total
+    low = high = None
+    if total > 1:
+        squares = float((linear**2).sum() - linear.sum() ** 2 / total)
+        margin = z * (max(squares, 0.0) / (total * (total - 1))) ** 0.5
+        low, high = value - margin, value + margin
     return {
-        "matched_lists": len(of_lists), "effective_lists": effective, "support": supported,
+        "matched_lists": len(linear),
+        "effective_lists": rows.group_by("rank").agg(w.sum() ** 2 / (w**2).sum())["w"].min(),
+        "support": supported,
         "estimate": value,
-        "ci_low": None if error is None else value - z * error,
-        "ci_high": None if error is None else value + z * error,
-    }  # fmt: skip
+        "ci_low": low,
+        "ci_high": high,
+    }

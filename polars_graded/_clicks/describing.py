@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack, overload
-
 import polars as pl
 
-from polars_graded._checks import first_few
-from polars_graded._clicks.logs import (
-    FLAG,
-    KEYS,
-    Log,
-    RankOptions,
-    SessionOptions,
-    check_no_gaps,
-    compute_interval,
-    find_z,
-)
+from polars_graded._checks import MAX_SHOWN_VALUES, first_few
+from polars_graded._clicks.logs import FLAG, KEYS, LISTS, Log, compute_interval, find_z, takes_log
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["count_clicks", "describe_log"]
@@ -24,13 +13,13 @@ __all__ = ["count_clicks", "describe_log"]
 MAX_SESSION_CLICKS = 1000
 """Maximum number of clicks of a session that does not look automatic."""
 
+MAX_PART_ROWS = 1 << 24
+"""Maximum number of rows of a log whose lists are in memory at once."""
 
-@overload
-def describe_log(log: pl.LazyFrame, **options: Unpack[SessionOptions]) -> pl.LazyFrame: ...
-@overload
-def describe_log(log: Any, **options: Unpack[SessionOptions]) -> pl.DataFrame: ...
+
+@takes_log
 def describe_log(
-    log: Any,
+    log: Log,
     *,
     query: str = "query",
     doc: str = "doc",
@@ -111,86 +100,95 @@ def describe_log(
     │ 2     ┆ 3         ┆ 2      ┆ 0.666667      ┆ 1                   │
     └───────┴───────────┴────────┴───────────────┴─────────────────────┘
     """
-    read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, session=session)
-    clicks = pl.col("clicks") % FLAG
-    valid = pl.col("valid").is_not_null()
-    n_ranks = pl.col("valid").n_unique() - (pl.col("valid").null_count() > 0)
-    lists = (
-        read.rows.with_columns(pl.when(pl.col("rank") >= 1).then("rank").alias("valid"))
-        .group_by("query", "session")
-        .agg(
-            read.impressions,
-            read.clicks,
-            (pl.len() - pl.col("doc").n_unique()).cast(pl.Int64).alias("duplicate_rows"),
-            pl.col("valid").null_count().cast(pl.Int64).alias("invalid_ranks"),
-            (pl.col("valid").max() > n_ranks).alias("gap_lists"),
-            # A click whose rank is invalid.
-            pl.when(valid).then(0).otherwise(pl.col("clicked") == 1)
-            .sum().cast(pl.Int64).alias("hidden_clicks"),
-        )
-    )  # fmt: skip
-    totals = lists.select(
-        pl.len().cast(pl.Int64).alias("lists"),
-        pl.col("query").n_unique().cast(pl.Int64).alias("queries"),
-        pl.col("impressions").sum(),
-        clicks.sum().alias("clicks"),
-        (clicks == 0).sum().cast(pl.Int64).alias("lists_without_click"),
-        pl.col("duplicate_rows").sum(),
-        pl.col("gap_lists").sum().cast(pl.Int64),
-        pl.col("invalid_ranks", "hidden_clicks").sum(),
-        (pl.col("clicks") // FLAG).sum().alias("invalid_clicks"),
-    )
-    sessions = lists.group_by("session").agg(clicks.sum())
-    busiest = sessions.select(
-        pl.len().cast(pl.Int64).alias("sessions"),
-        pl.col("clicks").max().fill_null(0).alias("max_session_clicks"),
-        pl.col("session").top_k_by("clicks", 3).implode().alias("bots"),
-        (pl.col("clicks") > MAX_SESSION_CLICKS).sum().alias("n_bots"),
-    )
     documents = (
-        read.rows.group_by(KEYS)
-        .agg(pl.col("rank").min().alias("low"), pl.col("rank").max().alias("high"))
+        log.rows.group_by(KEYS)
+        .agg((pl.col("rank").min() < pl.col("rank").max()).alias("moved"), pl.len().alias("rows"))
         .select(
-            pl.len().cast(pl.Int64).alias("documents"),
-            (pl.col("low") < pl.col("high")).mean().alias("movable_share"),
+            pl.len().alias("documents"),
+            pl.col("query").n_unique().alias("queries"),
+            pl.col("moved").mean().alias("movable_share"),
+            pl.col("rows").sum(),
         )
     )
-    return read.run([totals, busiest, documents], _make_description)
+    return log.run([documents], lambda table: _make_description(log, table))
 
 
-def _make_description(
-    totals: pl.DataFrame, busiest: pl.DataFrame, documents: pl.DataFrame
-) -> pl.DataFrame:
+def _make_description(log: Log, documents: pl.DataFrame) -> pl.DataFrame:
     """Return the row of `describe_log`, and warn of what makes estimates misleading."""
-    row = pl.concat([totals, busiest, documents], how="horizontal")
-    for share, bots, n in row.select("movable_share", "bots", "n_bots").iter_rows():
-        if share == 0:
-            warn_the_caller(
-                DataWarning.positions,
-                "each document was shown at one rank only, so the quality of documents cannot be "
-                "separated from their ranks\n\nHint: show some lists in another order",
-            )
-        if n:
-            warn_the_caller(
-                DataWarning.bots,
-                f"{n} sessions have more than {MAX_SESSION_CLICKS} clicks, up to "
-                f"{row['max_session_clicks'].item()}, as programs do: {first_few(bots[:n])}\n\n"
-                "Hint: drop their rows",
-            )
-    return row.select(
-        *("lists", "sessions", "queries", "documents", "impressions", "clicks"),
+    # All lists of a session are in one part, so that only the lists of a part are in memory.
+    parts = -(-int(documents["rows"].sum()) // MAX_PART_ROWS)
+    part = pl.col("session").hash() % max(parts, 1)
+    tables = [_describe_lists(log, part == number) for number in range(parts)]
+    collected = [table.collect(engine="streaming") for table in tables]
+    totals = pl.concat([_describe_lists(log, part == 0).collect_schema().to_frame(), *collected])
+    counts = totals.select(pl.exclude("max_session_clicks", "bots").sum())
+    [n_bots], [busiest] = (
+        counts["n_bots"],
+        totals.select(pl.col("max_session_clicks").max().fill_null(0)).to_series(),
+    )
+    if (documents["movable_share"] == 0).any():
+        warn_the_caller(
+            DataWarning.positions,
+            "each document was shown at one rank only, so the quality of documents cannot be "
+            "separated from their ranks\n\nHint: show some lists in another order",
+        )
+    if n_bots:
+        bots = first_few(totals["bots"].explode().drop_nulls().to_list())
+        warn_the_caller(
+            DataWarning.bots,
+            f"{n_bots} sessions have more than {MAX_SESSION_CLICKS} clicks, up to {busiest}, as "
+            f"programs do: {bots}\n\nHint: drop their rows",
+        )
+    return counts.join(documents, how="cross").select(
+        pl.col("lists", "sessions", "queries", "documents", "impressions", "clicks").cast(pl.Int64),
         (pl.col("clicks") / pl.col("impressions")).fill_nan(None).alias("click_rate"),
-        *("movable_share", "lists_without_click", "duplicate_rows", "gap_lists"),
-        *("invalid_ranks", "hidden_clicks", "invalid_clicks", "max_session_clicks"),
+        "movable_share",
+        pl.col(
+            *("lists_without_click", "duplicate_rows", "gap_lists"),
+            *("invalid_ranks", "hidden_clicks", "invalid_clicks"),
+        ).cast(pl.Int64),
+        pl.lit(busiest).cast(pl.Int64).alias("max_session_clicks"),
     )
 
 
-@overload
-def count_clicks(log: pl.LazyFrame, **options: Unpack[RankOptions]) -> pl.LazyFrame: ...
-@overload
-def count_clicks(log: Any, **options: Unpack[RankOptions]) -> pl.DataFrame: ...
+def _describe_lists(log: Log, is_part: pl.Expr) -> pl.LazyFrame:
+    """Return a row of counts of the lists and the sessions in a part of the log."""
+    clicks, valid = pl.col("clicks") % FLAG, pl.col("valid")
+    lists = (
+        log.rows.filter(is_part)
+        .with_columns(pl.when(pl.col("rank") >= 1).then("rank").alias("valid"))
+        .with_columns((valid.is_null() & (pl.col("clicked") == 1)).alias("hidden_clicks"))
+        .group_by(LISTS)
+        .agg(
+            log.impressions,
+            log.clicks,
+            (pl.len() - pl.col("doc").n_unique()).alias("duplicate_rows"),
+            valid.null_count().alias("invalid_ranks"),
+            (valid.max() > valid.n_unique() - (valid.null_count() > 0)).alias("gap_lists"),
+            pl.col("hidden_clicks").sum(),
+        )
+    )
+    sums = ["impressions", "duplicate_rows", "gap_lists", "invalid_ranks", "hidden_clicks"]
+    sessions = lists.group_by("session").agg(
+        pl.len().alias("lists"),
+        clicks.sum(),
+        (clicks == 0).sum().alias("lists_without_click"),
+        (pl.col("clicks") // FLAG).sum().alias("invalid_clicks"),
+        pl.col(sums).sum(),
+    )
+    is_bot = pl.col("clicks") > MAX_SESSION_CLICKS
+    return sessions.select(
+        pl.len().alias("sessions"),
+        pl.col("clicks").max().alias("max_session_clicks"),
+        pl.col("session").filter(is_bot).sort().head(MAX_SHOWN_VALUES + 1).implode().alias("bots"),
+        is_bot.sum().alias("n_bots"),
+        pl.exclude("session").sum(),
+    )
+
+
+@takes_log
 def count_clicks(
-    log: Any,
+    log: Log,
     *,
     rank: str = "rank",
     clicked: str = "clicked",
@@ -254,14 +252,15 @@ def count_clicks(
     └──────┴─────────────┴────────┴────────────┴──────────┴──────────┘
     """
     z = find_z(confidence)
-    read = Log.read(log, rank=rank, clicked=clicked, impressions=impressions)
     shown = pl.col("impressions")
 
     def finish(table: pl.DataFrame) -> pl.DataFrame:
-        check_no_gaps(read.check_counts(table))
-        rate = pl.when(shown > 0).then(pl.col("clicks") / shown).alias("click_rate")
+        rate, *ends = compute_interval(z, pl.col("clicks"), shown, shown)
         level = pl.lit(float(confidence)).alias("confidence")
-        ends = compute_interval(z, pl.col("clicks"), shown, shown)
-        return table.sort("rank").with_columns(level, rate, *ends)
+        return (
+            log.check_counts(table)
+            .sort("rank")
+            .with_columns(level, rate.alias("click_rate"), *ends)
+        )
 
-    return read.run([read.count("rank")], finish)
+    return log.run([log.count("rank")], finish)

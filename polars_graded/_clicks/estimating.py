@@ -6,22 +6,19 @@ document would have got. The exposure of an impression depends on its rank.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack, overload
+from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
 from polars_graded._checks import check_list, check_number
 from polars_graded._clicks.logs import (
     KEYS,
+    LISTS,
     Log,
-    LogOptions,
-    RankedLogOptions,
-    SessionLogOptions,
-    check_no_gaps,
     compute_interval,
     find_z,
     sum_checked,
+    takes_log,
 )
 from polars_graded._clicks.propensities import Method, find_propensities
 
@@ -30,18 +27,9 @@ __all__ = ["estimate_coec", "estimate_ctr", "estimate_pbm", "estimate_sdbn"]
 Prior = tuple[float, float] | None
 
 
-class PbmOptions(RankedLogOptions, total=False):
-    """Columns and options of `estimate_pbm`."""
-
-    propensities: Method | Mapping[int, float] | pl.DataFrame
-
-
-@overload
-def estimate_ctr(log: pl.LazyFrame, **options: Unpack[LogOptions]) -> pl.LazyFrame: ...
-@overload
-def estimate_ctr(log: Any, **options: Unpack[LogOptions]) -> pl.DataFrame: ...
+@takes_log
 def estimate_ctr(
-    log: Any,
+    log: Log,
     *,
     query: str = "query",
     doc: str = "doc",
@@ -119,20 +107,16 @@ def estimate_ctr(
     └─────┴─────────────┴────────┴──────────┴──────────┴──────────┴──────────┘
     """
     z, beta = find_z(confidence), _check_prior(prior)
-    read = Log.read(log, query=query, doc=doc, clicked=clicked, impressions=impressions)
 
     def finish(table: pl.DataFrame) -> pl.DataFrame:
-        return _make_estimates(read.check_counts(table), "impressions", z, beta)
+        return _make_estimates(log.check_counts(table), "impressions", z, beta)
 
-    return read.run([read.count(*KEYS)], finish)
+    return log.run([log.count(*KEYS)], finish)
 
 
-@overload
-def estimate_coec(log: pl.LazyFrame, **options: Unpack[RankedLogOptions]) -> pl.LazyFrame: ...
-@overload
-def estimate_coec(log: Any, **options: Unpack[RankedLogOptions]) -> pl.DataFrame: ...
+@takes_log
 def estimate_coec(
-    log: Any,
+    log: Log,
     *,
     query: str = "query",
     doc: str = "doc",
@@ -216,23 +200,17 @@ def estimate_coec(
     └─────┴─────────────┴────────┴─────────────────┴──────────┘
     """
     z, gamma = find_z(confidence), _check_prior(prior)
-    read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, impressions=impressions)
 
-    def finish(cells: pl.DataFrame) -> pl.DataFrame:
-        check_no_gaps(read.check_counts(cells))
-        by_rank = cells.group_by("rank").agg(pl.col("clicks").sum() / pl.col("impressions").sum())
-        table = _sum_exposures(cells, by_rank.rename({"clicks": "propensity"}), "expected_clicks")
-        return _make_estimates(table, "expected_clicks", z, gamma, is_rate=False)
+    def find_rates(cells: pl.DataFrame) -> pl.DataFrame:
+        by_rank = cells.group_by("rank").agg(pl.col("clicks", "impressions").sum())
+        return by_rank.with_columns(propensity=pl.col("clicks") / pl.col("impressions"))
 
-    return read.run([read.count(*KEYS, "rank")], finish)
+    return _estimate_by_rank(log, find_rates, "expected_clicks", z, gamma, is_rate=False)
 
 
-@overload
-def estimate_sdbn(log: pl.LazyFrame, **options: Unpack[SessionLogOptions]) -> pl.LazyFrame: ...
-@overload
-def estimate_sdbn(log: Any, **options: Unpack[SessionLogOptions]) -> pl.DataFrame: ...
+@takes_log
 def estimate_sdbn(
-    log: Any,
+    log: Log,
     *,
     query: str = "query",
     doc: str = "doc",
@@ -314,45 +292,44 @@ def estimate_sdbn(
     └─────┴──────────┴─────────────┴────────────────┴──────────────┴──────────┘
     """
     z, beta = find_z(confidence), _check_prior(prior)
-    read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, session=session)
-    is_click, lists = pl.col("clicked") == 1, ["query", "session"]
-    last = read.rows.filter(is_click).group_by(lists).agg(pl.col("rank").max().alias("last"))
-    at_last = is_click & (pl.col("rank") == pl.col("last"))
+    is_click, is_examined = pl.col("clicked") == 1, pl.col("rank") <= pl.col("last")
+    last = log.rows.filter(is_click).group_by(LISTS).agg(pl.col("rank").max().alias("last"))
     counts = (
-        read.rows.join(last, on=lists, how="left")
+        log.rows.join(last, on=LISTS, how="left")
         .group_by(KEYS)
         .agg(
-            read.impressions,
-            read.clicks,
-            sum_checked(
-                (pl.col("rank") <= pl.col("last")).fill_null(value=False),
-                pl.col("rank") >= 1,
-                "examined",
-            ),
-            at_last.sum().cast(pl.Int64).alias("last_clicks"),
+            log.impressions,
+            log.clicks,
+            sum_checked(is_examined.fill_null(value=False), pl.col("rank") >= 1, "examined"),
+            (is_click & (pl.col("rank") == pl.col("last"))).sum().cast(pl.Int64)
+            .alias("last_clicks"),
         )
-    )
+    )  # fmt: skip
 
-    def finish(table: pl.DataFrame, lasts: pl.DataFrame) -> pl.DataFrame:
-        read.check_counts(table, "examined")
-        _check_examined(int(table["examined"].sum()), int(lasts.to_series().sum()))
-        clicked_last, examined = pl.col("last_clicks"), pl.col("examined")
-        models = table.select(
-            *(*KEYS, "impressions", "clicks", "examined", "last_clicks"),
-            _divide(pl.col("clicks"), examined).alias("attractiveness"),
-            _divide(clicked_last, pl.col("clicks")).alias("satisfaction"),
+    def finish(table: pl.DataFrame, depth: pl.DataFrame) -> pl.DataFrame:
+        log.check_counts(table, "examined")
+        # In lists without gaps, documents are examined at each rank down to the last click.
+        examined, expected = int(table["examined"].sum()), int(depth["last"].sum())
+        if examined != expected:
+            rule = "without gaps" if examined < expected else "with one document at each rank"
+            msg = (
+                f"a list must have ranks {rule}, got {examined} documents at the {expected} ranks "
+                "at or above the last click of lists\n\n"
+                "Hint: describe_log(log) counts gaps and duplicates; session= tells lists apart"
+            )
+            raise ValueError(msg)
+        models = table.with_columns(
+            (pl.col("clicks") / pl.col("examined")).fill_nan(None).alias("attractiveness"),
+            (pl.col("last_clicks") / pl.col("clicks")).fill_nan(None).alias("satisfaction"),
         )
         return _make_estimates(models, "examined", z, beta, clicks="last_clicks")
 
-    return read.run([counts, last.select(pl.col("last").sum())], finish)
+    return log.run([counts, last.select(pl.col("last").sum())], finish)
 
 
-@overload
-def estimate_pbm(log: pl.LazyFrame, **options: Unpack[PbmOptions]) -> pl.LazyFrame: ...
-@overload
-def estimate_pbm(log: Any, **options: Unpack[PbmOptions]) -> pl.DataFrame: ...
+@takes_log
 def estimate_pbm(
-    log: Any,
+    log: Log,
     *,
     propensities: Method | Mapping[int, float] | pl.DataFrame = "em",
     query: str = "query",
@@ -378,7 +355,8 @@ def estimate_pbm(
     Parameters
     ----------
     log, query, doc, clicked, impressions, confidence, prior
-        As for `estimate_ctr`. The intervals take the propensities as given.
+        As for `estimate_ctr`. The intervals treat the propensities
+        as exact: they do not contain the error of estimated propensities.
     propensities
         The probability that a rank is examined, relative to rank 1: a mapping from ranks, or the
         frame that `estimate_propensities` returns, with values above 0 and at most 1. Or the method
@@ -437,33 +415,39 @@ def estimate_pbm(
     └─────┴─────────────┴────────┴──────────────┴──────────┘
     """
     z, beta = find_z(confidence), _check_prior(prior)
-    read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, impressions=impressions)
-    find = find_propensities(propensities)
+    return _estimate_by_rank(log, find_propensities(propensities), "examinations", z, beta)
+
+
+def _estimate_by_rank(
+    log: Log,
+    find: Callable[[pl.DataFrame], pl.DataFrame],
+    exposure: str,
+    z: float,
+    prior: Sequence[float] | None,
+    *,
+    is_rate: bool = True,
+) -> pl.DataFrame | pl.LazyFrame:
+    """Return estimates whose exposure is the sum of a propensity of each rank."""
 
     def finish(cells: pl.DataFrame) -> pl.DataFrame:
-        check_no_gaps(read.check_counts(cells))
-        table = _sum_exposures(cells, find(cells), "examinations")
-        return _make_estimates(table, "examinations", z, beta)
-
-    return read.run([read.count(*KEYS, "rank")], finish)
-
-
-def _sum_exposures(cells: pl.DataFrame, by_rank: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return impressions, clicks, and sums of exposures of each query and document."""
-    exposure = pl.col("propensity")
-    return (
+        by_rank = find(log.check_counts(cells)).select(
+            pl.col("rank").cast(cells.schema["rank"]), "propensity"
+        )
+        exposures = pl.col("impressions") * pl.col("propensity")
         # Sorted ranks make sums of fractions the same in each call.
-        cells.join(
-            by_rank.select(pl.col("rank").cast(cells.schema["rank"]), "propensity"), on="rank"
+        table = (
+            cells.join(by_rank, on="rank")
+            .sort("rank")
+            .group_by(KEYS)
+            .agg(
+                pl.col("impressions", "clicks").sum(),
+                exposures.sum().alias(exposure),
+                (exposures * pl.col("propensity")).sum().alias("squares"),
+            )
         )
-        .sort("rank")
-        .group_by(KEYS)
-        .agg(
-            pl.col("impressions", "clicks").sum(),
-            (pl.col("impressions") * exposure).sum().alias(name),
-            (pl.col("impressions") * exposure**2).sum().alias("squares"),
-        )
-    )
+        return _make_estimates(table, exposure, z, prior, is_rate=is_rate)
+
+    return log.run([log.count(*KEYS, "rank")], finish)
 
 
 def _make_estimates(
@@ -481,24 +465,23 @@ def _make_estimates(
     """
     c, e = pl.col(clicks), pl.col(exposure)
     q = pl.col("squares") if "squares" in table.columns else e
-    mean, strength = _fit_prior(table, c, e, q, is_rate=is_rate)
-    if prior is not None:
+    # Sorted rows make the sums of the prior the same in each call.
+    table = table.sort(KEYS)
+    if prior is None:
+        mean, strength = _fit_prior(table.filter(e > 0), c, e, q, is_rate=is_rate)
+    else:
         strength = sum(prior) if is_rate else prior[1]
         mean = prior[0] / strength
     shrunk = pl.lit(mean, pl.Float64)
     if mean is not None and strength is not None:
         # An exposure below the clicks, by chance, must not make a probability exceed 1.
         shrunk = ((c + strength * mean) / (e + strength)).clip(upper_bound=1 if is_rate else None)
-    estimate = _divide(c, e).alias("estimate")
-    return (
-        table.sort(KEYS)
-        .with_columns(estimate, *compute_interval(z, c, e, q), shrunk.alias("shrunk"))
-        .drop("squares", strict=False)
-    )
+    values = [*compute_interval(z, c, e, q), shrunk.alias("shrunk")]
+    return table.with_columns(values).drop("squares", strict=False)
 
 
 def _fit_prior(
-    table: pl.DataFrame, c: pl.Expr, e: pl.Expr, q: pl.Expr, *, is_rate: bool
+    rows: pl.DataFrame, c: pl.Expr, e: pl.Expr, q: pl.Expr, *, is_rate: bool
 ) -> tuple[float | None, float | None]:
     """Return the mean of all documents' values, and the strength of the prior in exposures.
 
@@ -506,12 +489,10 @@ def _fit_prior(
     expected sum of squared deviations is the sum of E (1 - E / sum E) Var(c / E), where
     Var(c / E) = m / E - (m² + t) Q / E² + t, and t is the variance of the true values.
     """
-    rows = table.filter(e > 0)
-    total = rows.select(e.sum()).item()
-    if not total:
+    if rows.is_empty():
         return None, None
-    mean = rows.select(c.sum()).item() / total
-    weight = 1 - e / total
+    clicks, total = rows.select(c.sum().alias("clicks"), e.sum()).row(0)
+    mean, weight = clicks / total, 1 - e / total
     observed, chance, factor = rows.select(
         (e * (c / e - mean) ** 2).sum(),
         (weight * (mean - mean**2 * q / e)).sum().alias("chance"),
@@ -532,23 +513,3 @@ def _check_prior(prior: Prior) -> list[float] | None:
         msg = f"`prior` must be two numbers, got {prior!r}"
         raise ValueError(msg)
     return values
-
-
-def _check_examined(examined: int, expected: int) -> None:
-    """Raise unless each list has one document at each rank down to its last click.
-
-    In lists without gaps, the examined documents are as many as the ranks of last clicks add up to.
-    """
-    if examined != expected:
-        rule = "without gaps" if examined < expected else "with one document at each rank"
-        msg = (
-            f"a list must have ranks {rule}, got {examined} documents at the {expected} ranks at "
-            "or above the last click of lists\n\n"
-            "Hint: describe_log(log) counts gaps and duplicates; session= tells lists apart"
-        )
-        raise ValueError(msg)
-
-
-def _divide(above: pl.Expr, below: pl.Expr) -> pl.Expr:
-    """Return a ratio, null where the denominator is 0."""
-    return pl.when(below > 0).then(above / below)

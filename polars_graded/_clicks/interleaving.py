@@ -15,7 +15,7 @@ from polars_graded._checks import (
     check_whole_number,
     first_few,
 )
-from polars_graded._clicks.logs import Log, check_whole_type
+from polars_graded._clicks.logs import LISTS, Log, check_whole_type, refuse, takes_log
 from polars_graded._results.comparing import compare
 from polars_graded._results.significance import CorrectionName, TestName
 
@@ -28,11 +28,10 @@ SOFTMAX_POWER = 3
 
 DEPTH = "credited depth"
 
-LISTS = ["query", "session"]
 
-
+@takes_log
 def compare_interleaved(
-    log: Any,
+    log: Log,
     method: InterleavingName = "team_draft",
     *,
     baseline: str | None = None,
@@ -149,48 +148,33 @@ def compare_interleaved(
     check_choice("unit", unit, ("list", "query"))
     others = [] if segments is None else check_column_names("segments", segments)
     others += [] if cluster is None else [check_column_name("cluster", cluster)]
-    columns = [team] if method == "team_draft" else _check_rankings(rankings)
-    read = Log.read(
-        log, [*others, *columns], query=query, rank=rank, clicked=clicked, session=session
-    )
-    if read.check_counts(read.count("query").collect(engine="streaming")).is_empty():
+    keys = [*dict.fromkeys([*LISTS, *log.find_names(others)])]
+    if log.check_counts(log.count("query").collect(engine="streaming")).is_empty():
         msg = "`log` must not be empty"
         raise ValueError(msg)
-    keys = [*dict.fromkeys([*LISTS, *map(read.find_name, others)])]
-    names, first = [*(rankings or {})], pl.col(columns[0])
-    if method != "team_draft":
-        _check_ranks(read.rows, columns)
     if method == "team_draft":
-        names = _find_teams(read.rows, team)
-        preferences = _prefer_by_clicks(read.rows, keys, *(first == each for each in names))
-    elif method == "balanced":
-        # The better of both ranks of the lowest clicked document.
-        lowest = pl.col("rank").filter(pl.col("clicked") == 1).max()
-        better = pl.min_horizontal(columns).filter(pl.col("rank") == lowest).first()
-        rows = read.rows.with_columns(better.over(LISTS).alias(DEPTH))
-        credited = (pl.col(each) <= pl.col(DEPTH) for each in columns)
-        preferences = _prefer_by_clicks(rows, keys, *credited)
+        [column] = log.find_names([check_column_name("team", team)])
+        names = _find_teams(log, column)
+        preferences = _prefer_by_clicks(log.rows, keys, *(pl.col(column) == each for each in names))
     else:
-        preferences = _prefer_by_chance(read.rows, keys, columns, depth)
+        names, columns = [*(rankings or {})], log.find_names(_check_rankings(rankings))
+        _check_ranks(log, columns)
+        prefer = _prefer_by_depth if method == "balanced" else _prefer_by_chance
+        preferences = prefer(log.rows, keys, columns, depth)
     if baseline is not None:
         check_choice("baseline", baseline, names)
     if baseline == names[0]:
-        names, preferences = (
-            names[::-1],
-            preferences.with_columns((1 - pl.col("preference")).alias("preference")),
-        )
+        names, loss = names[::-1], 1 - pl.col("preference")
+        preferences = preferences.with_columns(loss.alias("preference"))
     if unit == "query":
-        keys = [key for key in keys if key != "session"]
+        keys.remove("session")
         preferences = preferences.group_by(keys).agg(pl.col("preference").mean())
-    renamed = preferences.sort(keys).rename(
-        {name: new for name, new in read.names.items() if name in preferences.columns}
+    values = log.rename(preferences.sort(keys).with_columns(pl.lit(names[0]).alias("strategy")))
+    expected = values.with_columns(
+        pl.lit(0.5).alias("preference"), pl.lit(names[1]).alias("strategy")
     )
-    expected = renamed.with_columns(pl.lit(0.5).alias("preference"))
     return compare(
-        pl.concat(
-            each.with_columns(pl.lit(name).alias("strategy"))
-            for name, each in zip(names, (renamed, expected), strict=True)
-        ),
+        pl.concat([values, expected]),
         {"preference": "highest"},
         baseline=names[1],
         query=[query, session] if unit == "list" else query,
@@ -207,21 +191,19 @@ def _check_rankings(rankings: Any) -> list[str]:
     return check_column_names("rankings", [*rankings.values()])
 
 
-def _check_ranks(rows: pl.LazyFrame, columns: Sequence[str]) -> None:
+def _check_ranks(log: Log, columns: Sequence[str]) -> None:
     """Raise unless columns hold ranks from 1, or null."""
-    schema = rows.collect_schema()
     for column in columns:
-        check_whole_type(column, schema)
-    lowest = rows.select(pl.col(columns).min()).collect().row(0)
-    for column, low in zip(columns, lowest, strict=True):
+        check_whole_type(column, log.rows.collect_schema())
+    lowest = log.rows.select(pl.col(columns).min()).collect(engine="streaming")
+    for column, low in zip(columns, lowest.row(0), strict=True):
         if low is not None and low < 1:
-            msg = f"column {column!r} of `log` must count ranks from 1, got {low}"
-            raise ValueError(msg)
+            refuse(column, "count ranks from 1", low)
 
 
-def _find_teams(rows: pl.LazyFrame, team: str) -> list[str]:
+def _find_teams(log: Log, team: str) -> list[str]:
     """Return the two rankers of a column, in alphabetical order."""
-    names = rows.select(pl.col(team).unique().drop_nulls().sort()).collect()[team].to_list()
+    names = log.rows.select(pl.col(team).unique().drop_nulls().sort()).collect()[team].to_list()
     if len(names) != 2:  # noqa: PLR2004
         msg = f"column {team!r} must name two rankers, got {len(names)}: {first_few(names)}"
         raise ValueError(msg)
@@ -237,6 +219,16 @@ def _prefer_by_clicks(
     return rows.group_by(keys).agg(preference.alias("preference")).collect(engine="streaming")
 
 
+def _prefer_by_depth(
+    rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], _: int | None
+) -> pl.DataFrame:
+    """Return preferences by the clicks above the better rank of the lowest clicked document."""
+    lowest = pl.col("rank").filter(pl.col("clicked") == 1).max()
+    better = pl.min_horizontal(columns).filter(pl.col("rank") == lowest).first()
+    rows = rows.with_columns(better.over(LISTS).alias(DEPTH))
+    return _prefer_by_clicks(rows, keys, *(pl.col(each) <= pl.col(DEPTH) for each in columns))
+
+
 def _prefer_by_chance(
     rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], depth: int | None
 ) -> pl.DataFrame:
@@ -245,7 +237,8 @@ def _prefer_by_chance(
     A ranker draws the document at rank r with a probability in proportion to r^-3, among the
     documents that are not in the list above it.
     """
-    table = rows.collect(engine="streaming")
+    needed = [*dict.fromkeys([*keys, *LISTS, "rank", "clicked", *columns])]
+    table = rows.select(needed).collect(engine="streaming")
     deepest: Any = max(table[each].max() or 1 for each in columns)
     length = check_whole_number("depth", deepest if depth is None else depth, at_least=deepest)
     total = float((np.arange(1.0, length + 1) ** -SOFTMAX_POWER).sum())

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from functools import wraps
+from inspect import signature
+from typing import Any, Concatenate, NoReturn, ParamSpec, Protocol, overload
 
 import polars as pl
 
@@ -16,136 +18,82 @@ from polars_graded._checks import (
     check_columns,
     check_comparable,
     check_frame,
-    check_number,
+    check_level,
     first_few,
 )
 from polars_graded._frames.sources import scan_frames
 
 KEYS = ["query", "doc"]
 
+LISTS = ["query", "session"]
+"""Columns that identify a result list: what one session shows for one query."""
+
+COLUMNS = ("query", "doc", "rank", "clicked", "impressions", "session")
+"""Arguments that name columns of a log."""
+
 FLAG = 1 << 32
 """Amount that each invalid value adds to a sum of clicks, in place of a click."""
 
 
-class SessionOptions(TypedDict, total=False):
-    """Columns of a log with one row per document shown."""
-
-    query: str
-    doc: str
-    rank: str
-    clicked: str
-    session: str
-
-
-class RankOptions(TypedDict, total=False):
-    """Columns of clicks by rank, and the confidence of intervals."""
-
-    rank: str
-    clicked: str
-    impressions: str | None
-    confidence: float
-
-
-class LogOptions(TypedDict, total=False):
-    """Columns of estimators that read no ranks, and their options."""
-
-    query: str
-    doc: str
-    clicked: str
-    impressions: str | None
-    confidence: float
-    prior: tuple[float, float] | None
-
-
-class RankedLogOptions(LogOptions, total=False):
-    """Columns of estimators that read ranks, and their options."""
-
-    rank: str
-
-
-class SessionLogOptions(SessionOptions, total=False):
-    """Columns of estimators that read whole lists, and their options."""
-
-    confidence: float
-    prior: tuple[float, float] | None
-
-
 @dataclass(frozen=True)
 class Log:
-    """Rows of a click log under fixed column names."""
+    """Rows of a click log, in which each named column has the name of its argument."""
 
     rows: pl.LazyFrame
     is_lazy: bool
     names: dict[str, str]
-    """The user's name of each column."""
-    counted: bool
-    """True if a row stands for several impressions."""
+    """The user's name of each column, by its argument."""
 
     @classmethod
-    def read(
-        cls,
-        log: Any,
-        others: Sequence[str] = (),
-        *,
-        impressions: str | None = None,
-        **columns: str,
-    ) -> Log:
-        """Return the log in a frame of any kind, with `columns` by their argument.
-
-        `others` are further columns, which keep their names.
-        """
+    def read(cls, log: Any, names: dict[str, str]) -> Log:
+        """Return the log in a frame of any kind."""
         frame = check_frame("log", log)
         schema = frame.collect_schema()
-        if impressions is not None:
-            columns["impressions"] = impressions
-        for argument, column in columns.items():
+        for argument, column in names.items():
             check_columns("log", [check_column_name(argument, column)], schema, argument=argument)
-        check_columns("log", others, schema)
-        further = [each for each in dict.fromkeys(others) if each not in columns.values()]
-        for name in {*further} & columns.keys():
-            msg = f"a column of `log` must not be called {name!r} beside {columns[name]!r}"
-            raise ValueError(msg)
-        check_comparable([*columns.values(), *further], schema)
-        twice = [each for each in columns.values() if list(columns.values()).count(each) > 1]
-        if twice:
+        columns = [*names.values()]
+        check_comparable(columns, schema)
+        if twice := [each for each in columns if columns.count(each) > 1]:
             msg = f"each argument must name another column of `log`, got {twice[0]!r} twice"
             raise ValueError(msg)
-        for argument in {"rank", "impressions"} & columns.keys():
-            check_whole_type(columns[argument], schema)
-        kind = "clicked" in columns and schema[columns["clicked"]]
-        if not (kind is False or kind == pl.Boolean or kind.is_numeric()):
-            msg = (
-                f"column {columns['clicked']!r} of `log` must be Boolean, or 0 and 1, got "
-                f"{kind}\n\n"
-                "Hint: log.with_columns(pl.col('clicked') == 'yes') converts texts"
-            )
-            raise TypeError(msg)
-        renamed = (pl.col(column).alias(name) for name, column in columns.items())
-        rows = frame.lazy().select(*renamed, *further)
-        names = {name: column for name, column in columns.items() if name != column}
-        return cls(rows, isinstance(frame, pl.LazyFrame), names, impressions is not None)
+        for argument in {"rank", "impressions"} & names.keys():
+            check_whole_type(names[argument], schema)
+        kind = schema[names["clicked"]]
+        if not (kind == pl.Boolean or kind.is_numeric()):
+            hint = "log.with_columns(pl.col('clicked') == 'yes') converts texts"
+            refuse(names["clicked"], "be Boolean, or 0 and 1", kind, hint, TypeError)
+        others = [each for each in schema if each not in columns and each not in names]
+        renamed = [pl.col(column).alias(name) for name, column in names.items()]
+        return cls(frame.lazy().select(*renamed, *others), isinstance(frame, pl.LazyFrame), names)
 
-    def find_name(self, column: str) -> str:
-        """Return the fixed name of a column of the user, or the column itself."""
-        return next((name for name, own in self.names.items() if own == column), column)
+    def find_names(self, columns: Sequence[str]) -> list[str]:
+        """Return the names that further columns of the user have in `rows`."""
+        schema, own = self.rows.collect_schema(), {new: name for name, new in self.names.items()}
+        if shadowed := [each for each in columns if each in self.names and each not in own]:
+            msg = f"`log` must not have a column {shadowed[0]!r} beside {self.names[shadowed[0]]!r}"
+            raise ValueError(msg)
+        check_columns("log", columns, [self.names.get(each, each) for each in schema])
+        names = [own.get(each, each) for each in columns]
+        check_comparable(names, schema)
+        return names
 
     @property
     def impressions(self) -> pl.Expr:
         """Number of impressions in a group of rows."""
-        if not self.counted:
+        if "impressions" not in self.names:
             return pl.len().cast(pl.Int64).alias("impressions")
         return sum_checked(pl.col("impressions"), pl.col("impressions") >= 0, "impressions")
 
     @property
     def clicks(self) -> pl.Expr:
         """Number of clicks in a group of rows, plus `FLAG` for each invalid value."""
-        clicked, kind = pl.col("clicked"), self.rows.collect_schema()["clicked"]
-        if kind == pl.Boolean:
-            return sum_checked(clicked, clicked.is_not_null(), "clicks")
-        if self.counted:
-            valid = (clicked >= 0) & (clicked <= pl.col("impressions"))
-            return sum_checked(clicked, valid & (clicked == clicked.floor()), "clicks")
-        return sum_checked(clicked, (clicked == 0) | (clicked == 1), "clicks")
+        clicked = pl.col("clicked")
+        # NaN has no whole number, and is invalid.
+        count = clicked.cast(pl.Int64, strict=False)
+        valid = count.is_between(0, pl.col("impressions") if "impressions" in self.names else 1)
+        if self.rows.collect_schema()["clicked"] != pl.Boolean:
+            valid &= count == clicked
+        return sum_checked(count, valid, "clicks")
 
     def count(self, *keys: str) -> pl.LazyFrame:
         """Return the impressions and clicks of each group of rows."""
@@ -157,8 +105,7 @@ class Log:
         """Return `finish` of the collected plans, lazily for a lazy log."""
 
         def collect() -> pl.DataFrame:
-            tables = finish(*pl.collect_all(plans, engine="streaming"))
-            return self.rename(tables)
+            return self.rename(finish(*pl.collect_all(plans, engine="streaming")))
 
         if not self.is_lazy:
             return collect()
@@ -167,8 +114,11 @@ class Log:
 
     def rename(self, table: pl.DataFrame) -> pl.DataFrame:
         """Return a result with the user's names of columns."""
-        keys = {"query", "doc", "rank"} & {*table.columns}
-        renamed = {name: new for name, new in self.names.items() if name in keys}
+        renamed = {
+            name: new
+            for name, new in self.names.items()
+            if name in table.columns and name not in {new, "impressions"}
+        }
         for new in renamed.values():
             if new in table.columns:
                 msg = (
@@ -183,52 +133,82 @@ class Log:
 
         `by_rank` is a sum in which each invalid rank counts as `FLAG`.
         """
-        for name in {"query", "doc", "rank"} & {*table.columns}:
+        for name in {*table.columns} & {"query", "doc", "rank"}:
             if rows := _sum_rows(table.filter(pl.col(name).is_null())):
-                column = self.names.get(name, name)
-                msg = f"column {column!r} of `log` must not be null, got null in {rows} rows"
-                raise ValueError(msg)
-        if invalid := int((table["impressions"] // FLAG).sum()):
-            column = self.names.get("impressions", "impressions")
-            msg = f"column {column!r} of `log` must contain counts, got {invalid} rows without one"
-            raise ValueError(msg)
-        if invalid := int((table["clicks"] // FLAG).sum()):
+                refuse(self.names[name], "not be null", f"null in {rows} rows")
+        if invalid := _count_flags(table, "impressions"):
+            refuse(self.names["impressions"], "contain counts", f"{invalid} rows without one")
+        if invalid := _count_flags(table, "clicks"):
             self._refuse_clicks(invalid)
-        if by_rank is not None and (invalid := int((table[by_rank] // FLAG).sum())):
-            column = self.names.get("rank", "rank")
-            msg = (
-                f"column {column!r} of `log` must count from 1, got another value in {invalid} rows"
-            )
-            raise ValueError(msg)
-        if "rank" in table.columns and (low := table.filter(pl.col("rank") < 1)).height:
-            column = self.names.get("rank", "rank")
-            msg = (
-                f"column {column!r} of `log` must count from 1, got "
-                f"{first_few(low['rank'].unique().sort().to_list())} in {_sum_rows(low)} rows\n\n"
-                f"Hint: log.with_columns(pl.col({column!r}) + 1) if ranks count from 0"
-            )
-            raise ValueError(msg)
+        if by_rank is not None and (invalid := _count_flags(table, by_rank)):
+            refuse(self.names["rank"], "count from 1", f"another value in {invalid} rows")
+        if "rank" in table.columns:
+            if (low := table.filter(pl.col("rank") < 1)).height:
+                got, column = first_few(low["rank"].unique().sort().to_list()), self.names["rank"]
+                hint = f"log.with_columns(pl.col({column!r}) + 1) if ranks count from 0"
+                refuse(column, "count from 1", f"{got} in {_sum_rows(low)} rows", hint)
+            _check_no_gaps(table)
         return table
 
-    def _refuse_clicks(self, invalid: int) -> None:
-        column, kind = self.names.get("clicked", "clicked"), self.rows.collect_schema()["clicked"]
-        if self.counted:
+    def _refuse_clicks(self, invalid: int) -> NoReturn:
+        column, hint = self.names["clicked"], ""
+        if "impressions" in self.names:
             rule = "contain counts from 0 to the impressions of the row"
-            hint = ""
-        elif kind == pl.Boolean:
+        elif self.rows.collect_schema()["clicked"] == pl.Boolean:
             rule = "not be null"
-            hint = (
-                f"\n\nHint: log.with_columns(pl.col({column!r}).fill_null(False)) if null means "
-                "that there was no click"
-            )
+            hint = f"log.with_columns(pl.col({column!r}).fill_null(False)) if null means no click"
         else:
             rule = "be 0 or 1"
             hint = (
-                "\n\nHint: impressions= names the column of impressions if rows are already summed;"
-                " fill_null(0) if null means that there was no click"
+                "impressions= names the column of impressions if rows are already summed; "
+                "fill_null(0) if null means no click"
             )
-        msg = f"column {column!r} of `log` must {rule}, got another value in {invalid} rows{hint}"
-        raise ValueError(msg)
+        refuse(column, rule, f"another value in {invalid} rows", hint)
+
+
+P = ParamSpec("P")
+
+
+class LogFunction(Protocol[P]):
+    """A function of a log that returns a lazy frame for a lazy log."""
+
+    @overload
+    def __call__(self, log: pl.LazyFrame, *args: P.args, **options: P.kwargs) -> pl.LazyFrame: ...
+    @overload
+    def __call__(self, log: Any, *args: P.args, **options: P.kwargs) -> pl.DataFrame: ...
+
+
+@overload
+def takes_log(  # type: ignore[overload-overlap]
+    function: Callable[Concatenate[Log, P], pl.DataFrame],
+) -> Callable[Concatenate[Any, P], pl.DataFrame]: ...
+@overload
+def takes_log(
+    function: Callable[Concatenate[Log, P], pl.DataFrame | pl.LazyFrame],
+) -> LogFunction[P]: ...
+def takes_log(function: Any) -> Any:
+    """Pass the function a `Log` with the columns that its keyword arguments name."""
+    defaults = {name: value for name, value in function.__kwdefaults__.items() if name in COLUMNS}
+
+    @wraps(function)
+    def call(log: Any, *args: Any, **options: Any) -> Any:
+        names = {name: options.get(name, default) for name, default in defaults.items()}
+        if names.get("impressions", "") is None:
+            del names["impressions"]
+        return function(Log.read(log, names), *args, **options)
+
+    shown = signature(function)
+    first, *others = shown.parameters.values()
+    call.__signature__ = shown.replace(parameters=[first.replace(annotation="Any"), *others])  # type: ignore[attr-defined]
+    return call
+
+
+def refuse(
+    column: str, rule: str, got: object, hint: str = "", error: type[Exception] = ValueError
+) -> NoReturn:
+    """Raise the error of a column of the log that breaks a rule."""
+    msg = f"column {column!r} of `log` must {rule}, got {got}"
+    raise error(msg + (hint and f"\n\nHint: {hint}"))
 
 
 def sum_checked(value: pl.Expr, valid: pl.Expr, name: str) -> pl.Expr:
@@ -236,40 +216,10 @@ def sum_checked(value: pl.Expr, valid: pl.Expr, name: str) -> pl.Expr:
     return pl.when(valid).then(value.cast(pl.Int64)).otherwise(FLAG).sum().alias(name)
 
 
-def check_no_gaps(table: pl.DataFrame) -> None:
-    """Raise if a rank was shown more often than the rank above it.
-
-    A list with a document at rank 3 has one at rank 2, so without gaps the impressions never
-    increase from one rank to the next.
-    """
-    by_rank = table.group_by("rank").agg(pl.col("impressions").sum()).sort("rank")
-    above = pl.when(pl.col("rank").shift() == pl.col("rank") - 1).then(
-        pl.col("impressions").shift()
-    )
-    gaps = by_rank.with_columns(above=above.fill_null(0)).filter(
-        (pl.col("impressions") > pl.col("above")) & (pl.col("rank") > 1)
-    )
-    if gaps.height:
-        rank, shown, above_shown = gaps.row(0)
-        msg = (
-            f"ranks must have no gaps, got {shown} impressions at rank {rank} and {above_shown} at "
-            f"rank {rank - 1}\n\nHint: a log has a row for each document shown, clicked or not"
-        )
-        raise ValueError(msg)
-
-
-def find_z(confidence: float) -> float:
-    """Return the quantile of the normal distribution for two-sided intervals."""
-    from scipy.special import ndtri
-
-    level = 1 - check_number("confidence", confidence, above=0, below=1)
-    return float(-ndtri(level / 2))
-
-
 def compute_interval(
     z: float, clicks: pl.Expr, exposure: pl.Expr, squares: pl.Expr
-) -> tuple[pl.Expr, pl.Expr]:
-    r"""Return the ends of the score interval of a rate of clicks.
+) -> list[pl.Expr]:
+    r"""Return the rate of clicks, and the ends of its score interval.
 
     If the clicks :math:`c` have the mean :math:`\gamma E` and the variance
     :math:`\gamma E - \gamma^2 Q`, the ends are the solutions of
@@ -283,21 +233,45 @@ def compute_interval(
     center = e * (2 * c + z**2)
     spread = z * (4 * c * e**2 + z**2 * e**2 - 4 * c**2 * q).clip(0).sqrt()
     width = 2 * (e**2 + z**2 * q)
-    ends = [(center + sign * spread) / width for sign in (-1, 1)]
-    low, high = (pl.when(e > 0).then(end) for end in ends)
     # Rounding must not move an end of 0 clicks away from 0.
-    return pl.when(c > 0).then(low).when(e > 0).then(0.0).alias("ci_low"), high.alias("ci_high")
+    low = pl.when(c > 0).then((center - spread) / width).otherwise(0.0)
+    values = {"estimate": c / e, "ci_low": low, "ci_high": (center + spread) / width}
+    return [pl.when(e > 0).then(value).alias(name) for name, value in values.items()]
+
+
+def find_z(confidence: float) -> float:
+    """Return the quantile of the normal distribution for two-sided intervals."""
+    from scipy.special import ndtri
+
+    return float(-ndtri(check_level(confidence) / 2))
 
 
 def check_whole_type(column: str, schema: pl.Schema) -> None:
     """Raise if a column of ranks or counts does not hold whole numbers."""
     if not schema[column].is_integer():
-        msg = (
-            f"column {column!r} of `log` must hold whole numbers, got {schema[column]}\n\n"
-            f"Hint: log.with_columns(pl.col({column!r}).cast(pl.Int64))"
-        )
-        raise TypeError(msg)
+        hint = f"log.with_columns(pl.col({column!r}).cast(pl.Int64))"
+        refuse(column, "hold whole numbers", schema[column], hint, TypeError)
+
+
+def _check_no_gaps(table: pl.DataFrame) -> None:
+    """Raise if a rank was shown more often than the rank above it.
+
+    A list with a document at rank 3 has one at rank 2, so without gaps the impressions never
+    increase from one rank to the next.
+    """
+    by_rank = dict(table.group_by("rank").agg(pl.col("impressions").sum()).sort("rank").rows())
+    for rank, shown in by_rank.items():
+        if rank > 1 and shown > (above := by_rank.get(rank - 1, 0)):
+            msg = (
+                f"ranks must have no gaps, got {shown} impressions at rank {rank} and {above} at "
+                f"rank {rank - 1}\n\nHint: a log has a row for each document shown, clicked or not"
+            )
+            raise ValueError(msg)
 
 
 def _sum_rows(table: pl.DataFrame) -> int:
     return int((table["impressions"] % FLAG).sum())
+
+
+def _count_flags(table: pl.DataFrame, column: str) -> int:
+    return int((table[column] // FLAG).sum())

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_columns, check_frame, check_number
-from polars_graded._clicks.logs import KEYS, Log, check_no_gaps
+from polars_graded._checks import check_choice, check_collected, check_columns, check_number
+from polars_graded._clicks.logs import KEYS, Log, takes_log
 from polars_graded._measuring.kernels.ragged import Floats
 
 __all__ = ["estimate_propensities"]
@@ -23,8 +23,9 @@ MAX_CHANGE = 1e-7
 """Maximum change of a propensity in one step of EM at which the algorithm has converged."""
 
 
+@takes_log
 def estimate_propensities(
-    log: Any,
+    log: Log,
     method: Method = "em",
     *,
     query: str = "query",
@@ -122,10 +123,8 @@ def estimate_propensities(
     └──────┴─────────────┴────────┴─────────┴────────────┘
     """
     check_choice("method", method, get_args(Method))
-    read = Log.read(log, query=query, doc=doc, rank=rank, clicked=clicked, impressions=impressions)
-    cells = read.count(*KEYS, "rank").collect(engine="streaming")
-    check_no_gaps(read.check_counts(cells))
-    return read.rename(_estimate(cells, method))
+    cells = log.count(*KEYS, "rank").collect(engine="streaming")
+    return log.rename(_estimate(log.check_counts(cells), method))
 
 
 def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
@@ -136,8 +135,11 @@ def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
     if isinstance(value, Mapping):
         given = pl.DataFrame({"rank": [*value], "propensity": [*value.values()]}, strict=False)
     else:
-        given = check_frame("propensities", value).lazy().collect()
+        given = check_collected("propensities", value)
     check_columns("propensities", ["rank", "propensity"], given.columns)
+    if not given.schema["rank"].is_integer():
+        msg = f"`propensities` must have whole numbers as ranks, got {given.schema['rank']}"
+        raise TypeError(msg)
     if twice := given["rank"].is_duplicated().sum():
         msg = f"`propensities` must have each rank once, got {twice} rows that repeat a rank"
         raise ValueError(msg)

@@ -55,7 +55,7 @@ def check_not_repeated(
     if panel and (repeated := table.height - table.n_unique([*(of or [name]), "panel"])):
         msg = (
             f"`{argument}` must have each {name} once in a panel, got {repeated} again; "
-            "`panel` names the column that sets them apart"
+            "`panel` names the column that distinguishes them"
         )
         if panel != "measure" and "measure" in table.columns and table["measure"].n_unique() > 1:
             msg += f"\n\nHint: .filter(measure={table['measure'][0]!r}) leaves one measure"

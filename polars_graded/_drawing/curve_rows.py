@@ -75,7 +75,7 @@ def build_curve_points(
             raise ValueError(msg)
     if isinstance(at, str) and at not in frame.columns:
         msg = (
-            f"{curve!r} must be a curve, one list per query, or stand beside a column of {kind}s, "
+            f"{curve!r} must be a curve, one list per query, or numbers with a column of {kind}s, "
             f"got numbers and no column {at!r}"
         )
         raise pl.exceptions.ColumnNotFoundError(msg)
@@ -114,7 +114,7 @@ def find_panel(
         again = points.height - points.n_unique([strategy, at])
         msg = (
             f"a strategy must have each {at} once in a panel, got {again} again; "
-            f"`panel` names one column, and {' and '.join(names)} set them apart together"
+            f"`panel` names one column, and {' and '.join(names)} distinguish them together"
         )
         raise ValueError(msg)
     return next(iter(candidates), None)
@@ -221,7 +221,7 @@ def find_only_curve(frame: pl.DataFrame, kind: str, at: str, but: Collection[str
     candidates = lists or floats or [name for name, dtype in columns.items() if dtype.is_numeric()]
     if len(candidates) != 1:
         got = " and ".join(candidates) or f"none among {', '.join(frame.columns)}"
-        msg = f"`curve` must say which column to draw where there is not just one, got {got}"
+        msg = f"`curve` must name the column to draw, unless there is exactly one, got {got}"
         raise ValueError(msg)
     return candidates[0]
 

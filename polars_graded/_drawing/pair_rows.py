@@ -30,6 +30,31 @@ def put_higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
     return _turn_pairs(pairs, pl.col("difference") < 0)
 
 
+def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
+    """Return the names of strategies, with those that are similar to the same others together.
+
+    Rows are pairs `a` and `b` with their `mean`. If a pair is missing, the strategies of most pairs
+    come first, and the others are in the order of their means.
+    """
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import pdist
+
+    both = pl.concat([pairs.select("a", "b", "mean"), pairs.select(a="b", b="a", mean="mean")])
+    both = both.unique(["a", "b"], keep="first", maintain_order=True)
+    of_each = both.group_by("a").agg(pl.col("mean").mean(), pl.len().alias("others"))
+    of_each = of_each.sort("others", "mean", "a", descending=[True, True, False])
+    names = of_each["a"].to_list()
+    if len(both) < len(names) * (len(names) - 1) or len(names) <= 2:  # noqa: PLR2004
+        return names
+    # A strategy counts as similar to itself as it is to others, whatever value means equal.
+    own = of_each.select("a", b="a", mean="mean")
+    places = pl.col("a", "b").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+    matrix = pl.concat([both, own]).sort(places).get_column("mean").to_numpy()
+    square = matrix.reshape(len(names), len(names))
+    order = leaves_list(linkage(pdist(square), "average", optimal_ordering=True))
+    return [names[place] for place in order]
+
+
 def _turn_pairs(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
     """Return the pairs, with both strategies exchanged in all columns if `which` is true."""
     turned = {name: -pl.col(name) for name in ("difference", "d_z", RANK_COLUMN)}

@@ -79,7 +79,7 @@ PANEL_SIZES = {2: 270, 3: 175}
 """Width and height of panels in pixels, by the number side by side: a notebook has 700 pixels."""
 
 
-SHARED_LETTERS = "letters: strategies with a common letter are not told apart"
+SHARED_LETTERS = "strategies with a common letter do not differ significantly"
 """Note on the groups of `rank_strategies`."""
 
 

@@ -17,6 +17,7 @@ from polars_graded._frames.notes import (
     AT_HIGHEST,
     BELOW_CODE,
     BELOW_ZERO,
+    DECIDED_BY_ORDER,
     HALVES,
     HIGHEST,
     LOWEST,
@@ -25,6 +26,7 @@ from polars_graded._frames.notes import (
     counts_missed,
 )
 from polars_graded._frames.request import Request
+from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR
 from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -50,7 +52,7 @@ GDEVAL_HIGHEST = 4
 """Highest grade of the scale of gdeval, which ir_measures calls for ERR."""
 
 CODES = {9, 98, 99, 127, 255, 999, 9999, 32767, 65535}
-"""Numbers that files of many tools use for a missing grade."""
+"""Numbers that many files contain in place of a missing grade."""
 
 MIN_CODE_RATIO = 3
 """Minimum ratio of a number in `CODES` to the next highest grade, if it is a code."""
@@ -114,8 +116,9 @@ def warn_of_notes(request: Request, notes: Notes, values: pl.DataFrame) -> None:
     noted = NotedData(request, notes, values)
     whose = "" if request.grader is None else f"by the grades of {request.grader!r}: "
     for kind, find_sentences in WARNING_RULES:
-        for sentence in find_sentences(noted):
-            warn_the_caller(kind, whose + sentence)
+        if kind not in request.unused_warnings:
+            for sentence in find_sentences(noted):
+                warn_the_caller(kind, whose + sentence)
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ class NotedData:
     def strategies(self) -> list[dict[str, Any]]:
         """Return the counts of each strategy, with its name, in the order of the result."""
         counts = self.notes.strategies.rename({self.notes.strategy: "name"})
-        order = self.values.get_column(self.request.key).unique(maintain_order=True)
+        order = in_order(counts.get_column("name"))
         if self.request.strategy is None:
             order = pl.Series([*self.request.by], dtype=pl.String)
         names = order.alias("name").to_frame()
@@ -192,7 +195,7 @@ class NotedData:
                 )
 
     def find_unlike_scales(self) -> Iterator[str]:
-        """Yield a sentence if the highest grade, used as that of the scale, differs."""
+        """Yield a sentence if queries differ in the highest grade, which stands for the scale."""
         if not (names := find_measures_without_scale(self.request)):
             return
         relevant = [each for each in self.strategies if each["relevant"]]
@@ -290,7 +293,7 @@ class NotedData:
             hint = (
                 "join_judgments(run, judgments) leaves such queries out, and adds the judged "
                 "documents that were not retrieved, which a plain join loses; overview(frame) "
-                "shows what there is"
+                "counts judged and retrieved documents"
             )
             if self.request.grade in self.request.computed:
                 hint = (
@@ -334,7 +337,7 @@ class NotedData:
                 "After a left join of a run with judgments, however, judged documents that were "
                 "not retrieved are lost, and recall, ap and ndcg are too high\n\n"
                 "Hint: join_judgments(run, judgments) adds the judged documents that were not "
-                "retrieved; overview(frame) shows what there is"
+                "retrieved; overview(frame) counts judged and retrieved documents"
             )
 
     def _select_unlike_judgments(self) -> pl.DataFrame:
@@ -408,8 +411,8 @@ class NotedData:
                 several = self.request.strategy is None and len(self.request.by) > 1
                 lowest = f"{{{each['name']!r}: False}}" if several else "False"
                 yield (
-                    f"{column!r} counts from 1, as ranks do, and its highest number is ranked "
-                    "first\n\n"
+                    f"{column!r} counts from 1, or 0, as ranks do, and its highest number is "
+                    "ranked first\n\n"
                     f"Hint: descending={lowest} ranks the lowest first"
                 )
                 return
@@ -450,6 +453,22 @@ class NotedData:
             f"({', '.join(of_most)}{more}), and {decides}\n\nHint: {hint}"
         )
 
+    def find_tied_pairs(self) -> Iterator[str]:
+        """Yield the number of queries in which the order of ties may decide a similarity."""
+        names = [each.name for each in find_order_dependent_measures(self.request)]
+        if not (names and self.request.compares_pairs):
+            return
+        tied = self.values.filter(pl.col(NOTES).struct.field(DECIDED_BY_ORDER))
+        column = self.request.tie_column
+        how = "the order of rows" if column is None else f"column {column!r}"
+        if n := tied.select(self.request.query).n_unique():
+            yield (
+                f"{how} orders documents with the same score in {n} of {self.queries} queries, on "
+                f"which {', '.join(names)} may depend\n\n"
+                f"Hint: ties={column or 'order'!r} confirms this order; rbo, overlap and "
+                "average_overlap average over all orders"
+            )
+
 
 WARNING_RULES = (
     (DataWarning.nulls, NotedData.find_split_queries),
@@ -466,5 +485,6 @@ WARNING_RULES = (
     (DataWarning.unjudged, NotedData.find_low_judged_share),
     (DataWarning.ranks, NotedData.find_inverted_ranks),
     (DataWarning.ties, NotedData.find_decisive_ties),
+    (DataWarning.ties, NotedData.find_tied_pairs),
 )
 """Kinds of warnings and the functions that find their sentences, in the order of warnings."""

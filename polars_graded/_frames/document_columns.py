@@ -22,10 +22,10 @@ NOUNS_BEFORE_IDENTIFIERS = {
     *("listing", "news", "offer", "page", "paper", "photo", "post", "recipe", "song", "track"),
     *("video", "variant"),
 }
-"""Words that are names of document columns beside an identifier, as in `article_id`."""
+"""Words that, with a word for identifiers, name a document column, as in `article_id`."""
 
 IDENTIFIERS = {"id", "ids", "no", "nr", "number", "key", "code"}
-"""Words that a document column may contain beside the noun, unlike "price" in product_price."""
+"""Further words that the name of a document column may contain, unlike "price" in product_price."""
 
 
 def split_words(column: str) -> set[str]:

@@ -14,6 +14,7 @@ from polars_graded._checks import first_few
 from polars_graded._frames.grouping import Groups
 from polars_graded._frames.request import Request
 from polars_graded._frames.unnamed_documents import MAX_LABELS, TEXT_TYPES, check_unnamed_documents
+from polars_graded._measuring.kernels.ragged import list_rows
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
 MAX_CHECKED_ROWS = 1_000_000
@@ -105,10 +106,7 @@ def _sample_queries(
     lengths = np.diff(groups.offsets)
     n = int(np.searchsorted(np.cumsum(lengths[order]), allowed, side="right"))
     places = np.sort(order[: max(1, n)])
-    starts, lengths = groups.offsets[places], lengths[places]
-    ends = np.cumsum(lengths)
-    every = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
-    return rows.select(pl.all().gather(every))
+    return rows.select(pl.all().gather(list_rows(groups.offsets, places)))
 
 
 def _hash_columns(rows: pl.DataFrame, columns: Sequence[str]) -> Hashes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any, Unpack, overload
 
 import polars as pl
@@ -11,7 +10,7 @@ from polars_graded._checks import check_flag
 from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.engines import find_engine
 from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
-from polars_graded._frames.measuring import measure_lazily, measured
+from polars_graded._frames.measuring import measure_frame, open_frame
 from polars_graded._frames.parts import Parts, check_parts
 from polars_graded._frames.request import Column, Measures, Request, RequestOptions
 from polars_graded._measuring.keywords import takes_options_of
@@ -125,7 +124,7 @@ def evaluate(
         The scale of the grades, and the lowest relevant grade, as in `Graded.scaled`.
     undefined_as
         The value of a query without a relevant document: a number, or None for null, as in
-        `Graded.undefined_as`. By default 0, and null for `roc_auc`.
+        `Graded.undefined_as`. By default 0, and null for `roc_auc` and `pairwise_accuracy`.
     condensed
         If True, unjudged documents are dropped from the rankings, as in `Graded.condensed`.
     known
@@ -134,8 +133,8 @@ def evaluate(
     subtopics
         The column or expression with the subtopics of each document, lists of labels or one label
         per document, for `alpha_dcg`, `alpha_ndcg`, `err_ia`, `nerr_ia`, `nrbp`, `nnrbp`,
-        `subtopic_recall`, `precision_ia` and `ap_ia`. `join_judgments` makes it of judgments by
-        subtopic.
+        `subtopic_recall`, `precision_ia` and `ap_ia`. `join_judgments` makes such a column from
+        judgments by subtopic.
     popularity
         The column with the popularity of each document, for `popularity` and `novelty`, such as the
         share of users who chose it. A document has one popularity in all queries.
@@ -233,12 +232,13 @@ def evaluate(
           of several columns, and one of these columns is null in some rows of a query.
         - `missing`: a stacked strategy has no row for some query, so that its mean excludes this
           query. Or a strategy retrieved nothing at all.
-        - `ranks`: a column is called rank, position or place, its numbers count from 1 in some
+        - `ranks`: a column is called rank, position or place, its numbers count from 1 or 0 in some
           queries, and its highest number is ranked first. This covers columns with too little
           evidence for an error, such as ranks in fewer than ten queries. Scores may be 1, 2, 3 by
           chance, so the name must also mean ranks.
         - `scale`: queries differ in their highest grade, `max_grade` is not passed, and a measure
-          uses the highest grade (`err`, `nerr`, `generalized_precision`, `rbp(graded=True)`). Or
+          divides by the highest grade (`generalized_precision`, `err`, `nerr`, `rbp(graded=True)`,
+          `sdcg`, `insq`, `inst`, `bpm`, `nerr8` to `nerr11`). Or
           grades look like stars, so that the lowest star counts as relevant: whole or half
           numbers from 1 or 0.5 to at least 4, and never 0. Or grades below 0 count as judged and
           irrelevant. Or the highest grade looks like a code, such as 99 or 255, and is at least
@@ -290,20 +290,13 @@ def evaluate(
         "reference": reference,
     }
     requests = Request.of_graders(measures, doc=doc, **columns, **options)
-    engine = find_engine(frame)
     parts, shown = check_parts(parts), check_flag("progress", progress)
-    if engine is not None:
-        if fingerprint is not None:
-            msg = "`fingerprint` must be None for frames of Spark and Ray, got a column"
-            raise ValueError(msg)
-        each = [engine.evaluate_rows(request, frame, parts) for request in requests]
-        return reduce(lambda one, other: one.union(other), each)
-    for number, request in enumerate(requests):
-        frame = request.open_frame(frame)
-        requests[number] = request.with_document_column(frame.collect_schema())
-    measure = measure_lazily if isinstance(frame, pl.LazyFrame) else measured
+    if fingerprint is not None and find_engine(frame) is not None:
+        msg = "`fingerprint` must be None for frames of Spark and Ray, got a column"
+        raise ValueError(msg)
+    requests, frame = open_frame(requests, frame)
     if fingerprint is None:
-        return measure(requests, frame, parts, shown=shown)
+        return measure_frame(requests, frame, parts, shown=shown)
     check_fingerprint(requests, fingerprint, frame.collect_schema())
-    values = measure(requests, frame, parts, shown=shown)
+    values = measure_frame(requests, frame, parts, shown=shown)
     return add_fingerprints(values, requests, frame, fingerprint)

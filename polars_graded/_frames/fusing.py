@@ -8,8 +8,9 @@ from typing import Any, Literal, Required, TypeAlias, Unpack, get_args, overload
 import polars as pl
 
 from polars_graded._checks import check_choice, check_column_name, check_number
-from polars_graded._frames.list_pairs import OF_GRADES, RankingChecks, RankOptions
-from polars_graded._frames.request import By, Request
+from polars_graded._frames.list_pairs import OF_GRADES, RankOptions
+from polars_graded._frames.measuring import measured, open_frame
+from polars_graded._frames.request import NO_GRADE, By, Request
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import takes_options_of
 
@@ -109,7 +110,7 @@ def fuse(
     ----------
     frame
         Any data frame with one row per query and document, as for `evaluate`. A LazyFrame returns a
-        LazyFrame. Of stacked runs,
+        LazyFrame. For stacked runs,
         `runs.pivot("strategy", index=["query", "doc"], values="score")` makes such a frame.
     by, query, ties, descending, doc
         As for `evaluate`. `by` names two strategies or more. `ties` changes only ranks. Scores
@@ -163,10 +164,10 @@ def fuse(
     -----
     Values equal those of ranx 0.3.21, which names the methods `rrf`, `bordafuse`, `sum`, `mnz`,
     `anz`, `max`, `min`, `med` and `wsum`, and the normalisations `min-max`, `zmuv`, `sum` and
-    `rank`. There are two exceptions: ranx never divides by less than 1e-9, and orders documents of
-    the same score as its sort leaves them. Fox and Shaw count similarities that are not 0 for
-    CombMNZ and CombANZ; here, as in Lee's work and in ranx, a strategy counts if it retrieved the
-    document.
+    `rank`. There are two exceptions: ranx never divides by less than 1e-9, and its unstable sort
+    decides the order of documents with equal scores. Fox and Shaw count similarities that are not 0
+    for CombMNZ and CombANZ; here, as in Lee's work and in ranx, a strategy counts if it retrieved
+    the document.
 
     References
     ----------
@@ -197,7 +198,7 @@ def fuse(
     │ 1     ┆ z   ┆ null ┆ 0.4   ┆ 3.0   │
     └───────┴─────┴──────┴───────┴───────┘
     """
-    request = Request.of(["n_retrieved"], grade=pl.lit(None), by=by, **options)
+    request = Request.of(["n_relevant"], grade=NO_GRADE, by=by, **options)
     check_choice("method", method, get_args(Method))
     if normalise != "default" and normalise is not None:
         check_choice("normalise", normalise, get_args(Normalisation), instead="None")
@@ -210,16 +211,14 @@ def fuse(
         raise ValueError(msg)
     factors = _parse_weights(request, method, weights)
     offset = check_number("k", k, at_least=0)
-    opened = request.open_frame(frame)
-    request = request.with_document_column(opened.collect_schema())
+    [request], opened = open_frame([request], frame)
     if check_column_name("name", name) in request.columns:
         msg = f"`name` must not be a column that is used, got {name!r}"
         raise ValueError(msg)
 
     def fuse_rows(rows: pl.DataFrame) -> pl.DataFrame:
-        checks, columns = RankingChecks(request), request.add_computed_columns(rows)
-        checks.add(columns)
-        checks.finish()
+        measured([request], rows, shown=False)  # checks the rankings
+        columns = request.add_computed_columns(rows)
         fused = _build_fusion(request, columns.schema, method, chosen, factors, offset)
         result = rows.with_columns(columns.select(fused.alias(name)).to_series())
         if not result[name].is_finite().all():

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.kernels.ragged import Integers, list_rows
 
 KEY = "polars_graded: {}"
 """Pattern of names for copies of keys; no column of a frame has such a name."""
@@ -79,9 +79,7 @@ class Groups:
         """Return about n rows of the original frame, in whole groups spread over it."""
         n_groups = max(1, self.n * n // self.source.height)
         places = np.unique(np.linspace(0, self.n - 1, n_groups).astype(np.int64))
-        starts, lengths = self.offsets[places], np.diff(self.offsets)[places]
-        ends = np.cumsum(lengths)
-        every = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
+        every = list_rows(self.offsets, places)
         places = every if self.rows is None else self.rows[every]
         return self.source.select(pl.all().gather(places))
 

@@ -199,7 +199,7 @@ def check_overlap(join: Join) -> None:
         f"{n_found} of {retrieved} retrieved documents are judged "
         f"({n_found / retrieved:.1%})\n\n"
         f"Hint: check that {doc!r} means the same in `run` ({join.unmatched[0]!r}) "
-        f"and `judgments` ({missed[doc][0]!r}); overview() shows what there is",
+        f"and `judgments` ({missed[doc][0]!r}); overview() counts both",
     )
 
 
@@ -211,7 +211,7 @@ def _is_little(join: Join, retrieved: int, n_found: int) -> bool:
     """Return whether few retrieved documents are judged, in total and in each query.
 
     In recommendation, few of many documents are relevant for a user, and documents retrieved for
-    one user are judged for others. This is no sign of different identifiers.
+    one user are judged for others. This is not a sign of different identifiers.
     """
     could = min(retrieved, join.judged.height * len(join.strategies))
     if not could or n_found > MAX_COMMON_SHARE * could:

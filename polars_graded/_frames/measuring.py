@@ -5,16 +5,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
+from typing import Any, TypeVar
 
 import polars as pl
 
 from polars_graded._frames.directions import Directions
 from polars_graded._frames.duplicates import Duplicates
+from polars_graded._frames.engines import find_engine
+from polars_graded._frames.pair_values import GatheredPairs, PairRequest
 from polars_graded._frames.parts import Cut, Parts, check_queries_are_together, choose_cut
 from polars_graded._frames.progress import progress
 from polars_graded._frames.request import Request
 from polars_graded._frames.sources import scan_frames
 from polars_graded._frames.values import Gathered, finished, grouped
+
+RequestT = TypeVar("RequestT", bound=Request)
 
 LOGGER = logging.getLogger("polars_graded")
 
@@ -27,6 +33,7 @@ def measured(
     shown: bool = True,
 ) -> pl.DataFrame:
     """Return the values of all queries by part and strategy, with a request per grader."""
+    requests = [each.with_strategies(frame) for each in requests]
     request = requests[0]
     at_hand: Iterable[pl.DataFrame]
     if isinstance(frame, pl.DataFrame) and parts is None:
@@ -35,11 +42,14 @@ def measured(
         rows = frame.lazy().select(
             *dict.fromkeys(name for each in requests for name in each.input_columns)
         )
-        cut = choose_cut(rows, request.query, request.strategy, parts)
+        cut = choose_cut(rows, request.query, request.part_keys, parts)
         at_hand = cut.of(rows)
         LOGGER.info("%s", cut)
     total = None if cut.rows is None else cut.rows * len(request.by) * len(requests)
-    gathered = [Gathered(each) for each in requests]
+    gathered = [
+        GatheredPairs(each) if isinstance(each, PairRequest) else Gathered(each)
+        for each in requests
+    ]
     directions = Directions(request)
     duplicates = Duplicates(requests)
     with progress(str(cut), "rows", total, shown=shown) as more:
@@ -57,6 +67,31 @@ def measured(
     return result
 
 
+def open_frame(
+    requests: Sequence[RequestT], frame: Any
+) -> tuple[list[RequestT], pl.DataFrame | pl.LazyFrame | Any]:
+    """Return the requests with the columns of a frame, and the frame; those of engines stay."""
+    if find_engine(frame) is not None:
+        return [*requests], frame
+    opened = []
+    for request in requests:
+        frame = request.open_frame(frame)
+        opened.append(request.with_document_column(frame.collect_schema()))
+    return opened, frame
+
+
+def measure_frame(
+    requests: Sequence[Request], frame: Any, parts: Parts = None, *, shown: bool = True
+) -> Any:
+    """Return the values of an opened frame as a frame of its kind."""
+    engine = find_engine(frame)
+    if engine is not None:
+        each = [engine.evaluate_rows(request, frame, parts) for request in requests]
+        return reduce(lambda one, other: one.union(other), each)
+    measure = measure_lazily if isinstance(frame, pl.LazyFrame) else measured
+    return measure(requests, frame, parts, shown=shown)
+
+
 def add_computed_columns(requests: Sequence[Request], frame: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of whole queries with the computed columns of all requests."""
     for request in requests:
@@ -71,7 +106,7 @@ def measure_lazily(
 
     def values(columns: Collection[str], wanted: pl.Expr | None) -> Iterator[pl.DataFrame]:
         rows = frame
-        if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].keys}:
+        if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].part_keys}:
             rows = frame.filter(wanted)
         asked = [_select_columns(request, columns) for request in requests]
         yield measured(asked, rows, parts, shown=shown)

@@ -2,7 +2,7 @@
 
 Notes have one row per strategy and query, and are taken while a part of a frame is measured. They
 are reduced to a size that does not depend on the number of queries. Only notes that rules compare
-between rankings of different parts are kept, beside the values.
+between rankings of different parts are kept with the values.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from polars_graded._checks import MAX_SHOWN_VALUES
 from polars_graded._frames.request import Request
 
 NOTES = "polars_graded: notes"
-"""The column of the notes that are kept beside values; no frame has this name."""
+"""Name of the column of the notes that are kept with values; no column of a frame has it."""
 
 KEY = "polars_graded: {}"
-"""The name of a key beside notes; no note has such a name."""
+"""Name of a key among notes; no note has such a name."""
 
 COUNTS: Mapping[str, tuple[pl.Expr, str]] = {
     "queries": (pl.len(), "sum"),
@@ -56,10 +56,11 @@ GRADES: Mapping[str, str] = {
 """Way to combine the notes of parts, for each note about all grades of a part."""
 
 AT_HIGHEST = "relevant_at_highest"
+DECIDED_BY_ORDER = "decided_by_order"
 
 
 def list_kept_notes(request: Request) -> list[str]:
-    """Return the notes that are kept beside values."""
+    """Return the notes that are kept with values."""
     kept = [] if request.grader is None else ["judged"]
     if request.strategy is not None and counts_missed(request):
         kept += ["relevant", "worth"]

@@ -105,11 +105,13 @@ def check_parts(value: Any) -> Parts:
 
 
 def choose_cut(
-    frame: pl.LazyFrame, query: Sequence[str], strategy: str | None, requested: Parts
+    frame: pl.LazyFrame, query: Sequence[str], part_keys: Sequence[str], requested: Parts
 ) -> Cut:
-    """Return the way to cut a frame: as passed, or chosen by its plan, size and free memory."""
-    keys = tuple(query)
-    stacked = keys if strategy is None else (strategy, *query)
+    """Return the way to cut a frame: as passed, or chosen by its plan, size and free memory.
+
+    Rows may be sorted by `part_keys`, which identify the rows that are measured together.
+    """
+    keys, stacked = tuple(query), tuple(part_keys)
     rows = None
     if (steps := list_plan_steps(frame)) and steps <= CHEAP_STEPS:
         rows = frame.select(pl.len()).collect().item()

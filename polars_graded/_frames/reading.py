@@ -644,9 +644,9 @@ class _Width:
         if cells > max(_FREE_CELLS, _CELLS_PER_VALUE * self.values):
             file, number, line = self.place
             sentence = (
-                f"a feature number must not leave more than {_CELLS_PER_VALUE - 1} in"
-                f" {_CELLS_PER_VALUE} values out, got {self.highest}, so many columns"
-                f" for the {self.values} values of {self.lines} lines"
+                "a feature number must not be so high that more than"
+                f" {_CELLS_PER_VALUE - 1} in {_CELLS_PER_VALUE} values are missing, got"
+                f" {self.highest} with the {self.values} values of {self.lines} lines"
             )
             _refuse(file, number, sentence, line)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, TypedDict, TypeVar
+from typing import Any, ClassVar, Self, TypeAlias, TypedDict, TypeVar
 
 import polars as pl
 
@@ -33,6 +33,7 @@ from polars_graded._measuring.ranking import (
     check_score,
 )
 from polars_graded._measuring.tie_orders import TOOLS, Tool
+from polars_graded._warnings import DataWarning
 
 Columns: TypeAlias = "str | Sequence[str]"
 Keys: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr]"
@@ -47,6 +48,10 @@ Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Values = TypeVar("Values", pl.Expr, pl.Series)
+
+
+NO_GRADE = pl.lit(None).alias("no grade")
+"""Value of `grade` if rankings are used without grades."""
 
 
 class RowOptions(TypedDict, total=False):
@@ -74,6 +79,10 @@ class RequestOptions(RowOptions, total=False):
 class Request:
     """Checked arguments of an `evaluate` call."""
 
+    definitions: ClassVar[Mapping[str, Definition]] = DEFINITIONS
+    """The measures that a call can request."""
+    compares_pairs: ClassVar[bool] = False
+    """True if the values are those of pairs of strategies."""
     measures: Mapping[str, Measure]
     """The measure of each result column, by the name of the column."""
     by: Mapping[str, tuple[str, ...]]
@@ -128,7 +137,7 @@ class Request:
         popularity: Column | None = None,
         features: Column | None = None,
         reference: Column | None = None,
-    ) -> Request:
+    ) -> Self:
         """Check the arguments of `evaluate` and return their request."""
         computed: dict[str, pl.Expr] = {}
         grader, grade = parse_grade(grade, computed)
@@ -137,7 +146,7 @@ class Request:
         scale = Ranking(pl.col(grade))
         scale = replace(scale, condensed=check_flag("condensed", condensed))
         scale = scale.scaled(irrelevant, max_grade, relevant_from).undefined_as(undefined_as)
-        chosen = parse_measures(measures)
+        chosen = parse_measures(measures, cls.definitions)
         inputs = _parse_inputs(
             computed,
             known=known,
@@ -204,9 +213,40 @@ class Request:
         return [*self.query] if self.strategy is None else [self.strategy, *self.query]
 
     @property
+    def part_keys(self) -> list[str]:
+        """The columns whose values identify rows that are measured together."""
+        return self.keys
+
+    @property
+    def copied_keys(self) -> dict[str, str]:
+        """The key columns of the frame in the result, by their name there."""
+        return {name: name for name in self.keys}
+
+    @property
     def result_keys(self) -> list[str]:
         """The columns of strategies and queries in the result."""
         return [self.key, *self.query]
+
+    @property
+    def is_graded(self) -> bool:
+        """Return whether the rows have grades."""
+        grade = self.computed.get(self.grade)
+        return grade is None or not grade.meta.eq(NO_GRADE)
+
+    @property
+    def unused_warnings(self) -> set[type[DataWarning]]:
+        """The kinds of warnings that do not concern the result."""
+        of_grades = {DataWarning.scale, DataWarning.unjudged, DataWarning.join}
+        return set() if self.is_graded else of_grades
+
+    @property
+    def needs_strategies(self) -> bool:
+        """Return whether the names of stacked strategies must be known before measuring."""
+        return False
+
+    def with_strategies(self, frame: pl.DataFrame | pl.LazyFrame) -> Self:  # noqa: ARG002
+        """Return the request with the names of strategies in a frame, if it needs them."""
+        return self
 
     def find_columns(self, strategy: str) -> tuple[str, ...]:
         """Return the columns to rank a strategy by; stacked strategies share them."""
@@ -258,7 +298,7 @@ class Request:
         self.check_not_stacked(checked)
         return checked
 
-    def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Request:
+    def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the document column of a frame.
 
         The column breaks ties if it holds texts or numbers, and if `ties` names no other column.

@@ -7,7 +7,7 @@ queries. The values of all parts are concatenated before the result is built.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -75,14 +75,6 @@ class Rankings:
     """Other errors in the data."""
 
 
-def measure_rankings(request: Request, groups: Groups, kept: Sequence[str]) -> Iterator[Rankings]:
-    """Yield the values and notes of whole queries for each entry of `by`."""
-    part, names = Part(request, groups, kept), [*request.by]
-    size = max(1, MAX_SHARED_ROWS // max(1, groups.frame.height))
-    for first in range(0, len(names), size):
-        yield from part.rankings(names[first : first + size])
-
-
 @dataclass(frozen=True)
 class Part:
     """Frame of whole queries and the request for its values."""
@@ -91,6 +83,13 @@ class Part:
     groups: Groups
     kept: Sequence[str]
     """Names of the notes that are kept beside the values."""
+
+    def measure_rankings(self) -> Iterator[Rankings]:
+        """Yield the values and notes of whole queries for each entry of `by`."""
+        names = [*self.request.by]
+        size = max(1, MAX_SHARED_ROWS // max(1, self.groups.frame.height))
+        for first in range(0, len(names), size):
+            yield from self.rankings(names[first : first + size])
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
@@ -142,8 +141,6 @@ class Part:
         """Return the documents of each query, ranked by the keys of a strategy."""
         if find_depth(measures) == 0:
             return DocumentLists(self.grades, None, None)
-        used = {name for measure in measures for name in measure.definition.inputs}
-        inputs = {name: self.inputs[name] for name in used}
         is_chosen = self.request.ties is not None
         return DocumentLists.of(
             self.build_ranking(name),
@@ -151,8 +148,13 @@ class Part:
             keys,
             None if is_chosen else order,
             None if is_chosen else self.names,
-            inputs,
+            self.select_inputs(measures),
         )
+
+    def select_inputs(self, measures: Sequence[Measure]) -> dict[str, Lists]:
+        """Return the further columns of documents that the measures need."""
+        used = {name for measure in measures for name in measure.definition.inputs}
+        return {name: self.inputs[name] for name in used}
 
     @property
     def names(self) -> Callable[[Integers], pl.Series] | None:
@@ -175,23 +177,26 @@ class Part:
         error, computed = None, dict[str, list[Computed]]()
         try:
             for order, measures in group_by_order(self.request.tool, [*self.measures.values()]):
-                of_usable = (
-                    compute(
-                        measures,
-                        self.build_ranking(usable[0]),
-                        [self.documents(name, keys[name], measures, order) for name in usable],
-                        ordered=data_warnings.find_order_dependent_measures(self.request),
-                    )
-                    if usable
-                    else []
-                )
-                for name, each in zip(usable, of_usable, strict=True):
+                documents = {
+                    name: self.documents(name, keys[name], measures, order) for name in usable
+                }
+                for name, each in self.compute(measures, documents):
                     computed.setdefault(name, []).append(each)
         except UnusableDataError as caught:
             error, computed = caught, {}
         for name in names:
             values, notes = self.of_strategy(name, computed.get(name))
             yield Rankings(name, values, notes, bad[name], None if name in computed else error)
+
+    def compute(
+        self, measures: Sequence[Measure], documents: Mapping[str, DocumentLists]
+    ) -> Iterator[tuple[str, Computed]]:
+        """Return the values of each strategy."""
+        if documents:
+            ordered = data_warnings.find_order_dependent_measures(self.request)
+            ranking, lists = self.build_ranking(next(iter(documents))), [*documents.values()]
+            values = compute(measures, ranking, lists, ordered=ordered)
+            yield from zip(documents, values, strict=True)
 
     def constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:
         """Return a column of one value for each query."""
@@ -311,6 +316,8 @@ def _counts_up(part: Part, name: str, values: pl.Series) -> pl.Series:
 class Gathered:
     """Values of a request, collected part by part, with reduced notes."""
 
+    part: type[Part] = Part
+
     def __init__(self, request: Request, kept: Sequence[str] | None = None) -> None:
         self.request = request
         self.kept = list_kept_notes(request) if kept is None else kept
@@ -321,19 +328,24 @@ class Gathered:
     def add(self, groups: Groups, more: Callable[[int], object] = int) -> None:
         """Measure whole queries; `more` is called with the rows of each strategy."""
         noted = []
-        for each in measure_rankings(self.request, groups, self.kept):
+        for each in self.part(self.request, groups, self.kept).measure_rankings():
             self.values[each.name].append(each.values)
             self._faults[each.name].add(each)
             noted.append(each.notes)
             more(groups.frame.height)
         self.notes.add(noted, note_grades(groups.frame.get_column(self.request.grade)))
 
-    def in_order(self) -> pl.DataFrame:
-        """Check and sort the values of all queries; return them with the kept notes."""
+    def check(self) -> None:
+        """Raise if there are faults in the data."""
         request = self.request
         for name, faults in self._faults.items():
             ranking = request.build_ranking(name).with_inputs(**request.inputs)
             faults.check(ranking, stacked=bool(request.strategy))
+
+    def in_order(self) -> pl.DataFrame:
+        """Check and sort the values of all queries; return them with the kept notes."""
+        self.check()
+        request = self.request
         strategies = [
             sort_by_query(request, pl.concat(self.values.pop(name))) for name in request.by
         ]

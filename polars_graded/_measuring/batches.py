@@ -18,6 +18,7 @@ from polars_graded._measuring.kernels.ragged import (
     Integers,
     Ragged,
     count_before,
+    list_rows,
     offsets_of,
 )
 from polars_graded._measuring.kernels.vectors import Vectors
@@ -29,8 +30,8 @@ CHUNK_ROWS = 1 << 19
 that threads seldom wait for the interpreter's lock."""
 
 SCRATCH_ARRAYS = 15
-"""Number of arrays, of one number per row of a chunk, for which a thread holds memory. They fit
-into one heap of glibc."""
+"""Number of arrays, each of one number per row of a chunk, for which a thread holds memory. These
+arrays fit into one heap of glibc."""
 
 SCRATCH_BLOCK = 1 << 14
 """Size of the block behind that memory, in numbers: too large for a small free gap."""
@@ -68,6 +69,12 @@ class Lists:
     def at(self, rows: Integers) -> Lists:
         """Return the lists with the values at `rows`, which stay in their list."""
         return Lists(self.flat.gather(rows), self.offsets, self.labels)
+
+    def select(self, places: Integers) -> Lists:
+        """Return the lists at `places`; -1 stands for an empty list."""
+        lengths = np.append(np.diff(self.offsets), 0)[places]
+        rows = list_rows(self.offsets, places)
+        return Lists(self.flat.gather(rows), offsets_of(lengths), self.labels)
 
     def count(self, mask: pl.Series) -> Integers:
         """Return the number of true values of each list; null is not true."""

@@ -54,8 +54,12 @@ def compute(
     strategies: Sequence[DocumentLists],
     *,
     ordered: Sequence[Measure] = (),
+    pairs: Sequence[tuple[int, int]] | None = None,
 ) -> list[Computed]:
     """Return the values of the measures for each strategy, or raise an error.
+
+    With `pairs`, the values are those of pairs of strategies, and `decided_by_order` marks the
+    queries in which either strategy has tied documents.
 
     Strategies that share a column of grades share the computations on it. For the measures in
     `ordered`, the result also contains the queries for which the order of tied documents decides a
@@ -112,61 +116,27 @@ def compute(
             ]
             return values, _find_decided_by_order(ordered_pairs, queries)
 
-        # One strategy at a time, so that the arrays of one are freed before the next.
-        return [measure_queries(rank_documents(each)) for each in rankings]
-
-    n_values = max(measure.values_per_query for measure in measures)
-    chunks = batches.run(lists, kernel, values_per_query=n_values)
-    return [Computed(measures, of_strategy) for of_strategy in zip(*chunks, strict=True)]
-
-
-def compute_pairs(
-    measures: Sequence[Measure], rankings: Sequence[DocumentLists], pairs: Sequence[tuple[int, int]]
-) -> list[Computed]:
-    """Return the values of similarity measures for each pair of rankings.
-
-    The grades of the rankings are the numbers of the rows. `decided_by_order` marks the queries in
-    which either ranking has tied documents.
-    """
-    lists = [*dict.fromkeys(each for documents in rankings for each in documents.lists)]
-    arguments = [
-        dict(measure.options) | ({"n": measure.n} if measure.definition.has_cutoff else {})
-        for measure in measures
-    ]
-
-    def kernel(*chunk: Ragged) -> list[tuple[list[Floats | Ragged], Mask]]:
-        in_chunk = dict(zip(lists, chunk, strict=True))
-
-        def rank_documents(documents: DocumentLists) -> RankedLists:
-            scores, ties = documents.scores, documents.ties
-            queries = Queries.ranked_by(
-                Judged(in_chunk[documents.grades], irrelevant=0.0),
-                None if scores is None else in_chunk[scores],
-                None if ties is None else in_chunk[ties],
-                descending=documents.descending,
-                judged_is_shared=True,
-            )
-            return RankedLists.of(queries)
-
-        ranked = [rank_documents(documents) for documents in rankings]
-
-        def compare(a: int, b: int) -> tuple[list[Floats | Ragged], Mask]:
-            pair = ListPair(ranked[a], ranked[b])
+        def compare(one: RankedLists, other: RankedLists) -> tuple[list[Floats | Ragged], Mask]:
+            pair = ListPair(one, other)
             values = [
                 measure.definition.kernel(pair, **options)
                 for measure, options in zip(measures, arguments, strict=True)
             ]
-            return values, ranked[a].has_ties | ranked[b].has_ties
+            return values, one.has_ties | other.has_ties
 
-        # One pair at a time, so that the arrays of one are freed before the next.
-        return [compare(a, b) for a, b in pairs]
+        # One strategy or pair at a time, so that the arrays of one are freed before the next.
+        if pairs is None:
+            return [measure_queries(rank_documents(each)) for each in rankings]
+        ranked = RankedLists.of([*map(rank_documents, rankings)])
+        return [compare(ranked[a], ranked[b]) for a, b in pairs]
 
-    # A chunk holds the rankings of all strategies, so that more of them make it shorter.
-    numbers = rankings[0].grades
-    n_ranked = len(numbers.flat) * len(rankings) // (2 * max(1, len(numbers)))
-    n_values = max(n_ranked, *(measure.values_per_query for measure in measures))
+    n_values = max(measure.values_per_query for measure in measures)
+    if pairs is not None:
+        # A chunk holds the rankings of all strategies, so that more of them make it shorter.
+        n_rows = sum(len(documents.grades.flat) for documents in rankings)
+        n_values = max(n_values, n_rows // (2 * max(1, len(rankings[0].grades))))
     chunks = batches.run(lists, kernel, values_per_query=n_values)
-    return [Computed(measures, of_pair) for of_pair in zip(*chunks, strict=True)]
+    return [Computed(measures, of_strategy) for of_strategy in zip(*chunks, strict=True)]
 
 
 def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:

@@ -66,7 +66,7 @@ class Option:
     """True if the value is a grade, several grades, or pairs of a grade and its gain."""
 
     def check_value(self, name: str, value: Any) -> Any:
-        """Return `value` checked and as kernels take it."""
+        """Return `value`, checked and in the form that kernels take."""
         return self.default if value is self.default else self.check(name, value)
 
     def convert_grades(self, value: Any, convert: Callable[[float], float]) -> Any:
@@ -120,7 +120,7 @@ DISCOUNT = {
 MAX_CURVE_VALUES = 1 << 24
 """Maximum number of values of a curve, so that one query's curve fits into memory."""
 MAX_WEIGHT = 1e100
-"""Maximum weight, whose square has to be a double."""
+"""Maximum weight; its square must be within the range of a double."""
 LEVELS = {"levels": Option(None, _check_levels, of_grades=True)}
 
 
@@ -136,15 +136,18 @@ class Definition:
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
     inputs: tuple[str, ...] = ()
-    """Further columns of documents that it needs, by the keywords that name them."""
+    """Further columns of documents that the measure needs, by the keywords that name them."""
     needs_relevant: bool = True
     """True if the measure is undefined for a query without a relevant document."""
+    needs_grades: bool = True
+    """False if the measure compares rankings without grades."""
     needs_pairs: bool = False
-    """True if the measure is null where it is undefined, unless `undefined_as` is passed: a random
-    order does not give 0, so that 0 would be worse than random."""
+    """True if the measure is null where it is undefined, unless `undefined_as` is passed. A random
+    order gives more than 0, so the value 0 would be worse than random."""
     can_be_undefined: bool = False
-    """True if the measure can be undefined for other queries too, for which its kernel returns NaN:
-    without a pair to order, without a known document, or if no level and no gain is above 0."""
+    """True if the measure can also be undefined for a query with a relevant document. Its kernel
+    then returns NaN: without a pair to order, without a known document or a subtopic, or if no
+    level and no gain is above 0."""
     if_undefined: Callable[[float], float] = lambda value: value
     """Function from the value of `undefined_as` to the fill value of an undefined query."""
     best: Best = "highest"
@@ -154,9 +157,15 @@ class Definition:
     is_bounded: bool = True
     """True if all values lie between 0 and 1."""
     weighs_missing_ranks: bool = False
-    """True if it computes a weight for each rank down to the cutoff, also beyond the list."""
+    """True if the kernel computes a weight for each rank down to the cutoff, even beyond the end of
+    the list."""
     may_fall: bool = False
-    """True if a better document at some rank may lower the value, whatever the options."""
+    """True if a better grade of a document may lower the value, whatever the options. (Measures
+    with `judged` may fall too, because a new relevant document changes their divisor.)"""
+    is_symmetric: bool = True
+    """False if the value of two rankings depends on which is first."""
+    compares_ties: bool = False
+    """True if the measure takes account of tied documents without an option."""
     is_sum: bool = False
     """True if the measure is a sum over documents, each independent of the documents below it."""
 
@@ -187,7 +196,7 @@ def _define_without_cutoff(
 def _define_over_ideal(
     kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
 ) -> Definition:
-    """Return the definition of a measure over its ideal, which may be 0."""
+    """Return the definition of a measure that is divided by its ideal, which may be 0."""
     return Definition(kernel, options, judged=True, can_be_undefined=True, **needs)
 
 
@@ -421,13 +430,21 @@ def _define_similarity(
 ) -> Definition:
     """Return the definition of a measure of two rankings, which needs no grades."""
     merged = {name: option for each in options for name, option in each.items()}
-    return Definition(kernel, merged, **needs, needs_relevant=False, best="none")
+    defaults: dict[str, Any] = {"needs_relevant": False, "needs_grades": False, "best": "none"}
+    return Definition(kernel, merged, **(defaults | needs))
 
 
 IN_ORDER = {"ties": Option("order", partial(check_choice, among=["order"]))}
 VARIANT = {"ties": Option("a", partial(check_choice, among=TIE_VARIANTS))}
 PERSISTENCE = {"p": _make_number_option(0.9, above=0, below=1)}
 ALL_OF_BOTH: Mapping[str, Any] = {"has_cutoff": False}
+RELEVANT_COUNT: Mapping[str, Any] = {
+    "dtype": pl.UInt32(),
+    "needs_grades": True,
+    "is_symmetric": False,
+    "is_bounded": False,
+}
+CORRELATION: Mapping[str, Any] = {**ALL_OF_BOTH, "is_bounded": False}
 
 SIMILARITIES: Mapping[str, Definition] = {
     "overlap": _define_similarity(list_similarity.overlap, VARIANT),
@@ -436,11 +453,21 @@ SIMILARITIES: Mapping[str, Definition] = {
     "rbo": _define_similarity(list_similarity.rbo, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
     "rbo_min": _define_similarity(list_similarity.rbo_min, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
     "rbo_max": _define_similarity(list_similarity.rbo_max, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
-    "kendall_tau": _define_similarity(list_similarity.kendall_tau, **ALL_OF_BOTH, is_bounded=False),
-    "tau_ap": _define_similarity(list_similarity.tau_ap, IN_ORDER, **ALL_OF_BOTH, is_bounded=False),
-    "spearman": _define_similarity(list_similarity.spearman, **ALL_OF_BOTH, is_bounded=False),
+    "kendall_tau": _define_similarity(
+        list_similarity.kendall_tau, **CORRELATION, compares_ties=True
+    ),
+    "tau_ap": _define_similarity(
+        list_similarity.tau_ap, IN_ORDER, **CORRELATION, is_symmetric=False
+    ),
+    "spearman": _define_similarity(list_similarity.spearman, **CORRELATION, compares_ties=True),
     "max_displacement": _define_similarity(
-        list_similarity.max_displacement, IN_ORDER, is_bounded=False
+        list_similarity.max_displacement, IN_ORDER, ranked=ALL_RANKS, is_bounded=False
+    ),
+    "relevant_entered": _define_similarity(
+        list_similarity.relevant_entered, THRESHOLD, **RELEVANT_COUNT, best="highest"
+    ),
+    "relevant_left": _define_similarity(
+        list_similarity.relevant_left, THRESHOLD, **RELEVANT_COUNT, best="lowest"
     ),
     "top_changed": _define_similarity(list_similarity.top_changed, VARIANT, **ALL_OF_BOTH),
     "overlap_curve": _define_similarity(list_similarity.overlap_curve, VARIANT, dtype=LISTS),

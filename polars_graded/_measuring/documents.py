@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -79,18 +79,26 @@ class DocumentLists:
             order = _Order.of(scores, keys[1:], descending, by_name)
             rows = None if order is None else order.rows
         elif by_name is not None:
-            # A further column may tell any two documents apart.
+            # A further column may distinguish any two documents.
             unlike = Lists(grades.flat.to_frame().with_row_index().to_series(), grades.offsets)
             rows = _sort_ties_by_name(
                 scores, unlike if inputs else grades, by_name, descending=descending_names
             )
         if rows is not None and (order is not None or by_name is None):
-            # By name, documents only take the places of those tied with them.
+            # Ordering by name moves documents only within their tie group.
             scores = scores.at(rows)
         ties = scores if order is None else Lists(pl.Series(order.tie_groups), scores.offsets)
         if rows is not None:
             grades, inputs = grades.at(rows), {name: each.at(rows) for name, each in inputs.items()}
         return cls(grades, scores, ties, rows, ranking.descending[0], inputs)
+
+    def select(self, places: Integers) -> DocumentLists:
+        """Return the documents of the queries at `places`; -1 stands for one without documents."""
+        lists: dict[Any, Any] = {each: each.select(places) for each in self.lists}
+        inputs = {name: lists[each] for name, each in self.inputs.items()}
+        scores, ties = lists.get(self.scores), lists.get(self.ties)
+        grades = lists[self.grades]
+        return replace(self, grades=grades, scores=scores, ties=ties, rows=None, inputs=inputs)
 
     @property
     def labels(self) -> dict[str, Labels | Vectors]:
@@ -217,8 +225,8 @@ def check_inputs(ranking: Ranking, grades: Lists, inputs: Mapping[str, Lists]) -
 def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | None = None) -> Lists:
     """Return a checked column as numbers; for labels, as places in a table of them.
 
-    `names` are the documents, of which the ideal ranking takes the last one first if several are
-    equally good. Without names it goes by the labels of the documents.
+    `names` are the names of the documents. If several documents are equally good, the ideal ranking
+    takes the one with the last name first; without names, their labels decide.
     """
     if not DOCUMENT_INPUTS[name].is_of_labels:
         return _check_numbers(ranking, name, column)

@@ -147,11 +147,11 @@ class Measure:
     @property
     def needs_ties(self) -> bool:
         """Return whether it needs to know which documents are tied."""
-        return bool(self.options.get("ties", "order") != "order")
+        return self.definition.compares_ties or self.options.get("ties", "order") != "order"
 
     @property
     def may_fall(self) -> bool:
-        """Return whether moving a better document up can lower its value."""
+        """Return whether a better grade of a retrieved document can lower the value."""
         of_retrieved = self.options.get("over") == "retrieved" and self.n is not None
         return of_retrieved or self.definition.may_fall
 

@@ -41,7 +41,7 @@ ASCENDING, BY_ROW = TieOrder("ascending"), TieOrder("rows")
 TOOLS: Mapping[Tool, str] = {
     "trec_eval": "by document, descending, of scores in 32 bits",
     "ir_measures": "as the library behind each of its measures does",
-    "ranx": "as its sort leaves them, which is not stable",
+    "ranx": "as the unstable sort of ranx leaves them",
 }
 """Orders of tied documents in words, by tool."""
 

@@ -17,6 +17,7 @@ const show = () => {
   if (measures.length) showVerdict();
   showStrategies();
   if (page.certainty.length) showCertainty();
+  if (page.similarity) showSimilarity();
   if (page.segments) showSegments();
   if (comparable) showComparison();
   showCurves("rank");

@@ -37,6 +37,7 @@ from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import MAX_STEPS
 from polars_graded._report.payload import Pair, Payload
+from polars_graded._report.similarities import build_similarity
 from polars_graded._report.words import MISSING, UNDEFINED
 from polars_graded._results.findings import describe_test
 from polars_graded._results.keys import (
@@ -120,6 +121,9 @@ def report(
     - the certainty of the order: the smallest difference that the queries can show, as in
       `trust.queries_needed`, the number of distinguished pairs, and the correlation between the
       orders from half of the queries and from all;
+    - the similarity of rankings, if `frame` is given: the mean `overlap@10` and `rbo` of
+      `similarity`, for each strategy and the baseline, or for every pair. With more than ten
+      strategies and no baseline, each is compared with the best;
     - the differences to the baseline or of every pair, with intervals and p values, as in
       `compare`;
     - with `segments`, the means in each segment, and the differences that vary between segments, as
@@ -268,6 +272,7 @@ def report(
         if warning := documents.warn_of_ties():
             for measure in payload["measures"]:
                 measure["verdict"].insert(0, f"{warning} ")
+        payload["similarity"] = build_similarity(documents, grid, payload)
         payload["unjudged"] = documents.compute_unjudged_means(grid, numbers)
         room = MAX_FILE_LETTERS - len(scripts) - len(_encode_json(payload))
         payload["rankings"] = documents.build_rankings(
@@ -403,6 +408,7 @@ def _build_payload(
         "share": format_percent(DEFAULT_DIFFERENCE_SHARE),
         "segments": None,
         "overview": None,
+        "similarity": None,
         "unjudged": {},
         "rankings": None,
         "graders": None,

@@ -137,6 +137,22 @@ class Overview(TypedDict):
     rows: list[list[Any]]
 
 
+class SimilarPair(TypedDict):
+    """A row of the table of similarities: means of two strategies, given by their indices."""
+
+    strategy: int
+    other: int
+    overlap: OptionalNumber
+    rbo: OptionalNumber
+
+
+class Similarity(TypedDict):
+    """The pairs whose rankings differ most first, and a note on the measures."""
+
+    note: str
+    rows: list[SimilarPair]
+
+
 class PageRankings(TypedDict):
     """The first documents of each strategy, for the queries with documents."""
 
@@ -184,6 +200,7 @@ class Payload(TypedDict):
     share: str
     segments: Segments | None
     overview: Overview | None
+    similarity: Similarity | None
     unjudged: dict[str, list[list[OptionalNumber]]]
     rankings: PageRankings | None
     graders: Graders | None

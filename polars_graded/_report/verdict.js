@@ -1,4 +1,4 @@
-// Shows the verdict, the data that were measured, and the certainty of the order.
+// Shows the verdict, the measured data, the certainty of the order, and the similarity of rankings.
 
 const showVerdict = () => {
   // A sentence consists of texts and indices of strategies.
@@ -48,13 +48,26 @@ const showCertainty = () => {
     column("smallest_difference", "Smallest difference shown", written),
     column("difference", `${page.share} of the best mean`, written),
     column("queries_needed", "Queries to show that", needed),
-    column("told_apart", "Pairs told apart", (n, { pairs }) => `${n} of ${pairs}`),
+    column("told_apart", "Pairs distinguished", (n, { pairs }) => `${n} of ${pairs}`),
     column("pairs"),
     column("tau", "Order from half the queries", tau),
     column("tau_low"),
     column("tau_high"),
   ];
   table("certainty", columns, page.certainty, (row) => (mine(row) ? { class: "chosen" } : {}));
+};
+
+const showSimilarity = () => {
+  const side = (name, title) => column(name, title, (_, row) => marked(row[name]), {
+    value: (row) => strategies[row[name]],
+    look: "text",
+  });
+  table("similarity", [
+    side("strategy", "Strategy"),
+    side("other", "Compared with"),
+    column("overlap@10", "Overlap of the first ten", written, { value: ({ overlap }) => overlap }),
+    column("rbo", "Rank-biased overlap", written),
+  ], page.similarity.rows);
 };
 
 const showSegments = () => {

@@ -156,8 +156,8 @@ def agreement(
     Grades are numbers: 0 and 2 are twice as far apart as 0 and 1, even if nobody gave a 1. At most
     101 different grades are possible.
 
-    **Intervals.** The value is computed without each query in turn. Of n queries, with
-    :math:`z = -\ln(1 - \text{value})`, which has no highest value,
+    **Intervals.** The value is computed without each query in turn. For n queries and
+    :math:`z = -\ln(1 - \text{value})`, which is unbounded above,
 
     .. math:: z \pm t_{n-1} \, SE \qquad SE^2 = \frac{n - 1}{n} \sum_q (z_{-q} - \bar z)^2
 
@@ -241,7 +241,7 @@ def collect_grades(
     columns |= {} if doc is None else {"doc": doc}
     for argument, name in columns.items():
         if [*queries, *columns.values()].count(name) > 1:
-            msg = f"`{argument}` must name a column of its own beside `query`, got {name!r}"
+            msg = f"`{argument}` must name a column other than that of `query`, got {name!r}"
             raise ValueError(msg)
         check_columns("frame", [check_column_name(argument, name)], rows.columns, argument=argument)
     if long is not None:
@@ -384,8 +384,8 @@ class Grades:
         if len(graders) > 1 or trusted in graders:
             warn_the_caller(
                 DataWarning.scale,
-                f"{first_few(graders)} give {counts[is_stray].sum()} of {len(given)} grades apart "
-                f"from all common ones, {low:g} to {high:g}: "
+                f"{first_few(graders)} gave {counts[is_stray].sum()} of {len(given)} grades beyond "
+                f"all common ones, {low:g} to {high:g}: "
                 f"{first_few(self.values[is_stray].tolist())}\n\n"
                 f"{_hint_at_strays(low, high, *graders)}",
             )

@@ -125,7 +125,7 @@ def catalogue(
     --------
     catalogue_curve : The Lorenz curve, whose area the Gini index measures.
     evaluate : `popularity`, `novelty`, `diversity` and `serendipity` of each user.
-    charts.trade_off : Chart of one of these measures beside accuracy.
+    charts.trade_off : Chart of one of these measures against accuracy.
 
     Notes
     -----

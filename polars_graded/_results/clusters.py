@@ -51,8 +51,7 @@ class Clusters:
         """
         if options.test not in ("t", "permutation"):
             msg = (
-                "`test` must be 't' or 'permutation' where `cluster` is given, got "
-                f"{options.test!r}"
+                f"`test` must be 't' or 'permutation' if `cluster` is passed, got {options.test!r}"
             )
             raise ValueError(msg)
         column = check_column_name("cluster", cluster)

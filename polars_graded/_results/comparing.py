@@ -87,8 +87,8 @@ def compare(
         One row per strategy and query with one column per measure, as `evaluate` returns it. A
         LazyFrame is collected.
     *measures
-        The columns to compare, in the order of the result; by default all columns that are called
-        like a measure. A mapping specifies the measure of a column with another name, as for
+        The columns to compare, in the order of the result; by default all columns with the name of
+        a measure. A mapping specifies the measure of a column with another name, as for
         `evaluate`: `{"E": "e_measure(b=2)@10"}`; or the best value of a column, `"highest"`,
         `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
     query
@@ -101,7 +101,7 @@ def compare(
         columns are the strategy and the query, in this order.
     segments
         The column of segments of queries, such as a country, or several columns, which may be among
-        those of `query`. Each segment is compared by itself.
+        those of `query`. Each segment is compared separately.
     trusted
         The grader whose grades count, such as people who judged some queries while a model judged
         all. The result estimates the means and differences that people would find in all queries;
@@ -191,7 +191,7 @@ def compare(
           `p_corrected`: it excludes 0 if, and only if, `p_corrected` is at most 1 - `confidence`.
           The correction decides whether these intervals hold simultaneously (Notes);
         - `confidence` of the intervals;
-        - `difference`, and its interval by itself, `ci_low` to `ci_high`;
+        - `difference`, and the interval of this difference alone, `ci_low` to `ci_high`;
         - `p_corrected`.
 
         With `trusted` the columns `grader` (the model) and those of `summarise` with `trusted`
@@ -207,7 +207,7 @@ def compare(
 
     See Also
     --------
-    summarise : Each strategy by itself.
+    summarise : Means of each strategy.
     compare_segments : Tests whether a difference varies between segments.
     trust.discriminative_power : The share of all pairs that a measure distinguishes.
     trust.queries_needed : The number of queries that show a difference.
@@ -646,7 +646,7 @@ def _check_none(**arguments: Any) -> None:
     for name, value in arguments.items():
         if value is not None:
             instead = "the t test" if name == "test" else "None"
-            msg = f"`{name}` must be {instead} where `trusted` is given, got {value!r}"
+            msg = f"`{name}` must be {instead} if `trusted` is passed, got {value!r}"
             raise ValueError(msg)
 
 

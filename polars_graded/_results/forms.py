@@ -296,7 +296,7 @@ def _check_trusted(test: TestName, letters: str) -> None:
     """Raise if `trusted` is combined with a test or letters for a single grader."""
     for name, value, required in (("test", test, "t"), ("letters", letters, "worse")):
         if value != required:
-            msg = f"`{name}` must be {required!r} where `trusted` is given, got {value!r}"
+            msg = f"`{name}` must be {required!r} if `trusted` is passed, got {value!r}"
             raise ValueError(msg)
 
 
@@ -305,7 +305,7 @@ def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
     models = [name for name in graders if name != trusted]
     if len(models) > 1:
         msg = (
-            f"a table takes one grader beside the trusted {trusted!r}, got {', '.join(models)}\n\n"
+            f"a table takes one grader and the trusted {trusted!r}, got {', '.join(models)}\n\n"
             f"Hint: grader={models[0]!r} names one"
         )
         raise ValueError(msg)

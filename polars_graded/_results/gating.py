@@ -471,7 +471,7 @@ def _pair_with_results(
 
 
 BASELINE_SUFFIX = " of the baseline"
-"""Suffix that keeps a strategy of other results apart from one of the same name."""
+"""Suffix that distinguishes a strategy of other results from one of the same name."""
 
 
 def _check_same_names(strategies: pl.Series, before: pl.Series) -> None:

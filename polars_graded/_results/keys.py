@@ -117,7 +117,7 @@ def _check_graders(argument: str, parts: Parts, **graders: str | None) -> None:
             continue
         if None in parts:
             msg = (
-                f"`{argument}` must have a column {GRADER!r} to tell graders apart\n\n"
+                f"`{argument}` must have a column {GRADER!r} to distinguish graders\n\n"
                 "Hint: evaluate(..., grade={'people': 'grade_1', 'model': 'grade_2'}) makes it"
             )
             raise ValueError(msg)
@@ -225,7 +225,7 @@ def _write_call(function: str, missing_keys: Sequence[str], candidates: Sequence
     )
     if missing_keys == ["strategy"]:
         return f"{function}(..., strategy={candidates[0]!r}) names the column"
-    several = "all that tell queries apart, or one of them"
+    several = "all columns that identify a query, or one of them"
     query_text = repr(queries[0]) if len(queries) == 1 else repr([*queries])
     return f"{function}(..., {first}query={query_text}) names {several}"
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
+from polars_graded._frames import strategies
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.per_query import Results, compute_mean_and_std, find_place, quote_names
+from polars_graded._results.per_query import Results, compute_mean_and_std
 
 MAX_PART_NUMBERS = 2**16
 """Maximum number of values in a part, half a megabyte."""
@@ -104,37 +105,12 @@ def split_into_parts(count: int, size: int, most: int) -> Iterator[slice]:
         yield slice(start, min(count, start + step))
 
 
-def find_pairs(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Integers]:
-    """Return the places of all pairs, or of all pairs with a baseline.
-
-    Each pair occurs once. If both strategies of a pair are baselines, the one that is named first
-    is the baseline of the pair.
-    """
-    count = len(strategies)
-    if count < 2:  # noqa: PLR2004
-        msg = f"there must be at least two strategies to compare, got {quote_names(strategies)}"
-        raise ValueError(msg)
-    if baseline is None:
-        a, b = np.triu_indices(count, 1)
-        return a.astype(np.int64), b.astype(np.int64)
-    several = isinstance(baseline, list | tuple | pl.Series)
-    bases = [find_place(strategies, name) for name in (baseline if several else [baseline])]
-    if not bases or len(set(bases)) < len(bases):
-        msg = f"`baseline` must name each strategy once, got {baseline!r}"
-        raise ValueError(msg)
-    pairs = [
-        (i, base)
-        for rank, base in enumerate(bases)
-        for i in range(count)
-        if i != base and i not in bases[:rank]
-    ]
-    a, b = np.array(pairs, dtype=np.int64).T
-    return a, b
+find_pairs = strategies.find_pairs
 
 
-def name_pairs(strategies: pl.Series, a: Integers, b: Integers) -> list[pl.Series]:
+def name_pairs(names: pl.Series, a: Integers, b: Integers) -> list[pl.Series]:
     """Return the names of both strategies of each pair.
 
     The second is the baseline.
     """
-    return [strategies.gather(a), strategies.gather(b).alias("baseline")]
+    return [names.gather(a), names.gather(b).alias("baseline")]

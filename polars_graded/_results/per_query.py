@@ -23,11 +23,10 @@ from polars_graded._checks import (
     check_column_names,
     check_columns,
     check_comparable,
-    did_you_mean,
     first_few,
     hint_at_maker,
 )
-from polars_graded._frames import sorting
+from polars_graded._frames import sorting, strategies
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.names import ALL_DEFINITIONS, Measure
@@ -181,10 +180,10 @@ def find_measures_and_curves(
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
     example = f"{{{numbers[0]!r}: 'ndcg@10'}}"
-    beginning = f"{HINT} name the columns that are meant, with what they are: {example};"
+    beginning = f"{HINT} pass each column with its measure, such as {example};"
     msg = (
-        f"`per_query` must have a column that is called like a measure, unless `measures` names "
-        f"one, got {first_few(numbers)}{hint_at_maker('per_query', beginning)}"
+        f"`per_query` must have a column with the name of a measure, unless `measures` names one, "
+        f"got {first_few(numbers)}{hint_at_maker('per_query', beginning)}"
     )
     raise ValueError(msg)
 
@@ -197,7 +196,7 @@ def _check_single(keys: Sequence[str], schema: Mapping[str, pl.DataType]) -> Non
     for place, name in enumerate(keys):
         dtype = schema[name]
         if isinstance(dtype, pl.List | pl.Array) or (place == 0 and dtype.is_nested()):
-            msg = f"column {name!r} must hold single values that tell rows apart, got {dtype}"
+            msg = f"column {name!r} must hold single values that distinguish rows, got {dtype}"
             raise TypeError(msg)
 
 
@@ -230,33 +229,7 @@ def collect_rows(
     return frame
 
 
-def find_place(strategies: pl.Series, name: Any) -> int:
-    """Return the place of a strategy among all; raise if there is none of that name."""
-    names = strategies.to_list()
-    if name in names:
-        return names.index(name)
-    texts = [str(each) for each in names]
-    meant = isinstance(name, str) and name not in texts
-    hint = did_you_mean(name, texts) if meant else ""
-    if meant and name.endswith((".parquet", ".csv")):
-        hint = f"\n\nHint: gate(..., baseline=Path({name!r})) takes a file of results"
-    if isinstance(name, list | tuple):
-        hint = f"\n\nHint: a gate takes one at a time, such as baseline={get_first(name)!r}"
-    msg = f"there is no strategy {name!r}; there are {quote_names(strategies)}{hint}"
-    raise ValueError(msg)
-
-
-def get_first(names: Sequence[Any]) -> Any:
-    """Return the first of some names, or the empty sequence itself."""
-    return names[0] if names else names
-
-
-def quote_names(strategies: pl.Series) -> str:
-    """Return the quoted names of strategies for a sentence."""
-    return ", ".join(map(repr, strategies.to_list())) or "none"
-
-
-sort_naturally = sorting.sort_naturally
+find_place, sort_naturally = strategies.find_place, sorting.sort_naturally
 
 
 def order_strategies(strategies: pl.Series) -> pl.Series:
@@ -526,7 +499,7 @@ class Results:
 
 
 def find_direction(column: str) -> Best | None:
-    """Return which value of a column is best; None if it is no measure."""
+    """Return which value of a column is best; None if the column is not a measure."""
     parsed = Measure.parsed(column)
     return None if parsed is None else parsed.definition.best
 

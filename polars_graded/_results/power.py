@@ -89,7 +89,7 @@ def discriminative_power(
     DataFrame
         One row per measure, in their order: `measure` (String), `test` and `correction` (String),
         `strategies`, `pairs` and `told_apart` (UInt32), and `discriminative_power`, the share of
-        `pairs` that are told apart (Float64, from 0 to 1).
+        `pairs` that differ significantly (Float64, from 0 to 1).
 
     See Also
     --------
@@ -104,7 +104,8 @@ def discriminative_power(
 
     Examples
     --------
-    Average precision tells all three apart, precision only the worst from the others:
+    Average precision distinguishes all three strategies; precision distinguishes only the worst
+    from the others:
 
     >>> per_query = pl.DataFrame(
     ...     {

@@ -54,8 +54,8 @@ def rank_strategies(
 ) -> pl.DataFrame:
     r"""Rank strategies by mean, with intervals of ranks and groups.
 
-    Two strategies are distinguished if `compare` finds a difference between them. Of N strategies,
-    :math:`B_i` are found better than the i-th, and :math:`W_i` are found worse:
+    Two strategies are distinguished if `compare` finds a difference between them. Among N
+    strategies, those in :math:`B_i` are found better than the i-th, and those in :math:`W_i` worse:
 
     .. math:: \mathrm{rank\_low}_i = 1 + |B_i| \qquad \mathrm{rank\_high}_i = N - |W_i|
 
@@ -76,7 +76,7 @@ def rank_strategies(
 
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
           (UInt32), `best` (the best value), `test` and `correction` (String), `confidence`,
-          `mean`, and `ci_low` to `ci_high` as `summarise` has them (Float64);
+          `mean`, and `ci_low` to `ci_high`, as in `summarise` (Float64);
         - `rank` (UInt32), from 1; strategies with the same mean share the best of their ranks;
         - `rank_low`, `rank_high` (UInt32): the ends of an interval of the true rank. All intervals
           of a measure are simultaneously right at `confidence` if `correction` bounds the
@@ -95,12 +95,12 @@ def rank_strategies(
 
     Notes
     -----
-    In at least 0.948 of 2,000 simulated worlds, all true ranks lay within their intervals (t test
+    In at least 94.8 % of 2,000 simulations, all true ranks lay within their intervals (t test
     and Holm at 0.95; 50 queries; four or ten strategies; all, some or none of them with the same
     mean). The table is in the book, on the page about tests.
 
     With Wilcoxon's test, which compares ranks of differences, intervals would miss true ranks far
-    more often: in more than half of all worlds with 200 queries of skewed differences (same page).
+    more often: in more than half of the simulations with 200 queries of skewed differences.
 
     A group is a clique of strategies that are not distinguished. A greedy search finds a small
     number of cliques that together contain each pair that is not distinguished. If all intervals

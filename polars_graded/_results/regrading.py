@@ -107,12 +107,15 @@ def unjudged_bounds(
     -----
     Measures of retrieved documents alone, such as precision, DCG and rank-biased precision, have
     bounds, because a better grade never lowers them. Measures that divide by the highest grade of a
-    query (`err`, `generalized_precision`, `rbp(graded=True)`) have bounds if `max_grade` is
-    specified. No measure has bounds if `undefined_as` is a number above 0. With `undefined_as=None`
-    a query has no bounds if one of its two values is null, because it counts in means under some
-    judgments only. `judged` has no bounds: after any judgments of the unjudged documents it is 1.
-    Neither have measures of users who stop at a good document (`bpm`, `inst`, `nerr8` to `nerr11`),
-    because these users then miss the documents below.
+    query (`err`, `generalized_precision`, `rbp(graded=True)`, `sdcg`, `insq`) have bounds if
+    `max_grade` is specified.
+
+    These measures have no bounds: `judged`, which is 1 once all documents are judged; measures of
+    users who stop at a good document (`bpm`, `inst`, `nerr8` to `nerr11`), because these users then
+    miss the documents below; and `pairwise_accuracy`, because a document that becomes relevant also
+    adds pairs in the wrong order. No measure has bounds if `undefined_as` is a number above 0. With
+    `undefined_as=None` a query has no bounds if one of its two values is null, because then the
+    query counts in means under some judgments only.
 
     All other measures also depend on the number of relevant documents. One more relevant document
     at a low rank lowers them, so that some judgments lead to values outside both bounds. The table

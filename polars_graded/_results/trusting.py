@@ -38,7 +38,7 @@ MIN_COMPARED_QUERIES = 5
 """Minimum number of queries on each side for the test of a random sample."""
 
 MAX_SELECTION_P = 0.001
-"""Maximum p value, after correction, for a warning that queries are no random sample."""
+"""Maximum p value, after correction, for a warning that queries are not a random sample."""
 
 
 def _estimate_means(values: Floats) -> Estimate:

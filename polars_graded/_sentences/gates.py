@@ -20,7 +20,7 @@ from polars_graded._versions import __version__
 UNCHANGED = "unchanged"
 WITHIN = "worse, by less than the margin"
 BEYOND = "worse; whether by more than the margin is undecided"
-"""Verdicts, beside better, no worse, worse and undecided."""
+"""Verdicts other than better, no worse, worse and undecided."""
 
 LINE_WIDTH = 79
 

@@ -32,6 +32,7 @@ IN_WORDS = {
     "bpref": "bpref",
     "err": "expected reciprocal rank",
     "gap": "graded average precision",
+    "kendall_tau": "Kendall's τ",
     "judged": "share of judged documents",
     "mu_ap": "μAP",
     "n_relevant": "number of relevant documents",
@@ -39,8 +40,11 @@ IN_WORDS = {
     "n_retrieved": "number of documents retrieved",
     "nerr": "normalised expected reciprocal rank",
     "q_measure": "Q-measure",
+    "rbo": "rank-biased overlap",
     "rbp": "rank-biased precision",
     "roc_auc": "area under the ROC curve",
+    "spearman": "Spearman's correlation",
+    "tau_ap": "τ of average precision",
 }
 """Words for measures whose names are abbreviations."""
 
@@ -169,7 +173,7 @@ def title_differences_of_curves(
     name: str, drawn: Drawn, at: str, baseline: str, confidence: float
 ) -> str:
     """Return a title for differences of curves to a baseline, with their bands."""
-    kind = "band" if drawn.strategies == 1 else "bands, each by itself"
+    kind = "band" if drawn.strategies == 1 else "bands, not simultaneous"
     bands = f"{format_percent(confidence)} {kind}"
     n = format_count(drawn.strategies, "strategies")
     return f"{shorten_name(name)} of {n} minus {shorten_name(baseline)} by {at} ({bands})"
@@ -216,7 +220,7 @@ def write_extremes(strategy: str, queries: Sequence[str]) -> str:
     """Name the queries with the largest differences in favour of a strategy."""
     names = join_words([*map(shorten_name, queries)])
     things = "queries" if len(queries) > 1 else "query"
-    return f"{shorten_name(strategy)} is better by most in {things} {names}"
+    return f"{shorten_name(strategy)} is furthest ahead in {things} {names}"
 
 
 def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
@@ -252,7 +256,7 @@ def title_gaps(rows: Sequence[Mapping[str, Any]]) -> str:
     sentences += [_write_gap(rows, what, verb) for what, verb in GAPS.items()]
     return (
         capitalise("; ".join(filter(None, sentences)))
-        or "No gaps: every query has documents retrieved, relevant and irrelevant"
+        or "No gaps: every query has retrieved, relevant and irrelevant documents"
     )
 
 

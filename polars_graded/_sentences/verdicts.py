@@ -52,7 +52,7 @@ class Tested(NamedTuple):
     test: str
     """Test, in words."""
     correction: str
-    """Correction of p values, in words; "none" if the test holds for all pairs by itself."""
+    """Correction of p values, in words; "none" if the p values of the test hold for all pairs."""
     is_corrected: bool
     is_joint: bool
     """True if the intervals that agree with p are simultaneous."""
@@ -214,7 +214,7 @@ def write_verdict(facts: Facts) -> Sentence:
         return [f"There is no query in which every strategy has a value of {name}."]
     over = f"over {format_count(n, 'queries')}"
     if measure["best"] == "none":
-        return [f"{name} counts: neither more nor less of it is better."]
+        return [f"No value of {name} is better than another."]
     if len(means) == 1:
         margin = measure["margins"][0]
         reach = "" if margin is None else f" ± {format_number(margin)} (95 % interval)"

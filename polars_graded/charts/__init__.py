@@ -3,9 +3,9 @@
 Each function takes a frame (a LazyFrame is collected) and returns a new chart, which you can
 layer, facet and concatenate like any other. The title describes what is drawn. If the rows come
 from a test, such as those of `compare` and `rank_strategies`, the title states what the test
-found. Below the title stand the measure in words, the number of queries, and the meaning of the
-marks. A screen reader reads the title first and then a description. Change the title, the size
-and the theme with `.properties(title=...)` and `alt.theme`.
+found. The lines below the title contain the measure in words, the number of queries, and the
+meaning of the marks. A screen reader reads the title first and then a description. Change the
+title, the size and the theme with `.properties(title=...)` and `alt.theme`.
 
 `chart.data` is the frame that is drawn, under the column names that each function documents. From a
 frame of more than 3000 rows, rows at equal steps are drawn. Null, NaN and infinite values are left
@@ -13,7 +13,7 @@ out, except that `differences` and the charts of φ raise an error for them. A n
 or panel is called "null".
 
 Up to ten strategies have colours of their own, the same in all charts with the same strategies.
-Readers with and without a colour vision deficiency can tell these colours apart. The colours of an
+Readers with and without a colour vision deficiency can distinguish these colours. The colours of an
 active theme take precedence. With more than ten lines, the ten that end highest have a colour and
 the others are grey. More than ten bars, or points without lines, have one colour. Charts that stand
 side by side share the colours of strategies. Two copies of a chart with a selection can be
@@ -49,7 +49,12 @@ from polars_graded.charts._rankings import rankings
 from polars_graded.charts._ranks import critical_differences, strategy_ranks
 from polars_graded.charts._recommendations import catalogue_curves, trade_off
 from polars_graded.charts._relevance import relevance_function, sample_boxes
-from polars_graded.charts._strategies import comparison_forest, comparison_matrix, strategy_bars
+from polars_graded.charts._strategies import (
+    comparison_forest,
+    comparison_matrix,
+    similarity_matrix,
+    strategy_bars,
+)
 from polars_graded.charts._trust import (
     grading_profile,
     power_curves,
@@ -82,6 +87,7 @@ __all__ = [
     "sample_boxes",
     "significance_curves",
     "similarity_histogram",
+    "similarity_matrix",
     "stability_curves",
     "strategy_bars",
     "strategy_ranks",

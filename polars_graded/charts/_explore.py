@@ -125,7 +125,7 @@ def explore(
     )
     if measure is None:
         if len(numbers) != 1:
-            msg = f"`measure` must say which column to compare, got {', '.join(numbers) or 'none'}"
+            msg = f"`measure` must name the column to compare, got {', '.join(numbers) or 'none'}"
             raise ValueError(msg)
         [measure] = numbers
     table, both, measure = build_compared_queries(

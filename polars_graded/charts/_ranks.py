@@ -196,7 +196,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
             text.encode(x=alt.X("edge:Q", **x), y=row, text=alt.Text("label:N"), tooltip=tooltip)
         )
     notes = titles.write_subtitle(chart_rows.collect_title_facts(table))
-    notes.append("strategies with a common bar or letter are not told apart")
+    notes.append("strategies with a common bar or letter do not differ significantly")
     words = style.Words(_write_finding(table), notes)
     return style.draw_layers(layers, rows, words, width=360, height=height, **style.FRAMELESS)
 

@@ -24,14 +24,15 @@ def trade_off(
 ) -> Chart:
     """Draw one measure against another, one point per strategy with both intervals.
 
-    Accuracy beside diversity or coverage is the usual picture: a strategy is better than another in
-    both measures if it is above it and to its right.
+    Usually one measure is accuracy and the other is diversity or coverage. If high values of both
+    measures are best, a strategy above and to the right of another is better by both. If low values
+    are best, as for `gini_index`, it is the other way round.
 
     Parameters
     ----------
     summary
         One row per measure and strategy, as `summarise` and `catalogue` return it.
-        `pl.concat([...], how="diagonal")` puts both below each other. Intervals from `ci_low` to
+        `pl.concat([...], how="diagonal")` stacks their results. Intervals from `ci_low` to
         `ci_high` are drawn if the frame contains them.
     x, y
         The measures to draw, as in the column `measure`.
@@ -80,14 +81,14 @@ def trade_off(
     if rows.filter(pl.col("measure").is_in([x, y])).select(*keys, "measure").is_duplicated().any():
         msg = (
             "`summary` must have each strategy once for each measure; `panel` names the column "
-            "that sets them apart"
+            "that distinguishes them"
         )
         raise ValueError(msg)
     table = sides[0].join(sides[1], on=keys).sort(keys)
     chart_checks.check_not_empty("summary", table, x, y)
     chart_checks.check_row_count("summary", table)
     names = table["strategy"].unique().to_list()
-    # Names of many points would overlap, so that a legend has them.
+    # Names of many points would overlap, so a legend contains them.
     is_named = len(names) <= MAX_NAMED_POINTS
     colours = (style.choose_few_colours if is_named else style.choose_look)(names, strategy)
     limits: dict[str, Any] = {
@@ -152,10 +153,10 @@ def catalogue_curves(
 ) -> Chart:
     """Draw the Lorenz curve of recommendations, one line per strategy.
 
-    The items of the catalogue are sorted, those that are recommended least come first. A point of a
-    line shows which share of all recommendations a share of the items has. On the diagonal all
-    items are recommended equally often. A line far below the diagonal belongs to a strategy that
-    recommends few items, such as the most popular ones, to everyone.
+    The items of the catalogue are sorted, the least recommended first. A point of a line shows the
+    share of all recommendations that a share of the items receives. On the diagonal all items are
+    recommended equally often. A line far below the diagonal belongs to a strategy that recommends
+    few items, such as the most popular ones, to everyone.
 
     Parameters
     ----------

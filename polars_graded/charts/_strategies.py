@@ -11,9 +11,10 @@ from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._drawing import chart_checks, chart_rows, marks, pair_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._measuring.names import Measure
 from polars_graded._results.findings import count_directions, is_significant, name_tests
 from polars_graded._results.per_query import find_direction_of_rows
-from polars_graded._sentences import shorten_names, titles, verdicts
+from polars_graded._sentences import format_count, shorten_names, titles, verdicts
 
 MINUS_SIGN = "\u2212"
 """The sign of negative numbers."""
@@ -43,7 +44,7 @@ def strategy_bars(
     summary
         One row per measure and strategy, as `summarise` returns it. Intervals from `ci_low` to
         `ci_high` are drawn if the frame contains them. So are the letters of `group`, which
-        `rank_strategies` returns beside the same columns. For a summary by segments, pass one
+        `rank_strategies` returns in addition. For a summary by segments, pass one
         measure and the column of segments, such as `panel="country"`.
     show
         `"points"`, or `"bars"` from 0.
@@ -323,7 +324,7 @@ def comparison_matrix(
             "measure:N", "strategy:N", "baseline:N", *style.format_decimals("difference"), p
         ),
     )
-    # Readers with a colour vision deficiency can tell orange from blue. The fill is used, since
+    # Readers with a colour vision deficiency can distinguish orange and blue. The fill is used, as
     # `color` belongs to strategies. The domain has only two ends, so that charts side by side can
     # merge their domains.
     furthest: Any = table["difference"].abs().max() or 1.0
@@ -343,3 +344,94 @@ def comparison_matrix(
     layers = [base.mark_rect().encode(fill=fill, fillOpacity=strength), signs]
     words, side = style.Words(finding, notes, described), alt.Step(step)
     return style.draw_panels(layers, table, panel, words, columns=2, width=side, height=side)
+
+
+def similarity_matrix(frame: Frame, measure: str) -> Chart:
+    """Draw the mean similarity of each pair of strategies as a matrix.
+
+    Similar strategies stand side by side. If all were compared with one baseline, it comes first,
+    and the others are in the order of their means, the highest first.
+
+    Parameters
+    ----------
+    frame
+        One row per pair and query, as `similarity` returns it, with the strategies `a` and `b`.
+    measure
+        The column of the similarity measure.
+
+    Returns
+    -------
+    LayerChart
+        The rows contain `a` (the row of the matrix), `b` (its column), `mean` and `queries`. Each
+        pair has two cells. If a measure is not symmetric, such as `tau_ap` and `relevant_entered`,
+        it has one. There are at most 1500 pairs.
+
+    See Also
+    --------
+    similarity_histogram : The queries of each pair, for few pairs.
+    comparison_matrix : The differences of a measure, with judgments.
+
+    Examples
+    --------
+    >>> similar = pl.DataFrame({"a": "bm25", "b": "ours", "query": [1, 2], "rbo": [0.5, 1.0]})
+    >>> similarity_matrix(similar, "rbo").data
+    shape: (2, 4)
+    ┌──────┬──────┬──────┬─────────┐
+    │ a    ┆ b    ┆ mean ┆ queries │
+    │ ---  ┆ ---  ┆ ---  ┆ ---     │
+    │ str  ┆ str  ┆ f64  ┆ u32     │
+    ╞══════╪══════╪══════╪═════════╡
+    │ bm25 ┆ ours ┆ 0.75 ┆ 2       │
+    │ ours ┆ bm25 ┆ 0.75 ┆ 2       │
+    └──────┴──────┴──────┴─────────┘
+    """
+    rows = chart_rows.collect_one_grader("frame", frame, "a", "b")
+    rows = chart_rows.build_query_rows(rows, {"a": "a", "b": "b"}, {"mean": measure})
+    means = pl.col("mean").mean(), pl.len().alias("queries")
+    table = rows.group_by("a", "b", maintain_order=True).agg(*means)
+    pairs, names = table.height, pair_rows.order_by_similarity(table)
+    alike = len(names) > 2 and 2 * pairs == len(names) * (len(names) - 1)  # noqa: PLR2004
+    parsed = Measure.parsed(measure)
+    if parsed is None or parsed.definition.is_symmetric:
+        table = pl.concat([table, table.select(a="b", b="a", mean="mean", queries="queries")])
+    chart_checks.check_row_count("frame", table)
+    low, high = float(table["mean"].min()), float(table["mean"].max())  # type: ignore[arg-type]
+    furthest = max(1.0, high, -low)
+    scale: Any = alt.Scale(
+        domain=[0, furthest], range=["white", style.PALETTE[0]], interpolate="rgb"
+    )
+    if low < 0:
+        scale = alt.Scale(domain=[-furthest, furthest], scheme="blueorange", reverse=True)
+    step = max(20, min(48, 480 // len(names)))
+    down = style.order_axis(names, labelLimit=250)
+    across = style.order_axis(names, labelLimit=250, labelAngle=-90, orient="top")
+    base = alt.Chart().encode(
+        x=alt.X("b:N", title=None, **across),
+        y=alt.Y("a:N", title=None, **down),
+        tooltip=style.list_tooltips("a:N", "b:N", *style.format_decimals("mean"), "queries:Q"),
+    )
+    # Shares without their zero fit into small cells.
+    is_share = furthest == 1
+    number = (
+        "replace(format(datum.mean, '.2f'), '0.', '.')"
+        if is_share
+        else "format(datum.mean, '.2~s')"
+    )
+    numbers = base.transform_calculate(number=number).mark_text(fontSize=min(12, step * 0.42))
+    on_dark = alt.condition(
+        f"abs(datum.mean) > {furthest / 2}", alt.value("white"), alt.value(style.INK)
+    )
+    fill = alt.Fill("mean:Q", title=f"mean {measure}", scale=scale)
+    layers = [
+        base.mark_rect(stroke=style.FAINT).encode(fill=fill),
+        numbers.encode(text=alt.Text("number:N"), color=on_dark),
+    ]
+    facts = titles.Drawn([measure], len(names), 0, table["queries"].unique().sort().to_list())
+    notes = [*titles.write_subtitle(facts), *(["similar strategies side by side"] if alike else [])]
+    described = (
+        f"mean {measure} of {format_count(pairs, 'pairs')}, from {low:.3g} to {high:.3g}; "
+        f"strategies: {', '.join(names)}"
+    )
+    words = style.Words(titles.title_strategies("Mean", facts, pairs=pairs), notes, described)
+    side = alt.Step(step)
+    return style.draw_layers(layers, table, words, apart=["fill"], width=side, height=side)

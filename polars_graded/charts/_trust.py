@@ -122,12 +122,12 @@ def significance_curves(
     lines, is_apart = _list_line_columns(table), pl.col("p_corrected") <= level
     n_apart = is_apart.sum().over(lines).cast(pl.Int64)
     table = table.with_columns(
-        n_apart.alias("told apart"),
+        n_apart.alias("distinguished"),
         pl.format("{}: {} of {}", "measure", n_apart, pl.len().over(lines)).alias("label"),
         (pl.col("p_corrected") / SYMLOG_P).log1p().alias("height"),
     )
     table = _add_crossings(_sort_and_thin(table, "place"), level)
-    table = table.drop("told apart", "height")
+    table = table.drop("distinguished", "height")
     x = marks.build_place_axis("place:Q", "pairs of strategies, by falling p", max(table["place"]))
     y = alt.Y(
         "p_corrected:Q",
@@ -160,7 +160,7 @@ def significance_curves(
         "p values of all pairs", chart_rows.collect_title_facts(table), "by"
     )
     headline += f" ({tests})" if tests else ""
-    note = f"pairs below the dashed line, p ≤ {level:g}, are told apart"
+    note = f"pairs below the dashed line, p ≤ {level:g}, differ significantly"
     what, axes = "p of all pairs in falling order", ("place", "p_corrected")
     return _draw_measures(table, panel, layers, headline, note, what, axes)
 
@@ -768,7 +768,7 @@ def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
     panels = table.partition_by("panel", maintain_order=True) if "panel" in lines else [table]
     placed = []
     for rows in panels:
-        fewest = rows.filter(pl.col("measure").is_in(shown)).sort("told apart", "measure")
+        fewest = rows.filter(pl.col("measure").is_in(shown)).sort("distinguished", "measure")
         measures = fewest["measure"].unique(maintain_order=True).to_list()
         top, bottom = (math.log1p(p / SYMLOG_P) for p in NAMED_P)
         step = (bottom - top) / max(1, len(measures) - 1)

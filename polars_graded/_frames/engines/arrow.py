@@ -47,7 +47,7 @@ def build_result_schema(request: Request, given: pa.Schema) -> pa.Schema:
     schema = read_schema(given)
     request.check_schema(schema)
     request.check_not_stacked(pl.LazyFrame(schema=schema))
-    check_without_data([request], schema)
+    check_without_data([request.with_document_column(schema)], schema)
     return _list_value_fields(request, given)
 
 
@@ -91,8 +91,11 @@ def _list_value_fields(request: Request, given: pa.Schema) -> pa.Schema:
         pl.UInt32(): pa.int64(),
         pl.List(pl.Float64): pa.list_(pa.float64()),
     }
+    copied = request.copied_keys
     return pa.schema(
-        given.field(name) if name in request.keys else pa.field(name, types[dtype])
+        given.field(copied[name]).with_name(name)
+        if name in copied
+        else pa.field(name, types[dtype])
         for name, dtype in request.build_schema(read_schema(given)).items()
     )
 

@@ -27,6 +27,9 @@ def evaluate_rows(request: Request, dataset: Any, parts: Parts) -> Any:
     given = _read_arrow_schema(dataset)
     schema = build_result_schema(request, given)
     request = request.with_document_column(read_schema(given))
+    if request.needs_strategies:
+        names = dataset.unique(request.strategy)
+        request = request.with_strategies(pl.DataFrame({request.strategy or "": names}))
     columns = request.input_columns
     rows = dataset.map_batches(
         _assign_buckets,

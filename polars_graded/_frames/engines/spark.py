@@ -32,6 +32,9 @@ def evaluate_rows(request: Request, frame: Any, parts: Parts) -> Any:
     given = _read_arrow_schema(frame)
     schema = build_result_schema(request, given)
     request = request.with_document_column(read_schema(given))
+    if request.needs_strategies:
+        names = frame.select(_quote_name(request.strategy or "")).distinct()
+        request = request.with_strategies(pl.DataFrame(names.toArrow()))
     rows = frame.selectExpr(
         *(f"{_quote_name(name)} AS column_{n}" for n, name in enumerate(request.input_columns)),
         f"pmod(xxhash64({', '.join(map(_quote_name, request.query))}), {buckets}) AS bucket",

@@ -106,13 +106,13 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
 def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
     """Return GAP: Σ_p (1/p) Σ_{j ≤ p} min(V_j, V_p) / Σ V.
 
-    V(g) is the probability that a user is content with grade g.
+    V(g) is the probability that grade g satisfies a user.
     """
     reached = queries.by_relevance(queries.hits(n, None))
     wanted = queries.by_relevance(queries.judged.relevant)
     if levels is not None:
-        # In the definition of GAP this means equal g_i: each level is equally likely to be the
-        # minimum that a user accepts.
+        # Each level is equally likely to be the lowest that satisfies a user: equal g_i in the
+        # notation of Robertson et al. (2010).
         steps = queries.relevance(np.array(levels))
         steps = steps[steps > 0]
 

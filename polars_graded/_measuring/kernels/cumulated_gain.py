@@ -92,7 +92,7 @@ def ideal_dcg(
     base: float,
     form: Form = compute_gains,
 ) -> Floats:
-    """Return the DCG of the judged documents in the best order."""
+    """Return the DCG of the judged documents in the best order, 1 / N_n of equation 3."""
     worth = discount_ideal(queries, n, form, gain, discount, base)
     return worth.sum(worth.values)
 
@@ -106,7 +106,7 @@ def ndcg(
     ties: str,
     form: Form = compute_gains,
 ) -> Floats:
-    """Return NDCG: DCG over ideal DCG."""
+    """Return NDCG: DCG over ideal DCG (equations 3 and 5)."""
     reached = dcg(queries, n, gain, discount, base, ties, form)
     return divide_by_ideal(reached, ideal_dcg(queries, n, gain, discount, base, form))
 

@@ -19,7 +19,7 @@ class Labels:
     offsets: Integers
     """Offset of the labels of each document in `codes`."""
     order: Integers
-    """Order of the documents that the ideal ranking takes first, of those with equal gain."""
+    """Sort key of the documents: of those with equal gain, the ideal ranking takes the lowest."""
 
     @cached_property
     def n(self) -> int:
@@ -61,7 +61,7 @@ class Labels:
 
 
 def expand(offsets: Integers, lists: Integers) -> tuple[Integers, Integers]:
-    """Return the places of all values of some lists, and the index of the list of each."""
+    """Return, for each value of some lists, the index of its list, and its place."""
     lengths = offsets[lists + 1] - offsets[lists]
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0

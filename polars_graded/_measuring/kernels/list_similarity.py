@@ -7,6 +7,7 @@ of the group puts it there (Corsi and Urbano 2024).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
@@ -38,18 +39,34 @@ class RankedLists:
     documents: npt.NDArray[np.int64]
     ranks: Ragged
     """Rank of each document, from 1."""
-    starts: Integers
-    """Place of the first document of each tie group."""
+    queries: Queries
+    """The same documents with their grades."""
     n: int
     """Number of documents of the chunk, retrieved or not."""
 
     @classmethod
-    def of(cls, queries: Queries) -> RankedLists:
-        """Return the lists of queries whose grades are consecutive numbers of documents."""
-        ranked, every = queries.ranked, queries.judged.documents.values
-        documents = (ranked.values - every.min(initial=np.inf)).astype(np.int64)
-        ranks = ranked.of(ranked.number_as_float)
-        return cls(documents, ranks, queries.tie_starts, len(every))
+    def of(cls, rankings: Sequence[Queries]) -> list[RankedLists]:
+        """Return the lists of rankings of the same queries.
+
+        The input `number` contains the numbers of documents, which rise from query to query.
+        """
+        every = [ranking.judged.inputs["number"].values for ranking in rankings]
+        first = min((numbers.min() for numbers in every if len(numbers)), default=0.0)
+        last = max((numbers.max() for numbers in every if len(numbers)), default=-1.0)
+        return [
+            cls(
+                (ranking.inputs["number"].values - first).astype(np.int64),
+                ranking.ranked.of(ranking.ranked.number_as_float),
+                ranking,
+                int(last - first) + 1,
+            )
+            for ranking in rankings
+        ]
+
+    @property
+    def starts(self) -> Integers:
+        """Return the place of the first document of each tie group."""
+        return self.queries.tie_starts
 
     @property
     def are_tied(self) -> bool:
@@ -250,7 +267,7 @@ def average_overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
 
 
 def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
-    """Compute the number of common documents of the first n over that of all of them."""
+    """Compute the number of common documents among the first n, over that of all documents."""
     of_a, of_b = (each.ranks.head(n).lengths for each in (pair.a, pair.b))
     shared = pair.agreement(ties).depths.head(n)
     common = np.rint(shared.last_values() * shared.lengths)
@@ -260,6 +277,32 @@ def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
 def top_changed(pair: ListPair, ties: str) -> Floats:
     """Compute 1 - A_1: whether the first documents differ."""
     return 1 - overlap(pair, 1, ties)
+
+
+# Relevance of changed documents
+
+
+def relevant_entered(pair: ListPair, n: int | None, threshold: float | None) -> Integers:
+    """Count the relevant documents in the first n of `a` that `b` does not have there."""
+    return _count_new_relevant(pair.a, pair.b, n, threshold)
+
+
+def relevant_left(pair: ListPair, n: int | None, threshold: float | None) -> Integers:
+    """Count the relevant documents in the first n of `b` that `a` does not have there."""
+    return _count_new_relevant(pair.b, pair.a, n, threshold)
+
+
+def _count_new_relevant(
+    lists: RankedLists, others: RankedLists, n: int | None, threshold: float | None
+) -> Integers:
+    """Return the number of relevant documents among the first n that others do not have there."""
+    first, first_of_others = (
+        np.ones(len(each.documents), bool) if n is None else each.ranks.number <= n
+        for each in (lists, others)
+    )
+    relevant = lists.queries.relevant(lists.queries.ranked.values, threshold)
+    shared = others.by_document(first_of_others)[lists.documents]
+    return lists.ranks.count(relevant & first & ~shared)
 
 
 # Rank-biased overlap
@@ -343,8 +386,8 @@ def kendall_tau(pair: ListPair) -> Floats:
     numbers = _number_common(pair)
     if pair.a.are_tied or pair.b.are_tied:
         top_a, top_b = pair.place(pair.a.tops, pair.b.tops)
-        # Sort by `a` and then by `b`, so that no pair tied in `a` is out of order in `b`; numbers
-        # of documents tied in `b` rise, so that neither are those.
+        # Sort by `a` and then by `b`, so that no pair tied in `a` is out of order in `b`. Documents
+        # tied in `b` have rising numbers, so that such pairs are not out of order either.
         both = Ragged(top_a * (top_b.max(initial=0) + 1.0) + top_b, offsets)
         order, _ = both.argsort_unstable()
         in_b = both.of(top_b[order].astype(np.float64))

@@ -58,7 +58,7 @@ def e_measure(
 
 def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float | None) -> Floats:
     """Return the highest F at any of the first n ranks."""
-    # Between hits F only falls, so the highest F is at a hit.
+    # After a hit F falls until the next hit, so the highest F is at a hit.
     hits = queries.hits(n, threshold)
     total = repeat_each(queries.judged.n_relevant(threshold), hits.lengths)
     return hits.max(compute_f(hits.number, hits.rank, total, beta))
@@ -76,7 +76,7 @@ def compute_f(
 
 
 def precision_at_hit(queries: Queries, k: int, threshold: float | None) -> Floats:
-    """Return k over the rank of the k-th hit; 0 with fewer than k hits."""
+    """Return k over the rank of the k-th hit; 0 if there are fewer than k hits."""
     hits = queries.hits(None, threshold)
     kth = hits.keep(hits.number == k)
     return kth.sum(k / kth.rank)
@@ -92,7 +92,7 @@ def r_precision(queries: Queries, threshold: float | None, ties: str) -> Floats:
 
 
 def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
-    """Return 1 over the rank of the first hit; 0 without one in the top n."""
+    """Return 1 over the rank of the first hit; 0 if the top n contain no hit."""
     if ties == "average":
         return expect_at_first_hit(queries, n, threshold, lambda rank: 1 / rank)
     hits = queries.hits(n, threshold)
@@ -100,7 +100,7 @@ def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ti
 
 
 def success(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
-    """Return 1 with a hit in the top n, 0 without."""
+    """Return 1 if the top n contain a hit, else 0."""
     if ties == "average":
         return expect_at_first_hit(queries, n, threshold, np.ones_like)
     return (count_hits(queries, n, threshold, ties) > 0).astype(np.float64)
@@ -164,7 +164,7 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
         other, starts = ~hit & judged, queries.tie_starts
         sizes = np.diff(starts, append=len(hit))
         tied = np.add.reduceat(other, starts, dtype=np.float64)
-        # All others down to the end of the tie group, less half of those in it.
+        # The others above a hit: all down to the end of its tie group, less half of those in it.
         above = ranked.count_so_far(other)[starts + sizes - 1] - tied / 2
         n_right = ranked.sum(
             hit * (repeat_each(n_other, ranked.lengths) - repeat_each(above, sizes))
@@ -181,7 +181,8 @@ def pairwise_accuracy(queries: Queries, n: int | None, threshold: float | None) 
     hits = queries.hits(n, threshold)
     n_ranked = np.minimum(queries.ranked.lengths, n or MAX_EXACT_INTEGER)
     n_pairs = hits.lengths * (n_ranked - hits.lengths)
-    # NaN if there is no pair.
+    # rank - number is the number of other documents above a hit, which are pairs in the wrong
+    # order. The share is NaN if there is no pair.
     return 1 - hits.sum(hits.rank - hits.number) / np.where(n_pairs > 0, n_pairs, np.nan)
 
 

@@ -249,7 +249,7 @@ class Queries:
     def compute_worths(
         self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
-        """Return the worth of each of the first `n` documents, perhaps without those worth 0."""
+        """Return the worth of each of the first `n` documents; those worth 0 may be left out."""
         if ties == "average":
             return self.compute_all_worths(n, worth, ties)
         hits = self.hits(n, None)

@@ -443,6 +443,14 @@ def repeat_each(values: npt.NDArray[Number], times: Integers) -> npt.NDArray[Num
     return np.broadcast_to(values, times[0]) if len(values) == 1 else np.repeat(values, times)
 
 
+def list_rows(offsets: Integers, places: Integers) -> Integers:
+    """Return the rows of the lists at `places`, end to end; -1 stands for an empty list."""
+    starts, lengths = offsets[places], np.append(np.diff(offsets), 0)[places]
+    ends = np.cumsum(lengths)
+    rows: Integers = np.arange(lengths.sum()) + repeat_each(starts - ends + lengths, lengths)
+    return rows
+
+
 def number_in_groups(order: npt.NDArray[Any], new: Mask) -> Integers:
     """Return the number of each value in its group, from 1.
 

@@ -11,7 +11,7 @@ from polars_graded._measuring.kernels.queries import Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 
 MAX_ROUNDING = 1e-12
-"""Maximum mean distance that rounding can make of equal vectors."""
+"""Maximum mean distance of equal vectors, which rounding keeps from being 0."""
 
 
 def popularity(queries: Queries, n: int | None) -> Floats:
@@ -27,7 +27,7 @@ def novelty(queries: Queries, n: int | None) -> Floats:
         "number of users, and count one user for a document that nobody chose"
     )
     _check_documents(shares, "popularity", (shares.values > 0) & (shares.values <= 1), rule)
-    # Zeros have no sign, also where all shares are 1.
+    # Without `abs`, shares of 1 would give -0.0.
     return np.abs(_average(shares.of(np.log2(shares.values))))
 
 

@@ -112,9 +112,9 @@ def sum_ideal_gains(
 ) -> Floats:
     """Return Σ_i w_i gain_i of the ideal ranking of each query.
 
-    The ideal ranking is greedy: each rank has the document with the highest gain after those above
-    (Clarke et al. 2008). Of equal documents, the first by `Labels.order` is taken. One pass over
-    the documents of all queries fills one rank.
+    The ideal ranking is greedy: each rank gets the document with the highest gain, given the
+    documents above (Clarke et al. 2008). Among documents of equal gain, the first by `Labels.order`
+    is taken. One pass over the documents of all queries fills one rank.
     """
     labels = queries.judged.labels["subtopics"]
     documents, places = find_relevant(queries, threshold)
@@ -146,12 +146,12 @@ def sum_ideal_gains(
 
 
 def alpha_dcg(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
-    """Return Σ_i gain_i / log2(i + 1) over that of documents with all subtopics at all ranks."""
+    """Return Σ_i gain_i / log2(i + 1), divided by the sum for all subtopics at every rank."""
     return compute_over_maximum(queries, n, alpha, threshold, discount_by_log)
 
 
 def err_ia(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
-    """Return Σ_i gain_i / i over that of documents with all subtopics at all ranks."""
+    """Return Σ_i gain_i / i, divided by the sum for documents with all subtopics at every rank."""
     return compute_over_maximum(queries, n, alpha, threshold, discount_by_rank)
 
 
@@ -195,14 +195,14 @@ def compute_over_maximum(
     threshold: float | None,
     discount: Callable[[int], Floats],
 ) -> Floats:
-    """Return the discounted gain over its maximum, N Σ_i (1 - α)^{i-1} w_i for N subtopics."""
+    """Return the discounted gain over N Σ_i (1 - α)^{i-1} w_i, its maximum for N subtopics."""
     subtopics = Subtopics.of(queries, n, threshold)
     ranks = queries.ranked.lengths if n is None else np.full(len(subtopics.n), n)
     weights = discount(int(ranks.max(initial=0)))
     repeated = (1 - alpha) ** np.arange(len(weights), dtype=np.float64)
     maximum = np.append(0, np.cumsum(repeated * weights))[ranks]
     gains = subtopics.hits.sum(subtopics.compute_gains(alpha) * weights[subtopics.hits.rank - 1])
-    # Nothing was retrieved if the maximum is 0.
+    # The maximum is 0 only if nothing was retrieved; the gain is then 0, too.
     return divide(gains / np.where(maximum > 0, maximum, 1), subtopics.n)
 
 

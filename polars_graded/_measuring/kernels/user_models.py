@@ -61,7 +61,7 @@ def rbp(
 ) -> Floats:
     """Return RBP: (1 - p) Σ_i rel(i) p^{i-1}.
 
-    The user goes on to the next document with probability p.
+    The user continues to the next document with probability p.
     """
 
     def relevance(documents: Ragged) -> Floats:
@@ -87,10 +87,10 @@ def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: st
     return hits.sum(blended) / queries.count_possible_hits(n, None, over)
 
 
-# Measures of the C/W/L framework (Moffat, Bailey, Scholer and Thomas 2017): a user goes on from
-# rank i with probability C_i, so that rank i has the weight W_i = Π_{j<i} C_j. The value is the
-# mean gain of a document that the user looks at, Σ_i W_i g_i / Σ_i W_i. Gains are shares of the
-# best grade.
+# Measures of the C/W/L framework (Moffat, Bailey, Scholer and Thomas 2017): a user continues from
+# rank i with probability C_i, so rank i has the weight W_i = Π_{j<i} C_j. The value is the mean
+# gain of the documents that the user looks at, Σ_i W_i g_i / Σ_i W_i. A gain is a grade divided by
+# the highest grade.
 
 
 def sdcg(queries: Queries, n: int | None, ties: str) -> Floats:
@@ -105,6 +105,7 @@ def sdcg(queries: Queries, n: int | None, ties: str) -> Floats:
 def insq(queries: Queries, n: int | None, target: float) -> Floats:
     """Return the mean gain with C_i = ((i + 2T - 1) / (i + 2T))² for a target gain T."""
     hits, twice = queries.hits(n, None), 2 * target
+    # The product of C_1 to C_{i-1} telescopes to W_i = (2T)² / (2T + i - 1)²; (2T)² cancels out.
     weights = (twice + hits.rank - 1.0) ** -2
     total = sum_inverse_squares(np.full(1, twice), n)
     return hits.sum(weights * queries.share_of_best(hits)) / total
@@ -121,6 +122,7 @@ def inst(queries: Queries, n: int | None, target: float) -> Floats:
         return np.square((reached - 1) / reached)
 
     def weigh_rest(length: Integers, gain: Floats, n_left: Integers | None) -> Floats:
+        # Beyond the list T_i is constant, so the weights telescope as in INSQ.
         first = 2 * target - gain + length
         return first**2 * sum_inverse_squares(first, n_left)
 
@@ -133,6 +135,8 @@ def bpm(queries: Queries, n: int | None, target: float) -> Floats:
     gains = queries.share_of_best(hits)
     so_far = hits.accumulate(np.add, gains)
     last = queries.ranked.lengths.copy() if n is None else np.full(len(hits.lengths), n)
+    # Hits above the rank at which the user stops, and the hit there. At most one hit of a query
+    # takes the gain from below the target to the target.
     before = hits.accumulate_before(np.add, gains, 0.0) < target
     enough = hits.keep(before & (so_far >= target))
     last[enough.lengths > 0] = enough.rank
@@ -169,6 +173,7 @@ def nerr10(queries: Queries, n: int | None, p: float) -> Floats:
     """Return the mean gain with C_i = p (1 - g_i) (equation 10)."""
 
     def weigh_rest(length: Integers, _: Floats, n_left: Integers | None) -> Floats:
+        # The geometric series 1 + p + p² + … of n_left terms, or of infinitely many.
         rest = np.zeros(len(length)) if n_left is None else p ** n_left.astype(np.float64)
         lost: Floats = (1 - rest) / (1 - p)
         return lost
@@ -184,6 +189,7 @@ def nerr11(queries: Queries, n: int | None, target: float) -> Floats:
         return np.square((reached - 1) / reached) * (1 - gains)
 
     def weigh_rest(length: Integers, _: Floats, n_left: Integers | None) -> Floats:
+        # Beyond the list gains are 0, so the weights telescope as in INSQ.
         first: Floats = 2 * target + length.astype(np.float64)
         return first**2 * sum_inverse_squares(first, n_left)
 
@@ -198,9 +204,10 @@ def compute_mean_gain(
 ) -> Floats:
     """Return Σ_i W_i g_i / Σ_i W_i, the mean gain of a document that the user looks at.
 
-    `continuing` returns C_i for the ranks of a list. The user goes on beyond its end, where nothing
-    is gained: `weigh_rest` returns Σ_{i>m} W_i / W_{m+1} for a list of m documents, from m, the
-    gain so far, and the number of ranks that are left to rank n (None without a cutoff).
+    `continuing` returns C_i for the ranks of a list. The user may continue beyond the end of the
+    list, where nothing is gained: `weigh_rest` returns Σ_{i>m} W_i / W_{m+1} for a list of m
+    documents. Its arguments are m, the total gain of the list, and the number of ranks from m + 1
+    to n (None without a cutoff).
     """
     ranked = queries.ranked.head(n)
     gains = queries.share_of_best(ranked)
@@ -215,7 +222,8 @@ def compute_mean_gain(
 def sum_inverse_squares(first: Floats, n: Integers | int | None = None) -> Floats:
     """Return Σ_{0≤j<n} 1 / (first + j)², with n = ∞ for None.
 
-    The infinite sum is the trigamma function: terms up to `N_TERMS`, and an expansion for the rest.
+    The infinite sum is the trigamma function of `first`: `N_TERMS` terms are added one by one, and
+    the rest is its asymptotic expansion (with Bernoulli numbers).
     """
     if n is not None:
         return sum_inverse_squares(first) - sum_inverse_squares(first + n)
@@ -232,9 +240,9 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
     """Return the rank-biased overlap Σ_i p^{i-1} |I_i ∩ R_i| / i of the ranking with the ideal one.
 
     I_i and R_i are the first i documents of the ideal ranking and of the ranking. The sum ends with
-    the longer of the two. Without `normalised` it is divided by Σ_i p^{i-1}, else by its value for
-    the ideal ranking. Of equally relevant documents the ideal ranking has those first that the
-    ranking has first.
+    the longer of the two rankings. It is divided by its value for the ideal ranking, or without
+    `normalised` by Σ_i p^{i-1}. The ideal ranking keeps equally relevant documents in the order of
+    the ranking.
     """
     hits, ideal = queries.hits(None, None), queries.judged.ideal()
     depth = np.maximum(queries.ranked.lengths, ideal.lengths)
@@ -246,7 +254,8 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
     ) - repeat_each(ideal.offsets[:-1], hits.lengths)
     order, new = hits.of(-hits.values).argsort()
     nth = number_in_groups(order, new)
-    # A document is in both from the deeper of its two ranks on.
+    # The ideal rank of a hit is the number of better documents, plus its place among the hits of
+    # its grade. From the lower one of both ranks on, the hit is in both I_i and R_i.
     both = np.maximum(better + nth, hits.rank)
     overlap = hits.sum(shares[repeat_each(depth, hits.lengths)] - shares[both - 1])
     if not normalised:

@@ -1,0 +1,253 @@
+"""Compute one row per pair of strategies and query, as `values` does per strategy and query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+
+from polars_graded._frames.data_warnings import find_order_dependent_measures
+from polars_graded._frames.notes import DECIDED_BY_ORDER, KEY, NOTES
+from polars_graded._frames.request import Request
+from polars_graded._frames.sorting import in_order
+from polars_graded._frames.strategies import find_pairs
+from polars_graded._frames.values import Gathered, Part
+from polars_graded._measuring.batches import Lists
+from polars_graded._measuring.computing import Computed, compute
+from polars_graded._measuring.definitions import SIMILARITIES, Definition
+from polars_graded._measuring.documents import DocumentLists
+from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.names import Measure
+from polars_graded._measuring.tie_orders import TieOrder
+from polars_graded._warnings import DataWarning
+
+PAIR = ("a", "b")
+"""Columns of the two strategies in a result."""
+
+HINT = (
+    "\n\nHint: by=['old', 'new'] names their scores; strategy='strategy' names the column of "
+    "stacked strategies"
+)
+
+PLACE = KEY.format("place of a pair")
+
+
+@dataclass(frozen=True)
+class PairRequest(Request):
+    """Checked arguments of a `similarity` call."""
+
+    definitions: ClassVar[Mapping[str, Definition]] = SIMILARITIES
+    compares_pairs: ClassVar[bool] = True
+    baseline: Any = None
+    stacked: pl.Series | None = None
+    """The names of stacked strategies, once a frame is known."""
+
+    def check_names(self) -> None:
+        """Raise if two columns of the result would have the same name, or for another tool."""
+        super().check_names()
+        if taken := [name for name in (*self.result_keys, *self.measures) if name in PAIR]:
+            msg = f"no column of the result may have the name of another, got {taken[0]!r} twice"
+            raise ValueError(msg)
+        if self.tool not in (None, "trec_eval"):
+            msg = f"`ties` must name a column, 'order' or 'trec_eval', got {self.tool!r}"
+            raise ValueError(msg)
+
+    @property
+    def part_keys(self) -> list[str]:
+        """The columns of queries: all strategies of a query are compared together."""
+        return [*self.query]
+
+    @property
+    def copied_keys(self) -> dict[str, str]:
+        """The key columns of the frame in the result, by their name there."""
+        pair = {} if self.strategy is None else dict.fromkeys(PAIR, self.strategy)
+        return {**pair, **{name: name for name in self.query}}
+
+    @property
+    def unused_warnings(self) -> set[type[DataWarning]]:
+        """The kinds of warnings that do not concern the result, which has all queries."""
+        return {*super().unused_warnings, DataWarning.missing}
+
+    @property
+    def needs_strategies(self) -> bool:
+        """Return whether the names of stacked strategies are unknown."""
+        return self.strategy is not None and self.stacked is None
+
+    def check_pairs(self) -> None:
+        """Raise if there is no pair, as far as strategies are known."""
+        if not self.needs_strategies:
+            find_pairs(self.strategies, self.baseline, hint=HINT)
+
+    def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:
+        """Return the schema of the result for the schema of a frame."""
+        keys = super().build_schema(schema)
+        pair = dict.fromkeys(PAIR, keys.pop(self.key))
+        return pl.Schema({self.key: pl.String(), **pair, **keys})
+
+    def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
+        """Return the request with the document column of a frame, which stacked rows need."""
+        request = super().with_document_column(schema)
+        if request.strategy is not None and request.document is None:
+            msg = "`doc` must name the column of documents if strategies are stacked, got none"
+            raise ValueError(msg)
+        return request
+
+    def with_strategies(self, frame: pl.DataFrame | pl.LazyFrame) -> Self:
+        """Return the request with the names of stacked strategies."""
+        if not self.needs_strategies:
+            return self
+        rows = frame.lazy().select(self.strategy).unique().collect(engine="streaming")
+        names = in_order(rows.to_series())
+        if names.null_count():
+            msg = f"strategy {self.strategy!r} must not be null"
+            raise ValueError(msg)
+        return replace(self, stacked=names)
+
+    @property
+    def strategies(self) -> pl.Series:
+        """The names of all strategies."""
+        return pl.Series([*self.by]) if self.stacked is None else self.stacked
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The places of both strategies of each pair; none for a frame without rows."""
+        if self.strategies.is_empty():
+            return []
+        a, b = find_pairs(self.strategies, self.baseline, hint=HINT)
+        return [*zip(a.tolist(), b.tolist(), strict=True)]
+
+    @property
+    def named_pairs(self) -> pl.DataFrame:
+        """The place and the name of each pair, and the names of its strategies."""
+        a, b = ([pair[side] for pair in self.pairs] for side in (0, 1))
+        one, other = (
+            self.strategies.gather(each).alias(name)
+            for each, name in zip((a, b), PAIR, strict=True)
+        )
+        names = [f"{x} and {y}" for x, y in zip(one, other, strict=True)]
+        of_pair = pl.Series(self.key, names, dtype=pl.String)
+        return pl.DataFrame([of_pair, one, other]).with_row_index(PLACE)
+
+
+@dataclass(frozen=True)
+class PairPart(Part):
+    """Frame of whole queries and the request for the similarity of their rankings."""
+
+    request: PairRequest
+    needs_unjudged = False
+
+    @cached_property
+    def queries(self) -> pl.DataFrame:
+        """Return all queries, one row each."""
+        return self.groups.keys.select(self.request.query).unique(maintain_order=True)
+
+    @cached_property
+    def query_numbers(self) -> Integers:
+        """Return the number of the query of each group."""
+        numbered = self.queries.with_row_index(PLACE)
+        keys = self.groups.keys.join(
+            numbered, on=self.request.query, nulls_equal=True, maintain_order="left"
+        )
+        return keys[PLACE].to_numpy()
+
+    @cached_property
+    def numbers(self) -> Lists:
+        """Return a number for each document, which rises from query to query."""
+        groups, rows = self.groups, np.arange(self.groups.frame.height)
+        if self.request.strategy is None:
+            return Lists(pl.Series(rows), groups.offsets)
+        documents = groups.at(self.request.document or "", rows)
+        if nulls := documents.null_count():
+            msg = (
+                f"doc {documents.name!r} must not be null to match stacked strategies, got {nulls} "
+                "nulls"
+            )
+            raise ValueError(msg)
+        queries = np.repeat(self.query_numbers, np.diff(groups.offsets))
+        table = pl.DataFrame({"row": rows, "query": queries, "doc": documents})
+        each = table.group_by("query", "doc").agg("row").sort("query").with_row_index("number")
+        numbers = each.explode("row").sort("row").get_column("number")
+        return Lists(numbers, groups.offsets)
+
+    @property
+    def names(self) -> Any:
+        """Return a function from row numbers to documents, if their order may change a value."""
+        needs_order = self.request.tool or find_order_dependent_measures(self.request)
+        return super().names if needs_order else None
+
+    def select_inputs(self, measures: Sequence[Measure]) -> dict[str, Lists]:  # noqa: ARG002
+        """Return the numbers of documents."""
+        return {"number": self.numbers}
+
+    def documents(
+        self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
+    ) -> DocumentLists:
+        """Return the ranked documents, which are tied if their scores are, whatever breaks ties."""
+        documents = super().documents(name, keys, measures, order)
+        if self.request.ties is not None and len(self.request.find_columns(name)) == 1:
+            return replace(documents, ties=documents.scores)
+        return documents
+
+    def compute(
+        self, measures: Sequence[Measure], documents: Mapping[str, DocumentLists]
+    ) -> Iterator[tuple[str, Computed]]:
+        """Yield the values of each pair with the entry of `by` for its first strategy."""
+        if len(documents) < len(self.request.by) or not self.request.pairs:
+            return
+        names, lists = [*documents], [*documents.values()]
+        if self.request.strategy is not None:
+            names, lists = names * len(self.request.strategies), [*self._split(lists[0])]
+        ranking = self.build_ranking(names[0])
+        ordered = find_order_dependent_measures(self.request)
+        values = compute(measures, ranking, lists, ordered=ordered, pairs=self.request.pairs)
+        for (a, _), each in zip(self.request.pairs, values, strict=True):
+            yield names[a], each
+
+    def _split(self, documents: DocumentLists) -> Iterator[DocumentLists]:
+        """Yield the documents of each stacked strategy, with one list for each query."""
+        name = self.request.strategy or ""
+        for strategy in self.request.strategies:
+            groups = self.groups.keys.select((pl.col(name) == strategy).arg_true())
+            numbers = groups.to_series().to_numpy()
+            places = np.full(self.queries.height, -1)
+            places[self.query_numbers[numbers]] = numbers
+            yield documents.select(places)
+
+    def of_strategy(
+        self, name: str, computed: Sequence[Computed] | None
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the values of the pairs whose first strategy has this entry, and its notes."""
+        request = self.request
+        _, notes = super().of_strategy(name, None)
+        firsts = [name if request.strategy else request.strategies[a] for a, _ in request.pairs]
+        places = [place for place, first in enumerate(firsts) if first == name]
+        dtypes = {column: measure.definition.dtype for column, measure in request.measures.items()}
+        dtypes = {PLACE: pl.UInt32(), **self.queries.schema, **dtypes}
+        tables = [pl.DataFrame(schema={**dtypes, NOTES: pl.Struct({DECIDED_BY_ORDER: pl.Boolean})})]
+        for place, values in zip(places, computed or (), strict=False):
+            tables.append(
+                self.queries.select(pl.lit(place, pl.UInt32).alias(PLACE), pl.all()).with_columns(
+                    **dict(zip(request.measures, values.columns, strict=True)),
+                    **{NOTES: pl.struct(values.decided_by_order.alias(DECIDED_BY_ORDER))},
+                )
+            )
+        return pl.concat(tables), notes
+
+
+class GatheredPairs(Gathered):
+    """Values of pairs, collected part by part, with reduced notes."""
+
+    request: PairRequest
+    part = PairPart
+
+    def in_order(self) -> pl.DataFrame:
+        """Check and sort the values of all queries; return them with the kept notes."""
+        self.check()
+        values = pl.concat(chain(*self.values.values())).sort(self.request.query)
+        pairs = self.request.named_pairs
+        return pairs.join(values, on=PLACE, maintain_order="left_right").drop(PLACE)

@@ -1,0 +1,70 @@
+"""Find strategies and pairs of strategies by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from polars_graded._checks import did_you_mean
+from polars_graded._measuring.kernels.ragged import Integers
+
+
+def find_place(strategies: pl.Series, name: Any) -> int:
+    """Return the place of a strategy among all; raise if there is none of that name."""
+    names = strategies.to_list()
+    if name in names:
+        return names.index(name)
+    texts = [str(each) for each in names]
+    meant = isinstance(name, str) and name not in texts
+    hint = did_you_mean(name, texts) if meant else ""
+    if meant and name.endswith((".parquet", ".csv")):
+        hint = f"\n\nHint: gate(..., baseline=Path({name!r})) takes a file of results"
+    if isinstance(name, list | tuple):
+        hint = f"\n\nHint: a gate takes one at a time, such as baseline={get_first(name)!r}"
+    msg = f"there is no strategy {name!r}; there are {quote_names(strategies)}{hint}"
+    raise ValueError(msg)
+
+
+def get_first(names: Sequence[Any]) -> Any:
+    """Return the first of some names, or the empty sequence itself."""
+    return names[0] if names else names
+
+
+def quote_names(strategies: pl.Series) -> str:
+    """Return the quoted names of strategies for a sentence."""
+    return ", ".join(map(repr, strategies.to_list())) or "none"
+
+
+def find_pairs(
+    strategies: pl.Series, baseline: Any = None, *, hint: str = ""
+) -> tuple[Integers, Integers]:
+    """Return the places of all pairs, or of all pairs with a baseline.
+
+    Each pair occurs once. If both strategies of a pair are baselines, the one that is named first
+    is the baseline of the pair.
+    """
+    count = len(strategies)
+    if count < 2:  # noqa: PLR2004
+        msg = (
+            f"there must be at least two strategies to compare, got {quote_names(strategies)}{hint}"
+        )
+        raise ValueError(msg)
+    if baseline is None:
+        a, b = np.triu_indices(count, 1)
+        return a.astype(np.int64), b.astype(np.int64)
+    several = isinstance(baseline, list | tuple | pl.Series)
+    bases = [find_place(strategies, name) for name in (baseline if several else [baseline])]
+    if not bases or len(set(bases)) < len(bases):
+        msg = f"`baseline` must name each strategy once, got {baseline!r}"
+        raise ValueError(msg)
+    pairs = [
+        (i, base)
+        for rank, base in enumerate(bases)
+        for i in range(count)
+        if i != base and i not in bases[:rank]
+    ]
+    a, b = np.array(pairs, dtype=np.int64).T
+    return a, b

@@ -1,0 +1,91 @@
+"""Build the table of the similarity of rankings, which needs no grades."""
+
+from __future__ import annotations
+
+import warnings
+
+import polars as pl
+
+from polars_graded._frames.list_pairs import similarity
+from polars_graded._report.documents import RankedFrame
+from polars_graded._report.packing import round_number
+from polars_graded._report.payload import Payload, Similarity
+from polars_graded._results.per_query import Grid
+from polars_graded._sentences import format_count, shorten_name
+
+KEYWORDS = ("query", "by", "descending", "strategy")
+"""Keywords of `evaluate` that define rankings with their ties."""
+
+MAX_PAIRED_STRATEGIES = 10
+"""Maximum number of strategies of which every pair is shown; with more, one is compared."""
+
+MAX_COMPARED_ROWS = 50_000_000
+"""Maximum number of rows, over the strategies compared with each other."""
+
+NOTE = (
+    "Means over {queries} for {pairs}. Overlap is the share of the first ten documents that both "
+    "strategies have. Rank-biased overlap compares whole rankings, and the top ranks count most "
+    "(p = 0.9). Both are 1 for equal rankings and 0 without a common document, and use no grades. "
+    "The rankings that differ most come first."
+)
+
+
+def build_similarity(documents: RankedFrame, grid: Grid, payload: Payload) -> Similarity | None:
+    """Return the mean similarity of each pair, or of each strategy and one other.
+
+    The other is the baseline or, if there are many strategies, the best by the first measure.
+    Return None if the frame has no pair, too many rows, or stacked rows without documents.
+    """
+    request, frame, names = documents.request, documents.frame, payload["strategies"]
+    if request.strategy is not None:
+        if request.document is None:
+            return None
+        frame = frame.with_columns(pl.col(request.strategy).cast(pl.String).fill_null("null"))
+        available = {*frame[request.strategy]}
+    else:
+        available = {*request.by}
+    shared = [name for name in names if name in available]
+    place, first = payload["comparison"]["baseline"], payload["measures"][:1]
+    baseline, pairs = None, "every pair"
+    if place is not None:
+        baseline, pairs = names[place], "each strategy and the baseline"
+    elif len(shared) > MAX_PAIRED_STRATEGIES:
+        baseline = names[first[0]["order"][0]] if first else names[0]
+        best = f", the best by {first[0]['name']}" if first else ""
+        pairs = f"each strategy and {shorten_name(baseline)}{best}"
+    n_rows = frame.height * len(request.by) * (len(shared) if baseline is None else 1)
+    has_pair = len(shared) > 1 and baseline in {None, *shared}
+    if not has_pair or n_rows > MAX_COMPARED_ROWS:
+        return None
+    options = {name: documents.options[name] for name in KEYWORDS if name in documents.options}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the evaluation has already warned
+        values = similarity(
+            frame,
+            {"overlap": "overlap@10", "rbo": "rbo"},
+            doc=request.document,
+            baseline=baseline,
+            progress=False,
+            **options,
+        )
+    [query] = request.query
+    of_page = (
+        pl.col(query)
+        .cast(pl.String)
+        .is_in(grid.queries.cast(pl.String).implode(), nulls_equal=True)
+    )
+    values = values.filter(of_page, pl.col("a").is_in(shared), pl.col("b").is_in(shared))
+    means = values.group_by("a", "b", maintain_order=True).agg(pl.col("overlap", "rbo").mean())
+    n_queries = format_count(values[query].n_unique(), "queries")
+    return {
+        "note": NOTE.format(pairs=pairs, queries=n_queries),
+        "rows": [
+            {
+                "strategy": names.index(a),
+                "other": names.index(b),
+                "overlap": round_number(overlap),
+                "rbo": round_number(rbo),
+            }
+            for a, b, overlap, rbo in means.sort("rbo", nulls_last=True).iter_rows()
+        ],
+    }
