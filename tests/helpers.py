@@ -61,13 +61,20 @@ GRADED = graded("grade").ranked_by("score", descending=True)
 
 def frame_of(queries: Sequence[Query], dtype: Any = pl.Float64) -> pl.DataFrame:
     """One row per document, queries numbered from 0, grades of a data type."""
-    rows = [
-        (number, *row, *further)
-        for number, query in enumerate(queries)
-        for row, *further in zip(query, *map(cycle, FURTHER_VALUES), strict=False)
-    ]
+    rows = [row for query in queries for row in query]
+    columns = {
+        "query": [number for number, query in enumerate(queries) for _ in query],
+        "score": [score for score, _ in rows],
+        "grade": [grade for _, grade in rows],
+        **{
+            name: [
+                value for query in queries for value, _ in zip(cycle(given), query, strict=False)
+            ]
+            for name, given in zip(FURTHER_TYPES, FURTHER_VALUES, strict=True)
+        },
+    }
     schema = {"query": pl.Int64, "score": pl.Float64, "grade": pl.Float64, **FURTHER_TYPES}
-    return pl.DataFrame(rows, schema, orient="row").cast({"grade": dtype})
+    return pl.DataFrame(columns, schema).cast({"grade": dtype})
 
 
 def grouped(frame: pl.DataFrame, *exprs: pl.Expr) -> pl.DataFrame:

@@ -88,7 +88,7 @@ def compare_interleaved(
     depth
         Length of the original rankings, for `"probabilistic"`; by default the highest rank in them.
     unit
-        What counts once: each `"list"`, or each `"query"` with the mean over its lists.
+        The unit that counts once: each `"list"`, or each `"query"` with the mean over its lists.
     segments, test, correction, confidence, seed, resamples
         As for `polars_graded.compare`.
     cluster

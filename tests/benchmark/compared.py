@@ -147,8 +147,8 @@ def of_pages(pages: int) -> int:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmark.compared",
-        description="Measure every tool with more and more rows until it exceeds a limit; write the "
-        "numbers, the picture and the table of the book. Needs Linux, and vl-convert to draw.",
+        description="Measure every tool with more and more rows until it exceeds a limit; write "
+        "the numbers, the picture and the table of the book. Needs Linux, and vl-convert to draw.",
     )
     add = parser.add_argument
     add("--sizes", type=int, nargs="+", default=SIZES, metavar="ROWS", help="%(default)s")
