@@ -1,8 +1,8 @@
 """Functions of click logs: relevance, interleaving, and rankings that were never shown.
 
 A log is any data frame with one row per document shown, clicked or not: the columns `query`, `doc`,
-`rank` (from 1), `clicked` (Boolean, or 0 and 1), and `session`, which tells result lists of the
-same query apart. Keywords name columns that are called otherwise. Rows of a LazyFrame are streamed.
+`rank` (from 1), `clicked` (Boolean, or 0 and 1), and `session`, which distinguishes result lists of
+the same query. Pass other names of columns by keyword. Rows of a LazyFrame are streamed.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from altair.utils import schemapi
 from browser import FLAGS, LOGS, console_errors, requests_of, waited
 from helpers import needed
 from hypothesis import Phase, settings
@@ -29,6 +30,10 @@ os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 # The tests share out the cores, each of which would otherwise have as many threads again.
 for library in ("OMP", "OPENBLAS"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# Altair checks each part of a chart as it is built, and the whole before it is written. The fixture
+# `checked` turns the checks of parts on for the tests that draw every chart.
+schemapi.DEBUG_MODE = False
 
 # Charts consist of many small objects. Looking for cycles among them takes a fifth of the
 # time of their tests.
@@ -92,6 +97,13 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
         pytest.skip(f"chromium does not run here: {str(error.msg).splitlines()[0]}")
     with started:
         yield started
+
+
+@pytest.fixture
+def checked() -> Iterator[None]:
+    """Altair checks each part of a chart against its schema, as it does for users."""
+    with schemapi.debug_mode(True):
+        yield
 
 
 @pytest.fixture

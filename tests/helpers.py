@@ -61,13 +61,20 @@ GRADED = graded("grade").ranked_by("score", descending=True)
 
 def frame_of(queries: Sequence[Query], dtype: Any = pl.Float64) -> pl.DataFrame:
     """One row per document, queries numbered from 0, grades of a data type."""
-    rows = [
-        (number, *row, *further)
-        for number, query in enumerate(queries)
-        for row, *further in zip(query, *map(cycle, FURTHER_VALUES), strict=False)
-    ]
+    rows = [row for query in queries for row in query]
+    columns = {
+        "query": [number for number, query in enumerate(queries) for _ in query],
+        "score": [score for score, _ in rows],
+        "grade": [grade for _, grade in rows],
+        **{
+            name: [
+                value for query in queries for value, _ in zip(cycle(given), query, strict=False)
+            ]
+            for name, given in zip(FURTHER_TYPES, FURTHER_VALUES, strict=True)
+        },
+    }
     schema = {"query": pl.Int64, "score": pl.Float64, "grade": pl.Float64, **FURTHER_TYPES}
-    return pl.DataFrame(rows, schema, orient="row").cast({"grade": dtype})
+    return pl.DataFrame(columns, schema).cast({"grade": dtype})
 
 
 def grouped(frame: pl.DataFrame, *exprs: pl.Expr) -> pl.DataFrame:
@@ -133,6 +140,24 @@ def twins_of_each(
     """What the slow loops say of each query, by the name of the measure."""
     lists = [lists_of(query, condensed=condensed) for query in queries]
     return {row.name: [row.twin(each, scale) for each in lists] for row in rows}
+
+
+def click_log(
+    lists: Iterable[tuple[str, Iterable[tuple[Any, ...]]]], columns: Sequence[str]
+) -> pl.DataFrame:
+    """A log of lists, each a query and the values of `columns` for the document at each rank."""
+    rows = [
+        (session, query, rank, *row)
+        for session, (query, shown) in enumerate(lists)
+        for rank, row in enumerate(shown, 1)
+    ]
+    return pl.DataFrame(rows, ["session", "query", "rank", *columns], orient="row")
+
+
+def log_of(lists: Iterable[tuple[str, Iterable[Any], Iterable[Any]]]) -> pl.DataFrame:
+    """A log of lists, each a query, its documents and whether they were clicked."""
+    shown = ((query, zip(docs, clicked, strict=False)) for query, docs, clicked in lists)
+    return click_log(shown, ["doc", "clicked"])
 
 
 def random_queries(

@@ -93,10 +93,12 @@ def height(grade: float, scale: Scale) -> float:
 
 def relevant(grade: Grade, threshold: float | None, scale: Scale) -> bool:
     """Whether a grade reaches the threshold; without one, whether it is above irrelevant."""
-    if grade is None:
-        return False
-    least = [each for each in (threshold, scale.relevant_from) if each is not None]
-    return grade > scale.irrelevant and all(grade >= each for each in least)
+    return (
+        grade is not None
+        and grade > scale.irrelevant
+        and (threshold is None or grade >= threshold)
+        and (scale.relevant_from is None or grade >= scale.relevant_from)
+    )
 
 
 def best_relevance(query: Lists, scale: Scale) -> float:

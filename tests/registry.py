@@ -1,4 +1,4 @@
-"""What is true of every measure: one row per measure and set of options."""
+"""Properties of measures: one row per measure and set of options."""
 
 from __future__ import annotations
 
@@ -21,31 +21,32 @@ class Row:
     """A measure with its options."""
 
     name: str
-    """What its column is called."""
+    """Name of its column."""
     options: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
-    """The columns that it needs beside grades and scores; it then has no name to call it by."""
+    """The further columns that the measure needs, by their keywords."""
     ideal: float | None = 1.0
-    """Its value, at every rank, where all that was judged, and nothing else, was retrieved from
-    best to worst, if that is one for all queries with a relevant document."""
+    """Its value, at every rank, if exactly the judged documents were retrieved, from best to worst.
+    None if this value is not the same for all queries with a relevant document."""
     bounds: tuple[float, float] = (0.0, 1.0)
     best: Literal["highest", "lowest", "none"] = "highest"
-    """Which value is the best, if one is."""
+    """The best value, if there is one."""
     undefined: Callable[[Any], Any] | None = lambda value: value
-    """Its value for a query without a relevant document, of what such a query gets; None if there
-    is nothing special about such a query."""
+    """Function from the value of `undefined_as` to the value of a query without a relevant
+    document; None if the measure is defined for such a query."""
     dtype: pl.DataType = field(default_factory=pl.Float64)
     ends_with_the_list: bool = True
-    """A cutoff beyond the list is no cutoff."""
+    """True if a cutoff beyond the end of the list gives the value without a cutoff."""
     never_falls: bool = True
-    """It does not get worse where two documents change places so that the better one moves up."""
+    """True if the value never gets worse when two documents change places and the better one moves
+    up. If it is False, a test must find a counterexample."""
     needs_pairs: bool = False
-    """It is null for a query without a relevant and an irrelevant document unless a number was
-    asked for."""
+    """True if a query without a relevant or without an irrelevant document is null, unless
+    `undefined_as` is a number."""
     is_null_without_documents: bool = False
-    """It is null for a query without enough retrieved documents."""
+    """True if a query with too few retrieved documents is null."""
     skips_unjudged: bool = False
-    """An unjudged document is as if it were not there, instead of not relevant."""
+    """True if unjudged documents are ignored; otherwise they count as not relevant."""
 
     @property
     def function(self) -> str:
@@ -60,7 +61,7 @@ class Row:
 
     @property
     def arguments(self) -> tuple[tuple[int, ...], dict[str, Any]]:
-        """What to call either of them with."""
+        """The arguments of the method and of the reference implementation."""
         return () if self.n is None else (self.n,), {**self.columns, **self.options}
 
     def of(self, graded: Graded) -> pl.Expr:
@@ -69,7 +70,7 @@ class Row:
         return getattr(graded, self.function)(*cutoff, **options)
 
     def twin(self, query: reference.Lists, scale: reference.Scale = reference.PLAIN) -> Any:
-        """The value of one query, by the loop of its definition."""
+        """The value of one query by the reference implementation."""
         cutoff, options = self.arguments
         if options.get("ties") in BOUNDS_OF_TIES:
             query = reference.broken(query, options["ties"])
@@ -77,17 +78,17 @@ class Row:
         return getattr(reference, self.function)(query, *cutoff, **options, scale=scale)
 
     def cut(self, n: int | None) -> Row:
-        """This with another cutoff."""
+        """The same row with another cutoff."""
         name = self.name.removesuffix(f"@{self.n}")
         return replace(self, name=name if n is None else f"{name}@{n}")
 
     def without(self, option: str) -> Row:
-        """This without an option."""
+        """The same row without an option."""
         rest = {name: value for name, value in self.options.items() if name != option}
         return replace(self, name=Measure.of(self.function, self.n, **rest).name, options=rest)
 
     def with_ties(self, ties: str) -> Row:
-        """This with ties broken by a rule."""
+        """The same row with ties broken by a rule."""
         function, options, n = re.fullmatch(r"(\w+)(?:\((.*)\))?(@\d+)?", self.name).groups()
         written = f"{options}, ties={ties}" if options else f"ties={ties}"
         return replace(
@@ -122,22 +123,22 @@ class Row:
 
 WORTH = {0: 1, 0.5: 1, 1: 2, 2: 3, 3: 3, 4: 10}
 _WORTH = str(WORTH)
-"""A gain that does not rise everywhere, for every grade above -1 that tests draw by default."""
+"""Gains that do not rise at every step, for each grade above -1 that tests draw by default."""
 
 KNOWN = (True, False, None)
-"""Which documents of a query the user knew: so on, in the order of its rows."""
+"""Documents of a query that the user knew, in the order of rows; the pattern repeats."""
 
 SUBTOPICS = (["x"], ["y", "x"], None, ["z"], [])
-"""What subtopics the documents of a query have: so on, in the order of its rows."""
+"""Subtopics of the documents of a query, in the order of rows; the pattern repeats."""
 
 POPULARITIES = (0.5, 0.125, 1.0, 0.3)
-"""How popular the documents of a query are: so on, in the order of its rows."""
+"""Popularities of the documents of a query, in the order of rows; the pattern repeats."""
 
 FEATURES = (["a"], ["b", "a"], ["c"], ["a", "b", "d"], ["c"])
-"""What categories the documents of a query have: so on, in the order of its rows."""
+"""Categories of the documents of a query, in the order of rows; the pattern repeats."""
 
 REFERENCES = (1, None, 3, 20, 2)
-"""What ranks a reference gives to the documents of a query: so on, in the order of its rows."""
+"""Ranks of the documents of a query in the reference, in the order of rows; the pattern repeats."""
 
 FURTHER_COLUMNS = {
     "known": "known",

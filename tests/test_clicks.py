@@ -13,7 +13,7 @@ import pytest
 import scipy.optimize
 import scipy.special
 import scipy.stats
-from helpers import COLLECTED, needed, simulated
+from helpers import COLLECTED, log_of, needed, simulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -34,17 +34,6 @@ LISTS = st.lists(
     max_size=12,
 )
 """Result lists: a query, and the documents at ranks 1, 2, … with their clicks."""
-
-
-def log_of(lists) -> pl.DataFrame:
-    """One row per document shown, sessions numbered from 0."""
-    rows = [
-        (session, query, doc, rank, clicked)
-        for session, (query, docs, clicks_of) in enumerate(lists)
-        for rank, (doc, clicked) in enumerate(zip(docs, clicks_of, strict=False), 1)
-    ]
-    columns = ["session", "query", "doc", "rank", "clicked"]
-    return pl.DataFrame(rows, columns, orient="row")
 
 
 def rows_of(log: pl.DataFrame) -> list[tuple]:
@@ -132,6 +121,13 @@ def test_one_rank_per_document_and_bots_are_warned_of():
         clicks.describe_log(moved)
 
 
+def test_a_description_in_parts_is_the_same(monkeypatch):
+    log = simulated_log(300, queries=4, documents=5).with_columns(pl.col("session") % 100)
+    whole = clicks.describe_log(log)
+    monkeypatch.setattr("polars_graded._clicks.describing.MAX_PART_ROWS", 400)
+    assert_frame_equal(clicks.describe_log(log), whole)
+
+
 def test_clicks_by_rank_have_the_interval_of_statsmodels():
     log = simulated_log(300, documents=5)
     table = clicks.count_clicks(log, confidence=0.9)
@@ -154,7 +150,7 @@ def slow_interval(c, e, q):
         return (c - value * e) ** 2 - Z**2 * (value * e - value**2 * q)
 
     def bisect(inside, outside):
-        for _ in range(200):
+        for _ in range(70):
             middle = (inside + outside) / 2
             inside, outside = (middle, outside) if excess(middle) <= 0 else (inside, middle)
         return inside
@@ -279,6 +275,14 @@ def test_summed_rows_give_the_same_rates_by_rank():
     counts = SUMMED.group_by("rank").agg(n=pl.len(), c=pl.col("clicked").sum())
     by_rank = clicks.count_clicks(counts, clicked="c", impressions="n")
     assert_frame_equal(by_rank, clicks.count_clicks(SUMMED))
+
+
+@pytest.mark.parametrize(
+    "estimate",
+    [clicks.estimate_ctr, clicks.estimate_coec, clicks.estimate_sdbn, clicks.estimate_pbm],
+)
+def test_estimates_are_equal_to_the_last_bit_in_any_order_of_rows(estimate):
+    assert estimate(SUMMED.sample(fraction=1, shuffle=True, seed=1)).equals(estimate(SUMMED))
 
 
 # Shrunk values

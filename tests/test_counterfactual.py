@@ -10,6 +10,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
+from helpers import log_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,15 +30,6 @@ LISTS = st.lists(
     min_size=2,
     max_size=20,
 )
-
-
-def log_of(lists) -> pl.DataFrame:
-    rows = [
-        (session, query, doc, rank, clicked)
-        for session, (query, docs, clicks) in enumerate(lists)
-        for rank, (doc, clicked) in enumerate(zip(docs, clicks, strict=True), 1)
-    ]
-    return pl.DataFrame(rows, ["session", "query", "doc", "rank", "clicked"], orient="row")
 
 
 NEW = log_of([("q", "abc", [False] * 3), ("r", "bca", [False] * 3)]).select("query", "doc", "rank")
@@ -116,6 +108,16 @@ def test_the_interval_by_hand():
     assert (row["matched_lists"], row["effective_lists"], row["support"]) == (2, 2.0, 1.0)
 
 
+def best_ranking(log):
+    """The documents of each query by their true attractiveness."""
+    return (
+        log.select("query", "doc", "attractiveness")
+        .unique()
+        .sort("query", "attractiveness", descending=[False, True])
+        .select("query", "doc", pl.int_range(1, pl.len() + 1).over("query").alias("rank"))
+    )
+
+
 LOGGED = simulated_log(
     5000, queries=10, documents=5, length=4, model="dbn", shuffled=1.0, seed=4
 ).with_columns(
@@ -123,13 +125,7 @@ LOGGED = simulated_log(
     p_cascade=pl.col("rank").replace_strict({1: 1 / 5, 2: 1 / 20, 3: 1 / 60, 4: 1 / 120}),
     p_list=pl.lit(1 / 120),
 )
-BEST = (
-    LOGGED.select("query", "doc", "attractiveness")
-    .unique()
-    .sort("query", "attractiveness", descending=[False, True])
-    .select("query", "doc", pl.int_range(1, pl.len() + 1).over("query").alias("rank"))
-    .filter(pl.col("rank") <= 4)
-)
+BEST = best_ranking(LOGGED).filter(pl.col("rank") <= 4)
 
 
 @pytest.mark.parametrize(
@@ -166,16 +162,18 @@ def expected_clicks(log, ranking, model):
     return sum(clicks[query] * n for query, n in lists.rows()) / lists["count"].sum()
 
 
-@pytest.mark.parametrize(("model", "method"), [*itertools.product(["pbm", "dbn"], METHODS)])
+RANDOM = {
+    model: simulated_log(20_000, queries=5, documents=4, model=model, shuffled=1.0, seed=6)
+    for model in ("pbm", "dbn")
+}
+
+
+@pytest.mark.parametrize(("model", "method"), [*itertools.product(RANDOM, METHODS)])
 @pytest.mark.parametrize("weights", ["ips", "self_normalised"])
 def test_the_clicks_of_a_ranking_that_was_hardly_shown_come_back(model, method, weights):
     """Within four standard errors, unless the method's assumption about users is wrong."""
-    log = simulated_log(20_000, queries=5, documents=4, model=model, shuffled=1.0, seed=6)
-    ranking = (
-        log.select("query", "doc", "attractiveness").unique()
-        .sort("query", "attractiveness", descending=[False, True])
-        .select("query", "doc", pl.int_range(1, pl.len() + 1).over("query").alias("rank"))
-    )  # fmt: skip
+    log = RANDOM[model]
+    ranking = best_ranking(log)
     row = estimate_clicks(log, ranking, method, weights=weights).row(0, named=True)
     error = (row["ci_high"] - row["ci_low"]) / 2 / 1.96
     away = abs(row["estimate"] - expected_clicks(log, ranking, model)) / error

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import polars_graded as pg
-from polars_graded import charts, trust
+from polars_graded import charts, clicks, trust
 
 RESULTS = pl.DataFrame(
     {
@@ -80,6 +80,33 @@ OF_RANKINGS = {
     ),
     "fuse": lambda f, **o: pg.fuse(f, **{"by": ["score", "grade"], "doc": None, **o}),
 }
+LOG = pl.DataFrame(
+    {
+        "session": [1, 1, 2, 2, 3, 3] * 2,
+        "query": [1] * 6 + [2] * 6,
+        "doc": ["u", "v", "v", "u", "u", "v"] * 2,
+        "rank": [1, 2] * 6,
+        "clicked": [1, 0, 1, 1, 0, 1, 1, 1, 0, 1, 1, 0],
+        "n": [1, 2] * 6,
+        "team": ["a", "b", "b", "a"] * 3,
+        "a_rank": [1, 2, 2, 1] * 3,
+        "b_rank": [2, None, 1, 2] * 3,
+    }
+)
+RANKING = pl.DataFrame({"query": [1, 1, 2, 2], "doc": ["v", "u"] * 2, "rank": [1, 2] * 2})
+OF_LOGS = {
+    "describe_log": clicks.describe_log,
+    "count_clicks": clicks.count_clicks,
+    "estimate_ctr": clicks.estimate_ctr,
+    "estimate_coec": clicks.estimate_coec,
+    "estimate_sdbn": clicks.estimate_sdbn,
+    "estimate_pbm": clicks.estimate_pbm,
+    "estimate_propensities": clicks.estimate_propensities,
+    "estimate_clicks": lambda f, **o: clicks.estimate_clicks(f, RANKING, **o),
+    "compare_interleaved": lambda f, **o: clicks.compare_interleaved(
+        f, **{"rankings": {"a": "a_rank", "b": "b_rank"}, **o}
+    ),
+}
 COLUMNS = {
     "as it is": None,
     "structs": pl.struct(pl.lit(1)),
@@ -101,6 +128,30 @@ KEYWORDS = {
     "missing": ["drop", "zero", "error", None],
     "grade": ["grade", "doc", ["grade", "score"], 3],
     "by": ["score", "doc", [], {"s": "score"}],
+}
+OPTIONS_OF_LOGS = {
+    "query": ["query", "doc", "none", 1, None, []],
+    "doc": ["doc", "query", "none", None],
+    "rank": ["rank", "doc", "n", None, 2],
+    "clicked": ["clicked", "n", "doc", None],
+    "session": ["session", "query", ["session"], None],
+    "impressions": ["n", "rank", "none", None, 3],
+    "confidence": [0.95, 1 - 1e-12, 1e-9, 1, "0.95", None],
+    "prior": [(1, 2), (1,), (0, 1), "ab", None, [1, None]],
+    "propensities": ["em", "pivot", "chain", {1: 1.0, 2: 0.5}, {1: 1.0}, {"a": 1}, {}, 1],
+    "propensity": ["n", "clicked", "none", None, 1],
+    "max_weight": [1, 0, "1", None],
+    "weights": ["ips", "self_normalised", None],
+    "method": [
+        *("em", "pivot", "chain", "list", "cascade", "item_position"),
+        *("team_draft", "balanced", "probabilistic", None),
+    ],
+    "rankings": [{"a": "a_rank", "b": "b_rank"}, {"a": "a_rank"}, {1: "n", 2: "n"}, "n", None],
+    "team": ["team", "doc", "none", None],
+    "depth": [2, 1, "2", None],
+    "unit": ["list", "query", None],
+    "segments": ["team", "query", "none", []],
+    "cluster": ["session", "n", "none", 1],
 }
 
 
@@ -144,9 +195,12 @@ def changed(frame, column, kind, rows):
 
 def supported(call, options):
     """The keywords that a function takes, as its signature says."""
-    name = next(name for name, each in (OF_RESULTS | OF_RANKINGS).items() if each is call)
+    calls = OF_RESULTS | OF_RANKINGS | OF_LOGS
+    name = next(name for name, each in calls.items() if each is call)
     function = next(
-        found for room in (pg, trust, charts) if (found := getattr(room, name, None)) is not None
+        found
+        for room in (pg, trust, charts, clicks)
+        if (found := getattr(room, name, None)) is not None
     )
     if name in ("comparison_forest", "comparison_matrix"):
         function = pg.compare
@@ -189,6 +243,21 @@ def test_calls_of_results_end_in_a_result_or_a_sentence(name, column, kind, rows
 def test_calls_of_rankings_end_in_a_result_or_a_sentence(name, column, kind, rows, options):
     call = OF_RANKINGS[name]
     error = called(call, changed(RANKED, column, kind, rows), supported(call, options))
+    assert error is None or is_a_sentence(error), f"{type(error).__name__}: {error}"
+
+
+KEYWORDS_OF_LOGS = st.fixed_dictionaries(
+    {}, optional={name: st.sampled_from(of) for name, of in OPTIONS_OF_LOGS.items()}
+)
+
+
+@settings(deadline=None)
+@given(st.sampled_from([*OF_LOGS]), st.sampled_from(LOG.columns), KINDS, ROWS, KEYWORDS_OF_LOGS)
+@example("estimate_pbm", "doc", "as it is", 12, {"propensities": {"a": 1}})
+@example("compare_interleaved", "a_rank", "lists", 12, {"method": "balanced"})
+def test_calls_of_logs_end_in_a_result_or_a_sentence(name, column, kind, rows, options):
+    call = OF_LOGS[name]
+    error = called(call, changed(LOG, column, kind, rows), supported(call, options))
     assert error is None or is_a_sentence(error), f"{type(error).__name__}: {error}"
 
 

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from helpers import click_log
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,13 +21,8 @@ BOTH = {"old": "old_rank", "new": "new_rank"}
 
 
 def log_of(lists, columns) -> pl.DataFrame:
-    """One row per document shown, from the rows of each list."""
-    rows = [
-        (session, "q" if session % 2 else "r", rank, *row)
-        for session, shown in enumerate(lists)
-        for rank, row in enumerate(shown, 1)
-    ]
-    log = pl.DataFrame(rows, ["session", "query", "rank", *columns], orient="row")
+    """A log of lists, with `r` as the query of even sessions and `q` of odd ones."""
+    log = click_log(zip(itertools.cycle("rq"), lists, strict=False), columns)
     return log.with_columns(pl.col("^(old|new)_rank$").cast(pl.Int64))
 
 

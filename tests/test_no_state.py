@@ -9,6 +9,7 @@ import threading
 import tracemalloc
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
+from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -106,17 +107,18 @@ CONTEXTS = {
 }
 
 
-def value_of(seed: int) -> pl.DataFrame:
-    """The values of a frame where nothing ran before."""
-    return by_agg(frame(seed), expressions())
+def values_of(seeds: range) -> list[pl.DataFrame]:
+    """The values of frames where nothing ran before that has one of their values."""
+    return [by_agg(frame(seed), expressions()) for seed in seeds]
 
 
 @pytest.fixture(scope="module")
 def fresh() -> list[pl.DataFrame]:
-    """The values of each frame in a process of its own."""
+    """The values of each frame: one of each pair in a new process, the other in a second."""
     context = multiprocessing.get_context("spawn")
+    seeds = [range(first, len(TYPES), 2) for first in (0, 1)]
     with ProcessPoolExecutor(2, mp_context=context, max_tasks_per_child=1) as pool:
-        return [*pool.map(value_of, range(len(TYPES)))]
+        return [*chain.from_iterable(zip(*pool.map(values_of, seeds), strict=True))]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from helpers import needed
+from helpers import needed, simulated, slow
 
 import polars_graded
 from polars_graded import datasets, evaluate, report
@@ -149,10 +149,9 @@ main(sys.argv[1:])
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="bounds the size of files as POSIX does")
 @pytest.mark.parametrize(
-    "option", ["--per-query=v.csv", "--per-query=v.parquet", "--report=v.html"]
+    "option", [*slow("--report=v.html"), *simulated("--per-query=v.csv", "--per-query=v.parquet")]
 )
 def test_a_full_disk_leaves_the_file_that_was_there(tmp_path, option):
     """It was replaced by lines that ended in the middle."""

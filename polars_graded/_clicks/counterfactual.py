@@ -58,13 +58,13 @@ def estimate_clicks(
     ----------
     log
         Any data frame, with one row per document shown, clicked or not. The old ranker must vary,
-        by chance or from session to session: a list that it never shows says nothing.
+        by chance or from session to session: nothing is known about lists that it never shows.
     ranking
         Any data frame of the new ranking, with one row per query and document: the columns of
         queries, documents and ranks have the names of the log's. Ranks are 1, 2, … without gaps. It
         must rank documents for each query of the log, as many as the lists have.
     method
-        What must match for the click at rank k, by what the click depends on:
+        The part of a list that must match so that its click at rank k counts:
 
         - `"list"`: the complete list. This needs no assumption about users, and has the largest
           variance.
@@ -83,7 +83,8 @@ def estimate_clicks(
         what the method matches: the document at this rank, the documents down to this rank, or the
         complete list. By default it is the share of the lists of the query that show it.
     strategy
-        The column of `ranking` that tells several new rankings apart. Each is estimated by itself.
+        The column of `ranking` that distinguishes several new rankings, which are estimated
+        separately.
     confidence
         The confidence of the intervals, between 0 and 1.
     query, doc, rank, clicked, session

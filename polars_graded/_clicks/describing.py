@@ -29,7 +29,7 @@ def describe_log(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Describe a click log: what was shown, what was clicked, and what is wrong.
 
-    Bad rows are counted, where the estimators raise an error. A result list is what one session
+    Bad rows are counted here; estimators raise an error for them. A result list is what one session
     shows for one query.
 
     Parameters
@@ -44,7 +44,7 @@ def describe_log(
     clicked
         The column that states whether the document was clicked: Boolean, or 0 and 1.
     session
-        The column that tells result lists of the same query apart.
+        The column that distinguishes result lists of the same query.
 
     Returns
     -------

@@ -224,7 +224,7 @@ def estimate_sdbn(
 
     The model's users read a result list from the top, click attractive documents, and stop after a
     click that satisfies them. They examined the documents at or above their last click. Lists
-    without a click tell nothing.
+    without a click do not count.
 
     .. math:: a = \frac{\text{clicks}}{\text{examined}} \qquad
         s = \frac{\text{last clicks}}{\text{clicks}} \qquad
@@ -239,8 +239,8 @@ def estimate_sdbn(
     rank
         The column of ranks, whole numbers from 1.
     session
-        The column that tells result lists of the same query apart. A list is what one session shows
-        for one query, with each document once.
+        The column that distinguishes result lists of the same query. A list is what one session
+        shows for one query, with each document once.
     prior
         As for `estimate_ctr`, for the last clicks of examined documents.
 
@@ -315,7 +315,7 @@ def estimate_sdbn(
             msg = (
                 f"a list must have ranks {rule}, got {examined} documents at the {expected} ranks "
                 "at or above the last click of lists\n\n"
-                "Hint: describe_log(log) counts gaps and duplicates; session= tells lists apart"
+                "Hint: describe_log(log) counts gaps and duplicates; session= distinguishes lists"
             )
             raise ValueError(msg)
         models = table.with_columns(
@@ -383,7 +383,7 @@ def estimate_pbm(
 
     See Also
     --------
-    estimate_propensities : The propensities by themselves.
+    estimate_propensities : Estimates of the propensities alone.
 
     References
     ----------

@@ -88,7 +88,7 @@ def compare_interleaved(
     depth
         Length of the original rankings, for `"probabilistic"`; by default the highest rank in them.
     unit
-        What counts once: each `"list"`, or each `"query"` with the mean over its lists.
+        The unit that counts once: each `"list"`, or each `"query"` with the mean over its lists.
     segments, test, correction, confidence, seed, resamples
         As for `polars_graded.compare`.
     cluster
@@ -193,11 +193,12 @@ def _check_rankings(rankings: Any) -> list[str]:
 
 def _check_ranks(log: Log, columns: Sequence[str]) -> None:
     """Raise unless columns hold ranks from 1, or null."""
+    for column in columns:
+        check_whole_type(column, log.rows.collect_schema())
     lowest = log.rows.select(pl.col(columns).min()).collect(engine="streaming")
-    for column, low in lowest.to_dict().items():
-        check_whole_type(column, lowest.schema)
-        if low.item() is not None and low.item() < 1:
-            refuse(column, "count ranks from 1", low.item())
+    for column, low in zip(columns, lowest.row(0), strict=True):
+        if low is not None and low < 1:
+            refuse(column, "count ranks from 1", low)
 
 
 def _find_teams(log: Log, team: str) -> list[str]:

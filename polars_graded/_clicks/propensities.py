@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_columns, check_frame, check_number
+from polars_graded._checks import check_choice, check_collected, check_columns, check_number
 from polars_graded._clicks.logs import KEYS, Log, takes_log
 from polars_graded._measuring.kernels.ragged import Floats
 
@@ -135,8 +135,11 @@ def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
     if isinstance(value, Mapping):
         given = pl.DataFrame({"rank": [*value], "propensity": [*value.values()]}, strict=False)
     else:
-        given = check_frame("propensities", value).lazy().collect()
+        given = check_collected("propensities", value)
     check_columns("propensities", ["rank", "propensity"], given.columns)
+    if not given.schema["rank"].is_integer():
+        msg = f"`propensities` must have whole numbers as ranks, got {given.schema['rank']}"
+        raise TypeError(msg)
     if twice := given["rank"].is_duplicated().sum():
         msg = f"`propensities` must have each rank once, got {twice} rows that repeat a rank"
         raise ValueError(msg)

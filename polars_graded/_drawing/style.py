@@ -127,7 +127,7 @@ def draw_panels(
     # Without a sort, panels would be in alphabetical order.
     header = alt.Header(labelLimit=300)
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
-    chart = draw_layers(layers, table, Words(described=""), apart=apart, **size)
+    chart = _lay(layers, table, Words(described=""), apart, **size)
     described = f"{words.described or describe_axes(layers)}, {len(names)} panels"
     panels: Any = chart.facet(facet, columns=columns).resolve_scale(x=x)
     panels.description = _join_description(words.finding, described)
@@ -152,6 +152,13 @@ def draw_layers(
     Charts side by side share the scales of their common channels, such as `color` for strategies.
     The channels in `apart` have scales of their own.
     """
+    return escape_chart(_lay(layers, table, words, apart, **size))
+
+
+def _lay(
+    layers: Sequence[alt.Chart], table: Data, words: Words, apart: Collection[str], **size: Any
+) -> alt.LayerChart:
+    """Lay the layers over each other. Texts are not escaped, except the names of columns."""
     finding, notes, described = words
     if isinstance(table, pl.DataFrame):
         described = describe_axes(layers) if described is None else described
@@ -162,7 +169,7 @@ def draw_layers(
         size["title"] = build_title(finding, notes)
     chart: Any = alt.LayerChart(data=table, layer=list(layers), **size)
     own = dict.fromkeys(apart, "independent")
-    return escape_chart(chart.resolve_scale(**own) if own else chart)
+    return chart.resolve_scale(**own) if own else chart
 
 
 def escape_chart(part: Any) -> Any:

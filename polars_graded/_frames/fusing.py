@@ -110,7 +110,7 @@ def fuse(
     ----------
     frame
         Any data frame with one row per query and document, as for `evaluate`. A LazyFrame returns a
-        LazyFrame. Of stacked runs,
+        LazyFrame. For stacked runs,
         `runs.pivot("strategy", index=["query", "doc"], values="score")` makes such a frame.
     by, query, ties, descending, doc
         As for `evaluate`. `by` names two strategies or more. `ties` changes only ranks. Scores
@@ -164,10 +164,10 @@ def fuse(
     -----
     Values equal those of ranx 0.3.21, which names the methods `rrf`, `bordafuse`, `sum`, `mnz`,
     `anz`, `max`, `min`, `med` and `wsum`, and the normalisations `min-max`, `zmuv`, `sum` and
-    `rank`. There are two exceptions: ranx never divides by less than 1e-9, and orders documents of
-    the same score as its sort leaves them. Fox and Shaw count similarities that are not 0 for
-    CombMNZ and CombANZ; here, as in Lee's work and in ranx, a strategy counts if it retrieved the
-    document.
+    `rank`. There are two exceptions: ranx never divides by less than 1e-9, and its unstable sort
+    decides the order of documents with equal scores. Fox and Shaw count similarities that are not 0
+    for CombMNZ and CombANZ; here, as in Lee's work and in ranx, a strategy counts if it retrieved
+    the document.
 
     References
     ----------

@@ -102,10 +102,11 @@ def similarity(
           longer list. From 0 (disjoint) to 1 (the same documents).
         - `average_overlap@n`: the mean of :math:`A_1` to :math:`A_n`.
         - `overlap_curve@n`: the list of :math:`A_1` to :math:`A_n`.
-        - `jaccard@n`: the common documents of both first n over all documents of both.
-        - `rbo(p=0.9)`: rank-biased overlap, the agreement that a user sees who goes on to the next
-          depth with probability p. Below the end of the lists, the agreement is extrapolated. With
-          l the length of the longer list,
+        - `jaccard@n`: the number of common documents among the first n of both lists, over the
+          number of all documents there.
+        - `rbo(p=0.9)`: rank-biased overlap, the expected agreement for a user who continues to the
+          next depth with probability p. Below the end of the lists, the agreement is extrapolated.
+          With l the length of the longer list,
 
           .. math:: RBO = (1 - p) \sum_{d=1}^{l} p^{d-1} A_d + p^l A_l
 

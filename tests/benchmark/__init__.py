@@ -1,8 +1,8 @@
-"""How fast and how lean the package is: `python -m tests.benchmark` prints a table of ratios.
+"""Benchmarks of time and memory: `python -m tests.benchmark` prints a table of ratios.
 
-A section module has a `TITLE` and `rows(sizes)`. Most of one is a list of cases, the first of which
-is what the others are compared with; a new line of the table is a new case.
+A section module has a `TITLE` and `rows(sizes)`. It mostly consists of a list of cases. All cases
+are compared with the first one, and each new case adds a line to the table.
 
-`python -m tests.benchmark.compared` measures every tool from few rows to where it stops, each
-`alone` in a process of its own; what it found is `drawn`.
+`python -m tests.benchmark.compared` measures other tools with more and more rows, each tool in a
+separate process (`alone`), and draws the results (`drawn`).
 """

@@ -1,4 +1,4 @@
-"""`python -m tests.benchmark`: measure, and print the table."""
+"""Entry point of `python -m tests.benchmark`: measure, and print the table."""
 
 from __future__ import annotations
 
@@ -70,21 +70,31 @@ def arguments() -> argparse.Namespace:
         "The targets are meant for the default sizes and a quiet machine.",
     )
     add = parser.add_argument
-    add("--rows", type=at_least(1000), default=10_000_000, help="rows, 100 a query (%(default)s)")
+    add(
+        "--rows",
+        type=at_least(1000),
+        default=10_000_000,
+        help="number of rows, with 100 rows per query (%(default)s)",
+    )
     add(
         "--peer-rows",
         type=at_least(1000),
         default=1_000_000,
-        help="rows for the comparison with other packages (%(default)s)",
+        help="number of rows for the comparison with other packages (%(default)s)",
     )
-    add("--repeat", type=at_least(1), default=5, help="the least of so many runs (%(default)s)")
+    add(
+        "--repeat",
+        type=at_least(1),
+        default=5,
+        help="number of runs; the fastest counts (%(default)s)",
+    )
     add(
         "--only",
         nargs="+",
         choices=SECTIONS,
         default=list(SECTIONS),
         metavar="SECTION",
-        help=f"what to measure: {', '.join(SECTIONS)} (all)",
+        help=f"sections to measure: {', '.join(SECTIONS)} (all)",
     )
     return parser.parse_args()
 

@@ -1,7 +1,7 @@
-"""One tool and one file of rankings, in a process of its own.
+"""Measurement of one tool on one file of rankings, in a separate process.
 
-`python -m tests.benchmark.alone TOOL FILE ANSWER` writes what it measured as JSON. Any environment
-with the tool and Polars will do.
+`python -m tests.benchmark.alone TOOL FILE ANSWER` writes the result as JSON. The environment needs
+only the tool and Polars.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The checks that no score holds ranks and no document is twice, beside measuring without them."""
+"""Cost of the checks for ranks and for duplicate documents, relative to measuring without them."""
 
 from __future__ import annotations
 

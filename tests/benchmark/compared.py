@@ -1,7 +1,7 @@
-"""Every tool from ten thousand rows to where it stops: `python -m tests.benchmark.compared`.
+"""Comparison with other tools, with more and more rows: `python -m tests.benchmark.compared`.
 
-Each is measured in a process of its own, on the same rows, with its own Python where one is named.
-What is found goes to `compared.csv`, and from there to the picture and the table of the book.
+Each tool runs on the same rows in a separate process, with the Python that `--python` names, if
+any. The results are in `compared.csv`, from which the picture and the table of the book are made.
 """
 
 from __future__ import annotations
@@ -147,13 +147,13 @@ def of_pages(pages: int) -> int:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmark.compared",
-        description="Measure every tool from few rows to where it stops; write the figures, the "
-        "picture and the table of the book. Needs Linux, and vl-convert to draw.",
+        description="Measure every tool with more and more rows until it exceeds a limit; write "
+        "the numbers, the picture and the table of the book. Needs Linux, and vl-convert to draw.",
     )
     add = parser.add_argument
     add("--sizes", type=int, nargs="+", default=SIZES, metavar="ROWS", help="%(default)s")
-    add("--seconds", type=float, default=120, help="a run may take so long (%(default)s)")
-    add("--gigabytes", type=float, default=12, help="and so much memory (%(default)s)")
+    add("--seconds", type=float, default=120, help="maximum seconds of a run (%(default)s)")
+    add("--gigabytes", type=float, default=12, help="maximum memory of a run (%(default)s)")
     add(
         "--python",
         type=lambda text: text.split("=", maxsplit=1),
@@ -161,7 +161,7 @@ def arguments() -> argparse.Namespace:
         nargs="+",
         default=[],
         metavar="TOOL=PATH",
-        help="what runs a tool that is not installed beside the others",
+        help="the Python of a tool that is not installed in this environment",
     )
     add(
         "--only",
@@ -169,10 +169,10 @@ def arguments() -> argparse.Namespace:
         choices=TOOLS,
         default=list(TOOLS),
         metavar="TOOL",
-        help=f"what is measured anew: {'; '.join(TOOLS)} (all)",
+        help=f"tools to measure again: {'; '.join(TOOLS)} (all)",
     )
-    add("--scratch", help="a folder for the rows, 0.5 GB of 100 million")
-    add("--draw", action="store_true", help="draw the figures that are there, measure nothing")
+    add("--scratch", help="folder for the rows; 100 million rows take 0.5 GB")
+    add("--draw", action="store_true", help="draw the stored results without measuring")
     return parser.parse_args()
 
 

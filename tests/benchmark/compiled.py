@@ -1,4 +1,4 @@
-"""What NumPy costs beside a compiled loop over the same arrays."""
+"""Time of NumPy relative to a compiled loop over the same arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of `tests.benchmark.compared` as they are kept, as a picture and as a table."""
+"""Stored results of `tests.benchmark.compared`, as a picture and as a table."""
 
 from __future__ import annotations
 

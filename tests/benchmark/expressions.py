@@ -1,4 +1,4 @@
-"""Expressions in `agg` and `over`, the shape of the README's first example, beside `evaluate`."""
+"""Expressions in `agg` and `over`, and the README's first example, compared with `evaluate`."""
 
 from __future__ import annotations
 

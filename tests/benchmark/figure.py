@@ -1,7 +1,7 @@
-"""One figure of one revision, in a process of its own: `python figure.py NAME ROWS` prints JSON.
+"""One measurement of one revision in a separate process: `python figure.py NAME ROWS` prints JSON.
 
-The package is the one that PYTHONPATH leads to, and may be older than this file: only public names
-that have long been there are used.
+PYTHONPATH determines the package, which may be older than this file, so only long-standing public
+names are used.
 """
 
 from __future__ import annotations

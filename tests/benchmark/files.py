@@ -1,4 +1,4 @@
-"""What comes before measuring: reading runs, and joining them with judgments."""
+"""Time to read runs and to join them with judgments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What our measures cost, in multiples of ranking the rows and doing nothing with them."""
+"""Time of our measures, in multiples of ranking the rows alone."""
 
 from __future__ import annotations
 

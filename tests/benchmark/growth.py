@@ -1,4 +1,4 @@
-"""How the time of μAP grows where every document is a level of its own."""
+"""Growth of the time of μAP if every document has a different grade."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What importing the package costs."""
+"""Time and memory of importing the package."""
 
 from __future__ import annotations
 

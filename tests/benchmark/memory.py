@@ -1,4 +1,4 @@
-"""The most memory that is in use beyond the loaded frame, in multiples of the frame's size."""
+"""Peak memory in addition to the loaded frame, in multiples of the frame's size."""
 
 from __future__ import annotations
 

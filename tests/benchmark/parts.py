@@ -1,4 +1,4 @@
-"""What rows from a file cost in parts of whole queries, in seconds and in memory."""
+"""Time and memory of evaluating rows of a file in parts of whole queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a dataframe to map and ndcg@10 of every query, beside other packages."""
+"""Time from a dataframe to map and ndcg@10 of every query, compared with other packages."""
 
 from __future__ import annotations
 

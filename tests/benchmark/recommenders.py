@@ -1,6 +1,6 @@
-"""Packages for recommender systems, whose gains are binary and whose dependencies are their own.
+"""Packages for recommender systems, with binary gains and conflicting dependencies.
 
-Recommendations are the documents of a query; what is relevant has a grade above 0.
+Recommendations are the documents of a query; a document with a grade above 0 is relevant.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What φ costs, in multiples of sorting the scores of each query, and beside scipy."""
+"""Time of φ, in multiples of sorting the scores of each query, and compared with SciPy."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Two revisions in turn: the ratios of time and memory of a few figures that must not grow.
+"""Time and memory of two revisions: ratios of a few measurements that must not grow.
 
-`python -m tests.benchmark.revisions BASE` compares the files that are checked out with an older
-revision, which git lays out in a temporary folder. Each figure is measured in a process of its own.
-The revisions take turns, so that whatever else the machine does is not all one revision's loss.
+`python -m tests.benchmark.revisions BASE` compares the working tree with an older revision, which
+git checks out into a temporary folder. Each measurement runs in a separate process. The revisions
+take turns, so that other load on the machine affects both alike.
 """
 
 from __future__ import annotations

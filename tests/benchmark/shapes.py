@@ -1,4 +1,4 @@
-"""The eight measures on frames of other shapes, beside the floor of the same frame."""
+"""Time of the eight measures on frames of other shapes, relative to the floor of the same frame."""
 
 from __future__ import annotations
 

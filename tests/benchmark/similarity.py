@@ -1,4 +1,4 @@
-"""Similarity of two strategies and their fusion, beside the floor of one of them."""
+"""Time to compare and to fuse two strategies, relative to the floor of one of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What lists of very different lengths cost, beside as many rows in lists of one length.
+"""Time of lists of very different lengths, relative to as many rows in lists of one length.
 
-The kernels alone are timed: that Polars takes longer to make a million groups than ten thousand is
-in its own floor.
+Only the kernels are timed, because Polars needs more time for a million groups than for ten
+thousand.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A line of the table, what is measured for it, and how the table looks."""
+"""Lines of the table: measurements, targets and format."""
 
 from __future__ import annotations
 

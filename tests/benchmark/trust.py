@@ -1,4 +1,4 @@
-"""What statistics of trust cost, in seconds: 25 strategies, 5 measures, 106 queries."""
+"""Seconds of the statistics of trust: 25 strategies, 5 measures, 106 queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frames that are measured, and what is done with them."""
+"""Frames to measure, and the work that is timed."""
 
 from __future__ import annotations
 

@@ -267,7 +267,7 @@ def average_overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
 
 
 def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
-    """Compute the number of common documents of the first n over that of all of them."""
+    """Compute the number of common documents among the first n, over that of all documents."""
     of_a, of_b = (each.ranks.head(n).lengths for each in (pair.a, pair.b))
     shared = pair.agreement(ties).depths.head(n)
     common = np.rint(shared.last_values() * shared.lengths)
@@ -386,8 +386,8 @@ def kendall_tau(pair: ListPair) -> Floats:
     numbers = _number_common(pair)
     if pair.a.are_tied or pair.b.are_tied:
         top_a, top_b = pair.place(pair.a.tops, pair.b.tops)
-        # Sort by `a` and then by `b`, so that no pair tied in `a` is out of order in `b`; numbers
-        # of documents tied in `b` rise, so that neither are those.
+        # Sort by `a` and then by `b`, so that no pair tied in `a` is out of order in `b`. Documents
+        # tied in `b` have rising numbers, so that such pairs are not out of order either.
         both = Ragged(top_a * (top_b.max(initial=0) + 1.0) + top_b, offsets)
         order, _ = both.argsort_unstable()
         in_b = both.of(top_b[order].astype(np.float64))
