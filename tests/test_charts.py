@@ -45,6 +45,7 @@ from polars_graded import (
     overview,
     phi_control_points,
     rank_strategies,
+    similarity,
     summarise,
     trust,
 )
@@ -2940,6 +2941,30 @@ def test_a_matrix_of_similarities_has_similar_strategies_side_by_side():
     assert "side by side" not in str(one.title.subtitle)
     directed = charts.similarity_matrix(similar.rename({"rbo": "tau_ap"}), "tau_ap")
     assert {(a, b) for a, b, *_ in directed.data.iter_rows()} == {*means}
+
+
+def test_long_names_of_pairs_keep_the_parts_in_which_strategies_differ():
+    names = [f"neural-reranker-v{i}-distilled-from-a-large-teacher-{i}000-final" for i in range(3)]
+    rng = np.random.default_rng(0)
+    rows = {"query": np.repeat([1, 2, 3], 9), "doc": [*range(9)] * 3}
+    frame = pl.DataFrame(rows | {name: rng.random(27) for name in names})
+    similar = similarity(frame, "overlap_curve@5", "rbo", by=names)
+    for chart in (
+        charts.dcg_curves(similar, "overlap_curve@5"),
+        charts.similarity_histogram(similar, "rbo"),
+    ):
+        drawn = chart.data["strategy"].unique().to_list()
+        assert len(drawn) == 3
+        assert max(map(len, drawn)) <= style.MAX_LABEL_LETTERS
+        for pair in drawn:
+            one, other = pair.split(" and ")
+            assert one[-10:] != other[-10:]
+    title = charts.dcg_curves(similar, "overlap_curve@5").title.text
+    assert title == "overlap_curve@5 of 3 pairs of strategies by rank"
+    few = similarity(frame.rename({names[0]: "x", names[1]: "y"}), "overlap_curve@5", by=["x", "y"])
+    one = charts.dcg_curves(few)
+    assert {*one.data["strategy"]} == {"x and y"}
+    assert one.title.text == "overlap_curve@5 of 1 pair of strategies by rank"
 
 
 def test_gains_are_drawn_at_their_similarity_with_a_line_at_0():

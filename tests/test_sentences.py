@@ -59,6 +59,11 @@ def test_names_that_differ_in_their_middle_keep_it():
         assert re.search("k1=1.[0-8]", name)[0] in each
 
 
+def test_names_that_differ_in_two_places_lose_the_words_between_them():
+    runs = [f"neural-reranker-v{n}-distilled-from-a-large-teacher-{n}000-final" for n in range(3)]
+    assert _sentences.shorten_names(runs, 17) == [f"neur…v{n}…{n}000…inal" for n in range(3)]
+
+
 def test_names_that_differ_at_their_ends_lose_their_middle_alone():
     runs = [f"{RUNS}-{n}" for n in range(5)]
     assert _sentences.shorten_names(runs, 36) == [_sentences.shorten_name(r, 36) for r in runs]

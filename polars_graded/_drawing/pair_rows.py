@@ -5,9 +5,13 @@ from __future__ import annotations
 import polars as pl
 
 from polars_graded._results.significance import RANK_COLUMN
+from polars_graded._sentences import MAX_NAME_LETTERS, shorten_names
 
 AGREEING_ENDS = "simultaneous_low", "simultaneous_high"
 """The ends of the intervals that agree with corrected p values."""
+
+MAX_PAIRED_NAME_LETTERS = (MAX_NAME_LETTERS - len(" and ")) // 2
+"""Maximum number of letters of each strategy in the name of a pair."""
 
 SIDES = (
     *(("strategy", "baseline"), ("mean", "baseline_mean"), ("wins", "losses")),
@@ -28,6 +32,27 @@ def choose_interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
 def put_higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
     """Return the pairs with the strategy that has the higher mean first, in all columns."""
     return _turn_pairs(pairs, pl.col("difference") < 0)
+
+
+def holds_pairs(frame: pl.DataFrame, strategy: str) -> bool:
+    """Return whether the strategies are pairs, as `similarity` returns them."""
+    if not {"a", "b", strategy} <= set(frame.columns):
+        return False
+    name = pl.format("{} and {}", "a", "b")
+    return bool(frame.select((pl.col(strategy).cast(pl.String) == name).all()).item())
+
+
+def shorten_pair_names(frame: pl.DataFrame, strategy: str) -> pl.DataFrame:
+    """Return the frame with each strategy's name shortened by itself in long names of pairs."""
+    if not holds_pairs(frame, strategy):
+        return frame
+    lengths = frame[strategy].cast(pl.String).str.len_chars()
+    if not (lengths > MAX_NAME_LETTERS).any():
+        return frame
+    names = pl.concat([frame["a"], frame["b"]]).unique().cast(pl.String).sort()
+    short = shorten_names(names.to_list(), MAX_PAIRED_NAME_LETTERS)
+    both = (pl.col(side).cast(pl.String).replace_strict(names, short) for side in ("a", "b"))
+    return frame.with_columns(pl.format("{} and {}", *both).alias(strategy))
 
 
 def order_by_similarity(pairs: pl.DataFrame) -> list[str]:

@@ -8,7 +8,7 @@ computed elsewhere. `verdicts` phrases results of tests, `gates` the verdicts of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -24,7 +24,11 @@ COMPARES_RANKS = "compares ranks, not means"
 BOTH = 2
 """Number of things for which sentences say "both"."""
 
-ONE = {"queries": "query", "strategies": "strategy"}
+ONE = {
+    "queries": "query",
+    "strategies": "strategy",
+    "pairs of strategies": "pair of strategies",
+}
 """Irregular singulars, which are not the plural without its s."""
 
 MIN_END_LETTERS = 4
@@ -44,7 +48,8 @@ def shorten_name(name: Any, most: int = MAX_NAME_LETTERS) -> str:
 def shorten_names(names: Sequence[Any], most: int = MAX_NAME_LETTERS) -> list[str]:
     """Return names in one line each; long ones keep the words in which they differ.
 
-    If shortening would make two names equal, they are not shortened.
+    Between these words, they lose the words that all of them have. If shortening would make two
+    names equal, they are not shortened.
     """
     lines = [" ".join(str(name).split()) or "''" for name in names]
     short = [shorten_name(line, most) for line in lines]
@@ -52,8 +57,9 @@ def shorten_names(names: Sequence[Any], most: int = MAX_NAME_LETTERS) -> list[st
         words = {line: re.split("([-_/ ])", line) for line in lines if len(line) > most}
         start = _count_equal(words.values())
         end = _count_equal([each[start:][::-1] for each in words.values()])
+        shared = _find_shared_words([*words.values()])
         short = [
-            line if line not in words else _keep_words(words[line], start, end, most)
+            line if line not in words else _keep_words(words[line], start, end, most, shared)
             for line in lines
         ]
     return short if len({*short}) == len({*lines}) else lines
@@ -64,12 +70,23 @@ def _count_equal(lists: Iterable[Sequence[str]]) -> int:
     return len([*takewhile(lambda each: len({*each}) == 1, zip(*lists, strict=False))])
 
 
-def _keep_words(words: Sequence[str], start: int, end: int, most: int) -> str:
-    """Return a name whose first `start` and last `end` words are shortened."""
-    before, kept, after = (
-        "".join(words[part])
-        for part in (slice(start), slice(start, len(words) - end), slice(len(words) - end, None))
-    )
+def _find_shared_words(names: Sequence[Sequence[str]]) -> set[int]:
+    """Return the places of words that all names have there; none if names differ in length."""
+    if len({len(words) for words in names}) != 1:
+        return set()
+    return {place for place, words in enumerate(zip(*names, strict=True)) if len({*words}) == 1}
+
+
+def _keep_words(
+    words: Sequence[str], start: int, end: int, most: int, shared: Collection[int]
+) -> str:
+    """Return a name whose first `start` and last `end` words, and shared ones, are shortened."""
+    middle = range(start, len(words) - end)
+    before, after = "".join(words[:start]), "".join(words[len(words) - end :])
+    kept = "".join(words[place] for place in middle)
+    if len(kept) > most:
+        kept = "".join("…" if place in shared else words[place] for place in middle)
+        kept = re.sub("…+", "…", kept)
     room = max(2 * MIN_END_LETTERS, most - len(kept) - 2)
     head, tail = room // 2, room - room // 2
     before = before if len(before) <= head + 1 else f"{before[:head]}…"

@@ -163,10 +163,10 @@ def title_measures(what: str, drawn: Drawn, between: str = "of") -> str:
     return f"{what} {between} {measures}"
 
 
-def title_curves(name: str, drawn: Drawn, at: str) -> str:
-    """Return a title with the curve and the number of strategies."""
+def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -> str:
+    """Return a title with the curve and the number of strategies, or of pairs of them."""
     where = f", {drawn.panels:,} panels" if drawn.panels > 1 else ""
-    return f"{shorten_name(name)} of {format_count(drawn.strategies, 'strategies')} by {at}{where}"
+    return f"{shorten_name(name)} of {format_count(drawn.strategies, things)} by {at}{where}"
 
 
 def title_differences_of_curves(

@@ -8,7 +8,15 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from polars_graded._drawing import axis_ends, chart_rows, curve_rows, line_names, marks, style
+from polars_graded._drawing import (
+    axis_ends,
+    chart_rows,
+    curve_rows,
+    line_names,
+    marks,
+    pair_rows,
+    style,
+)
 from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
@@ -41,7 +49,8 @@ def dcg_curves(
     frame
         Either one row per strategy and rank with one column per curve, as `average_curves` returns
         it, or one row per strategy and query with one list per curve, as `evaluate` returns it.
-        For lists, the chart shows means over queries.
+        For lists, the chart shows means over queries. `overlap_curve@n` of `similarity` has one
+        line per pair of strategies.
     curve
         The column to draw: CG, DCG, NDCG, precision, or a column of your own, such as the ratio of
         two. By default, it is the only curve in the frame that is not an ideal curve.
@@ -97,6 +106,9 @@ def dcg_curves(
     └──────────┴──────┴─────────┴─────────┘
     """
     frame, query = chart_rows.join_query_columns("frame", frame, query, strategy)
+    things = "pairs of strategies" if pair_rows.holds_pairs(frame, strategy) else "strategies"
+    if baseline is None:
+        frame = pair_rows.shorten_pair_names(frame, strategy)
     ideal_column = None if isinstance(ideal, bool) else ideal
     if curve is None:
         but = (query, strategy, rank, panel, ideal_column)
@@ -114,7 +126,7 @@ def dcg_curves(
     x = marks.build_place_axis("rank:Q", rank, max(table["rank"]))
     title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
     facts = _collect_curve_facts(frame, table, curve, query)
-    headline, behind = titles.title_curves(curve, facts, rank), list[alt.Chart]()
+    headline, behind = titles.title_curves(curve, facts, rank, things), list[alt.Chart]()
     if baseline is not None:
         title, behind = f"{curve}: difference to {shorten_name(baseline)}", [style.draw_rule(y=0)]
         headline = titles.title_differences_of_curves(curve, facts, rank, baseline, confidence or 0)

@@ -19,6 +19,7 @@ from polars_graded._drawing import (
     chart_rows,
     curve_rows,
     marks,
+    pair_rows,
     style,
 )
 from polars_graded._drawing.chart_rows import Frame
@@ -445,6 +446,7 @@ class _Points:
             query,
             strategy,
         )
+        frame = pair_rows.shorten_pair_names(frame, strategy)
         lanes = lanes and _are_few(frame, strategy)
         panel = strategy if lanes else None if panel is ... else panel
         keys = {} if panel is None else {"panel": panel}
