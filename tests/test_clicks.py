@@ -642,7 +642,9 @@ def test_documents_without_a_name_are_refused(call, column):
 
 def test_counts_must_be_counts():
     log = pl.DataFrame({"query": "q", "doc": ["a", "b"], "n": [4, -1], "c": [5, 0]})
-    with pytest.raises(ValueError, match="'n' of `log` must contain counts, got 1 rows"):
+    with pytest.raises(
+        ValueError, match="'n' of `log` must contain counts, got another value in 1 rows"
+    ):
         clicks.estimate_ctr(log, clicked="c", impressions="n")
     with pytest.raises(ValueError, match=r"from 0 to the impressions of the row, got .* in 1 rows"):
         clicks.estimate_ctr(log.head(1), clicked="c", impressions="n")
@@ -652,7 +654,10 @@ def test_counts_must_be_counts():
     ("options", "text"),
     [
         ({"doc": "document"}, "`log` has no column 'document'"),
-        ({"doc": "query"}, "each argument must name another column of `log`, got 'query' twice"),
+        (
+            {"doc": "query"},
+            "each argument must name a different column of `log`, got 'query' twice",
+        ),
         ({"confidence": 1}, "`confidence` must be below 1, got 1"),
         ({"prior": (1, 2, 3)}, "`prior` must be two numbers"),
         ({"prior": (0, 2)}, "`prior` must be above 0, got 0"),
@@ -687,7 +692,9 @@ def test_columns_keep_the_names_of_the_user():
     assert table.columns[:2] == ["term", "sku"]
     assert clicks.count_clicks(named, rank="place").columns[0] == "place"
     clash = GOOD.rename({"query": "estimate"})
-    with pytest.raises(ValueError, match="must not have a name of the result, got 'estimate'"):
+    with pytest.raises(
+        ValueError, match="must not have the name of a result column, got 'estimate'"
+    ):
         clicks.estimate_ctr(clash, query="estimate")
 
 

@@ -42,9 +42,9 @@ def estimate_clicks(
 ) -> pl.DataFrame:
     r"""Estimate the clicks per list of a new ranking from the log of an old ranker.
 
-    Lists in which the old ranker happened to show what the new ranking shows count more, because
-    they are rare: by inverse propensity scoring. With N lists, and the clicks :math:`c_{ik}` at
-    rank k of list i,
+    A list of the log counts if the old ranker happened to show what the new ranking shows. Such
+    lists are rare, so each is weighted by the inverse of its probability (inverse propensity
+    scoring). With N lists, and the clicks :math:`c_{ik}` at rank k of list i,
 
     .. math:: \hat V = \frac{1}{N} \sum_i \sum_k w_{ik} c_{ik} \qquad
         w_{ik} = \frac{m_{ik}}{p_{ik}}
@@ -60,9 +60,9 @@ def estimate_clicks(
         Any data frame, with one row per document shown, clicked or not. The old ranker must vary,
         by chance or from session to session: nothing is known about lists that it never shows.
     ranking
-        Any data frame of the new ranking, with one row per query and document: the columns of
-        queries, documents and ranks have the names of the log's. Ranks are 1, 2, … without gaps. It
-        must rank documents for each query of the log, as many as the lists have.
+        Any data frame of the new ranking, with one row per query and document. Its columns of
+        queries, documents and ranks have the same names as in the log. Ranks are 1, 2, … without
+        gaps. Each query of the log needs a ranking, with as many documents as its lists have.
     method
         The part of a list that must match so that its click at rank k counts:
 
@@ -81,7 +81,7 @@ def estimate_clicks(
     propensity
         The column of the log with the probability, above 0 and at most 1, that the old ranker shows
         what the method matches: the document at this rank, the documents down to this rank, or the
-        complete list. By default it is the share of the lists of the query that show it.
+        complete list. By default, the share of the query's lists that show it.
     strategy
         The column of `ranking` that distinguishes several new rankings, which are estimated
         separately.
@@ -99,8 +99,8 @@ def estimate_clicks(
 
         - `effective_lists`: the number of equally weighted lists with the same variance, at the
           rank where it is lowest: :math:`(\sum_i w_{ik})^2 / \sum_i w_{ik}^2`;
-        - `support`: the share of the ranks of the new ranking, weighted by lists, that a list of
-          the log matches;
+        - `support`: the share of the ranks of the new ranking at which a list of the log matches.
+          Each query counts with its number of lists;
         - `logged_clicks`: clicks per list of the log;
         - `estimate`: clicks per list of the new ranking, at least 0, with the normal interval from
           `ci_low` to `ci_high`, null with one list. The interval treats lists as independent.
@@ -115,9 +115,9 @@ def estimate_clicks(
     Warns
     -----
     DataWarning.support
-        If `support` is below 1. The estimate counts no clicks where the log never shows what the
-        new ranking shows, so that it is too low. Self-normalised estimates take the clicks at this
-        rank from other queries.
+        If `support` is below 1: the log never shows some of what the new ranking shows. With
+        `weights="ips"` these ranks count as not clicked, so the estimate is too low.
+        Self-normalised estimates use the clicks of other queries at the same rank.
 
     References
     ----------
@@ -129,8 +129,8 @@ def estimate_clicks(
 
     Examples
     --------
-    The old ranker shows b first in one of four lists, and this list has two clicks. By documents
-    and ranks, its clicks have the weight 4, so that the estimate is 4 (1 + 1) / 4:
+    The old ranker shows b first in one of four lists, and this list has two clicks. Its clicks
+    have the weight 4, so the estimate is 4 (1 + 1) / 4:
 
     >>> log = pl.DataFrame(
     ...     {

@@ -65,16 +65,16 @@ def estimate_ctr(
     prior
         The parameters a and b of the Beta distribution of the rates of all documents, both above 0.
         By default its mean and its variance are estimated by the method of moments (Kleinman 1973):
-        the mean is the rate of all rows, and the variance is what chance alone does not explain. If
-        chance explains everything, the shrunk value is the mean.
+        the mean is the rate of all rows, and the variance is the part that chance does not explain.
+        If chance explains everything, the shrunk value is the mean.
 
     Returns
     -------
     DataFrame or LazyFrame
         One row per query and document, in this order: `query` and `doc` (under the names of their
         columns), `impressions` and `clicks` (Int64), and as Float64 the `estimate`, Wilson's
-        interval from `ci_low` to `ci_high`, and `shrunk`, the value for rarely shown documents:
-        their estimate moves towards the mean. Values are from 0 to 1.
+        interval from `ci_low` to `ci_high`, and `shrunk`, which moves the estimates of rarely shown
+        documents towards the mean. Values are from 0 to 1.
 
     Raises
     ------

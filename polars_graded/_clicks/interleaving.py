@@ -66,15 +66,16 @@ def compare_interleaved(
         Any data frame, with one row per document shown, clicked or not. A LazyFrame is collected by
         the streaming engine, one row per list.
     method
-        The way in which clicks are credited, which must be that of the lists:
+        The interleaving method that made the lists. It determines which ranker gets a click:
 
         - `"team_draft"`: a click counts for the ranker in the column `team`.
-        - `"balanced"`: with k, the better of both ranks of the lowest clicked document, the clicks
-          among the first k documents of a ranking count for its ranker. `rankings` names the ranks.
+        - `"balanced"`: let k be the better of both original ranks of the lowest clicked document. A
+          ranker gets the clicks on the first k documents of its ranking. `rankings` names the
+          ranks.
         - `"probabilistic"`: each ranker draws documents with probabilities that fall with the cube
-          of their ranks, without replacement. The list does not reveal who drew a document, so the
-          result is the expectation over all assignments of documents to rankers: a win counts as
-          its probability. `rankings` names the ranks.
+          of their ranks, without replacement. The list does not reveal which ranker drew a
+          document, so it counts as the probability of a win over all assignments of documents to
+          rankers. `rankings` names the ranks.
     baseline
         The ranker to compare with. By default the second one in alphabetical order, or the second
         one of `rankings`.

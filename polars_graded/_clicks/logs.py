@@ -54,7 +54,7 @@ class Log:
         columns = [*names.values()]
         check_comparable(columns, schema)
         if twice := [each for each in columns if columns.count(each) > 1]:
-            msg = f"each argument must name another column of `log`, got {twice[0]!r} twice"
+            msg = f"each argument must name a different column of `log`, got {twice[0]!r} twice"
             raise ValueError(msg)
         for argument in {"rank", "impressions"} & names.keys():
             check_whole_type(names[argument], schema)
@@ -122,7 +122,7 @@ class Log:
         for new in renamed.values():
             if new in table.columns:
                 msg = (
-                    f"a column of `log` must not have a name of the result, got {new!r}\n\n"
+                    f"a column of `log` must not have the name of a result column, got {new!r}\n\n"
                     f"Hint: log.rename({{{new!r}: 'another name'}})"
                 )
                 raise ValueError(msg)
@@ -137,7 +137,7 @@ class Log:
             if rows := _sum_rows(table.filter(pl.col(name).is_null())):
                 refuse(self.names[name], "not be null", f"null in {rows} rows")
         if invalid := _count_flags(table, "impressions"):
-            refuse(self.names["impressions"], "contain counts", f"{invalid} rows without one")
+            refuse(self.names["impressions"], "contain counts", f"another value in {invalid} rows")
         if invalid := _count_flags(table, "clicks"):
             self._refuse_clicks(invalid)
         if by_rank is not None and (invalid := _count_flags(table, by_rank)):

@@ -36,9 +36,9 @@ def estimate_propensities(
 ) -> pl.DataFrame:
     r"""Estimate how often each rank is examined, relative to the first rank.
 
-    In the position-based model a click has the probability :math:`\theta(r) \gamma(q, d)`. A
-    document that several rankers, or lists in another order, show at several ranks reveals
-    :math:`\theta`: its clicks differ only because of the rank.
+    In the position-based model a click has the probability :math:`\theta(r) \gamma(q, d)`.
+    Documents that were shown at several ranks reveal :math:`\theta`, because their clicks differ
+    only by rank.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def _check_links(movable: pl.DataFrame, by_rank: pl.DataFrame) -> None:
     linked = {*links.filter(pl.col("group") == first)["rank"]}
     if apart := sorted({*by_rank["rank"]} - linked - {first}):
         msg = (
-            f"ranks must be linked by documents shown at both, got no link from rank {first} to "
+            f"documents must link all ranks, got no link from rank {first} to "
             f"rank {apart[0]} ({len(apart)} ranks in all)\n\n"
             "Hint: pass propensities=, or leave out these ranks"
         )

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_number, check_whole_number
-from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
+from polars_graded._measuring.kernels.ragged import Floats, Mask
 
 __all__ = ["simulated_log"]
 
@@ -138,10 +138,10 @@ def simulated_log(
     return pl.DataFrame(
         {
             "session": np.repeat(np.arange(1, lists + 1), shown),
-            "query": _repeat(query + 1, shown),
+            "query": np.repeat(query + 1, shown),
             "doc": docs.ravel() + 1,
             "rank": np.tile(np.arange(1, shown + 1), lists),
-            "ranker": names.gather(_repeat(np.arange(lists), shown)),
+            "ranker": names.gather(np.repeat(np.arange(lists), shown)),
             "clicked": clicked.ravel(),
             "attractiveness": a.ravel(),
             "satisfaction": s.ravel(),
@@ -165,8 +165,3 @@ def _simulate_clicks(
     # A document is examined if the user stopped at no rank above it.
     examined: Mask = np.cumsum(stops, axis=1) - stops == 0
     return attracted & examined
-
-
-def _repeat(values: Integers, times: int) -> Integers:
-    repeated: Integers = np.repeat(values, times)
-    return repeated

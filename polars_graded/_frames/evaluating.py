@@ -202,7 +202,7 @@ def evaluate(
         `overview` counts repeated documents in all rows. Spark and Ray check each bucket
         separately.
 
-        If documents are repeated within a ranking in a column that no argument names. This is
+        If a column that no argument names seems to repeat documents within a ranking. This is
         checked for DataFrames with ten rankings or more, if no column has a name that means
         documents. A column seems to hold documents if its values rarely repeat within a ranking and
         one of three conditions holds. (1) The column holds texts, or its name means ids. (2) Rows

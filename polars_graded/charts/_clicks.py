@@ -16,7 +16,7 @@ def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
     """Draw click-through rates by rank with their intervals.
 
     Rates fall with the rank for two reasons: people examine later ranks less often, and better
-    documents are at better ranks. Only lists in random order show the first reason by itself.
+    documents are at better ranks. In lists in random order, only the first reason applies.
 
     Parameters
     ----------

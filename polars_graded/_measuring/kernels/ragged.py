@@ -193,9 +193,9 @@ class Ragged:
     def find_unlike_ties(self, other: Ragged) -> tuple[Integers, Integers]:
         """Return the places and tie groups of tied values that differ in `other`.
 
-        The places are those of all values in tie groups whose members differ in `other`; with them
-        comes the number of each one's tie group. They are ordered by tie group, then by place. NaN
-        is not tied with anything here, but counts as one value in `other`.
+        The places are those of all values in tie groups whose members differ in `other`, ordered by
+        tie group and then by place. The second result is the tie group of each place. NaN is not
+        tied with anything here, but counts as one value in `other`.
         """
         numbered = np.flatnonzero(~np.isnan(self.values))
         places, new = self.keep(~np.isnan(self.values)).argsort_unstable()
@@ -248,8 +248,8 @@ class Ragged:
         The first mask selects the values of an array, the second their cells in it. The longest
         list of an array is less than twice as long as the shortest, which bounds the padding.
         """
-        # The exponent of the power of two above each length: lists of 2^(e-1) values, up to but
-        # without 2^e, share an array.
+        # The exponent e of the power of two above each length: lists of at least 2^(e-1) and fewer
+        # than 2^e values share an array.
         size = np.frexp(self.lengths)[1].astype(np.int8)
         sizes = np.unique(size[self.lengths > 0])
         of_value = repeat_each(size, self.lengths)
