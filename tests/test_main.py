@@ -1214,19 +1214,53 @@ def test_runs_are_compared_without_judgments(tables, command, tmp_path):
     assert pl.read_csv(file)["b"].unique().to_list() == ["weak"]
 
 
+def test_relevant_documents_that_enter_are_counted_with_judgments(table, tables):
+    runs = ("--runs", "good.run", "poor.run", "--qrels", "qrels.txt")
+    assert tables(*runs) == tables(*JUDGED)
+    similarity = ["--similarity", "relevant_entered@2", "relevant_left@2"]
+    # Of q1, good has a and c first (grades 2 and 1), and poor has b and x (grade 0). Only good
+    # answers q2, with a (grade 1).
+    for options, entered in (((), "1.5000"), (("--relevant-from", "2"), "0.5000")):
+        for files in (runs, JUDGED):
+            cells = table(*similarity, *files, *options)["good and poor"]
+            assert (cells["relevant_entered@2"], cells["relevant_left@2"]) == (entered, "0.0000")
+    rows = pl.DataFrame({"query": 1, "doc": ["a", "b"], "stars": [1, 3]})
+    rows.with_columns(old=pl.Series([2.0, 1.0]), new=pl.Series([1.0, 2.0])).write_csv("scores.csv")
+    frame = ("--frame", "scores.csv", "--by", "new", "old", "--grade", "stars")
+    shown = table("--similarity", "relevant_entered@1", *frame, "--irrelevant", "1")
+    assert shown["new and old"]["relevant_entered@1"] == "1.0000"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (
             ["--runs", "good.run"],
-            "--runs are compared without judgments, so they need --similarity",
+            "--runs need judgments by --qrels, or --similarity without judgments",
         ),
-        (["--similarity", "rbo", "--measure", "ap"], "needs no grades, so it takes no --measure"),
+        (["--runs", "good.run", "--letor", "letor.txt"], "so they take no --letor"),
+        (["--similarity", "rbo", "--measure", "ap"], "--similarity takes no --measure"),
+        (["--similarity", "rbo", "--relevant-from", "2"], "--similarity takes no --relevant-from"),
+        (
+            ["--similarity", "relevant_left", "--runs", "good.run", "poor.run"],
+            "relevant_left needs judgments by --qrels",
+        ),
+        (
+            [
+                "--similarity",
+                "relevant_left",
+                "--qrels",
+                "people=qrels.txt",
+                "good.run",
+                "poor.run",
+            ],
+            "needs the judgments of one grader, as in --qrels FILE RUN, got those of people",
+        ),
         (["--similarity", "ap"], "'ap' is a measure of one ranking"),
         (["--measure", "rbo"], "'rbo' is a measure of two rankings"),
         (["--similarity", "overlap_curve"], "a curve needs a cutoff to be averaged"),
         (["--similarity", "rbo", "--runs", "good.run"], "at least two strategies to compare"),
-        (["--similarity", "rbo", "--baseline", "best"], "must be one of 'strong', 'fair', 'weak'"),
+        (["--similarity", "rbo", "--baseline", "best"], "no strategy 'best'; there are 'strong', "),
     ],
 )
 def test_options_of_similarity_are_checked(refusal, arguments, said):

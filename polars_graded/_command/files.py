@@ -59,7 +59,7 @@ def _read_frame(arguments: Arguments, files: Sequence[str]) -> Rows:
     frame = read_frame(files, names)
     _check_not_empty(frame, *files)
     inputs = [vars(arguments)[name] for name in DOCUMENT_INPUTS]
-    grade = [] if arguments.similarity else [arguments.grade]
+    grade = [arguments.grade] if arguments.needs_grades else []
     needed = [*columns["query"], *grade, *columns["by"].values(), *filter(None, inputs)]
     check_columns(", ".join(files), needed, frame.schema)
     return frame, columns
@@ -126,7 +126,7 @@ def _read_runs(arguments: Arguments) -> Rows:
     stacked = pl.concat([frame.with_columns(name) for frame, name in named_runs])
     # The highest score of a run comes first, even where scores are the numbers of ranks.
     columns = {"by": ["score"], "strategy": "strategy", "descending": True}
-    if arguments.runs:
+    if not judgments:
         return stacked if is_large else stacked.collect(), columns
     judged = join_judgments(
         stacked if is_large else stacked.collect(),

@@ -65,9 +65,12 @@ INPUTS = {
         "model=FILE RUN",
         {"nargs": "+", "action": "append", "metavar": ("FILE", "RUN")},
     ),
-    RUNS: Option("TREC runs to compare by --similarity, without judgments", FILES),
+    RUNS: Option(
+        "TREC runs to judge by --qrels, or to compare by --similarity without judgments", FILES
+    ),
 }
-"""Kinds of input. Only one of them is read; without any, an example is measured."""
+"""Kinds of input. Only one of them is read, or --runs with --qrels; without any, an example is
+measured."""
 
 OPTIONS = {
     "--query": Option(
@@ -115,7 +118,7 @@ OPTIONS = {
     ),
     "--similarity": Option(
         "the measures of two rankings, such as rbo or overlap@10: compares strategies with each "
-        "other, or with the --baseline, without grades",
+        "other, or with the --baseline; only relevant_entered and relevant_left need grades",
         NAMES,
     ),
     "--irrelevant": Option(
@@ -263,6 +266,11 @@ class Arguments(argparse.Namespace):
         return parse_measures(self.measure or self.gate or MEASURES)
 
     @property
+    def needs_grades(self) -> bool:
+        """Return whether any measure needs grades."""
+        return any(each.definition.needs_grades for each in self.measures.values())
+
+    @property
     def needed_inputs(self) -> set[str]:
         """Return the further columns of documents that the measures need, by their keywords."""
         return {name for each in self.measures.values() for name in each.definition.inputs}
@@ -301,7 +309,7 @@ class Arguments(argparse.Namespace):
     @property
     def run_files(self) -> list[str]:
         """Return the files of runs."""
-        return self.runs or [run for _, *runs in self.qrels or [] for run in runs]
+        return [*(self.runs or []), *(run for _, *runs in self.qrels or [] for run in runs)]
 
     @property
     def inputs(self) -> list[str]:
@@ -400,7 +408,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
         inputs = self.add_mutually_exclusive_group()
         for name, option in (INPUTS | OPTIONS).items():
-            group: Any = inputs if name in INPUTS else self
+            group: Any = inputs if name in INPUTS and name != RUNS else self
             group.add_argument(name, help=option.help, **option.settings)
 
     def parse(self, arguments: Sequence[str] | None) -> Arguments:

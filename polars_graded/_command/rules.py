@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from polars_graded._command.parser import OPTIONS, Arguments, parse_measures
+from polars_graded._command.parser import FRAME, LETOR, OPTIONS, Arguments, parse_measures
 from polars_graded._frames.frame_files import SEPARATORS
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.tie_orders import TOOLS
@@ -50,18 +50,44 @@ SIMILARITY_OPTIONS = (
 )
 """Options that are compatible with --similarity."""
 
+GRADE_OPTIONS = ("--grade", "--irrelevant", "--relevant-from", "--unjudged-below")
+"""Options that are also compatible with --similarity if a measure needs grades."""
 
-def _find_options_of_grades(arguments: Arguments) -> Iterable[str]:
+
+def _find_foreign_options(arguments: Arguments) -> Iterable[str]:
     """Return the options that --similarity does not take."""
-    names = [name for name in OPTIONS if name not in SIMILARITY_OPTIONS]
+    taken = {*SIMILARITY_OPTIONS, *(GRADE_OPTIONS if arguments.needs_grades else ())}
+    names = [name for name in OPTIONS if name not in taken]
     return filter(arguments.get_value, names) if arguments.similarity else ()
 
 
+def _find_graded_similarities(arguments: Arguments) -> Iterable[str]:
+    """Return the measures of --similarity that need grades."""
+    measures = arguments.measures.items() if arguments.similarity else ()
+    return [name for name, measure in measures if measure.definition.needs_grades]
+
+
 RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
-    (_find_options_of_grades, "--similarity needs no grades, so it takes no {}"),
+    (_find_foreign_options, "--similarity takes no {}"),
     (
-        lambda arguments: ["--runs"] if arguments.runs and not (arguments.similarity) else (),
-        "{} are compared without judgments, so they need --similarity",
+        lambda arguments: filter(arguments.get_value, (FRAME, LETOR) if arguments.runs else ()),
+        "--runs are judged by --qrels, so they take no {}",
+    ),
+    (
+        lambda arguments: (
+            ["--runs"] if arguments.runs and not (arguments.similarity or arguments.qrels) else ()
+        ),
+        "{} need judgments by --qrels, or --similarity without judgments",
+    ),
+    (
+        lambda arguments: (
+            _find_graded_similarities(arguments) if arguments.runs and not arguments.qrels else ()
+        ),
+        "{} needs judgments by --qrels",
+    ),
+    (
+        lambda arguments: arguments.graders if _find_graded_similarities(arguments) else (),
+        "--similarity needs the judgments of one grader, as in --qrels FILE RUN, got those of {}",
     ),
     (_find_wrong_trusted, "--trusted must be one of several graders, got {}"),
     (

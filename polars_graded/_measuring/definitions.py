@@ -430,8 +430,8 @@ def _define_similarity(
 ) -> Definition:
     """Return the definition of a measure of two rankings, which needs no grades."""
     merged = {name: option for each in options for name, option in each.items()}
-    defaults: dict[str, Any] = {"needs_relevant": False, "needs_grades": False, "best": "none"}
-    return Definition(kernel, merged, **(defaults | needs))
+    needs = {"needs_grades": False} | needs
+    return Definition(kernel, merged, **needs, needs_relevant=False, best="none")
 
 
 IN_ORDER = {"ties": Option("order", partial(check_choice, among=["order"]))}
@@ -464,11 +464,9 @@ SIMILARITIES: Mapping[str, Definition] = {
         list_similarity.max_displacement, IN_ORDER, ranked=ALL_RANKS, is_bounded=False
     ),
     "relevant_entered": _define_similarity(
-        list_similarity.relevant_entered, THRESHOLD, **RELEVANT_COUNT, best="highest"
+        list_similarity.relevant_entered, THRESHOLD, **RELEVANT_COUNT
     ),
-    "relevant_left": _define_similarity(
-        list_similarity.relevant_left, THRESHOLD, **RELEVANT_COUNT, best="lowest"
-    ),
+    "relevant_left": _define_similarity(list_similarity.relevant_left, THRESHOLD, **RELEVANT_COUNT),
     "top_changed": _define_similarity(list_similarity.top_changed, VARIANT, **ALL_OF_BOTH),
     "overlap_curve": _define_similarity(list_similarity.overlap_curve, VARIANT, dtype=LISTS),
 }
