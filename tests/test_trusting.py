@@ -491,9 +491,7 @@ def test_a_papers_table_has_the_corrected_means_and_differences():
 def test_a_papers_table_of_several_models_names_one():
     people, model = drawn(4, 20, 60)
     results = graded(people, model, other=model)
-    with pytest.raises(
-        ValueError, match="one grader beside the trusted 'people', got model, other"
-    ):
+    with pytest.raises(ValueError, match="one grader and the trusted 'people', got model, other"):
         pg.paper_table(results, trusted="people")
     named = pg.paper_table(results, trusted="people", grader="model")
     assert named == pg.paper_table(graded(people, model), trusted="people")

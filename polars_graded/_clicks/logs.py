@@ -139,7 +139,14 @@ class Log:
         if invalid := _count_flags(table, "impressions"):
             refuse(self.names["impressions"], "contain counts", f"another value in {invalid} rows")
         if invalid := _count_flags(table, "clicks"):
-            self._refuse_clicks(invalid)
+            rule, hint = "contain counts from 0 to the impressions of the row", ""
+            if "impressions" not in self.names:
+                rule = "be 0 or 1, or Boolean, and not null"
+                hint = (
+                    "fill_null(0) or fill_null(False) if null means no click; impressions= names "
+                    "the column of impressions if rows are already summed"
+                )
+            refuse(self.names["clicked"], rule, f"another value in {invalid} rows", hint)
         if by_rank is not None and (invalid := _count_flags(table, by_rank)):
             refuse(self.names["rank"], "count from 1", f"another value in {invalid} rows")
         if "rank" in table.columns:
@@ -149,21 +156,6 @@ class Log:
                 refuse(column, "count from 1", f"{got} in {_sum_rows(low)} rows", hint)
             _check_no_gaps(table)
         return table
-
-    def _refuse_clicks(self, invalid: int) -> NoReturn:
-        column, hint = self.names["clicked"], ""
-        if "impressions" in self.names:
-            rule = "contain counts from 0 to the impressions of the row"
-        elif self.rows.collect_schema()["clicked"] == pl.Boolean:
-            rule = "not be null"
-            hint = f"log.with_columns(pl.col({column!r}).fill_null(False)) if null means no click"
-        else:
-            rule = "be 0 or 1"
-            hint = (
-                "impressions= names the column of impressions if rows are already summed; "
-                "fill_null(0) if null means no click"
-            )
-        refuse(column, rule, f"another value in {invalid} rows", hint)
 
 
 P = ParamSpec("P")

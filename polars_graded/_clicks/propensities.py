@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_collected, check_columns, check_number
 from polars_graded._clicks.logs import KEYS, Log, takes_log
-from polars_graded._measuring.kernels.ragged import Floats
+from polars_graded._measuring.kernels.ragged import Floats, Integers
 
 __all__ = ["estimate_propensities"]
 
@@ -164,43 +164,39 @@ def _estimate(cells: pl.DataFrame, method: str) -> pl.DataFrame:
         .agg(pl.col("impressions", "clicks").sum(), pl.col("movable").sum().cast(pl.Int64))
         .sort("rank")
     )
-    if by_rank.height < 2:  # noqa: PLR2004
-        values = np.ones(by_rank.height)
-    else:
-        _check_links(counted.filter("movable"), by_rank)
-        # A document shown at one rank reveals nothing about it.
-        moved = counted.filter("movable")
+    # A document shown at one rank reveals nothing about it.
+    moved = counted.filter("movable")
+    values = np.ones(by_rank.height)
+    if by_rank.height > 1:
+        r = by_rank["rank"].search_sorted(moved["rank"]).to_numpy().astype(np.int64)
+        d = moved.select(pl.struct(KEYS).rle_id()).to_series().to_numpy().astype(np.int64)
+        _check_links(by_rank["rank"], r, d)
         if not moved.filter(pl.col("rank") == by_rank["rank"][0])["clicks"].sum():
             msg = "documents shown at several ranks must have clicks at the first rank, got none"
             raise ValueError(msg)
-        values = (
-            _run_em(moved, by_rank.height) if method == "em" else _chain(moved, by_rank, method)
-        )
+        values = _run_em(moved, r, d) if method == "em" else _chain(moved, by_rank, method)
     return by_rank.with_columns(pl.Series("propensity", values, pl.Float64))
 
 
-def _check_links(movable: pl.DataFrame, by_rank: pl.DataFrame) -> None:
-    """Raise unless documents shown at several ranks link all ranks to the first."""
-    if movable.is_empty():
+def _check_links(ranks: pl.Series, r: Integers, d: Integers) -> None:
+    """Raise unless documents `d` at several ranks `r`, counted from 0, link all ranks."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not len(d):
         msg = (
             "each document of `log` was shown at one rank only, so propensities and quality cannot "
             "be separated\n\nHint: pass propensities=, or show some lists in another order"
         )
         raise ValueError(msg)
-    links = movable.select("query", "doc", "rank", group=pl.col("rank"))
-    while True:
-        # Each document joins its ranks to the smallest group, and each rank its documents.
-        lowest = links.with_columns(group=pl.col("group").min().over(KEYS))
-        lowest = lowest.with_columns(group=pl.col("group").min().over("rank"))
-        if lowest["group"].equals(links["group"]):
-            break
-        links = lowest
-    first = by_rank["rank"][0]
-    linked = {*links.filter(pl.col("group") == first)["rank"]}
-    if apart := sorted({*by_rank["rank"]} - linked - {first}):
+    # A graph with an edge from each rank to each document shown there.
+    k = len(ranks)
+    edges = coo_array((np.ones(len(r)), (r, k + d)), shape=(k + d.max() + 1,) * 2)
+    _, groups = connected_components(edges, directed=False)
+    if apart := ranks.filter(pl.Series(groups[:k] != groups[0])).to_list():
         msg = (
-            f"documents must link all ranks, got no link from rank {first} to "
-            f"rank {apart[0]} ({len(apart)} ranks in all)\n\n"
+            f"documents must link all ranks, got no link from rank {ranks[0]} to rank {apart[0]} "
+            f"({len(apart)} ranks in all)\n\n"
             "Hint: pass propensities=, or leave out these ranks"
         )
         raise ValueError(msg)
@@ -209,8 +205,7 @@ def _check_links(movable: pl.DataFrame, by_rank: pl.DataFrame) -> None:
 def _chain(counted: pl.DataFrame, by_rank: pl.DataFrame, method: str) -> Floats:
     """Return the ratios of rates to the first rank, or their products along the ranks."""
     ranks = by_rank["rank"].to_list()
-    rate = pl.col("clicks") / pl.col("impressions")
-    rates = counted.select(*KEYS, "rank", rate=rate)
+    rates = counted.select(*KEYS, "rank", rate=pl.col("clicks") / pl.col("impressions"))
     values = [1.0]
     for number, rank in enumerate(ranks[1:]):
         base = ranks[0] if method == "pivot" else ranks[number]
@@ -228,17 +223,16 @@ def _chain(counted: pl.DataFrame, by_rank: pl.DataFrame, method: str) -> Floats:
     return np.array(values)
 
 
-def _run_em(counted: pl.DataFrame, k: int) -> Floats:
-    """Return the propensities of k ranks with the highest likelihood.
+def _run_em(counted: pl.DataFrame, r: Integers, d: Integers) -> Floats:
+    """Return the propensities of ranks `r` of documents `d` with the highest likelihood.
 
     A parameter vector has the propensities of all ranks but the first, which is 1, and then the
     attractiveness of each document.
     """
-    r = counted["rank"].rank("dense").to_numpy().astype(np.int64) - 1
-    d = counted.select(pl.struct(KEYS).rle_id()).to_series().to_numpy().astype(np.int64)
     n = counted["impressions"].to_numpy().astype(float)
     c = counted["clicks"].to_numpy().astype(float)
     by_r, by_d = np.bincount(r, n), np.bincount(d, n)
+    k = len(by_r)
 
     def step(parameters: Floats) -> Floats:
         theta, gamma = np.append(1.0, parameters[: k - 1])[r], parameters[k - 1 :][d]
