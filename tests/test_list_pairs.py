@@ -502,6 +502,10 @@ def test_stacked_and_lazy_frames_and_parts_give_the_same_values():
     pair = {"strategy": "ours and old"}
     of_pair = compare(stacked.lazy(), *EVERY, **options).filter(**pair).collect()
     assert_frame_equal(of_pair, in_order.filter(**pair).select(of_pair.columns))
+    # No row of "old" is left for query 2.
+    rows = stacked.drop_nulls().lazy()
+    of_query = compare(rows, *EVERY, **options).filter(query=2).collect()
+    assert_frame_equal(of_query, in_order.filter(query=2))
     with pytest.raises(COLLECTED, match="must be consecutive"):
         compare(EXAMPLE[[0, 3, 1, 2, 4]].lazy(), "rbo", by=NAMES, parts="sorted").collect()
 
