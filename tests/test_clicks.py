@@ -81,7 +81,7 @@ def test_a_description_counts_what_is_wrong():
 
 
 @given(LISTS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_a_description_equals_a_slow_count(lists):
     log = log_of(lists)
     places = defaultdict(set)
@@ -162,7 +162,7 @@ def slow_interval(c, e, q):
 
 
 @given(LISTS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_click_through_rates_equal_a_slow_count(lists):
     log = log_of(lists)
     table = clicks.estimate_ctr(log)
@@ -184,7 +184,7 @@ def test_click_through_rates_equal_a_slow_count(lists):
 
 
 @given(LISTS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_coec_equals_a_slow_sum(lists):
     log = log_of(lists)
     by_rank = defaultdict(list)
@@ -210,7 +210,7 @@ def test_coec_equals_a_slow_sum(lists):
 
 
 @given(LISTS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_simplified_network_equals_the_loop_of_the_paper(lists):
     """Chapelle and Zhang 2009, algorithm 1."""
     log = log_of(lists)
@@ -242,7 +242,7 @@ def test_the_simplified_network_equals_the_loop_of_the_paper(lists):
 
 
 @given(LISTS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_position_based_model_equals_a_slow_sum(lists):
     log = log_of(lists)
     given_values = {1: 1.0, 2: 0.6, 3: 0.5, 4: 0.1}

@@ -67,7 +67,7 @@ def slow_estimate(lists, method, weights, clip=math.inf):
 
 @every_method
 @given(LISTS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_estimates_equal_a_slow_sum(method, lists):
     log = log_of(lists)
     for weights, clip in (("ips", None), ("ips", 1.5), ("self_normalised", None)):

@@ -203,7 +203,7 @@ def test_stacked_strategies_from_spark_in_as_many_buckets_as_told(spark):
     assert_frame_equal(in_order(from_spark(found), "run"), in_order(expected, "run"))
 
 
-PAIRS = ["rbo", "overlap@3", "kendall_tau", "jaccard@3", "overlap_curve@3"]
+PAIRS = ["rbo", "kendall_tau", "jaccard@3", "overlap_curve@3", "relevant_entered@3"]
 UNANSWERED = STACKED.filter((pl.col("run") == "a") | ~pl.col("query").str.ends_with("5"))
 COMPARED = [(ROWS_OF_QUERIES, BOTH), (UNANSWERED, {"strategy": "run", "ties": "doc"})]
 

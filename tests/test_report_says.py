@@ -472,8 +472,13 @@ def test_similarities_are_those_of_the_rankings_that_differ_most_first(made, ran
     stacked = ranked.unpivot(BY, index=["query", "doc", "grade"], variable_name="strategy")
     similar = pg.similarity(ranked, "overlap@10", "rbo", by=BY, baseline=baseline)
     expected = similar.group_by("a", "b").agg(pl.col("overlap@10", "rbo").mean()).sort("rbo")
-    for frame, by in ((ranked, BY), (stacked, "value")):
-        page = made(results, frame=frame, by=by, baseline=baseline)
+    renamed = stacked.rename({"doc": "thing"})  # a name that does not mean documents
+    for frame, by, doc in (
+        (ranked, BY, "doc"),
+        (stacked, "value", "doc"),
+        (renamed, "value", "thing"),
+    ):
+        page = made(results, frame=frame, by=by, doc=doc, baseline=baseline)
         found = similar_rows(page)
         for (*pair, overlap, rbo), row in zip(found, expected.iter_rows(), strict=True):
             assert {*pair} == {*row[:2]}

@@ -155,6 +155,11 @@ def fuse(
         As `evaluate`, for a document that occurs twice in a ranking, scores that are NaN or
         infinite, and columns that may hold ranks without `descending`.
 
+    Warns
+    -----
+    DataWarning
+        `missing`, `nulls` and `ranks`: as for `evaluate`.
+
     See Also
     --------
     evaluate : Measures of the fused ranking and of its parts.

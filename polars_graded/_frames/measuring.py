@@ -108,7 +108,8 @@ def measure_lazily(
         rows = frame
         if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].part_keys}:
             rows = frame.filter(wanted)
-        asked = [_select_columns(request, columns) for request in requests]
+        # Strategies are those of all queries, also of the unwanted ones.
+        asked = [_select_columns(each, columns).with_strategies(frame) for each in requests]
         yield measured(asked, rows, parts, shown=shown)
 
     given = frame.collect_schema()

@@ -106,7 +106,10 @@ class PairRequest(Request):
         if names.null_count():
             msg = f"strategy {self.strategy!r} must not be null"
             raise ValueError(msg)
-        return replace(self, stacked=names)
+        request = replace(self, stacked=names)
+        if not names.is_empty():
+            request.check_pairs()
+        return request
 
     @property
     def strategies(self) -> pl.Series:

@@ -37,8 +37,9 @@ def build_similarity(documents: RankedFrame, grid: Grid, payload: Payload) -> Si
     Return None if the frame has no pair, too many rows, or stacked rows without documents.
     """
     request, frame, names = documents.request, documents.frame, payload["strategies"]
+    doc = request.document or documents.shown.get("doc")
     if request.strategy is not None:
-        if request.document is None:
+        if doc is None:
             return None
         frame = frame.with_columns(pl.col(request.strategy).cast(pl.String).fill_null("null"))
         available = {*frame[request.strategy]}
@@ -63,7 +64,7 @@ def build_similarity(documents: RankedFrame, grid: Grid, payload: Payload) -> Si
         values = similarity(
             frame,
             {"overlap": "overlap@10", "rbo": "rbo"},
-            doc=request.document,
+            doc=doc,
             baseline=baseline,
             progress=False,
             **options,

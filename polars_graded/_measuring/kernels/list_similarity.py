@@ -75,9 +75,13 @@ class RankedLists:
 
     @property
     def has_ties(self) -> Mask:
-        """Return the mask of queries with tied documents."""
-        places_in_group: Any = self.ranks.number - self.tops
-        mask: Mask = self.ranks.max(places_in_group) > 0
+        """Return the mask of queries with tied documents, also below the depth of the measures."""
+        full = self.queries.full
+        if full is None:
+            return np.zeros(len(self.ranks.lengths), bool)
+        is_first = np.zeros(len(full.ranked.values), bool)
+        is_first[full.tie_starts] = True
+        mask: Mask = full.ranked.count(is_first) < full.ranked.lengths
         return mask
 
     @cached_property
