@@ -754,8 +754,6 @@ def queries_of_many_magnitudes() -> list[Query]:
     return queries
 
 
-@pytest.mark.parametrize("few_levels", [0, 10**4], ids=["bit by bit", "level by level"])
-@pytest.mark.parametrize("chunk_rows", [1000, batches.CHUNK_ROWS])
 @pytest.mark.parametrize("irrelevant", [0, 0.5])
 @pytest.mark.parametrize(
     "arguments",
@@ -767,15 +765,15 @@ def queries_of_many_magnitudes() -> list[Query]:
         {"levels": [-1]},
     ],
 )
-def test_both_algorithms_of_mu_ap_are_equation_4(
-    monkeypatch, few_levels, chunk_rows, irrelevant, arguments
-):
-    monkeypatch.setattr(ragged, "MAX_COUNTED_LEVELS", few_levels)
-    monkeypatch.setattr(batches, "CHUNK_ROWS", chunk_rows)
+def test_both_algorithms_of_mu_ap_are_equation_4(monkeypatch, irrelevant, arguments):
+    """Bit by bit and level by level, in small chunks and in one."""
     queries, scale = queries_of_many_magnitudes(), reference.Scale(irrelevant)
     expected = [reference.mu_ap(lists_of(query), **arguments, scale=scale) for query in queries]
-    expr = GRADED.scaled(irrelevant).mu_ap(**arguments)
-    assert_alike(values(expr, frame_of(queries)), expected, queries)
+    frame, expr = frame_of(queries), GRADED.scaled(irrelevant).mu_ap(**arguments)
+    for counted_levels, chunk_rows in product([0, 10**4], [1000, batches.CHUNK_ROWS]):
+        monkeypatch.setattr(ragged, "MAX_COUNTED_LEVELS", counted_levels)
+        monkeypatch.setattr(batches, "CHUNK_ROWS", chunk_rows)
+        assert_alike(values(expr, frame), expected, queries)
 
 
 def test_many_levels_of_one_query_are_equation_4():

@@ -221,8 +221,7 @@ def test_a_frame_has_the_same_values_in_parts(shape, way):
     expected = evaluate(frame, SOME, **options)
     found = evaluate(frame.lazy(), SOME, parts=way, **options)
     assert found.collect_schema() == expected.schema
-    for engine in ("in-memory", "streaming"):
-        assert_frame_equal(found.collect(engine=engine), expected, check_exact=True)
+    assert_frame_equal(found.collect(engine="streaming"), expected, check_exact=True)
     assert_frame_equal(evaluate(frame, SOME, parts=way, **options), expected, check_exact=True)
 
 
