@@ -150,9 +150,9 @@ def _draw_names(
     groups: list[Any] = [*keys]
     amount = "(({0} < 0 ? -1 : 1) * log(1 + abs({0})))" if spread else "({0})"
     low, high, score = (amount.format(f"datum.{name}") for name in ("low", "high", "score"))
-    named = controls.transform_joinaggregate(groupby=groups, low="min(score)", high="max(score)")
-    named = named.transform_calculate(place=f"({score} - {low}) / ({high} - {low})")
-    named = named.transform_filter("isValid(datum.name) && datum.name !== 'lowest'")
+    points = controls.transform_joinaggregate(groupby=groups, low="min(score)", high="max(score)")
+    points = points.transform_calculate(place=f"({score} - {low}) / ({high} - {low})")
+    points = points.transform_filter("isValid(datum.name) && datum.name !== 'lowest'")
     # The line rises, so that there is room above and to the left of a point, and below and to the
     # right. A name at the left edge would cover the axis, and begins at its point.
     is_beside, is_first = "datum.name === 'whisker'", f"datum.place < {MIN_NAME_PLACE}"
@@ -163,8 +163,8 @@ def _draw_names(
     }
     ink, paper = style.find_ink_and_paper()
     # A name has an outline in the colour of the background, so that the line does not cross it.
-    outline = named.mark_text(**look, stroke=paper, strokeWidth=3, color=paper)
-    text = named.mark_text(**look, color=ink)
+    outline = points.mark_text(**look, stroke=paper, strokeWidth=3, color=paper)
+    text = points.mark_text(**look, color=ink)
     return [layer.encode(text=alt.Text("name:N")) for layer in (outline, text)]
 
 
