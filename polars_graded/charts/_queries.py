@@ -51,7 +51,10 @@ MAX_HEATMAP_STRATEGIES = 1000
 """Maximum number of strategies in a heat map."""
 
 MAX_OPAQUE_POINTS = 300
-"""Maximum number of points that are nearly opaque."""
+"""Maximum number of points that are nearly opaque and of full size."""
+
+LARGE_POINT = 30
+"""Size of points of this number, in square pixels."""
 
 MAX_LANES = 6
 """Maximum number of histograms below each other."""
@@ -516,8 +519,12 @@ def _draw_points(
         alt.Tooltip(f"{name}:N") for name in ("strategy", "query") if name in table.columns
     ]
     # Few points keep the colours of the legend; many are translucent, since they overlap.
-    opacity = 0.9 if table.height <= MAX_OPAQUE_POINTS else 0.6
-    layer = alt.Chart().mark_point(filled=True, opacity=opacity)
+    look: dict[str, Any] = {"opacity": 0.9}
+    if table.height > MAX_OPAQUE_POINTS:
+        look = {"opacity": 0.6, "size": LARGE_POINT * math.sqrt(MAX_OPAQUE_POINTS / table.height)}
+        # No strategy lies above all others.
+        table = table.sort(pl.int_range(pl.len()).shuffle(seed=0))
+    layer = alt.Chart().mark_point(filled=True, **look)
     layer = layer.encode(
         x=alt.X("x:Q", title=x, **style.bound_axis(ends[0])),
         y=alt.Y("y:Q", title=y, **style.bound_axis(ends[1])),
