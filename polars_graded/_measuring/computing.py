@@ -205,8 +205,8 @@ def _differ(values: Any, others: Any) -> Mask:
     if isinstance(values, Ragged):
         return values.count(_differ(values.values, others.values)) > 0
     low, high = np.minimum(values, others), np.maximum(values, others)
-    differ: Mask = high - low > MAX_SUM_ERROR * high
-    return differ | (np.isnan(values) != np.isnan(others))
+    differ: Mask = (high - low > MAX_SUM_ERROR * high) | (np.isnan(values) != np.isnan(others))
+    return differ
 
 
 def _choose_fill_value(measure: Measure, ranking: Ranking) -> float:
