@@ -356,10 +356,8 @@ class Request:
         schema = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
         doc = [] if self.document is None else [self.document]
         for argument, names in (
-            ("query", self.query),
             ("grade", [self.grade]),
             ("by", self.scores),
-            ("strategy", [] if self.strategy is None else [self.strategy]),
             ("ties", self.ties or []),
             ("doc", doc),
             *((argument, [column]) for argument, column in self.inputs.items()),
