@@ -383,6 +383,9 @@ def test_many_points_are_small_and_no_strategy_lies_above_the_others():
     last = drawn.tail(300)["strategy"].value_counts()
     assert last["count"].min() > 50
     assert drawn.equals(charts.measure_agreement(many, "ndcg", "ap").data)
+    # A screen reader hears the description of many points, and not each point.
+    layers = [charts.measure_agreement(frame, "ndcg", "ap").layer[-1] for frame in (few, many)]
+    assert [layer.mark.aria for layer in layers] == [alt.Undefined, False]
 
 
 def test_a_page_of_many_queries_is_small():

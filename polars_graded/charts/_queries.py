@@ -521,14 +521,25 @@ def _draw_points(
     # Few points keep the colours of the legend; many are translucent, since they overlap.
     look: dict[str, Any] = {"opacity": 0.9}
     if table.height > MAX_OPAQUE_POINTS:
-        look = {"opacity": 0.6, "size": LARGE_POINT * math.sqrt(MAX_OPAQUE_POINTS / table.height)}
+        # A screen reader reads the title and the description, and not each of many points.
+        look = {
+            "opacity": 0.6,
+            "aria": False,
+            "size": LARGE_POINT * math.sqrt(MAX_OPAQUE_POINTS / table.height),
+        }
         # No strategy lies above all others.
         table = table.sort(pl.int_range(pl.len()).shuffle(seed=0))
     layer = alt.Chart().mark_point(filled=True, **look)
     layer = layer.encode(
         x=alt.X("x:Q", title=x, **style.bound_axis(ends[0])),
         y=alt.Y("y:Q", title=y, **style.bound_axis(ends[1])),
-        tooltip=[*tooltip_names, *style.format_decimals("x", "y")],
+        tooltip=[
+            *tooltip_names,
+            *(
+                alt.Tooltip(f"{field}:Q", title=title, format=".4f")
+                for field, title in (("x", x), ("y", y))
+            ),
+        ],
         **points.colour,
     )
     described = f"{y} against {x} for {table.height} points"

@@ -188,7 +188,11 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
             x=mean, x2=alt.X2("edge:Q"), y=row
         ),
         bar.mark_bar(size=4 * thin, color=written).encode(x=mean, x2=alt.X2("to:Q"), y=row),
-        style.draw_dots(dot, size, color=written).encode(x=mean, y=row),
+        style.draw_dots(dot, size, color=written).encode(
+            x=mean,
+            y=row,
+            tooltip=style.list_tooltips("strategy:N", *style.format_decimals("mean"), "set:N"),
+        ),
         bar.mark_text(align="right", dx=-7, color=written).encode(
             x=mean, y=row, text=alt.Text("set:N")
         ),
