@@ -14,7 +14,7 @@ from polars_graded._measuring.ranking import Undefined
 from polars_graded._measuring.tie_orders import TOOLS
 from polars_graded._results.comparability import Change
 from polars_graded._results.forms import WRITERS
-from polars_graded._results.significance import CORRECTIONS, TESTS, TestName, choose_correction
+from polars_graded._results.significance import CORRECTIONS, TESTS
 from polars_graded._versions import __version__
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
@@ -360,11 +360,10 @@ class Arguments(argparse.Namespace):
     @property
     def comparison(self) -> dict[str, Any]:
         """Return the keywords of `compare`."""
-        test: TestName = self.test or "t"
         return {
             "baseline": None if self.baseline_file or self.similarity else self.baseline,
-            "test": test,
-            "correction": choose_correction(test, self.correction),
+            "test": self.test or "t",
+            "correction": self.correction,
             "query": self.query_columns,
             "missing": self.missing_values,
         }

@@ -21,16 +21,18 @@ from polars_graded._measuring.rank_columns import (
 def check_directions(request: Request, frame: pl.DataFrame) -> None:
     """Raise where a frame has a score that may hold ranks and its direction is not passed."""
     rows = request.add_computed_columns(frame.select(request.input_columns))
-    directions = Directions(request)
-    directions.add(Groups.of(rows, request.keys, list(dict.fromkeys(request.scores))))
-    directions.check()
+    _collect_evidence(request, rows).check()
 
 
 def may_be_ranks(request: Request, rows: pl.DataFrame) -> bool:
     """Return whether a score without a direction may hold ranks in any of the queries."""
-    directions = Directions(request)
-    directions.add(Groups.of(rows, request.keys, list(dict.fromkeys(request.scores))))
-    return any(evidence.spread for evidence in directions.evidence.values())
+    return any(each.spread for each in _collect_evidence(request, rows).evidence.values())
+
+
+def _collect_evidence(request: Request, rows: pl.DataFrame) -> Directions:
+    """Return the evidence of rows with computed columns."""
+    scores = list(dict.fromkeys(request.scores))
+    return Directions.of(request, Groups.of(rows, request.keys, scores))
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,13 @@ class Directions:
     request: Request
     evidence: dict[tuple[str, Any, str], RankEvidence] = field(default_factory=dict)
     """Evidence for each entry of `by`, each stacked strategy (None without any) and column."""
+
+    @classmethod
+    def of(cls, request: Request, groups: Groups) -> Directions:
+        """Return the evidence of whole queries."""
+        directions = cls(request)
+        directions.add(groups)
+        return directions
 
     def add(self, groups: Groups) -> None:
         """Add the evidence of whole queries."""

@@ -36,7 +36,6 @@ from polars_graded._results.significance import (
     Options,
     Progress,
     TestName,
-    choose_correction,
     compute_tests,
     estimate_differences,
     find_weak_tests,
@@ -321,9 +320,7 @@ def compare(
     │ 0.6875 ┆ 0.5           ┆ 0.1875     ┆ 3    ┆ 1    ┆ 1.5 ┆ 0.25    │
     └────────┴───────────────┴────────────┴──────┴──────┴─────┴─────────┘
     """
-    options = Options(
-        test, choose_correction(test, correction), confidence, seed, resamples, progress
-    )
+    options = Options(test, correction, confidence, seed, resamples, progress)
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     if trusted is not None:
         _check_none(rope=rope, cluster=cluster, test=None if test == "t" else test)

@@ -36,7 +36,6 @@ from polars_graded._results.significance import (
     CorrectionName,
     Options,
     TestName,
-    choose_correction,
 )
 from polars_graded._results.trusting import make_trusted_table
 from polars_graded._sentences import escape_markdown, format_count
@@ -213,7 +212,7 @@ def paper_table(
     if letters == "groups" and baseline is not None:
         msg = "`letters` must be 'worse' with a `baseline`, got 'groups', which are of all pairs"
         raise ValueError(msg)
-    options = Options(test, choose_correction(test, correction), confidence)
+    options = Options(test, correction, confidence)
     trusted_arguments = None
     if trusted is None:
         grid = check_per_query(

@@ -30,7 +30,6 @@ from polars_graded._results.comparability import (
     Change,
     check_queries,
     check_same_conditions,
-    find_formulas,
     unify_keys,
 )
 from polars_graded._results.comparing import pair_values
@@ -54,6 +53,7 @@ from polars_graded._results.per_query import (
     divide,
     find_measures_and_curves,
     find_place,
+    list_declared_measures,
     make_measure_table,
     order_strategies,
 )
@@ -394,7 +394,8 @@ def pair_with_baseline(
     if not len(a):
         msg = f"there must be a strategy to compare with the baseline {baseline!r}, got none"
         raise ValueError(msg)
-    formulas = find_formulas(measures, grid.measures)
+    declared = list_declared_measures(measures)
+    formulas = {name: declared.get(name) for name in grid.measures}
     is_base = pl.col(name) == pl.lit(baseline)
     both = rows.filter(~is_base), rows.filter(is_base)
     comparable = check_same_conditions(*both, queries, formulas, changes, is_other_file=False)
@@ -440,10 +441,10 @@ def _pair_with_results(
     places = [0 if len(before) == 1 else find_place(before, each) for each in now]
     bases = before[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(bases.implode()))
-    formulas = find_formulas(measures, measured)
+    declared = list_declared_measures(measures)
+    formulas = {name: declared.get(name) for name in measured}
     comparable = check_same_conditions(rows, older, queries, formulas, changes, is_other_file=True)
-    is_allowed = changes["missing"] != "error"
-    check_queries(comparable, rows, older, queries, is_allowed=is_allowed)
+    check_queries(comparable, rows, older, queries)
     new, ending = now.cast(pl.String), BASELINE_SUFFIX
     # No name of a new strategy may equal that of a baseline with its suffix.
     while new.is_in((bases.cast(pl.String) + ending).implode()).any():

@@ -269,9 +269,12 @@ class Grid:
         strategy, query, *others = frame.columns
         # The columns are strategy, query, segments and measures, in this order.
         self.apart, self.measures = [*segments], others[len(segments) :]
+        declared = list_declared_measures(measures)
         self.best = {name: find_direction(name) for name in self.measures}
-        self.best.update(find_directions(measures))
-        self.formulas = list_formulas(measures)
+        self.best |= {name: parse_direction(text) for name, text in declared.items()}
+        self.formulas = {
+            name: text for name, text in declared.items() if text not in get_args(Best)
+        }
         """Measures of columns whose names are not those of their measures."""
         self.strategies = order_strategies(frame[strategy]) if strategies is None else strategies
         queries = frame.select(query, *segments).unique().sort(*segments, query)
@@ -517,26 +520,20 @@ def list_named_columns(measures: Sequence[MeasureColumns]) -> list[str]:
     return [check_column_name("measures", name) for names in every for name in names]
 
 
-def find_directions(measures: Sequence[MeasureColumns]) -> dict[str, Best]:
-    """Return which value is best for columns with a specified measure."""
+def list_declared_measures(measures: Sequence[MeasureColumns]) -> dict[str, str]:
+    """Return what the caller specified for each column: its measure, or its best value."""
+    return {
+        column: text
+        for each in measures
+        if isinstance(each, Mapping)
+        for column, text in each.items()
+    }
+
+
+def parse_direction(text: str) -> Best:
+    """Return the best value that a text specifies, or that of the measure that it specifies."""
     values: dict[str, Best] = {best: best for best in get_args(Best)}
-    mappings = [each for each in measures if isinstance(each, Mapping)]
-    return {
-        column: values.get(meant) or Measure.parse(meant, ALL_DEFINITIONS).definition.best
-        for each in mappings
-        for column, meant in each.items()
-    }
-
-
-def list_formulas(measures: Sequence[MeasureColumns]) -> dict[str, str]:
-    """Return the measures that are specified for columns with other names."""
-    mappings = [each for each in measures if isinstance(each, Mapping)]
-    return {
-        column: meant
-        for each in mappings
-        for column, meant in each.items()
-        if meant not in get_args(Best)
-    }
+    return values.get(text) or Measure.parse(text, ALL_DEFINITIONS).definition.best
 
 
 def check_direction(column: str, best: Best | None) -> Best:

@@ -53,7 +53,7 @@ class Options:
     """Test, correction of its p values, and parameters of both."""
 
     test: TestName
-    correction: CorrectionName
+    requested_correction: CorrectionName | None = None
     confidence: float = 0.95
     seed: int = 0
     resamples: int = 10_000
@@ -77,6 +77,13 @@ class Options:
             raise TypeError(msg)
 
     @property
+    def correction(self) -> CorrectionName:
+        """Return the requested correction, or else the default one of the test."""
+        if self.requested_correction is not None:
+            return self.requested_correction
+        return "none" if TESTS[self.test].simultaneous else "holm"
+
+    @property
     def level(self) -> float:
         """Return the level of significance."""
         return check_level(self.confidence)
@@ -84,14 +91,6 @@ class Options:
     def show_progress(self, blocks: Sequence[int]) -> Iterable[int]:
         """Return the blocks, wrapped in the progress bar if there is one."""
         return blocks if self.progress is None else self.progress(blocks)
-
-
-def choose_correction(test: TestName, correction: CorrectionName | None) -> CorrectionName:
-    """Return the requested correction, or else the default one of a test."""
-    check_choice("test", test, TESTS)
-    if correction is not None:
-        return correction
-    return "none" if TESTS[test].simultaneous else "holm"
 
 
 @dataclass(frozen=True)
