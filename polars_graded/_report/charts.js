@@ -47,7 +47,7 @@ const paper = 970; // A4 and Letter across, in pixels of CSS, within their margi
 const widthOnPaper = (holder) => {
   const sides = holder.closest(".sides");
   if (!sides || sides.querySelector(":scope > section[hidden]")) return paper;
-  return holder.closest("#comparison") ? 0.34 * paper : 0.48 * paper;
+  return holder.closest("#comparison") ? 0.4 * paper : 0.48 * paper;
 };
 const fitted = (isPrinted) => {
   for (const holder of document.querySelectorAll("figure > .chart")) {
