@@ -585,7 +585,7 @@ def differences(
 def pair_values(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
     """Return the values of two strategies for each query, and the better strategy."""
     [difference] = results.compute_differences(np.array([i]), np.array([j]))
-    better = np.sign(difference) * (1 if results.higher_is_better else -1)
+    better = np.sign(difference) * results.sign
     # The signs 0, 1 and -1 index the places of no strategy, of a and of b.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
     several = results.queries.dtype == pl.Struct
@@ -692,7 +692,7 @@ def _compute_equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -
     )
     # If all queries tie, the difference is certain to be 0.
     error, ties = estimate.error, (std == 0) & (mean == 0)
-    up = mean if pairs.results.higher_is_better else -mean
+    up = mean * pairs.results.sign
     better, worse = (
         np.where(ties, 0, stdtr(estimate.n - 1, (direction - rope) / error))
         for direction in (up, -up)

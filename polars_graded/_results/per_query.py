@@ -296,10 +296,13 @@ class Grid:
         """Return the numbers of strategies and queries."""
         return len(self.strategies), len(self.queries)
 
-    def get_values(self, measure: str) -> Floats:
+    def get_given_values(self, measure: str) -> Floats:
         """Return an array of one row per strategy and one column per query; NaN if missing."""
-        values = self.frame[measure].cast(pl.Float64).to_numpy()
-        return self._fill_missing(values, measure).reshape(self.shape)
+        return self.frame[measure].cast(pl.Float64).to_numpy().reshape(self.shape)
+
+    def get_values(self, measure: str) -> Floats:
+        """Return the given values, with 0 for missing ones if the caller requested that."""
+        return self._fill_missing(self.get_given_values(measure), measure)
 
     def get_results(self, measure: str) -> Results:
         """Return the values of a measure for the queries without a missing value."""
@@ -458,6 +461,11 @@ class Results:
         return check_direction(self.measure, self.best) != "lowest"
 
     @property
+    def sign(self) -> int:
+        """Return the factor that makes gains of differences: -1 if a lower value is better."""
+        return 1 if self.higher_is_better else -1
+
+    @property
     def order(self) -> Floats:
         """Return the place of each strategy by mean, the best highest.
 
@@ -474,7 +482,7 @@ class Results:
         higher = np.diff(means[rising]) > np.maximum(rounding[rising[1:]], rounding[rising[:-1]])
         places = np.empty(count)
         places[rising] = np.concatenate([[0], np.cumsum(higher)])
-        return places if self.higher_is_better else -places
+        return places * self.sign
 
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
         """Return the rounding errors of differences of strategies, with one row per pair.

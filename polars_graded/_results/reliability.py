@@ -298,7 +298,7 @@ def _compute_differences(results: Results, places: Integers) -> Floats:
 
 def _compute_signs(results: Results, places: Integers) -> Floats:
     """Return the better strategy of each pair as a sign, with one row per sample."""
-    return np.sign(_compute_differences(results, places)) * (1 if results.higher_is_better else -1)
+    return np.sign(_compute_differences(results, places)) * results.sign
 
 
 def _compute_taus_ap(signs: Floats, full: Floats) -> Floats:
