@@ -94,7 +94,7 @@ def test_the_only_baseline_of_a_trusted_forest_is_in_its_title():
     estimates = compare(graded_twice(short()), "ndcg", trusted="people", baseline="f")
     chart = charts.trusted_forest(estimates)
     assert {*chart.data["name"]} == {*SHORT_NAMES} - {"f"}
-    assert title_of(chart) == "Difference of mean ndcg of 8 strategies to f, 95 % intervals"
+    assert title_of(chart) == "Difference of mean ndcg of 8 strategies from f, 95 % intervals"
     assert "23 queries with trusted grades, 22 more with the model's only" in subtitle_of(chart)
 
 

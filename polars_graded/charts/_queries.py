@@ -315,7 +315,9 @@ def query_heatmap(
     # Each row has a whole number of pixels, since gaps would show as stripes.
     height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / n_rows) * n_rows
     described = f"{measure} of {n:,} queries for {len(order)} strategies"
-    words = style.Words(titles.title_strategies("Values of", facts), notes, described)
+    words = style.Words(
+        f"{titles.title_strategies('Values of', facts)}, query by query", notes, described
+    )
     size = {"width": alt.Step(step), "height": height}
     return style.draw_layers([fields], table, words, apart=["fill"], **size)
 
@@ -591,7 +593,8 @@ def similarity_histogram(
     """
     points = _Points.of(frame, {"x": measure}, panel, query, strategy, lanes=panel is ...)
     points.table = points.table.with_columns(pl.lit(0.0).alias("y"))
-    headline = f"{shorten_name(measure)}, {format_count(points.table.height, points.things)}"
+    count = format_count(points.table.height, points.things)
+    headline = f"Distribution of {shorten_name(measure)}, {count}"
     notes = [f"numbers of {points.things} by similarity"]
     words = style.Words(headline, notes, f"how many queries have which {measure}")
     return _draw_bins(points, measure, words)

@@ -310,7 +310,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
         area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2=alt.Y2("tau_high:Q"))
         layers.insert(0, area.encode(color=_choose_colours(table), detail=alt.Detail("measure:N")))
     most: Any = table["queries"].max()
-    headline = f"Kendall's τ of the orders of strategies from fewer queries and from all {most:,g}"
+    headline = f"How closely fewer queries order strategies as all {most:,g} do (Kendall's τ)"
     level = chart_rows.find_confidence(table)
     share = "most" if level is None else format_percent(level)
     note = "line: mean of samples"
