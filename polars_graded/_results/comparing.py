@@ -42,7 +42,7 @@ from polars_graded._results.significance import (
     run_test,
     warn_of_tests,
 )
-from polars_graded._results.trusting import make_trusted_table
+from polars_graded._results.trusting import check_trusted_options, make_trusted_table
 
 __all__ = ["compare", "differences", "summarise"]
 
@@ -323,7 +323,7 @@ def compare(
     options = Options(test, correction, confidence, seed, resamples, progress)
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     if trusted is not None:
-        _check_none(rope=rope, cluster=cluster, test=None if test == "t" else test)
+        check_trusted_options(rope=(rope, None), cluster=(cluster, None), test=(test, "t"))
         graders = check_graders(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
@@ -636,15 +636,6 @@ def summarise_grid(grid: Grid, confidence: float, *measures: str) -> pl.DataFram
         for measure in measures or grid.measures
         for segment, results in grid.split_segments(measure)
     )
-
-
-def _check_none(**arguments: Any) -> None:
-    """Raise if an argument cannot be combined with a trusted grader."""
-    for name, value in arguments.items():
-        if value is not None:
-            instead = "the t test" if name == "test" else "None"
-            msg = f"`{name}` must be {instead} if `trusted` is passed, got {value!r}"
-            raise ValueError(msg)
 
 
 def _compute_statistics(
