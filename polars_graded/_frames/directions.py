@@ -15,6 +15,7 @@ from polars_graded._measuring.rank_columns import (
     find_evidence,
     may_hold_ranks,
     sample_lists,
+    write_directions,
 )
 
 
@@ -134,10 +135,7 @@ class Directions:
             lowest, highest = "False", "True"
         else:
             lowest, highest = f"{{{lowest}}}", f"{{{highest}}}"
-        hint = (
-            f"descending={lowest} ranks its lowest value first, as for ranks; "
-            f"descending={highest} ranks its highest value first"
-        )
+        hint = write_directions(lowest, highest)
         if self.request.strategy is None:
             return hint
         evidence = {key[1]: each for key, each in self.evidence.items() if key[2] == column}

@@ -448,13 +448,12 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
         count, hint = f"{resamples} resamples", f"resamples={most}"
         if lacks_queries:
             count, hint = f"{n} queries", "more queries"
-        note = f", {CORRECTIONS[options.correction].words} for {size} pairs {smallest_p:.3g}"
-        yield (
-            f"no difference, however large, can be found at {level:.3g}: with {count} the smallest "
-            f"p value of {test.short_words} is {min(least):.3g}"
-            f"{note if smallest_p > min(least) else ''}"
-            f"\n\nHint: {hint}{', or fewer pairs,' if min(least) <= level else ''} can show one"
-        )
+        clause = write_weak_test(options, count, min(least))
+        if smallest_p > min(least):
+            words = CORRECTIONS[options.correction].words
+            clause += f", {words} for {size} pairs {smallest_p:.3g}"
+        others = ", or fewer pairs," if min(least) <= level else ""
+        yield f"{clause}\n\nHint: {hint}{others} can show one"
     constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in every]
     same = np.count_nonzero(np.concatenate(constant))
     if same and options.test in ("t", "bootstrap") and every[0].results.best != "none":
@@ -464,6 +463,14 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
             f"{test.words} has no p value\n\n"
             "Hint: test='permutation' needs no variation"
         )
+
+
+def write_weak_test(options: Options, count: str, smallest_p: float) -> str:
+    """Return the clause that a test cannot reject with so many queries, clusters or resamples."""
+    return (
+        f"no difference, however large, can be found at {options.level:.3g}: with {count} the "
+        f"smallest p value of {TESTS[options.test].short_words} is {smallest_p:.3g}"
+    )
 
 
 def warn_of_tests(messages: Iterable[str]) -> None:
