@@ -19,6 +19,9 @@ import polars as pl
 
 from polars_graded._door import as_polars
 
+TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
+"""Data types of texts."""
+
 
 def check_whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int = 2**62) -> int:
     """Return `value` as an int within the bounds; the default bounds suit Polars' counts."""

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_graded._checks import first_few
+from polars_graded._checks import TEXT_TYPES, first_few
 from polars_graded._frames.grouping import Groups
 from polars_graded._frames.request import Request
-from polars_graded._frames.unnamed_documents import MAX_LABELS, TEXT_TYPES, check_unnamed_documents
+from polars_graded._frames.unnamed_documents import MAX_LABELS, check_unnamed_documents
 from polars_graded._measuring.kernels.ragged import list_rows
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_graded._checks import check_columns, check_frame
+from polars_graded._checks import TEXT_TYPES, check_columns, check_frame
 from polars_graded._frames.judge_checks import check_key_columns
 from polars_graded._measuring.ranking import check_grade
 
@@ -75,7 +75,7 @@ def build_judgment_table(judgments: Any, query: str, doc: str, grade: str) -> Fr
 def check_graders_named(rows: pl.DataFrame, name: str, column: str = GRADER) -> None:
     """Raise if the column of graders does not contain names."""
     dtype, nulls = rows.schema[column], rows[column].null_count()
-    if not isinstance(dtype, pl.String | pl.Categorical | pl.Enum) and nulls < rows.height:
+    if dtype not in TEXT_TYPES and nulls < rows.height:
         msg = (
             f"column {column!r} of `{name}` must hold the names of graders, strings, got {dtype}"
             f"\n\nHint: pl.col({column!r}).cast(pl.String) turns numbers into names"

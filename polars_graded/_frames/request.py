@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias, TypedDict, TypeVar
 import polars as pl
 
 from polars_graded._checks import (
+    TEXT_TYPES,
     check_column_name,
     check_column_names,
     check_columns,
@@ -316,7 +317,7 @@ class Request:
     def _find_text_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
         """Return the last column that breaks ties if it holds texts, or None."""
         columns = [*(self.ties or ()), *(name for by in self.by.values() for name in by[1:])]
-        is_text = columns and schema.get(columns[-1]) in (pl.String, pl.Categorical, pl.Enum)
+        is_text = columns and schema.get(columns[-1]) in TEXT_TYPES
         return columns[-1] if is_text and columns[-1] not in self.keys else None
 
     def find_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:

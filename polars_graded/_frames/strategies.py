@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,14 +22,10 @@ def find_place(strategies: pl.Series, name: Any) -> int:
     if meant and name.endswith((".parquet", ".csv")):
         hint = f"\n\nHint: gate(..., baseline=Path({name!r})) takes a file of results"
     if isinstance(name, list | tuple):
-        hint = f"\n\nHint: a gate takes one at a time, such as baseline={get_first(name)!r}"
+        first = name[0] if name else name
+        hint = f"\n\nHint: a gate takes one at a time, such as baseline={first!r}"
     msg = f"there is no strategy {name!r}; there are {quote_names(strategies)}{hint}"
     raise ValueError(msg)
-
-
-def get_first(names: Sequence[Any]) -> Any:
-    """Return the first of some names, or the empty sequence itself."""
-    return names[0] if names else names
 
 
 def quote_names(strategies: pl.Series) -> str:

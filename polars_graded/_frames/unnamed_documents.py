@@ -8,7 +8,7 @@ from operator import attrgetter
 
 import polars as pl
 
-from polars_graded._checks import first_few
+from polars_graded._checks import TEXT_TYPES, first_few
 from polars_graded._frames.document_columns import IDENTIFIERS, split_words
 from polars_graded._measuring.rank_columns import MAX_TIED_RATIO
 
@@ -23,8 +23,6 @@ MAX_SHARED_SHARE = 0.7
 
 MAX_LABELS = 100
 """Maximum number of distinct values in a column that identifies rankings."""
-
-TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
-from polars_graded._checks import check_choice
+from polars_graded._checks import TEXT_TYPES, check_choice
 from polars_graded._frames.fingerprints import JUDGMENTS
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
@@ -100,15 +100,13 @@ def check_queries(
     queries: Sequence[str],
 ) -> None:
     """Raise if one of two results lacks queries, unless that is allowed."""
-    n_rows, n_older = (
-        frame.select(pl.struct(queries).n_unique()).item() for frame in (rows, older)
-    )
+    n_rows, n_older = (frame.select(queries).n_unique() for frame in (rows, older))
     for frame, other, name, whose, n in (
         (older, rows, "`baseline`", "`per_query`", n_rows),
         (rows, older, "`per_query`", "`baseline`", n_older),
     ):
         lost = other.join(frame, on=queries, how="anti", nulls_equal=True)
-        count = lost.select(pl.struct(queries).n_unique()).item() if lost.height else 0
+        count = lost.select(queries).n_unique()
         if count == n:
             msg = (
                 "`baseline` must have queries in common with `per_query`, got none of its "
@@ -134,7 +132,7 @@ def unify_keys(
             continue
         if now.is_integer() and then.is_integer():
             casts.append(pl.col(key).cast(pl.Int128 if pl.UInt64 in (now, then) else pl.Int64))
-        elif any(_is_text(each) for each in (now, then)):
+        elif now in TEXT_TYPES or then in TEXT_TYPES:
             casts.append(pl.col(key).cast(pl.String))
         else:
             msg = (
@@ -143,11 +141,6 @@ def unify_keys(
             )
             raise ValueError(msg)
     return rows.with_columns(casts), older.with_columns(casts)
-
-
-def _is_text(dtype: pl.DataType) -> bool:
-    """Return whether a type holds texts."""
-    return isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
 
 
 def _check_judgments(
@@ -172,8 +165,7 @@ def _check_judgments(
         )
         joined = now.join(then, on=queries, nulls_equal=True, suffix=" then")
         differs = pl.col(column).ne_missing(pl.col(f"{column} then"))
-        n = joined.select(pl.struct(queries).n_unique()).item() if joined.height else 0
-        changed = joined.filter(differs).select(queries).n_unique() if n else 0
+        n, changed = (each.select(queries).n_unique() for each in (joined, joined.filter(differs)))
         if changed:
             evidence = "" if column == JUDGMENTS else f", as {column!r} shows"
             difference = f"other judgments in {changed:,} of {format_count(n, 'queries')}{evidence}"

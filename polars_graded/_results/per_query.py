@@ -219,7 +219,7 @@ def collect_rows(
     if nulls := frame[strategy].null_count():
         msg = f"strategy {strategy!r} must not be null, got {nulls} nulls"
         raise ValueError(msg)
-    if frame.select(pl.struct(keys).n_unique()).item() < frame.height:
+    if frame.select(keys).n_unique() < frame.height:
         again = frame.select(keys).filter(frame.select(keys).is_duplicated()).unique().sort(keys)
         msg = (
             f"each strategy must have each query once, got {again.height} more often: "

@@ -81,7 +81,7 @@ def write_results(
     columns = check_column_names("query", query or find_keys(frame, {}, "write_results")["query"])
     check_columns("per_query", columns, frame.schema, argument="query")
     metadata: dict[str, Any] = {METADATA_KEY: __version__, "query": columns}
-    metadata["queries"] = frame.select(pl.struct(columns).n_unique()).item()
+    metadata["queries"] = frame.select(columns).n_unique()
     settings = read_settings(frame)
     if len(settings) == 1:
         formulas = {each: text for each, text in settings[0]["measures"].items() if each in frame}
@@ -164,7 +164,7 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
         return frame
     columns = metadata.pop("query")
     check_columns(str(file), columns, frame.schema)
-    n, written = frame.select(pl.struct(columns).n_unique()).item(), metadata.pop("queries")
+    n, written = frame.select(columns).n_unique(), metadata.pop("queries")
     if n != written:
         msg = f"{file} must have the {written:,} queries that it was written with, got {n:,}"
         raise ValueError(msg)
