@@ -108,3 +108,29 @@ def test_the_document_under_the_pointer_stays_in_every_column(drawn: Any):
     # The first tile of the first column is x.
     over(page, 0.1, 1.2 / 3.8 + 1 / 3.8)
     waited(page, lambda: faded(page, "rule") == {"x": 1, "y": 0.15})
+
+
+def tooltip(page: WebDriver) -> str:
+    """The text that stands beside the pointer, its names and values in one line."""
+    script = """const shown = document.querySelector('#vg-tooltip-element.visible');
+        return shown ? shown.innerText.replace(/\\s+/g, ' ') : ''"""
+    return page.execute_script(script)
+
+
+def test_the_nearest_line_is_named_beside_the_pointer(drawn: Any):
+    page = drawn(charts.dcg_curves(CURVES, "cg"))
+    over(page, 0.5, 0.6)
+    assert waited(page, lambda: tooltip(page)) == "strategy middle rank 3 value 4.0000"
+
+
+def test_numbers_beside_the_pointer_have_the_names_of_measures_and_strategies(drawn: Any):
+    frame = pl.DataFrame({"strategy": ["a", "b"], "query": 1, "ap": [0.0, 1.0], "err": [0.0, 1.0]})
+    page = drawn(charts.measure_agreement(frame, "ap", "err", query="query"))
+    over(page, 1, 0)
+    seen = waited(page, lambda: tooltip(page))
+    assert seen == "strategy b query 1 ap 1.0000 err 1.0000"
+    many = pl.concat(frame.with_columns(query=pl.lit(query)) for query in (1, 2, 3))
+    page = drawn(charts.explore(many, "b", "a", "ap"))
+    over(page, 0, 0)
+    seen = waited(page, lambda: tooltip(page))
+    assert seen.endswith("b 1.0000 a 0.0000 b − a 1.0000")

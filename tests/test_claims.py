@@ -301,7 +301,11 @@ def described(seed):
     queries = f"{n} {'query' if n == 1 else 'queries'}"
     for chart, title, note in (
         (charts.strategy_bars(summarise(frame, "ap")), f"Mean ap {of}", "mean average precision"),
-        (charts.query_heatmap(frame, "ap"), f"Values of ap {of}", "average precision"),
+        (
+            charts.query_heatmap(frame, "ap"),
+            f"Values of ap {of}, query by query",
+            "average precision",
+        ),
         (charts.dcg_curves(frame), f"dcg_curve@3 {of} by rank", "mean DCG at each rank"),
     ):
         assert said(chart).removesuffix(", 95 % intervals") == title

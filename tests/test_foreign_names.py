@@ -9,7 +9,8 @@ from functools import cache
 
 import polars as pl
 import pytest
-from helpers import needed
+from helpers import frame_of, needed
+from registry import FURTHER_COLUMNS
 
 import polars_graded as pg
 from polars_graded import evaluate, graded, join_judgments
@@ -101,15 +102,6 @@ JUDGED_ONLY = {
     "P(judged_only=True)@5": "precision@5",
     "nDCG(judged_only=True)@10": "ndcg(gain=linear)@10",
 }
-
-FURTHER = {
-    "known": [True],
-    "subtopics": [["a"]],
-    "popularity": [0.5],
-    "features": ["a"],
-    "reference": [1],
-}
-"""Further columns of a document, by the keywords that name them."""
 
 random_numbers = random.Random(7)
 JUDGMENTS = {
@@ -557,6 +549,6 @@ def test_the_measures_that_are_listed_can_be_named():
         ValueError, match="there is no measure 'goodman_gamma'; there are "
     ) as caught:
         Measure.parse("goodman_gamma")
-    row = pl.DataFrame({"query": [1], "grade": [1], "score": [1.0], **FURTHER})
+    row = frame_of([[(1.0, 1.0)]])
     for name in str(caught.value).partition("there are ")[2].split(", "):
-        evaluate(row, name, **{each: each for each in DEFINITIONS[name].inputs})
+        evaluate(row, name, **{each: FURTHER_COLUMNS[each] for each in DEFINITIONS[name].inputs})

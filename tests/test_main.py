@@ -1103,7 +1103,7 @@ def test_a_papers_table_of_several_graders_is_of_the_trusted_one(command, grader
     of_people = summarise(values, grader="people")
     assert not any(f"{mean:.3f}" in table for mean in of_people["mean"])
     assert "as people would judge them" in " ".join(table.split())
-    assert "must be the t test" in refusal(*graders, "--trusted", "people", "--test", "wilcoxon")
+    assert "must be 't'" in refusal(*graders, "--trusted", "people", "--test", "wilcoxon")
     assert "must be 't' if" in refusal(
         *[*graders, "--measure", "ap", "--format", "html", "--trusted", "people"],
         *["--test", "wilcoxon"],

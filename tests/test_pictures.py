@@ -7,15 +7,23 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import numpy as np
 import polars as pl
 import pytest
 from hard_results import LONG_NAMES, graded_twice, hard_results, scores_of_documents
 from scenes import marks_of, scene_of, texts_of
+from test_charts import TO_XYZ, linear
 
 from polars_graded import charts, compare, overview, rank_strategies, summarise
 from polars_graded._drawing import line_names, style
-from polars_graded.trust import power_curve, robustness_to_grading, significance_levels
+from polars_graded.trust import (
+    order_stability,
+    power_curve,
+    robustness_to_grading,
+    significance_levels,
+    swap_rate,
+)
 
 if TYPE_CHECKING:
     pass
@@ -86,7 +94,7 @@ def test_the_only_baseline_of_a_trusted_forest_is_in_its_title():
     estimates = compare(graded_twice(short()), "ndcg", trusted="people", baseline="f")
     chart = charts.trusted_forest(estimates)
     assert {*chart.data["name"]} == {*SHORT_NAMES} - {"f"}
-    assert title_of(chart) == "Difference of mean ndcg of 8 strategies to f, 95 % intervals"
+    assert title_of(chart) == "Difference of mean ndcg of 8 strategies from f, 95 % intervals"
     assert "23 queries with trusted grades, 22 more with the model's only" in subtitle_of(chart)
 
 
@@ -229,10 +237,10 @@ def test_symbols_of_a_legend_have_the_colours_of_their_marks():
     chart = charts.trusted_forest(compare(graded_twice(short()), "ndcg", trusted="people"))
     marks = [*marks_of(scene_of(chart))]
     strokes = {
-        mark.item["stroke"] for mark in marks if mark.kind == "symbol" and mark.item["size"] == 45
+        mark.item["stroke"] for mark in marks if mark.kind == "symbol" and mark.item["size"] == 25
     }
     keys = [
-        mark.item["stroke"] for mark in marks if mark.kind == "symbol" and mark.item["size"] != 45
+        mark.item["stroke"] for mark in marks if mark.kind == "symbol" and mark.item["size"] != 25
     ]
     assert len(keys) == 3
     assert {*keys} == strokes
@@ -316,3 +324,110 @@ def test_no_line_ends_between_a_number_and_its_word(text, most):
     lines = style._wrap_evenly(text, most)
     assert " ".join(lines) == text
     assert not any(re.search(r"\d( are| is)?$", line) for line in lines[:-1])
+
+
+# Many strategies and many points
+
+MANY_NAMES = tuple(f"run-{number}" for number in range(25))
+
+
+def test_dots_of_a_crowded_diagram_do_not_touch_those_of_other_bars():
+    for names in (SHORT_NAMES, MANY_NAMES):
+        chart = charts.critical_differences(rank_strategies(hard_results(names, 50), "ndcg"))
+        scene = scene_of(chart)
+        dots = [mark for mark in marks_of(scene) if mark.kind == "symbol"]
+        diameter = 2 * np.sqrt(dots[0].item["size"] / np.pi)
+        levels = sorted({round(mark.y, 1) for mark in dots})
+        assert min(b - a for a, b in pairwise(levels)) > diameter
+    assert scene["width"] > 640
+
+
+def test_names_of_grey_lines_are_legible():
+    frame = summarise(graded_twice(hard_results(MANY_NAMES, 50)), "ndcg")
+    texts = texts_of(scene_of(charts.grader_orders(frame)))
+    colours = {texts[name].item["fill"] for name in MANY_NAMES}
+    assert style.REST not in colours
+    assert len(colours) == style.MAX_COLOURS + 1
+    light, white = linear([style.find_soft_ink(), "#ffffff"]) @ TO_XYZ[1] + 0.05
+    assert white / light >= 4.5
+
+
+def test_the_best_of_many_strategies_have_colours_and_a_legend():
+    summary = summarise(hard_results(MANY_NAMES, 50), "ndcg", "ap")
+    chart = charts.trade_off(summary, "ndcg", "ap")
+    best = summary.filter(measure="ap").top_k(style.MAX_COLOURS, by="mean")["strategy"]
+    assert {*best} <= {*texts_of(scene_of(chart))}
+    assert "grey: the 15 others, with lower ap" in subtitle_of(chart)
+    steps = [0.0, 0.5, 1.0]
+    curves = pl.concat(
+        pl.DataFrame(
+            {"strategy": name, "items": steps, "recommendations": [0.0, 0.02 * place, 1.0]}
+        )
+        for place, name in enumerate(MANY_NAMES)
+    )
+    texts = texts_of(scene_of(charts.catalogue_curves(curves)))
+    assert {*MANY_NAMES} & {*texts} == {*MANY_NAMES[-style.MAX_COLOURS :]}
+
+
+def test_many_points_are_small_and_no_strategy_lies_above_the_others():
+    few, many = (hard_results(("a", "b", "c"), n) for n in (50, 2000))
+    sizes = [
+        layer.mark.size
+        for frame in (few, many)
+        for layer in charts.measure_agreement(frame, "ndcg", "ap").layer
+        if layer.mark.type == "point"
+    ]
+    assert sizes[0] is alt.Undefined
+    assert sizes[1] < 12
+    drawn = charts.measure_agreement(many, "ndcg", "ap").data
+    last = drawn.tail(300)["strategy"].value_counts()
+    assert last["count"].min() > 50
+    assert drawn.equals(charts.measure_agreement(many, "ndcg", "ap").data)
+    # A screen reader hears the description of many points, and not each point.
+    layers = [charts.measure_agreement(frame, "ndcg", "ap").layer[-1] for frame in (few, many)]
+    assert [layer.mark.aria for layer in layers] == [alt.Undefined, False]
+
+
+def test_a_page_of_many_queries_is_small():
+    chart = charts.explore(hard_results(("a", "b"), 2000), "a", "b", "ndcg")
+    assert len(chart.to_json(indent=None)) < 1_300_000
+
+
+def test_numbers_on_swap_rates_stand_on_their_lines_and_apart():
+    rates = swap_rate(hard_results(SHORT_NAMES, 100), "ndcg", samples=200)
+    chart = charts.swap_rates(rates)
+    texts = [mark for mark in marks_of(scene_of(chart)) if mark.kind == "text"]
+    numbers = {
+        str(mark.item["text"]): mark for mark in texts if mark.item.get("fontWeight") == "bold"
+    }
+    sizes = {f"{size}" for size in chart.data.drop_nulls("label_x")["queries"]}
+    assert len(sizes) >= 3
+    assert sizes <= {*numbers}
+    places = sorted(numbers[size].x for size in sizes)
+    assert min(b - a for a, b in pairwise(places)) > 12
+
+
+def test_the_band_of_stability_names_its_confidence():
+    for confidence in (0.95, 0.8):
+        stability = order_stability(short(), "ndcg", samples=20, confidence=confidence)
+        note = subtitle_of(charts.stability_curves(stability))
+        assert f"band: {100 * confidence:g} % of them (tau_low to tau_high)" in note
+    note = subtitle_of(charts.stability_curves(stability.drop("confidence")))
+    assert "band: most of them (tau_low to tau_high)" in note
+
+
+@pytest.mark.parametrize("scale", ["linear", "symlog"])
+@pytest.mark.parametrize("scores", [[10, 15, 20, 30, 100], [1, 2, 3, 4, 5, 6, 7, 8, 9, 1000]])
+def test_the_name_of_a_control_point_stands_at_its_point(scores, scale):
+    chart = charts.relevance_function(pl.DataFrame({"s": scores}), "s", scale=scale)
+    scene = scene_of(chart)
+    texts = texts_of(scene)
+    marks = [mark for mark in marks_of(scene) if mark.kind == "symbol"]
+    for name in ("median", "whisker", "highest"):
+        text = texts[name]
+        assert min(abs(text.x - mark.x) + abs(text.y - mark.y) for mark in marks) < 1
+        width = 5.5 * len(name)
+        left = text.item["dx"] - (width if text.item["align"] == "right" else 0)
+        # The name begins or ends at its point, and does not cover the axis of relevance.
+        assert min(abs(left), abs(left + width)) < 10
+        assert text.x + left >= min(mark.x for mark in marks) - 5

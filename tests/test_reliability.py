@@ -105,7 +105,7 @@ def test_all_queries_give_the_same_order(method):
 def test_without_an_order_there_is_no_correlation():
     frame = frame_of({"a": [0.5] * 4, "b": [0.5] * 4, "c": [0.5] * 4})
     for method in ("kendall", "ap"):
-        assert order_stability(frame, sizes=2, method=method).row(0)[2:] == (2, None, None, None)
+        assert order_stability(frame, sizes=2, method=method).row(0)[2:6] == (2, None, None, None)
 
 
 VALUES = st.lists(

@@ -1142,7 +1142,11 @@ def test_nothing_is_cut_on_paper(per_query, shown, width):
     try:
         for section, (seen, drawn, share) in driver.execute_script(PRINTED).items():
             assert (section, seen) == (section, drawn)
-            assert share > 0.5, section
+            # Intervals stand beside their table, and curves side by side.
+            least = {"comparison": 0.15, "rank": 0.3, "recall": 0.3, "explore": 0.45}.get(
+                section, 0.5
+            )
+            assert share > least, section
         assert len(page.bars()) == 80
         assert len(page.forest()) == 3
         said = [e.text for e in page.all(".said") if e.is_displayed()]

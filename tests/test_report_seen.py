@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 from browser import waited
+from hard_results import LONG_NAMES, hard_results
 from report_page import Page
 from results import of_few
 from test_charts import TO_XYZ, VISION, closest, linear
@@ -725,6 +726,129 @@ def test_no_table_is_cut_on_paper(ranked, shown, width, query):
         page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         page.driver.set_window_size(1400, 1000)
+    page.quiet()
+
+
+def on_paper(page: Page, script: str) -> Any:
+    """What a script finds on paper: A4, landscape, within its margins."""
+    size = {"width": 1040, "height": 720, "deviceScaleFactor": 1, "mobile": False}
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    page.driver.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    try:
+        return page.driver.execute_script(script)
+    finally:
+        page.driver.execute_script("window.dispatchEvent(new Event('afterprint'))")
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+BOXES = """const box = (selector) => {
+    const { left, right, top, bottom, height } =
+        document.querySelector(selector).getBoundingClientRect();
+    return { left, right, top, bottom, height };
+};"""
+
+
+def test_intervals_are_printed_beside_their_table_on_the_page_of_their_heading(shown):
+    page = shown(hard_results(tuple(f"run-{number}" for number in range(25)), 50))
+    script = "return [box('#comparison'), box('#comparison table'), box('#forest svg')]"
+    section, table, forest = on_paper(page, f"{BOXES} {script}")
+    assert section["height"] < 720
+    assert table["right"] <= forest["left"]
+    assert table["top"] < forest["top"] < table["bottom"]
+    assert forest["right"] <= 1040
+    page.quiet()
+
+
+def test_curves_are_printed_side_by_side_and_above_the_queries(per_query, shown):
+    page = shown(per_query)
+    script = "return [box('#rank svg'), box('#recall svg'), box('#rank'), box('#histogram')]"
+    rank, recall, section, histogram = on_paper(page, f"{BOXES} {script}")
+    assert rank["right"] < recall["left"]
+    assert section["height"] + histogram["height"] < 720
+    page.quiet()
+
+
+def test_a_long_name_is_printed_without_a_break_in_a_word(shown):
+    page = shown(hard_results(tuple(LONG_NAMES), 20))
+    # Each piece of a name between hyphens lies on one line.
+    script = """return [...document.querySelectorAll('main table .name')].flatMap((name) => {
+        const text = name.firstChild, range = document.createRange();
+        return [...text.data.matchAll(/[^-]+/g)].map(({ 0: piece, index }) => {
+            range.setStart(text, index);
+            range.setEnd(text, index + piece.length);
+            return range.getClientRects().length;
+        });
+    })"""
+    assert set(on_paper(page, script)) == {1}
+    page.quiet()
+
+
+# Pointers and screen readers.
+
+
+def test_a_tooltip_stands_beside_each_chart_within_the_window(per_query, shown):
+    from selenium.webdriver import ActionChains
+
+    page = shown(per_query)
+    read = """const shown = document.querySelector('#vg-tooltip-element.visible');
+        if (!shown) return null;
+        const { left, right, top, bottom } = shown.getBoundingClientRect();
+        const inside = left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
+        return [shown.innerText.replace(/\\s+/g, ' '), inside]"""
+    expected = {
+        "comparison": "measure ap strategy ",
+        "rank": "strategy ",
+        "recall": "strategy ",
+        "histogram": "query ",
+        "explore": "query ",
+    }
+    for section, start in expected.items():
+        kind = "rect" if section == "histogram" else "symbol"
+        marks = page.all(f"#{section} .role-mark.mark-{kind} path")
+        mark = marks[len(marks) // 2]
+        page.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", mark)
+        ActionChains(page.driver).move_to_element(mark).perform()
+        text, inside = waited(page.driver, lambda: page.driver.execute_script(read))
+        assert text.startswith(start), (section, text)
+        assert inside
+        # The text is gone before the next chart is read.
+        ActionChains(page.driver).move_by_offset(0, -400).perform()
+        waited(page.driver, lambda: not page.driver.execute_script(read))
+    page.quiet()
+
+
+def test_a_screen_reader_reads_the_parts_in_their_order_and_each_has_a_name(per_query, shown):
+    page = shown(per_query)
+    nodes = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    by_id = {node["nodeId"]: node for node in nodes}
+    read = []
+
+    def listen(node: dict[str, Any]) -> None:
+        if not node["ignored"]:
+            read.append((node["role"]["value"], node.get("name", {}).get("value", "")))
+        for child in node.get("childIds", []):
+            if child in by_id:
+                listen(by_id[child])
+
+    listen(nodes[0])
+    headings = [name for role, name in read if role == "heading"]
+    seen = [e.text for e in page.all("h1, h2") if e.is_displayed()]
+    assert headings == [" ".join(name.split()) for name in seen]
+    assert headings[1] == "The verdict"
+    named = {"button", "combobox", "checkbox", "spinbutton", "table", "image", "columnheader"}
+    assert not [role for role, name in read if role in named and not name]
+    # A picture comes after the heading of its part and before that of the next.
+    marks = [name for role, name in read if role in {"heading", "image"}]
+    pictures = {name for role, name in read if role == "image"}
+    before = [marks[place - 1] for place, name in enumerate(marks) if name in pictures]
+    starts = ["Differences", "Curves by rank", "Precision by recall", "Query by query", "Some q"]
+    assert [name.startswith(start) for name, start in zip(before, starts, strict=True)] == [
+        True
+    ] * 5
+    # How a table is sorted is a state of its column, and no sign in its name.
+    assert ("columnheader", "ap") in read
     page.quiet()
 
 

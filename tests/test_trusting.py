@@ -275,7 +275,7 @@ def test_too_few_queries_or_none_that_vary_say_nothing_certain():
     ("options", "said"),
     [
         ({"trusted": "gpt"}, "`trusted` must be one of 'people', 'model', got 'gpt'"),
-        ({"trusted": "people", "test": "wilcoxon"}, "`test` must be the t test"),
+        ({"trusted": "people", "test": "wilcoxon"}, "`test` must be 't'"),
         ({"trusted": "people", "rope": 0.1}, "`rope` must be None"),
     ],
 )

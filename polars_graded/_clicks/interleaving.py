@@ -17,6 +17,7 @@ from polars_graded._checks import (
 )
 from polars_graded._clicks.logs import LISTS, Log, check_whole_type, refuse, takes_log
 from polars_graded._results.comparing import compare
+from polars_graded._results.keys import check_segment_columns
 from polars_graded._results.significance import CorrectionName, TestName
 
 __all__ = ["compare_interleaved"]
@@ -147,7 +148,7 @@ def compare_interleaved(
     """
     check_choice("method", method, get_args(InterleavingName))
     check_choice("unit", unit, ("list", "query"))
-    others = [] if segments is None else check_column_names("segments", segments)
+    others = check_segment_columns(segments)
     others += [] if cluster is None else [check_column_name("cluster", cluster)]
     keys = [*dict.fromkeys([*LISTS, *log.find_names(others)])]
     if log.check_counts(log.count("query").collect(engine="streaming")).is_empty():

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple, NoReturn, get_args
 
 from polars_graded._measuring.definitions import DEFINITIONS, SIMILARITIES, Best, Definition
 from polars_graded._measuring.names import Measure
-from polars_graded._measuring.ranking import Undefined
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS, Undefined
 from polars_graded._measuring.tie_orders import TOOLS
 from polars_graded._results.comparability import Change
 from polars_graded._results.forms import WRITERS
-from polars_graded._results.significance import CORRECTIONS, TESTS, TestName, choose_correction
+from polars_graded._results.significance import CORRECTIONS, TESTS
+from polars_graded._sentences import join_words
 from polars_graded._versions import __version__
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
@@ -46,6 +47,15 @@ def _parse_undefined(text: str) -> Undefined:
     if text == "default":
         return "default"
     return None if text.lower() == "none" else float(text)
+
+
+def _describe_input(name: str) -> Option:
+    """Return the option that names a further column of documents."""
+    users = [each for each, definition in DEFINITIONS.items() if name in definition.inputs]
+    help_text = f"with --frame, {DOCUMENT_INPUTS[name].meaning}, for {join_words(users)}"
+    if name == "subtopics":
+        help_text += "; with --qrels, they read the second field of a line"
+    return Option(help_text, {"metavar": "COLUMN"}, needs=(FRAME,))
 
 
 INPUTS = {
@@ -137,36 +147,7 @@ OPTIONS = {
         {"type": _parse_undefined, "default": "default", "metavar": "VALUE"},
     ),
     "--condensed": Option("drop unjudged documents from the rankings", {"action": "store_true"}),
-    "--known": Option(
-        "the column of a --frame that is true for documents that the user knew, which "
-        "coverage_ratio, novelty_ratio, relative_recall and recall_effort need",
-        {"metavar": "COLUMN"},
-        needs=(FRAME,),
-    ),
-    "--subtopics": Option(
-        "the column of a --frame with the subtopics of each document, which measures of subtopics "
-        "need, such as alpha_ndcg and err_ia; with --qrels, they read the second field of a line",
-        {"metavar": "COLUMN"},
-        needs=(FRAME,),
-    ),
-    "--popularity": Option(
-        "the column of a --frame with the popularity of each document, which popularity and "
-        "novelty need",
-        {"metavar": "COLUMN"},
-        needs=(FRAME,),
-    ),
-    "--features": Option(
-        "the column of a --frame with the categories or the vector of each document, which "
-        "diversity needs",
-        {"metavar": "COLUMN"},
-        needs=(FRAME,),
-    ),
-    "--reference": Option(
-        "the column of a --frame with the rank of each document in a reference ranking, which "
-        "unexpectedness and serendipity need",
-        {"metavar": "COLUMN"},
-        needs=(FRAME,),
-    ),
+    **{f"--{name}": _describe_input(name) for name in DOCUMENT_INPUTS},
     "--unjudged-below": Option(
         "ignore judgments with a lower grade; with 0, documents that are marked with -1 as pooled "
         "but not judged are unjudged, as in trec_eval",
@@ -360,11 +341,10 @@ class Arguments(argparse.Namespace):
     @property
     def comparison(self) -> dict[str, Any]:
         """Return the keywords of `compare`."""
-        test: TestName = self.test or "t"
         return {
             "baseline": None if self.baseline_file or self.similarity else self.baseline,
-            "test": test,
-            "correction": choose_correction(test, self.correction),
+            "test": self.test or "t",
+            "correction": self.correction,
             "query": self.query_columns,
             "missing": self.missing_values,
         }

@@ -16,6 +16,7 @@ from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import paper_table
 from polars_graded._results.keys import GRADER, split_by_grader
 from polars_graded._results.per_query import compute_curve_means, find_best_places
+from polars_graded._results.significance import Options
 from polars_graded._sentences import format_p, list_names
 
 LINE_FORMAT: Literal["UTF8_FULL_CONDENSED"] = "UTF8_FULL_CONDENSED"
@@ -101,6 +102,7 @@ def _write_curve(per_query: pl.DataFrame, curve: Measure, column: str) -> str:
 def _write_differences(per_query: pl.DataFrame, arguments: Arguments) -> str:
     """Return the differences from the baseline, or of all pairs."""
     options = arguments.comparison
+    tested = Options(options["test"], options["correction"])
     counts = ["wins", "ties", "losses"]
     if arguments.trusted is not None:
         options, counts = options | {"trusted": arguments.trusted}, []
@@ -111,8 +113,8 @@ def _write_differences(per_query: pl.DataFrame, arguments: Arguments) -> str:
         result.select(*keys, *columns, *p_values, *counts), columns
     ).with_columns(pl.Series(name, [format_p(p) for p in result[name]]) for name in p_values)
     return (
-        f"{format_table(table)}\nDifferences with their 95 % intervals, test {options['test']}, "
-        f"correction {options['correction']}."
+        f"{format_table(table)}\nDifferences with their 95 % intervals, test {tested.test}, "
+        f"correction {tested.correction}."
     )
 
 

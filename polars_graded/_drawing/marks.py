@@ -111,7 +111,11 @@ def draw_curves(
     y = alt.Y("value:Q", title=title, **limits)
     colour, shown = {"color": look["color"], "detail": alt.Detail("strategy:N")}, 1 if few else 0
     base = alt.Chart().encode(x=x, y=y, **colour)
-    tooltip = list_tooltips("strategy:N", x.shorthand, *format_decimals("value"))
+    # Around the nearest point, Vega-Lite only finds texts that a function formats.
+    name: Any = (
+        alt.Tooltip("strategy:N", format="", formatType="toString") if seen else "strategy:N"
+    )
+    tooltip = list_tooltips(name, x.shorthand, *format_decimals("value"))
     points = base.mark_point(filled=True, opacity=shown)
     points = points.encode(tooltip=tooltip, **_fade_others(seen, shown))
     layers = [base.mark_line().encode(**look, **_fade_others(seen, 1))]
@@ -135,9 +139,10 @@ def draw_curves(
     if named_at is not None:
         texts = draw_line_names(x, title, "strategy", look["color"], side=named_at, names=names)
         layers += [text.encode(**_fade_others(seen, 1)) for text in texts]
-    # The points are at the back, because Altair looks for a selection in the first layer when a
-    # chart with panels is next to another chart. The layers above let the pointer through.
-    return [add_selection(points, *seen) if seen else points, *layers]
+    # Lines would hide the tooltips of points. With a selection, the layers above let the pointer
+    # through, and the points are at the back, because Altair looks for a selection in the first
+    # layer when a chart with panels is next to another chart.
+    return [add_selection(points, *seen), *layers] if seen else [*layers, points]
 
 
 def draw_line_names(

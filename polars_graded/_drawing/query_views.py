@@ -38,6 +38,9 @@ ROW_HEIGHT = 34
 MAX_SEPARATE_PER_PIXEL = 0.15
 """Maximum number of queries per pixel of a bar's height for gaps between its cells."""
 
+POINT_SIZE, MAX_LARGE_POINTS = 40, 300
+"""Size of a point in square pixels, and maximum number of queries with points of this size."""
+
 MAX_LISTED_DEGREES = 60
 """Maximum number of degrees of freedom for which quantiles of Student's t are listed."""
 
@@ -103,9 +106,11 @@ class ExploredQueries:
     def tooltip(self) -> list[Any]:
         """Return the tooltip of a query."""
         group = [] if self.attribute is None else [alt.Tooltip("group:N", title=self.attribute)]
-        return list_tooltips(
-            "query:N", *format_decimals("value_a", "value_b", "difference"), *group
-        )
+        values = {"value_a": self.a, "value_b": self.b, "difference": self.minus}
+        numbers = [
+            alt.Tooltip(f"{field}:Q", title=title, format=".4f") for field, title in values.items()
+        ]
+        return list_tooltips("query:N", *numbers, *group)
 
 
 def draw_views(
@@ -149,7 +154,10 @@ def _draw_points(queries: ExploredQueries) -> Any:
     low, high = queries.values
     scale = alt.Scale(domain=[low, high], nice=queries.nice)
     side: dict[str, Any] = {"scale": scale, "axis": alt.Axis(**UNFLUSHED_LABELS)}
-    points = alt.Chart().mark_point(filled=True, size=40, opacity=0.7)
+    # Points of many queries are small, so that they do not hide each other.
+    share = f"sqrt({MAX_LARGE_POINTS} / max(1, {write_operand(queries.total)}))"
+    size = alt.ExprRef(f"{POINT_SIZE} * min(1, {share})")
+    points = alt.Chart().mark_point(filled=True, size=size, opacity=0.7)
     points = points.encode(
         x=alt.X("value_b:Q", title=f"{queries.measure} of {queries.b}", **side),
         y=alt.Y("value_a:Q", title=f"{queries.measure} of {queries.a}", scale=scale),

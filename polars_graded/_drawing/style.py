@@ -63,6 +63,9 @@ INK = "#30363d"
 LIGHT_INK = "#e6e9ed"
 """The same colour for a dark background."""
 
+SOFT_SHARE = 0.3
+"""Share of the background in the colour of less important text, whose contrast is above 4.5."""
+
 DARK_THEMES = {"dark": "#333", "carbong90": "#262626", "carbong100": "#161616"}
 """Dark themes of Vega and their background colours, which Altair does not know."""
 
@@ -221,10 +224,11 @@ def _wrap_evenly(text: str, most: int) -> list[str]:
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in shortest]
 
 
-def write_rest_note(names: Collection[str]) -> list[str]:
-    """Write a note about the grey lines, if there are more lines than colours."""
+def write_rest_note(names: Collection[str], reason: str = "") -> list[str]:
+    """Write a note about the grey marks and why they are grey, if there are many strategies."""
     others = len(names) - MAX_COLOURS
-    return [f"grey: the {others:,} others"] if others > 0 else []
+    after = f", with {reason}" if reason else ""
+    return [f"grey: the {others:,} others{after}"] if others > 0 else []
 
 
 def _join_description(finding: str, description: str) -> str:
@@ -298,6 +302,14 @@ def choose_look(
     return {"color": alt.condition(chosen, colour, alt.value(REST))}
 
 
+def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the colours of names beside marks: those of the grey marks are legible as text."""
+    colour = look["color"]
+    if isinstance(colour, alt.Color):
+        return {"color": colour}
+    return {"color": dict(colour) | {"value": find_soft_ink()}}
+
+
 def choose_few_colours(names: Collection[str], title: str) -> dict[str, Any]:
     """Return the colours of strategies whose names are beside them; no colours for many."""
     few = len(names) <= MAX_COLOURS
@@ -331,6 +343,16 @@ def find_ink_and_paper() -> tuple[str, str]:
 def find_ink() -> str:
     """Return the colour of text under the active theme."""
     return find_ink_and_paper()[0]
+
+
+def find_soft_ink() -> str:
+    """Return the colour of less important text under the active theme."""
+    ink, paper = find_ink_and_paper()
+    if paper == "white":
+        paper = "#ffffff"
+    elif len(paper) == len("#333"):
+        paper = "#" + "".join(2 * digit for digit in paper[1:])
+    return mix_colours(ink, paper, SOFT_SHARE)
 
 
 def mix_colours(one: str, other: str, share: float) -> str:

@@ -83,9 +83,8 @@ def compute_added_by_rank(
     """
     check_whole_number("n", n)
     request = Request.of([measure.name], **options)
-    opened = request.open_frame(frame, doc=doc, **others)
+    request, opened = request.open_frame(frame, doc=doc, **others)
     check_comparable([doc], opened.collect_schema())
-    request = request.with_document_column(opened.collect_schema())
     rows = select_query(request, opened, of)
     parts, values = [], {}
     for name, ranked in rank_rows_of_strategies(request, rows):

@@ -15,22 +15,25 @@ from polars_graded._measuring.rank_columns import (
     find_evidence,
     may_hold_ranks,
     sample_lists,
+    write_directions,
 )
 
 
 def check_directions(request: Request, frame: pl.DataFrame) -> None:
     """Raise where a frame has a score that may hold ranks and its direction is not passed."""
     rows = request.add_computed_columns(frame.select(request.input_columns))
-    directions = Directions(request)
-    directions.add(Groups.of(rows, request.keys, list(dict.fromkeys(request.scores))))
-    directions.check()
+    _collect_evidence(request, rows).check()
 
 
 def may_be_ranks(request: Request, rows: pl.DataFrame) -> bool:
     """Return whether a score without a direction may hold ranks in any of the queries."""
-    directions = Directions(request)
-    directions.add(Groups.of(rows, request.keys, list(dict.fromkeys(request.scores))))
-    return any(evidence.spread for evidence in directions.evidence.values())
+    return any(each.spread for each in _collect_evidence(request, rows).evidence.values())
+
+
+def _collect_evidence(request: Request, rows: pl.DataFrame) -> Directions:
+    """Return the evidence of rows with computed columns."""
+    scores = list(dict.fromkeys(request.scores))
+    return Directions.of(request, Groups.of(rows, request.keys, scores))
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,13 @@ class Directions:
     request: Request
     evidence: dict[tuple[str, Any, str], RankEvidence] = field(default_factory=dict)
     """Evidence for each entry of `by`, each stacked strategy (None without any) and column."""
+
+    @classmethod
+    def of(cls, request: Request, groups: Groups) -> Directions:
+        """Return the evidence of whole queries."""
+        directions = cls(request)
+        directions.add(groups)
+        return directions
 
     def add(self, groups: Groups) -> None:
         """Add the evidence of whole queries."""
@@ -125,10 +135,7 @@ class Directions:
             lowest, highest = "False", "True"
         else:
             lowest, highest = f"{{{lowest}}}", f"{{{highest}}}"
-        hint = (
-            f"descending={lowest} ranks its lowest value first, as for ranks; "
-            f"descending={highest} ranks its highest value first"
-        )
+        hint = write_directions(lowest, highest)
         if self.request.strategy is None:
             return hint
         evidence = {key[1]: each for key, each in self.evidence.items() if key[2] == column}

@@ -75,8 +75,8 @@ def open_frame(
         return [*requests], frame
     opened = []
     for request in requests:
-        frame = request.open_frame(frame)
-        opened.append(request.with_document_column(frame.collect_schema()))
+        request_of_frame, frame = request.open_frame(frame)
+        opened.append(request_of_frame)
     return opened, frame
 
 

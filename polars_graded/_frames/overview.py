@@ -112,13 +112,10 @@ def overview(
     if request.key in COLUMNS:
         msg = f"`strategy` must not have the name of a column of an overview, got {request.key!r}"
         raise ValueError(msg)
-    opened = request.open_frame(frame)
-    request = request.with_document_column(opened.collect_schema())
+    request, opened = request.open_frame(frame)
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
     groups = grouped([request], rows)
-    directions = Directions(request)
-    directions.add(groups)
-    directions.check()
+    Directions.of(request, groups).check()
     if request.may_be_unnamed and isinstance(opened, pl.DataFrame):
         used = [*request.columns, *request.input_columns]
         check_unnamed_documents(opened, request.query, request.strategy, used)
@@ -232,8 +229,7 @@ def side_by_side(
     """
     request = Request.of(["n_relevant"], **options)
     check_whole_number("n", n)
-    opened = request.open_frame(frame, doc=doc)
-    request = request.with_document_column(opened.collect_schema())
+    request, opened = request.open_frame(frame, doc=doc)
     rows = select_query(request, opened, of)
     ranked, tied = [*rank_rows_of_strategies(request, rows)], {}
     last = min(n, max(its.get_column(RANK).count() for _, its in ranked))

@@ -288,15 +288,18 @@ class Request:
         """The columns to rank by, of all strategies."""
         return [name for columns in self.by.values() for name in columns]
 
-    def open_frame(self, frame: Any, **others: str) -> pl.DataFrame | pl.LazyFrame:
-        """Return the frame as a Polars frame; raise if it does not fit the request."""
+    def open_frame(self, frame: Any, **others: str) -> tuple[Self, pl.DataFrame | pl.LazyFrame]:
+        """Return the request with the document column of a frame, and the frame in Polars.
+
+        Raise if the frame does not fit the request, or lacks one of the other columns.
+        """
         checked = check_frame("frame", frame)
         schema = checked.collect_schema()
         self.check_schema(schema)
         for argument, column in others.items():
             check_columns("frame", [check_column_name(argument, column)], schema, argument=argument)
         self.check_not_stacked(checked)
-        return checked
+        return self.with_document_column(schema), checked
 
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the document column of a frame.
@@ -356,10 +359,8 @@ class Request:
         schema = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
         doc = [] if self.document is None else [self.document]
         for argument, names in (
-            ("query", self.query),
             ("grade", [self.grade]),
             ("by", self.scores),
-            ("strategy", [] if self.strategy is None else [self.strategy]),
             ("ties", self.ties or []),
             ("doc", doc),
             *((argument, [column]) for argument, column in self.inputs.items()),

@@ -114,7 +114,7 @@ def compute(
             ordered_pairs = [
                 pair for pair in zip(measures, arguments, strict=True) if pair[0] in ordered
             ]
-            return values, _find_decided_by_order(ordered_pairs, queries)
+            return values, _find_decided_by_order(ordered_pairs, queries, ranking)
 
         def compare(one: RankedLists, other: RankedLists) -> tuple[list[Floats | Ragged], Mask]:
             pair = ListPair(one, other)
@@ -172,45 +172,40 @@ def _collect_arguments(
 
 
 def _find_decided_by_order(
-    measures: Sequence[tuple[Measure, Mapping[str, Any]]], queries: Queries
+    measures: Sequence[tuple[Measure, Mapping[str, Any]]], queries: Queries, ranking: Ranking
 ) -> Mask:
     """Return the mask of queries for which the order of ties decides a value.
 
-    If moving a better document up never lowers a value, the worst and the best order of tie groups
-    bound the value of any order. The order then decides the value if and only if these two differ.
-    For other measures, an order with alternating documents is compared too. Measures of further
-    columns are compared with the reversed order alone.
+    If no value falls when a document moves past a worse one just above it, the worst and the best
+    order of tie groups bound the value of any order. The order then decides the value if and only
+    if these two differ. For other measures, two orders with alternating documents are compared too.
+    Measures of further columns are compared with the reversed order alone.
     """
     decided = np.zeros(len(queries.ranked.lengths), bool)
-    if queries.full is not None:
-        # Grades do not bound these measures, so the reversed order stands for all others.
-        both = (queries.full, queries.full.reversed_ties)
-        for measure, options in measures:
-            if measure.definition.inputs:
-                decided |= _differ(
-                    *(_compute_values(measure, options, each, np.nan) for each in both)
-                )
     undecided = queries.undecided
-    if undecided is None:
-        return decided
     for measure, options in measures:
+        orders: list[Queries] = []
         if measure.definition.inputs:
-            continue
-        orders = [undecided.pessimistic, undecided.optimistic]
-        if measure.may_fall:
-            orders.append(undecided.alternating)
-        worst, *others = (_compute_values(measure, options, each, np.nan) for each in orders)
-        for other in others:
-            decided |= _differ(worst, other)
+            # Grades do not bound these measures, so the reversed order stands for all others.
+            if queries.full is not None:
+                orders = [queries.full, queries.full.reversed_ties]
+        elif undecided is not None:
+            orders = [undecided.pessimistic, undecided.optimistic]
+            if measure.may_fall:
+                orders += undecided.alternating
+        fill_value = _choose_fill_value(measure, ranking)
+        values = [_compute_values(measure, options, each, fill_value) for each in orders]
+        for other in values[1:]:
+            decided |= _differ(values[0], other)
     return decided
 
 
 def _differ(values: Any, others: Any) -> Mask:
-    """Return the mask of queries whose values differ by more than rounding."""
+    """Return the mask of queries whose values differ by more than rounding; NaN is undefined."""
     if isinstance(values, Ragged):
         return values.count(_differ(values.values, others.values)) > 0
     low, high = np.minimum(values, others), np.maximum(values, others)
-    differ: Mask = high - low > MAX_SUM_ERROR * high
+    differ: Mask = (high - low > MAX_SUM_ERROR * high) | (np.isnan(values) != np.isnan(others))
     return differ
 
 

@@ -160,8 +160,9 @@ class Definition:
     """True if the kernel computes a weight for each rank down to the cutoff, even beyond the end of
     the list."""
     may_fall: bool = False
-    """True if a better grade of a document may lower the value, whatever the options. (Measures
-    with `judged` may fall too, because a new relevant document changes their divisor.)"""
+    """True if a better grade of a document, or a document that moves past a worse one just above
+    it, may lower the value, whatever the options. (Measures with `judged` may also fall with a
+    better grade, because a new relevant document changes their divisor.)"""
     is_symmetric: bool = True
     """False if the value of two rankings depends on which is first."""
     compares_ties: bool = False

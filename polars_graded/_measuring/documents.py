@@ -21,7 +21,7 @@ from polars_graded._measuring.batches import Lists, are_exact
 from polars_graded._measuring.kernels.labels import Labels
 from polars_graded._measuring.kernels.ragged import Integers, Ragged, offsets_of
 from polars_graded._measuring.kernels.vectors import Vectors
-from polars_graded._measuring.rank_columns import DOCUMENTS, RankEvidence
+from polars_graded._measuring.rank_columns import DOCUMENTS, RankEvidence, write_directions
 from polars_graded._measuring.ranking import (
     DOCUMENT_INPUTS,
     Ranking,
@@ -360,8 +360,7 @@ def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
             )
             msg = (
                 f"`descending` must be passed for {column}, {evidence}\n\n"
-                f"Hint: descending={lowest} ranks its lowest value first, as for ranks; "
-                f"descending={highest} ranks its highest value first"
+                f"Hint: {write_directions(lowest, highest)}"
             )
             raise ValueError(msg)
 

@@ -113,6 +113,14 @@ class RankEvidence:
         return f" ({' and '.join(codes)} ignored; if they mean not retrieved, make them null)"
 
 
+def write_directions(lowest: str, highest: str) -> str:
+    """Return the hint at the values of `descending` for both directions."""
+    return (
+        f"descending={lowest} ranks its lowest value first, as for ranks; "
+        f"descending={highest} ranks its highest value first"
+    )
+
+
 def may_hold_ranks(dtype: pl.DataType) -> bool:
     """Return whether a column of this type may hold ranks."""
     return dtype.is_numeric()

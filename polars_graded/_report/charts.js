@@ -42,12 +42,17 @@ const draw = (holder, { key, spec, rows, description, signals = {}, click = null
   }));
 };
 
-// Charts are as wide as the paper when printed; they are redrawn as soon as printing starts.
+// Charts are as wide as their place on paper when printed; they are redrawn as soon as printing starts.
 const paper = 970; // A4 and Letter across, in pixels of CSS, within their margins
-const fitted = (width) => {
+const widthOnPaper = (holder) => {
+  const sides = holder.closest(".sides");
+  if (!sides || sides.querySelector(":scope > section[hidden]")) return paper;
+  return holder.closest("#comparison") ? 0.4 * paper : 0.48 * paper;
+};
+const fitted = (isPrinted) => {
   for (const holder of document.querySelectorAll("figure > .chart")) {
-    holder.view?.signal("width", width ?? holder.clientWidth).run();
+    holder.view?.signal("width", isPrinted ? widthOnPaper(holder) : holder.clientWidth).run();
   }
 };
-window.addEventListener("beforeprint", () => fitted(paper));
-window.addEventListener("afterprint", () => fitted(null));
+window.addEventListener("beforeprint", () => fitted(true));
+window.addEventListener("afterprint", () => fitted(false));

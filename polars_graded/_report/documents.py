@@ -97,10 +97,8 @@ class RankedFrame:
         request = Request.of(["n_relevant"], **options)
         given = {"doc": doc, "titles": titles}
         columns = {argument: name for argument, name in given.items() if name is not None}
-        opened = request.open_frame(frame, **columns)
-        schema = opened.collect_schema()
-        check_comparable(columns.values(), schema)
-        request = request.with_document_column(schema)
+        request, opened = request.open_frame(frame, **columns)
+        check_comparable(columns.values(), opened.collect_schema())
         chosen = opened.lazy().select(*dict.fromkeys([*request.columns, *columns.values()]))
         collected, query = join_query_columns("frame", chosen, request.query, strategy)
         return cls(collected, options | {"query": query}, replace(request, query=(query,)), columns)

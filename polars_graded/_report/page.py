@@ -55,7 +55,7 @@ from polars_graded._results.per_query import (
     find_place,
     sort_naturally,
 )
-from polars_graded._results.significance import CorrectionName, Options, TestName, choose_correction
+from polars_graded._results.significance import CorrectionName, Options, TestName
 from polars_graded._sentences import format_percent, shorten_names
 from polars_graded._sentences.verdicts import ALPHA, write_verdict
 from polars_graded._versions import __version__
@@ -234,7 +234,7 @@ def report(
     _check_texts(title, file, date, settings)
     check_writable(path := Path(file))
     check_choice("missing", missing, MISSING)
-    tests = Options(test, choose_correction(test, correction))
+    tests = Options(test, correction)
     scripts = load_drawing_scripts()
     every = per_query = per_query.lazy().collect()
     asked = {"query": query, "strategy": strategy, "measures": measures, "segments": segments}

@@ -47,14 +47,12 @@ def compute_careful_intervals(
     with few changed queries has no interval (NaN). A pair without a changed query has the interval
     from 0 to 0.
     """
-    mean, std, *_ = pairs.statistics
+    mean, std, higher, lower = pairs.statistics
+    changed = higher + lower
     low, high = run_test(pairs, options).agreeing(np.full(len(pairs), level))
-    changed = np.zeros(len(pairs), np.int64)
-    for part in pairs.split(pairs.n) if pairs.n else ():
-        differences = pairs.compute_differences(part)
-        changed[part] = np.count_nonzero(differences, axis=1)
-        if options.test == "t" and pairs.n > 1:
-            below, above = compute_johnson_interval(differences, level)
+    if options.test == "t" and pairs.n > 1:
+        for part in pairs.split(pairs.n):
+            below, above = compute_johnson_interval(pairs.compute_differences(part), level)
             low[part], high[part] = np.fmin(low[part], below), np.fmax(high[part], above)
     constant = (std == 0) & (mean != 0) & (pairs.n > 1)
     # Student's interval of few changes is too short, so Stringer's takes its place.

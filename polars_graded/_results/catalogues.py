@@ -176,7 +176,16 @@ def catalogue(
     level, share = check_level(confidence), check_number("head", head, above=0, below=1)
     check_whole_number("resamples", resamples, at_least=2)
     check_whole_number("seed", seed, at_least=0)
-    request = _make_request(query, by, strategy, ties, descending, doc)
+    request = Request.of(
+        ["n_retrieved"],
+        query=query,
+        grade=UNGRADED,
+        by=by,
+        strategy=strategy,
+        ties=ties,
+        descending=descending,
+        doc=doc,
+    )
     tables = []
     for name, recommended in _recommend(request, frame, n, items, popularity, share):
         rng = np.random.default_rng(seed)
@@ -268,7 +277,16 @@ def catalogue_curve(
     │ score    ┆ 1.0   ┆ 1.0             │
     └──────────┴───────┴─────────────────┘
     """
-    request = _make_request(query, by, strategy, ties, descending, doc)
+    request = Request.of(
+        ["n_retrieved"],
+        query=query,
+        grade=UNGRADED,
+        by=by,
+        strategy=strategy,
+        ties=ties,
+        descending=descending,
+        doc=doc,
+    )
     curves = []
     for name, recommended in _recommend(request, frame, n, items, None, 0.0):
         counts = np.sort(recommended.count(np.ones(recommended.n_users)))
@@ -339,26 +357,12 @@ def _find_ends(value: float | None, draws: Any, level: float) -> tuple[float | N
     return value + float(low), value + float(high)
 
 
-def _make_request(
-    query: Columns,
-    by: By,
-    strategy: str | None,
-    ties: Ties,
-    descending: Descending,
-    doc: str | None,
-) -> Request:
-    """Return the request to rank recommendations."""
-    options: Any = {"query": query, "by": by, "strategy": strategy, "ties": ties}
-    return Request.of(["n_retrieved"], grade=UNGRADED, descending=descending, doc=doc, **options)
-
-
 def _recommend(
     request: Request, frame: Any, n: int, items: Any, popularity: str | None, head: float
 ) -> Iterator[tuple[str, Recommendations]]:
     """Yield each strategy and its first recommendations, ranked and checked as by `evaluate`."""
     check_whole_number("n", n)
-    opened = request.open_frame(frame)
-    request = request.with_document_column(opened.collect_schema())
+    request, opened = request.open_frame(frame)
     doc = request.document
     if doc is None:
         msg = (
@@ -367,21 +371,14 @@ def _recommend(
         )
         raise ValueError(msg)
     columns = [] if popularity is None else [check_column_name("popularity", popularity)]
-    source = opened if items is None else check_frame("items", items)
-    check_columns(
-        "frame" if items is None else "items", [doc], source.collect_schema(), argument="doc"
-    )
-    check_columns(
-        "frame" if items is None else "items",
-        columns,
-        source.collect_schema(),
-        argument="popularity",
-    )
+    argument = "frame" if items is None else "items"
+    source = opened if items is None else check_frame(argument, items)
+    schema = source.collect_schema()
+    check_columns(argument, [doc], schema, argument="doc")
+    check_columns(argument, columns, schema, argument="popularity")
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
     groups = grouped([request], rows)
-    directions = Directions(request)
-    directions.add(groups)
-    directions.check()
+    Directions.of(request, groups).check()
     Duplicates([request]).check(rows, groups)
     of_items = _read_items(source.lazy().select(doc, *columns).collect(), popularity, items is None)
     properties = {} if popularity is None else _describe_items(of_items, popularity, head)

@@ -25,6 +25,7 @@ from polars_graded._results.significance import (
     correct_p_values,
     make_unknown_outcome,
     permute_signs,
+    write_weak_test,
 )
 
 MIN_CLUSTERS = 20
@@ -145,12 +146,8 @@ class Clusters:
         every = np.repeat(least, len(segments[0]))
         smallest_p = correct_p_values(options.correction, every).min()
         if smallest_p > options.level:
-            test = TESTS[options.test].short_words
-            yield (
-                f"no difference, however large, can be found at {options.level:.3g}: with "
-                f"{max(counts)} clusters the smallest p value of {test} is {min(least):.3g}\n\n"
-                "Hint: more clusters can show one, or test='t'"
-            )
+            clause = write_weak_test(options, f"{max(counts)} clusters", min(least))
+            yield f"{clause}\n\nHint: more clusters can show one, or test='t'"
         elif options.test == "t" and min(counts) < MIN_CLUSTERS:
             yield (
                 f"with {min(counts)} clusters the t test finds differences too often\n\n"

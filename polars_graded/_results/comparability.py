@@ -12,7 +12,6 @@ from polars_graded._checks import check_choice
 from polars_graded._frames.fingerprints import JUDGMENTS
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
-from polars_graded._results.per_query import MeasureColumns
 from polars_graded._results.result_files import read_settings
 from polars_graded._sentences import format_count
 
@@ -43,6 +42,8 @@ class NotComparableError(ValueError):
 class Comparability:
     """Differences of conditions that were allowed, and conditions not checked."""
 
+    changes: Mapping[str, str]
+    """Arguments of the gate; one with another value than its default allows differences."""
     allowed: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
 
@@ -54,10 +55,10 @@ class Comparability:
             parts.append(f"not checked, since results do not say: {', '.join(self.unchecked)}")
         return "; ".join(parts)
 
-    def refuse_or_allow(self, argument: str, is_allowed: object, difference: str) -> None:
+    def refuse_or_allow(self, argument: str, difference: str) -> None:
         """Raise if results differ, unless an argument allows it."""
-        value = "drop" if argument == "missing" else "changed"
-        if not is_allowed:
+        if self.changes.get(argument, "same") in ("same", "error"):
+            value = "drop" if argument == "missing" else "changed"
             raise NotComparableError(difference, argument, value)
         self.allowed.append(difference)
 
@@ -82,11 +83,11 @@ def check_same_conditions(
     """
     for name in CHANGES:
         check_choice(name, changes.get(name, "same"), get_args(Change))
-    comparability = Comparability()
+    comparability = Comparability(changes)
     settings = read_settings(rows), read_settings(older)
-    _check_judgments(comparability, rows, older, queries, changes)
-    _check_formulas(comparability, settings, formulas, changes)
-    _check_scale(comparability, settings, changes)
+    _check_judgments(comparability, rows, older, queries)
+    _check_formulas(comparability, settings, formulas)
+    _check_scale(comparability, settings)
     if not is_other_file:
         comparability.unchecked.clear()
     return comparability
@@ -97,8 +98,6 @@ def check_queries(
     rows: pl.DataFrame,
     older: pl.DataFrame,
     queries: Sequence[str],
-    *,
-    is_allowed: bool,
 ) -> None:
     """Raise if one of two results lacks queries, unless that is allowed."""
     n_rows, n_older = (
@@ -121,7 +120,7 @@ def check_queries(
             names = ", ".join(", ".join(map(str, key)) for key in keys)
             more = ", ..." if count > len(keys) else ""
             lacks = f"{name} lacks {count:,} of the {format_count(n, 'queries')} of {whose}"
-            comparability.refuse_or_allow("missing", is_allowed, f"{lacks} ({names}{more})")
+            comparability.refuse_or_allow("missing", f"{lacks} ({names}{more})")
 
 
 def unify_keys(
@@ -156,7 +155,6 @@ def _check_judgments(
     rows: pl.DataFrame,
     older: pl.DataFrame,
     queries: Sequence[str],
-    changes: Mapping[str, str],
 ) -> None:
     """Raise if the judgments of two results differ, unless that is allowed."""
     # Without fingerprints, measures that depend on judgments alone show a difference.
@@ -179,8 +177,7 @@ def _check_judgments(
         if changed:
             evidence = "" if column == JUDGMENTS else f", as {column!r} shows"
             difference = f"other judgments in {changed:,} of {format_count(n, 'queries')}{evidence}"
-            is_allowed = changes.get("judgments") == "changed"
-            comparability.refuse_or_allow("judgments", is_allowed, difference)
+            comparability.refuse_or_allow("judgments", difference)
 
 
 def _is_of_judgments(column: str) -> bool:
@@ -196,10 +193,8 @@ def _check_formulas(
     comparability: Comparability,
     settings: Settings,
     formulas: Mapping[str, str | None],
-    changes: Mapping[str, str],
 ) -> None:
     """Raise if the formulas of two results differ, unless that is allowed."""
-    is_allowed = changes.get("formulas") == "changed"
     if not all(settings):
         comparability.unchecked.append("formulas")
     for column, declared in formulas.items():
@@ -215,7 +210,7 @@ def _check_formulas(
         if len((now | then) - {None}) > 1:
             texts = [" and ".join(sorted(filter(None, side))) for side in (now, then)]
             difference = f"{column!r} is {texts[0]} in `per_query` and {texts[1]} in `baseline`"
-            comparability.refuse_or_allow("formulas", is_allowed, difference)
+            comparability.refuse_or_allow("formulas", difference)
 
 
 def _parse_formula(text: str) -> str | None:
@@ -224,9 +219,7 @@ def _parse_formula(text: str) -> str | None:
     return None if measure is None else measure.formula
 
 
-def _check_scale(
-    comparability: Comparability, settings: Settings, changes: Mapping[str, str]
-) -> None:
+def _check_scale(comparability: Comparability, settings: Settings) -> None:
     """Raise if two results differ in scale or order of ties, unless allowed."""
     if not all(settings):
         comparability.unchecked.append("scale and tie order")
@@ -236,15 +229,4 @@ def _check_scale(
         if any(each != now[0] for each in [*now, *then]):
             other = next((each for each in then if each != now[0]), then[0])
             difference = f"`{name}` is {now[0]!r} in `per_query` and {other!r} in `baseline`"
-            is_allowed = changes.get("scale") == "changed"
-            comparability.refuse_or_allow("scale", is_allowed, difference)
-
-
-def find_formulas(
-    measures: Sequence[MeasureColumns], columns: Sequence[str]
-) -> dict[str, str | None]:
-    """Return the measure that the caller passed for each column; None without one."""
-    declared = {
-        name: text for each in measures if isinstance(each, Mapping) for name, text in each.items()
-    }
-    return {column: declared.get(column) for column in columns}
+            comparability.refuse_or_allow("scale", difference)

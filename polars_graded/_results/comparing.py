@@ -36,14 +36,13 @@ from polars_graded._results.significance import (
     Options,
     Progress,
     TestName,
-    choose_correction,
     compute_tests,
     estimate_differences,
     find_weak_tests,
     run_test,
     warn_of_tests,
 )
-from polars_graded._results.trusting import make_trusted_table
+from polars_graded._results.trusting import check_trusted_options, make_trusted_table
 
 __all__ = ["compare", "differences", "summarise"]
 
@@ -321,12 +320,10 @@ def compare(
     │ 0.6875 ┆ 0.5           ┆ 0.1875     ┆ 3    ┆ 1    ┆ 1.5 ┆ 0.25    │
     └────────┴───────────────┴────────────┴──────┴──────┴─────┴─────────┘
     """
-    options = Options(
-        test, choose_correction(test, correction), confidence, seed, resamples, progress
-    )
+    options = Options(test, correction, confidence, seed, resamples, progress)
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     if trusted is not None:
-        _check_none(rope=rope, cluster=cluster, test=None if test == "t" else test)
+        check_trusted_options(rope=(rope, None), cluster=(cluster, None), test=(test, "t"))
         graders = check_graders(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
@@ -588,7 +585,7 @@ def differences(
 def pair_values(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
     """Return the values of two strategies for each query, and the better strategy."""
     [difference] = results.compute_differences(np.array([i]), np.array([j]))
-    better = np.sign(difference) * (1 if results.higher_is_better else -1)
+    better = np.sign(difference) * results.sign
     # The signs 0, 1 and -1 index the places of no strategy, of a and of b.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
     several = results.queries.dtype == pl.Struct
@@ -641,15 +638,6 @@ def summarise_grid(grid: Grid, confidence: float, *measures: str) -> pl.DataFram
     )
 
 
-def _check_none(**arguments: Any) -> None:
-    """Raise if an argument cannot be combined with a trusted grader."""
-    for name, value in arguments.items():
-        if value is not None:
-            instead = "the t test" if name == "test" else "None"
-            msg = f"`{name}` must be {instead} if `trusted` is passed, got {value!r}"
-            raise ValueError(msg)
-
-
 def _compute_statistics(
     pairs: Sequence[Pairs], options: Options, rope: float | None, clusters: Clusters | None
 ) -> Iterator[dict[str, Any]]:
@@ -695,7 +683,7 @@ def _compute_equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -
     )
     # If all queries tie, the difference is certain to be 0.
     error, ties = estimate.error, (std == 0) & (mean == 0)
-    up = mean if pairs.results.higher_is_better else -mean
+    up = mean * pairs.results.sign
     better, worse = (
         np.where(ties, 0, stdtr(estimate.n - 1, (direction - rope) / error))
         for direction in (up, -up)

@@ -83,12 +83,12 @@ def describe_test(
 
 def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
     """Count the significant differences by direction, and the others."""
-    bests = [
-        find_direction_of_rows(rows) for rows in pairs.partition_by("measure", maintain_order=True)
-    ]
     sign = pl.col("difference").sign()
     better = worse = 0
-    for best, rows in zip(bests, pairs.partition_by("measure", maintain_order=True), strict=True):
+    bests = set()
+    for rows in pairs.partition_by("measure", maintain_order=True):
+        best = find_direction_of_rows(rows)
+        bests.add(best)
         signs = rows.filter(is_significant(rows.columns, level)).select(sign).to_series()
         up, down = int((signs > 0).sum()), int((signs < 0).sum())
         better, worse = (

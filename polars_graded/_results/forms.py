@@ -36,9 +36,8 @@ from polars_graded._results.significance import (
     CorrectionName,
     Options,
     TestName,
-    choose_correction,
 )
-from polars_graded._results.trusting import make_trusted_table
+from polars_graded._results.trusting import check_trusted_options, make_trusted_table
 from polars_graded._sentences import escape_markdown, format_count
 
 __all__ = ["long_form", "paper_table"]
@@ -213,20 +212,20 @@ def paper_table(
     if letters == "groups" and baseline is not None:
         msg = "`letters` must be 'worse' with a `baseline`, got 'groups', which are of all pairs"
         raise ValueError(msg)
-    options = Options(test, choose_correction(test, correction), confidence)
-    trusted_arguments = None
+    options = Options(test, correction, confidence)
+    graders: Mapping[str, Grid] = {}
     if trusted is None:
         grid = check_per_query(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
         means = summarise_grid(grid, confidence)
     else:
-        _check_trusted(test, letters)
+        check_trusted_options(test=(test, "t"), letters=(letters, "worse"))
         graders = check_graders(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing
         )
-        grid, trusted_arguments = _select_model(graders, trusted), (graders, trusted, confidence)
-        means = make_trusted_table(*trusted_arguments)
+        grid = _select_model(graders, trusted)
+        means = make_trusted_table(graders, trusted, confidence)
     parts = ["measure", *grid.apart]
     strategy, names = grid.strategies.name, grid.strategies.to_list()
     if not names:
@@ -249,8 +248,8 @@ def paper_table(
     elif len(names) > 1 or baseline is not None:
         pairs = (
             compare_grid(grid, options, baseline)
-            if trusted_arguments is None
-            else make_trusted_table(*trusted_arguments, (baseline, options.correction))
+            if trusted is None
+            else make_trusted_table(graders, trusted, confidence, (baseline, options.correction))
         )
         is_tested = pairs["p_corrected"].count() > 0
         significant = pairs.filter(is_significant(pairs.columns, options.level))
@@ -290,14 +289,6 @@ def _write_meaning(letters: str, baseline: Any) -> str:
     if baseline is not None:
         return f"+ stands for significantly better than {baseline}, - for worse"
     return "a letter stands for a strategy that is significantly worse"
-
-
-def _check_trusted(test: TestName, letters: str) -> None:
-    """Raise if `trusted` is combined with a test or letters for a single grader."""
-    for name, value, required in (("test", test, "t"), ("letters", letters, "worse")):
-        if value != required:
-            msg = f"`{name}` must be {required!r} if `trusted` is passed, got {value!r}"
-            raise ValueError(msg)
 
 
 def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:

@@ -30,7 +30,6 @@ from polars_graded._results.comparability import (
     Change,
     check_queries,
     check_same_conditions,
-    find_formulas,
     unify_keys,
 )
 from polars_graded._results.comparing import pair_values
@@ -54,6 +53,7 @@ from polars_graded._results.per_query import (
     divide,
     find_measures_and_curves,
     find_place,
+    list_declared_measures,
     make_measure_table,
     order_strategies,
 )
@@ -257,7 +257,7 @@ def decide_verdicts(
     tables = []
     for measure in grid.measures:
         check_has_best(measure, grid.best[measure], "say what is worse")
-        every = _collect_values(grid, measure)
+        every = grid.get_given_values(measure)
         top = find_maximum(measure, matched.formulas.get(measure), every)
         allowed = _check_margin(measure, margin, top)
         segments = zip(grid.split_segments(measure), grid.segments, strict=True)
@@ -358,7 +358,7 @@ def write_gate_summary(
 def _find_losses(matched: Matched) -> list[Losses]:
     """Return the queries with the largest losses of each strategy, by the first measure."""
     results = matched.grid.get_results(matched.grid.measures[0])
-    gain = pl.col("difference") * (1 if results.higher_is_better else -1)
+    gain = pl.col("difference") * results.sign
     losses = []
     for a, b, new, old in zip(matched.a, matched.b, *matched.names, strict=True):
         rows = pair_values(results, matched.grid.strategies, a, b)
@@ -394,7 +394,8 @@ def pair_with_baseline(
     if not len(a):
         msg = f"there must be a strategy to compare with the baseline {baseline!r}, got none"
         raise ValueError(msg)
-    formulas = find_formulas(measures, grid.measures)
+    declared = list_declared_measures(measures)
+    formulas = {name: declared.get(name) for name in grid.measures}
     is_base = pl.col(name) == pl.lit(baseline)
     both = rows.filter(~is_base), rows.filter(is_base)
     comparable = check_same_conditions(*both, queries, formulas, changes, is_other_file=False)
@@ -440,10 +441,10 @@ def _pair_with_results(
     places = [0 if len(before) == 1 else find_place(before, each) for each in now]
     bases = before[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(bases.implode()))
-    formulas = find_formulas(measures, measured)
+    declared = list_declared_measures(measures)
+    formulas = {name: declared.get(name) for name in measured}
     comparable = check_same_conditions(rows, older, queries, formulas, changes, is_other_file=True)
-    is_allowed = changes["missing"] != "error"
-    check_queries(comparable, rows, older, queries, is_allowed=is_allowed)
+    check_queries(comparable, rows, older, queries)
     new, ending = now.cast(pl.String), BASELINE_SUFFIX
     # No name of a new strategy may equal that of a baseline with its suffix.
     while new.is_in((bases.cast(pl.String) + ending).implode()).any():
@@ -527,12 +528,6 @@ def find_maximum(measure: str, formula: str | None, values: Floats) -> float | N
     return 1.0 if ((numbers >= 0) & (numbers <= 1)).all() else None
 
 
-def _collect_values(grid: Grid, measure: str) -> Floats:
-    """Return one row of values per strategy and one column per query; NaN if missing."""
-    column = grid.frame[measure].cast(pl.Float64).fill_null(float("nan"))
-    return column.to_numpy().reshape(grid.shape)
-
-
 class VerdictInputs(NamedTuple):
     """Data for the verdicts on a measure."""
 
@@ -554,7 +549,7 @@ def _compute_verdicts(pairs: Pairs, every: Results, by: VerdictInputs) -> dict[s
         *_, [counted_worst] = decide_pairs(_fill_with_worst(pairs, every, place, by.top), by)
         is_overturned[place] = counted_worst not in PASSING_VERDICTS
     verdict[is_overturned] = "undecided"
-    gap = np.abs((mean if pairs.results.higher_is_better else -mean) + by.margin)
+    gap = np.abs(mean * pairs.results.sign + by.margin)
     means, baseline_means = pairs.means
     open_ones = np.isin(verdict, OPEN_VERDICTS) & ~is_overturned
     adverse = _compute_adverse_skewness(pairs, by) if pairs.n else np.zeros(len(pairs))
@@ -591,7 +586,7 @@ def decide_pairs(pairs: Pairs, by: VerdictInputs) -> tuple[Floats, Floats, Integ
     intervals = compute_careful_intervals(pairs, by.options, by.level, by.top)
     mean, low, high = pairs.statistics.mean, intervals.low, intervals.high
     up = pairs.results.higher_is_better
-    gain = mean if up else -mean
+    gain = mean * pairs.results.sign
     # An equal loss in all queries suffices to stop a change, so the loss becomes an end of the
     # interval. An equal gain does not suffice to pass a change: Stringer's interval stays.
     is_loss = intervals.constant & (gain < 0)
@@ -636,9 +631,9 @@ def _compute_adverse_skewness(pairs: Pairs, by: VerdictInputs) -> Floats:
 
     If it widens the interval on the other side, 0 is returned.
     """
-    gain = pairs.statistics.mean * (1 if pairs.results.higher_is_better else -1)
+    gain = pairs.statistics.mean * pairs.results.sign
     skewness = [compute_skewness(pairs.compute_differences(part)) for part in pairs.split(pairs.n)]
-    gained = np.concatenate(skewness) * (1 if pairs.results.higher_is_better else -1)
+    gained = np.concatenate(skewness) * pairs.results.sign
     return np.maximum(np.where(gain > -by.margin, -gained, gained), 0)
 
 

@@ -269,9 +269,12 @@ class Grid:
         strategy, query, *others = frame.columns
         # The columns are strategy, query, segments and measures, in this order.
         self.apart, self.measures = [*segments], others[len(segments) :]
+        declared = list_declared_measures(measures)
         self.best = {name: find_direction(name) for name in self.measures}
-        self.best.update(find_directions(measures))
-        self.formulas = list_formulas(measures)
+        self.best |= {name: parse_direction(text) for name, text in declared.items()}
+        self.formulas = {
+            name: text for name, text in declared.items() if text not in get_args(Best)
+        }
         """Measures of columns whose names are not those of their measures."""
         self.strategies = order_strategies(frame[strategy]) if strategies is None else strategies
         queries = frame.select(query, *segments).unique().sort(*segments, query)
@@ -293,10 +296,13 @@ class Grid:
         """Return the numbers of strategies and queries."""
         return len(self.strategies), len(self.queries)
 
-    def get_values(self, measure: str) -> Floats:
+    def get_given_values(self, measure: str) -> Floats:
         """Return an array of one row per strategy and one column per query; NaN if missing."""
-        values = self.frame[measure].cast(pl.Float64).to_numpy()
-        return self._fill_missing(values, measure).reshape(self.shape)
+        return self.frame[measure].cast(pl.Float64).to_numpy().reshape(self.shape)
+
+    def get_values(self, measure: str) -> Floats:
+        """Return the given values, with 0 for missing ones if the caller requested that."""
+        return self._fill_missing(self.get_given_values(measure), measure)
 
     def get_results(self, measure: str) -> Results:
         """Return the values of a measure for the queries without a missing value."""
@@ -455,6 +461,11 @@ class Results:
         return check_direction(self.measure, self.best) != "lowest"
 
     @property
+    def sign(self) -> int:
+        """Return the factor that makes gains of differences: -1 if a lower value is better."""
+        return 1 if self.higher_is_better else -1
+
+    @property
     def order(self) -> Floats:
         """Return the place of each strategy by mean, the best highest.
 
@@ -471,7 +482,7 @@ class Results:
         higher = np.diff(means[rising]) > np.maximum(rounding[rising[1:]], rounding[rising[:-1]])
         places = np.empty(count)
         places[rising] = np.concatenate([[0], np.cumsum(higher)])
-        return places if self.higher_is_better else -places
+        return places * self.sign
 
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
         """Return the rounding errors of differences of strategies, with one row per pair.
@@ -517,26 +528,20 @@ def list_named_columns(measures: Sequence[MeasureColumns]) -> list[str]:
     return [check_column_name("measures", name) for names in every for name in names]
 
 
-def find_directions(measures: Sequence[MeasureColumns]) -> dict[str, Best]:
-    """Return which value is best for columns with a specified measure."""
+def list_declared_measures(measures: Sequence[MeasureColumns]) -> dict[str, str]:
+    """Return what the caller specified for each column: its measure, or its best value."""
+    return {
+        column: text
+        for each in measures
+        if isinstance(each, Mapping)
+        for column, text in each.items()
+    }
+
+
+def parse_direction(text: str) -> Best:
+    """Return the best value that a text specifies, or that of the measure that it specifies."""
     values: dict[str, Best] = {best: best for best in get_args(Best)}
-    mappings = [each for each in measures if isinstance(each, Mapping)]
-    return {
-        column: values.get(meant) or Measure.parse(meant, ALL_DEFINITIONS).definition.best
-        for each in mappings
-        for column, meant in each.items()
-    }
-
-
-def list_formulas(measures: Sequence[MeasureColumns]) -> dict[str, str]:
-    """Return the measures that are specified for columns with other names."""
-    mappings = [each for each in measures if isinstance(each, Mapping)]
-    return {
-        column: meant
-        for each in mappings
-        for column, meant in each.items()
-        if meant not in get_args(Best)
-    }
+    return values.get(text) or Measure.parse(text, ALL_DEFINITIONS).definition.best
 
 
 def check_direction(column: str, best: Best | None) -> Best:

@@ -34,7 +34,6 @@ from polars_graded._results.significance import (
     Options,
     Progress,
     TestName,
-    choose_correction,
     correct_p_values,
     find_weak_tests,
     run_test,
@@ -128,9 +127,7 @@ def discriminative_power(
     └─────────────┴────────────┴───────┴────────────┴──────────────────────┘
     """
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
-    options = Options(
-        test, choose_correction(test, correction), confidence, seed, resamples, progress
-    )
+    options = Options(test, correction, confidence, seed, resamples, progress)
     rows, messages = [], dict[str, None]()
     for pairs, p in _compute_p_of_findings(grid, options):
         messages |= dict.fromkeys(find_weak_tests([pairs], options))
@@ -217,8 +214,7 @@ def significance_levels(
     └─────────┴───────┴──────────┴──────────┴─────────────┘
     """
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
-    correction_name = choose_correction(test, correction)
-    options = Options(test, correction_name, seed=seed, resamples=resamples, progress=progress)
+    options = Options(test, correction, seed=seed, resamples=resamples, progress=progress)
     tables = []
     for pairs, p in _compute_p_of_findings(grid, options):
         falling = np.argsort(-p, kind="stable")

@@ -18,14 +18,7 @@ from polars_graded._results.per_query import (
     check_has_best,
     check_per_query,
 )
-from polars_graded._results.significance import (
-    TESTS,
-    CorrectionName,
-    Options,
-    Progress,
-    TestName,
-    choose_correction,
-)
+from polars_graded._results.significance import TESTS, CorrectionName, Options, Progress, TestName
 
 __all__ = ["rank_strategies"]
 
@@ -138,9 +131,7 @@ def rank_strategies(
     │ c        ┆ 0.375 ┆ 3    ┆ 2        ┆ 3         ┆ b     │
     └──────────┴───────┴──────┴──────────┴───────────┴───────┘
     """
-    options = Options(
-        test, choose_correction(test, correction), confidence, seed, resamples, progress
-    )
+    options = Options(test, correction, confidence, seed, resamples, progress)
     return rank_grid(
         check_per_query(
             per_query, measures, segments, query=query, strategy=strategy, missing=missing

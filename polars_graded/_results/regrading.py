@@ -25,6 +25,7 @@ from polars_graded._frames.request import Measures, Request, parse_scalar_measur
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._results.comparing import compare_grid
+from polars_graded._results.findings import is_significant
 from polars_graded._results.pairs import find_pairs
 from polars_graded._results.per_query import (
     ALL_QUERIES,
@@ -380,10 +381,8 @@ class _Conclusions:
         )
         options = Options("t", "holm", confidence)
         compared = compare_grid(self.grid, options)
-        is_significant = (pl.col("p_corrected") <= options.level).fill_null(value=False)
-        signs = compared.select(
-            is_significant * pl.col("difference").sign().fill_null(0)
-        ).to_numpy()
+        is_found = is_significant(compared.columns, options.level)
+        signs = compared.select(is_found * pl.col("difference").sign().fill_null(0)).to_numpy()
         self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
 
     def compare_with(self, first: _Conclusions, name: str, measure: str) -> pl.DataFrame:

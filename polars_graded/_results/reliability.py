@@ -190,7 +190,8 @@ def order_stability(
     DataFrame
         One row per measure and size: `measure` (String), `strategies` and `queries` (UInt32), and
         the mean `tau` of the samples with the quantiles `tau_low` and `tau_high` (Float64, from -1
-        to 1; null if all strategies have the same mean). With two strategies, each τ is 1 or -1.
+        to 1; null if all strategies have the same mean), and their `confidence` (Float64). With two
+        strategies, each τ is 1 or -1.
 
     See Also
     --------
@@ -214,15 +215,15 @@ def order_stability(
     ...     }
     ... )
     >>> order_stability(per_query, "ap", sizes=[2, 3])
-    shape: (2, 6)
-    ┌─────────┬────────────┬─────────┬─────┬─────────┬──────────┐
-    │ measure ┆ strategies ┆ queries ┆ tau ┆ tau_low ┆ tau_high │
-    │ ---     ┆ ---        ┆ ---     ┆ --- ┆ ---     ┆ ---      │
-    │ str     ┆ u32        ┆ u32     ┆ f64 ┆ f64     ┆ f64      │
-    ╞═════════╪════════════╪═════════╪═════╪═════════╪══════════╡
-    │ ap      ┆ 2          ┆ 2       ┆ 1.0 ┆ 1.0     ┆ 1.0      │
-    │ ap      ┆ 2          ┆ 3       ┆ 1.0 ┆ 1.0     ┆ 1.0      │
-    └─────────┴────────────┴─────────┴─────┴─────────┴──────────┘
+    shape: (2, 7)
+    ┌─────────┬────────────┬─────────┬─────┬─────────┬──────────┬────────────┐
+    │ measure ┆ strategies ┆ queries ┆ tau ┆ tau_low ┆ tau_high ┆ confidence │
+    │ ---     ┆ ---        ┆ ---     ┆ --- ┆ ---     ┆ ---      ┆ ---        │
+    │ str     ┆ u32        ┆ u32     ┆ f64 ┆ f64     ┆ f64      ┆ f64        │
+    ╞═════════╪════════════╪═════════╪═════╪═════════╪══════════╪════════════╡
+    │ ap      ┆ 2          ┆ 2       ┆ 1.0 ┆ 1.0     ┆ 1.0      ┆ 0.95       │
+    │ ap      ┆ 2          ┆ 3       ┆ 1.0 ┆ 1.0     ┆ 1.0      ┆ 0.95       │
+    └─────────┴────────────┴─────────┴─────┴─────────┴──────────┴────────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
     draws = check_whole_number("samples", samples)
@@ -258,6 +259,7 @@ def compute_stability(
         "tau": compute_mean(tau[~np.isnan(tau)]),
         "tau_low": low,
         "tau_high": high,
+        "confidence": float(confidence),
     }
 
 
@@ -296,7 +298,7 @@ def _compute_differences(results: Results, places: Integers) -> Floats:
 
 def _compute_signs(results: Results, places: Integers) -> Floats:
     """Return the better strategy of each pair as a sign, with one row per sample."""
-    return np.sign(_compute_differences(results, places)) * (1 if results.higher_is_better else -1)
+    return np.sign(_compute_differences(results, places)) * results.sign
 
 
 def _compute_taus_ap(signs: Floats, full: Floats) -> Floats:

@@ -53,7 +53,7 @@ class Options:
     """Test, correction of its p values, and parameters of both."""
 
     test: TestName
-    correction: CorrectionName
+    requested_correction: CorrectionName | None = None
     confidence: float = 0.95
     seed: int = 0
     resamples: int = 10_000
@@ -77,6 +77,13 @@ class Options:
             raise TypeError(msg)
 
     @property
+    def correction(self) -> CorrectionName:
+        """Return the requested correction, or else the default one of the test."""
+        if self.requested_correction is not None:
+            return self.requested_correction
+        return "none" if TESTS[self.test].simultaneous else "holm"
+
+    @property
     def level(self) -> float:
         """Return the level of significance."""
         return check_level(self.confidence)
@@ -84,14 +91,6 @@ class Options:
     def show_progress(self, blocks: Sequence[int]) -> Iterable[int]:
         """Return the blocks, wrapped in the progress bar if there is one."""
         return blocks if self.progress is None else self.progress(blocks)
-
-
-def choose_correction(test: TestName, correction: CorrectionName | None) -> CorrectionName:
-    """Return the requested correction, or else the default one of a test."""
-    check_choice("test", test, TESTS)
-    if correction is not None:
-        return correction
-    return "none" if TESTS[test].simultaneous else "holm"
 
 
 @dataclass(frozen=True)
@@ -449,13 +448,12 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
         count, hint = f"{resamples} resamples", f"resamples={most}"
         if lacks_queries:
             count, hint = f"{n} queries", "more queries"
-        note = f", {CORRECTIONS[options.correction].words} for {size} pairs {smallest_p:.3g}"
-        yield (
-            f"no difference, however large, can be found at {level:.3g}: with {count} the smallest "
-            f"p value of {test.short_words} is {min(least):.3g}"
-            f"{note if smallest_p > min(least) else ''}"
-            f"\n\nHint: {hint}{', or fewer pairs,' if min(least) <= level else ''} can show one"
-        )
+        clause = write_weak_test(options, count, min(least))
+        if smallest_p > min(least):
+            words = CORRECTIONS[options.correction].words
+            clause += f", {words} for {size} pairs {smallest_p:.3g}"
+        others = ", or fewer pairs," if min(least) <= level else ""
+        yield f"{clause}\n\nHint: {hint}{others} can show one"
     constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in every]
     same = np.count_nonzero(np.concatenate(constant))
     if same and options.test in ("t", "bootstrap") and every[0].results.best != "none":
@@ -465,6 +463,14 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
             f"{test.words} has no p value\n\n"
             "Hint: test='permutation' needs no variation"
         )
+
+
+def write_weak_test(options: Options, count: str, smallest_p: float) -> str:
+    """Return the clause that a test cannot reject with so many queries, clusters or resamples."""
+    return (
+        f"no difference, however large, can be found at {options.level:.3g}: with {count} the "
+        f"smallest p value of {TESTS[options.test].short_words} is {smallest_p:.3g}"
+    )
 
 
 def warn_of_tests(messages: Iterable[str]) -> None:

@@ -107,6 +107,14 @@ def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
     return covariances
 
 
+def check_trusted_options(**options: tuple[Any, Any]) -> None:
+    """Raise if an option does not have the value that a trusted grader requires."""
+    for name, (value, required) in options.items():
+        if value != required:
+            msg = f"`{name}` must be {required!r} if `trusted` is passed, got {value!r}"
+            raise ValueError(msg)
+
+
 def make_trusted_table(
     graders: Mapping[str, Grid],
     trusted: str,

@@ -149,7 +149,7 @@ def title_strategies(
     if drawn.panels > 1:
         text += f" in {drawn.panels:,} panels"
     if baseline is not None:
-        text += f" to {baseline}"
+        text += f" from {baseline}"
     if not intervals:
         return text
     share = "" if drawn.confidence is None else f"{format_percent(drawn.confidence)} "

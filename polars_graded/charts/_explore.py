@@ -221,7 +221,8 @@ def _add_ranks(
     }
     difference = pl.col("list_a") - pl.col("list_b")
     table = table.with_columns(
-        chart_rows.build_number_column(difference.list.get(at)).alias(name)
+        # Half of a page of many queries would be digits that nobody sees.
+        chart_rows.build_number_column(difference.list.get(at)).round_sig_figs(6).alias(name)
         for name, at in ranks.items()
     )
     return table, {name: int(positions[at]) for name, at in ranks.items()}

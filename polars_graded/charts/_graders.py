@@ -199,7 +199,9 @@ def grader_orders(
     layers = [
         base.mark_line(strokeWidth=2),
         style.draw_dots(base, 60),
-        at_end.mark_text(align="left", dx=18, limit=250).encode(text=alt.Text("shown:N")),
+        at_end.mark_text(align="left", dx=18, limit=250).encode(
+            text=alt.Text("shown:N"), **style.darken_rest(colour)
+        ),
     ]
     described = f"place of {len(names)} strategies under {', '.join(graders)}"
     facts = chart_rows.collect_title_facts(table)
@@ -312,10 +314,11 @@ def trusted_forest(
         stroke=stroke,
     )
     scale = alt.Scale(zero=False, padding=style.INTERVAL_PADDING)
+    step, dot = (16, 45) if len(names) <= style.MAX_COLOURS else (8, 25)
     low, at = (alt.X(f"{name}:Q", title=title, scale=scale) for name in ("low", "value"))
     layers = [
         base.mark_rule(strokeWidth=2).encode(x=low, x2=alt.X2("high:Q")),
-        base.mark_point(size=45, strokeWidth=2, opacity=1).encode(x=at, shape=shape),
+        base.mark_point(size=dot, strokeWidth=2, opacity=1).encode(x=at, shape=shape),
     ]
     layers = [style.draw_rule(x=0), *layers] if pairs else layers
     facts = chart_rows.collect_title_facts(wide)
@@ -330,7 +333,7 @@ def trusted_forest(
     notes += [*_write_trusted_queries(wide), "both: the model's, corrected by the trusted grades"]
     words = style.Words(headline, notes)
     shared = style.choose_panel_axis(table, "value")
-    size: dict[str, Any] = {"width": 260, "height": alt.Step(16)}
+    size: dict[str, Any] = {"width": 260, "height": alt.Step(step)}
     return style.draw_panels(layers, table, panel, words, shared, columns=2, **size)
 
 

@@ -51,7 +51,10 @@ MAX_HEATMAP_STRATEGIES = 1000
 """Maximum number of strategies in a heat map."""
 
 MAX_OPAQUE_POINTS = 300
-"""Maximum number of points that are nearly opaque."""
+"""Maximum number of points that are nearly opaque and of full size."""
+
+LARGE_POINT = 30
+"""Size of points of this number, in square pixels."""
 
 MAX_LANES = 6
 """Maximum number of histograms below each other."""
@@ -312,7 +315,9 @@ def query_heatmap(
     # Each row has a whole number of pixels, since gaps would show as stripes.
     height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / n_rows) * n_rows
     described = f"{measure} of {n:,} queries for {len(order)} strategies"
-    words = style.Words(titles.title_strategies("Values of", facts), notes, described)
+    words = style.Words(
+        f"{titles.title_strategies('Values of', facts)}, query by query", notes, described
+    )
     size = {"width": alt.Step(step), "height": height}
     return style.draw_layers([fields], table, words, apart=["fill"], **size)
 
@@ -516,12 +521,27 @@ def _draw_points(
         alt.Tooltip(f"{name}:N") for name in ("strategy", "query") if name in table.columns
     ]
     # Few points keep the colours of the legend; many are translucent, since they overlap.
-    opacity = 0.9 if table.height <= MAX_OPAQUE_POINTS else 0.6
-    layer = alt.Chart().mark_point(filled=True, opacity=opacity)
+    look: dict[str, Any] = {"opacity": 0.9}
+    if table.height > MAX_OPAQUE_POINTS:
+        # A screen reader reads the title and the description, and not each of many points.
+        look = {
+            "opacity": 0.6,
+            "aria": False,
+            "size": LARGE_POINT * math.sqrt(MAX_OPAQUE_POINTS / table.height),
+        }
+        # No strategy lies above all others.
+        table = table.sort(pl.int_range(pl.len()).shuffle(seed=0))
+    layer = alt.Chart().mark_point(filled=True, **look)
     layer = layer.encode(
         x=alt.X("x:Q", title=x, **style.bound_axis(ends[0])),
         y=alt.Y("y:Q", title=y, **style.bound_axis(ends[1])),
-        tooltip=[*tooltip_names, *style.format_decimals("x", "y")],
+        tooltip=[
+            *tooltip_names,
+            *(
+                alt.Tooltip(f"{field}:Q", title=title, format=".4f")
+                for field, title in (("x", x), ("y", y))
+            ),
+        ],
         **points.colour,
     )
     described = f"{y} against {x} for {table.height} points"
@@ -573,7 +593,8 @@ def similarity_histogram(
     """
     points = _Points.of(frame, {"x": measure}, panel, query, strategy, lanes=panel is ...)
     points.table = points.table.with_columns(pl.lit(0.0).alias("y"))
-    headline = f"{shorten_name(measure)}, {format_count(points.table.height, points.things)}"
+    count = format_count(points.table.height, points.things)
+    headline = f"Distribution of {shorten_name(measure)}, {count}"
     notes = [f"numbers of {points.things} by similarity"]
     words = style.Words(headline, notes, f"how many queries have which {measure}")
     return _draw_bins(points, measure, words)

@@ -16,6 +16,12 @@ from polars_graded._sentences import format_part, format_percent, shorten_names,
 BAR_SPACING, LABEL_SPACING = 8, 16
 """Vertical distance between the bars of groups, and between names of strategies, in pixels."""
 
+MEANS_WIDTH, MAX_MEANS_WIDTH = 360, 640
+"""Width of the line of means for a few strategies and for many, in pixels."""
+
+STRATEGY_WIDTH = 28
+"""Width that a strategy adds to the line of means, in pixels."""
+
 LETTER_SHARE = 0.07
 """Share of the axis that the letter before a bar occupies."""
 
@@ -166,6 +172,8 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     x = style.bound_axis(axis_ends.choose_ends(table["mean"]), **above) | {"title": title}
     y = style.bound_axis((0, height), reverse=True) | {"axis": None, "title": None}
     written = style.find_ink()
+    is_crowded = table.height > style.MAX_COLOURS
+    thin, size = (0.6, 18) if is_crowded else (1, 40)
     names, bar, dot = (
         alt.Chart().transform_filter(alt.FieldEqualPredicate(field="part", equal=part))
         for part in ("strategy", "bar", "dot")
@@ -173,12 +181,18 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     mean = alt.X("mean:Q", **x)
     row = alt.Y("row:Q", **y)
     layers = [
-        names.mark_rule(color=style.DOUBT).encode(
+        names.mark_rule(color=style.DOUBT, strokeWidth=thin).encode(
             x=mean, y=alt.Y("axis:Q", **y), y2=alt.Y2("row:Q")
         ),
-        names.mark_rule(color=style.DOUBT).encode(x=mean, x2=alt.X2("edge:Q"), y=row),
-        bar.mark_bar(size=4, color=written).encode(x=mean, x2=alt.X2("to:Q"), y=row),
-        style.draw_dots(dot, 45, color=written).encode(x=mean, y=row),
+        names.mark_rule(color=style.DOUBT, strokeWidth=thin).encode(
+            x=mean, x2=alt.X2("edge:Q"), y=row
+        ),
+        bar.mark_bar(size=4 * thin, color=written).encode(x=mean, x2=alt.X2("to:Q"), y=row),
+        style.draw_dots(dot, size, color=written).encode(
+            x=mean,
+            y=row,
+            tooltip=style.list_tooltips("strategy:N", *style.format_decimals("mean"), "set:N"),
+        ),
         bar.mark_text(align="right", dx=-7, color=written).encode(
             x=mean, y=row, text=alt.Text("set:N")
         ),
@@ -198,7 +212,8 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     notes = titles.write_subtitle(chart_rows.collect_title_facts(table))
     notes.append("strategies with a common bar or letter do not differ significantly")
     words = style.Words(_write_finding(table), notes)
-    return style.draw_layers(layers, rows, words, width=360, height=height, **style.FRAMELESS)
+    width = min(MAX_MEANS_WIDTH, max(MEANS_WIDTH, STRATEGY_WIDTH * table.height))
+    return style.draw_layers(layers, rows, words, width=width, height=height, **style.FRAMELESS)
 
 
 def _build_diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:

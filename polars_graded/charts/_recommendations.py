@@ -90,9 +90,18 @@ def trade_off(
     names = table["strategy"].unique().to_list()
     # Names of many points would overlap, so a legend contains them.
     is_named = len(names) <= MAX_NAMED_POINTS
-    colours = (style.choose_few_colours if is_named else style.choose_look)(names, strategy)
+    highest = table.sort("y", descending=True)["strategy"].unique(maintain_order=True)
+    colours = (
+        style.choose_few_colours(names, strategy)
+        if is_named
+        else style.choose_look(names, strategy, matter=highest)
+    )
     limits: dict[str, Any] = {
-        side: {"title": each, "scale": alt.Scale(zero=False, padding=20)}
+        side: {
+            "title": each,
+            "scale": alt.Scale(zero=False, padding=20),
+            "axis": alt.Axis(**style.UNFLUSHED_LABELS),
+        }
         for side, each in (("x", x), ("y", y))
     }
     at: dict[str, Any] = {"x": alt.X("x:Q", **limits["x"]), "y": alt.Y("y:Q", **limits["y"])}
@@ -128,7 +137,7 @@ def trade_off(
         level = "" if facts.confidence is None else f"{format_percent(facts.confidence)} "
         headline = f"{headline}, {level}intervals"
         notes.append("lines: interval of each value alone")
-    notes += [] if is_named else style.write_rest_note(names)
+    notes += [] if is_named else style.write_rest_note(names, f"lower {shorten_name(y)}")
     words = style.Words(headline, notes, f"{y} against {x}: {len(names)} strategies")
     return style.draw_panels(layers, table, panel, words)
 
@@ -204,7 +213,10 @@ def catalogue_curves(
     table = table.sort(*groups, "items", "recommendations")
     table = curve_rows.thin_by_value(table, "items", curve_rows.compute_max_points(n_lines), groups)
     strategies = table["strategy"].unique().to_list()
-    look = style.choose_look(strategies, strategy)
+    # A high curve belongs to a strategy that recommends many items equally often.
+    highest = table.group_by("strategy").agg(pl.col("recommendations").mean())
+    highest = highest.sort("recommendations", "strategy", descending=[True, False])
+    look = style.choose_look(strategies, strategy, matter=highest["strategy"])
     x = alt.X(
         "items:Q",
         title="share of the items, least recommended first",

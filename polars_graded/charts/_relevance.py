@@ -17,6 +17,9 @@ from polars_graded._results.per_query import sort_naturally
 from polars_graded._sentences import format_count, shorten_name, titles
 from polars_graded.namespace import graded
 
+MIN_NAME_PLACE = 0.17
+"""Minimum place of a point on the axis with room for a name to its left, as a share of the axis."""
+
 
 def relevance_function(
     frame: Frame,
@@ -123,22 +126,46 @@ def relevance_function(
     )
     # The colours have no scale, since charts side by side would share it.
     line, cloud, controls = (base.transform_filter(f"datum.part === '{name}'") for name in drawn)
-    # The lowest point has no name, which would overlap the name of the median.
-    names = controls.transform_filter("datum.name !== 'lowest'")
-    names = names.mark_text(align="right", dx=-8, dy=-8, color=style.find_ink()).encode(
-        text=alt.Text("name:N")
-    )
     layers = [
         cloud.mark_tick(orient="vertical", size=10, color=style.REST),
         line.mark_line(),
         style.draw_dots(controls, 80, color=style.find_ink()),
-        names,
+        # Where nearly all scores are low, the whisker's name is beside the median.
+        *_draw_names(controls, [*keys], spread=spread, rise=28 if many_low and not spread else 12),
     ]
     headline = (
         f"Relevance φ of {format_count(relevances.height, 'scores')}, by {shorten_name(score)}"
     )
     words = style.Words(headline, notes, f"relevance φ by {score}")
     return style.draw_panels(layers, table, panel, words, "independent")
+
+
+def _draw_names(
+    controls: alt.Chart, keys: list[str], *, spread: bool, rise: int
+) -> list[alt.Chart]:
+    """Draw the names of control points at their points, where the rising line leaves room.
+
+    The lowest point has no name, which would overlap the name of the median.
+    """
+    groups: list[Any] = [*keys]
+    amount = "(({0} < 0 ? -1 : 1) * log(1 + abs({0})))" if spread else "({0})"
+    low, high, score = (amount.format(f"datum.{name}") for name in ("low", "high", "score"))
+    points = controls.transform_joinaggregate(groupby=groups, low="min(score)", high="max(score)")
+    points = points.transform_calculate(place=f"({score} - {low}) / ({high} - {low})")
+    points = points.transform_filter("isValid(datum.name) && datum.name !== 'lowest'")
+    # The line rises, so that there is room above and to the left of a point, and below and to the
+    # right. A name at the left edge would cover the axis, and begins at its point.
+    is_beside, is_first = "datum.name === 'whisker'", f"datum.place < {MIN_NAME_PLACE}"
+    look: dict[str, Any] = {
+        "align": alt.ExprRef(f"{is_beside} || {is_first} ? 'left' : 'right'"),
+        "dx": alt.ExprRef(f"{is_beside} ? 9 : {is_first} ? -4 : 4"),
+        "dy": alt.ExprRef(f"{is_beside} ? 7 : datum.name === 'median' ? -{rise} : -12"),
+    }
+    ink, paper = style.find_ink_and_paper()
+    # A name has an outline in the colour of the background, so that the line does not cross it.
+    outline = points.mark_text(**look, stroke=paper, strokeWidth=3, color=paper)
+    text = points.mark_text(**look, color=ink)
+    return [layer.encode(text=alt.Text("name:N")) for layer in (outline, text)]
 
 
 def _name_points(keys: Sequence[str]) -> pl.Expr:

@@ -310,8 +310,11 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
         area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2=alt.Y2("tau_high:Q"))
         layers.insert(0, area.encode(color=_choose_colours(table), detail=alt.Detail("measure:N")))
     most: Any = table["queries"].max()
-    headline = f"Kendall's τ of the orders of strategies from fewer queries and from all {most:,g}"
-    note = "line: mean of the samples" + ("; band: by default 95 % of them" if banded else "")
+    headline = f"How closely fewer queries order strategies as all {most:,g} do (Kendall's τ)"
+    level = chart_rows.find_confidence(table)
+    share = "most" if level is None else format_percent(level)
+    note = "line: mean of samples"
+    note += f"; band: {share} of them (tau_low to tau_high)" if banded else ""
     if table["queries"].n_unique() == 1:
         note = "too few queries to draw smaller samples"
     elif are_two:
@@ -414,13 +417,13 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     x_of_label = alt.X("label_x:Q", title=x["title"])
     labels = labels.encode(x=x_of_label, y=alt.Y("label_y:Q", title="swap rate"))
     labels = labels.encode(text=alt.Text("queries:Q", format=",d"))
-    place: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2}
+    place: dict[str, Any] = {"baseline": "middle", "fontWeight": "bold"}
     layers = [
         _draw_level(rate),
         base.mark_line(strokeJoin="round").encode(stroke=shade),
         base.mark_point(filled=True, opacity=0).encode(tooltip=tooltip),
         # A number has an outline in the colour of the background, so that lines do not cross it.
-        labels.mark_text(**place, stroke=paper, strokeWidth=2, color=paper),
+        labels.mark_text(**place, stroke=paper, strokeWidth=6, strokeJoin="round", color=paper),
         labels.mark_text(**place, color=ink),
     ]
     described, facts = (

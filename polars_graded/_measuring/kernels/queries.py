@@ -295,18 +295,26 @@ class Queries:
         return self.sort_ties(self, -np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     @cached_property
-    def alternating(self) -> Queries:
-        """Return the queries with tie groups ordered from both ends in turn.
+    def alternating(self) -> tuple[Queries, Queries]:
+        """Return the queries with tie groups ordered from both ends in turn, in two ways.
 
-        The worst document of a tie group comes first, then the best, then the second worst.
+        In the first, the worst document of every other tie group comes first, then the best, then
+        the second worst; in the groups between them, the best comes first. In the second, these
+        groups change roles.
         """
         starts = self.tie_starts
         sizes = np.diff(starts, append=len(self.ranked.values))
         worse = np.arange(len(self.ranked.values)) - repeat_each(starts, sizes)
         better = repeat_each(sizes, sizes) - 1 - worse
-        # The worst document gets key 0, the best 1, the second worst 2, and so on.
-        turns = np.where(worse <= better, 2.0 * worse, 2.0 * better + 1)
-        return self.sort_ties(self.pessimistic, turns)
+        is_odd = repeat_each(np.cumsum(sizes > 1) % 2 == 1, sizes)
+
+        def sort_from(first: Integers, last: Integers) -> Queries:
+            # The first document gets key 0, the last 1, the second 2, and so on.
+            turns = np.where(first <= last, 2.0 * first, 2.0 * last + 1)
+            return self.sort_ties(self.pessimistic, turns)
+
+        ends = np.where(is_odd, worse, better), np.where(is_odd, better, worse)
+        return sort_from(*ends), sort_from(*reversed(ends))
 
     @cached_property
     def reversed_ties(self) -> Queries:
