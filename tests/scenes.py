@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import altair as alt
+from altair.utils import schemapi
 from helpers import needed
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ def scene_of(chart: Any) -> dict[str, Any]:
     vl_convert = needed("vl_convert")
     version = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
     options = {} if version not in vl_convert.get_vegalite_versions() else {"vl_version": version}
-    scene: dict[str, Any] = vl_convert.vegalite_to_scenegraph(chart.to_dict(), **options)
+    scene: dict[str, Any] = vl_convert.vegalite_to_scenegraph(
+        chart.to_dict(validate=schemapi.DEBUG_MODE), **options
+    )
     return scene
 
 

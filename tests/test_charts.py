@@ -24,6 +24,7 @@ import polars.selectors as cs
 import pytest
 import scipy.optimize
 import vl_convert
+from altair.utils import schemapi
 from hard_results import LONG_NAMES, graded_twice, hard_results, scores_of_documents
 from helpers import frame_of, slow
 from hypothesis import example, given
@@ -512,9 +513,9 @@ IDENTIFIERS = {
 # What a chart is made of
 
 
-def spec_of(chart: Any) -> dict[str, Any]:
-    """A chart as JSON, which Altair has checked against its schema."""
-    spec = chart.to_dict()
+def spec_of(chart: Any, *, validate: bool = False) -> dict[str, Any]:
+    """A chart as JSON, which Altair may check against its schema."""
+    spec = chart.to_dict(validate=validate or schemapi.DEBUG_MODE)
     json.dumps(spec, allow_nan=False)
     return spec
 
@@ -527,7 +528,7 @@ def rows_of(chart: Any) -> list[dict[str, Any]]:
 
 def png_of(chart: Any, capfd: pytest.CaptureFixture[str]) -> Image.Image:
     """The picture of a chart, with nothing to be warned of."""
-    spec = spec_of(chart)
+    spec = spec_of(chart, validate=True)
     capfd.readouterr()
     version = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
     options = {} if version not in vl_convert.get_vegalite_versions() else {"vl_version": version}
@@ -642,7 +643,7 @@ def test_a_value_that_is_no_number_is_not_drawn(name, bad):
             row.draw(spoilt)
         return
     drawn = row.draw(spoilt)
-    spec_of(drawn)
+    spec_of(drawn, validate=True)
     if row.options.get("missing") == "zero":
         frame = frame.with_columns(first.then(0.0).otherwise(row.value).alias(row.value))
     else:
@@ -755,7 +756,7 @@ def test_columns_may_have_any_name(name, pattern):
     frame = row.frame(3, 8)
     odd = {name: pattern.format(name) for name in row.columns.values() if name in frame.columns}
     chart = row.function(frame.rename(odd), **(renamed(row, odd) | row.options))
-    spec_of(chart)
+    spec_of(chart, validate=True)
     plain = row.of(3, 8).data
     kept = [name for name in plain.columns if name in chart.data.columns]
     assert_frame_equal(chart.data.select(kept), plain.select(kept))
@@ -850,7 +851,7 @@ CLASHES = {
 def test_columns_may_be_called_like_those_that_are_drawn(case):
     function, frame, options, expected = CLASHES[case]
     chart = function(frame, **options)
-    spec_of(chart)
+    spec_of(chart, validate=True)
     for column, values in expected.items():
         assert set(values) <= set(chart.data[column])
     if case.startswith("a column panel"):
@@ -867,7 +868,7 @@ def test_columns_that_no_chart_can_show_are_left_out():
         kind=pl.lit("x").cast(pl.Categorical),
     )
     chart = charts.strategy_bars(frame)
-    spec_of(chart)
+    spec_of(chart, validate=True)
     assert {"lists", "time", "bytes"}.isdisjoint(chart.data.columns)
     assert {"day", "share", "kind"} <= set(chart.data.columns)
 
@@ -909,7 +910,7 @@ def composed(row: Row, how: str) -> Any:
 @pytest.mark.parametrize(("name", "how"), in_turn(COMPOSED, LAYERED))
 def test_it_composes(name, how):
     assert isinstance(unpanelled(ROWS[name]), alt.LayerChart)
-    spec_of(composed(ROWS[name], how))
+    spec_of(composed(ROWS[name], how), validate=True)
 
 
 @pytest.mark.parametrize(
@@ -958,7 +959,7 @@ def test_it_can_be_faceted_by_a_column_of_its_data(name, capfd):
     column = FACETED_BY.get(name, "strategy")
     assert column in chart.data.columns
     faceted = chart.facet(alt.Facet(f"{column}:N"), columns=2)
-    assert len(spec_of(faceted)["datasets"]) == 1
+    assert len(spec_of(faceted, validate=True)["datasets"]) == 1
     if name in ("dcg_curves", "sample_boxes", "strategy_bars"):
         assert_drawn(faceted, capfd)
 
@@ -1006,7 +1007,7 @@ def test_any_two_charts_stand_side_by_side():
 
 @pytest.mark.parametrize("name", ["strategy_bars", "comparison_forest"])
 def test_panels_concatenate_with_others(name):
-    spec_of(ROWS[name].of(3, 8) | ROWS["dcg_curves"].of(2, 8))
+    spec_of(ROWS[name].of(3, 8) | ROWS["dcg_curves"].of(2, 8), validate=True)
 
 
 @pytest.fixture
@@ -1146,7 +1147,7 @@ def test_any_number_of_panels_up_to_60(n):
     chart = charts.dcg_curves(results(2, n), panel="query")
     assert isinstance(chart, alt.LayerChart if n == 1 else alt.FacetChart)
     assert chart.data.height <= chart_checks.MAX_DRAWN_ROWS
-    spec_of(chart)
+    spec_of(chart, validate=True)
 
 
 def test_many_panels_are_drawn(capfd):
