@@ -176,15 +176,8 @@ def catalogue(
     level, share = check_level(confidence), check_number("head", head, above=0, below=1)
     check_whole_number("resamples", resamples, at_least=2)
     check_whole_number("seed", seed, at_least=0)
-    request = Request.of(
-        ["n_retrieved"],
-        query=query,
-        grade=UNGRADED,
-        by=by,
-        strategy=strategy,
-        ties=ties,
-        descending=descending,
-        doc=doc,
+    request = _make_request(
+        query=query, by=by, strategy=strategy, ties=ties, descending=descending, doc=doc
     )
     tables = []
     for name, recommended in _recommend(request, frame, n, items, popularity, share):
@@ -277,15 +270,8 @@ def catalogue_curve(
     │ score    ┆ 1.0   ┆ 1.0             │
     └──────────┴───────┴─────────────────┘
     """
-    request = Request.of(
-        ["n_retrieved"],
-        query=query,
-        grade=UNGRADED,
-        by=by,
-        strategy=strategy,
-        ties=ties,
-        descending=descending,
-        doc=doc,
+    request = _make_request(
+        query=query, by=by, strategy=strategy, ties=ties, descending=descending, doc=doc
     )
     curves = []
     for name, recommended in _recommend(request, frame, n, items, None, 0.0):
@@ -355,6 +341,11 @@ def _find_ends(value: float | None, draws: Any, level: float) -> tuple[float | N
         return None, None
     low, high = np.quantile(values - values.mean(), [level / 2, 1 - level / 2])
     return value + float(low), value + float(high)
+
+
+def _make_request(**ranking: Any) -> Request:
+    """Return the request to rank recommendations, which nobody judges."""
+    return Request.of(["n_retrieved"], grade=UNGRADED, **ranking)
 
 
 def _recommend(
