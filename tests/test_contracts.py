@@ -52,7 +52,7 @@ from polars_graded._measuring.names import Measure
 CHAINED = {"ranked_by", "scaled", "undefined_as", "only_grade", "condensed", "where"}
 NO_ONE_MEASURE = {"measures", "phi_relevance", "rank"}
 
-QUERIES = [*ODD_QUERIES.values(), *random_queries(0, 150)]
+QUERIES = [*ODD_QUERIES.values(), *random_queries(0, 100)]
 UNTIED = random_queries(1, 100, ties=False)
 FRAME = frame_of(QUERIES)
 
