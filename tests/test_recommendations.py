@@ -414,11 +414,11 @@ def test_ties_at_the_cutoff_are_warned_of():
 
 
 @pytest.mark.parametrize(
-    "population", [(60, 200, 1.0), *simulated((200, 300, 1.0), (500, 200, 1.5))]
+    "population", [(60, 200, 1.0, 80), *simulated((200, 300, 1.0, 300), (500, 200, 1.5, 300))]
 )
 def test_intervals_contain_the_expected_value(population):
     """Of many samples of users, whose lists are drawn by popularity."""
-    (users, items, skew), n, repeats, resamples = population, 10, 80, 80
+    (users, items, skew, repeats), n = population, 10
     rng = np.random.default_rng(3)
     weights = -skew * np.log(np.arange(1, items + 1))
 
@@ -433,7 +433,7 @@ def test_intervals_contain_the_expected_value(population):
         expected = np.mean([value[measure] for value in values])
         inside = 0
         for each, value in zip(every, values, strict=True):
-            draws = [each.measure(w)[measure] for w in each.draw(rng, resamples)]
+            draws = [each.measure(w)[measure] for w in each.draw(rng, repeats)]
             low, high = _find_ends(value[measure], draws, 0.05)
             inside += low <= expected <= high
         assert inside >= 0.88 * repeats, measure
