@@ -13,7 +13,7 @@ from polars_graded._drawing.axis_ends import AxisEnds
 from polars_graded._sentences import shorten_names
 
 MAX_LISTED_LINES = 3
-"""Maximum number of names of lines that coincide."""
+"""Maximum number of coinciding lines that a note names."""
 
 LABEL_SHARE = 0.045
 """Share of an axis that the name beside a line takes."""

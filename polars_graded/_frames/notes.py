@@ -20,7 +20,7 @@ NOTES = "polars_graded: notes"
 """Name of the column of the notes that are kept with values; no column of a frame has it."""
 
 KEY = "polars_graded: {}"
-"""Name of a key among notes; no note has such a name."""
+"""Name of a key in the table of notes; no note has such a name."""
 
 COUNTS: Mapping[str, tuple[pl.Expr, str]] = {
     "queries": (pl.len(), "sum"),

@@ -66,8 +66,9 @@ def agreement(
 ) -> pl.DataFrame:
     r"""Return coefficients of agreement of graders, with their intervals.
 
-    Two graders are compared on the documents that both judged, and all together on the documents
-    that at least two judged. With :math:`p_{ij}` the share of documents that have grade i from one
+    Each pair of graders is compared on the documents that both judged. The coefficients of the
+    whole group use the documents that at least two judged. With :math:`p_{ij}` the share of
+    documents that have grade i from one
     grader and j from the other, and its sums :math:`p_{i\cdot}` and :math:`p_{\cdot j}`:
 
     .. math:: \kappa = 1 - \frac{\sum_{ij} d_{ij} p_{ij}}{\sum_{ij} d_{ij} p_{i\cdot} p_{\cdot j}}
@@ -75,8 +76,9 @@ def agreement(
         e = \frac{\sum_{ij} w_{ij}}{k (k - 1)} \sum_i \pi_i (1 - \pi_i)
 
     As text: ``κ = 1 - ∑ d(i, j) p(i, j) / ∑ d(i, j) p(i) p(j); AC2 = (∑ w(i, j) p(i, j) - e) /
-    (1 - e); e = ∑ w(i, j) / (k (k - 1)) * ∑ π(i) (1 - π(i))``. All graders together have k
-    different grades. π(i) is the share of grade i among the grades of both graders. w(i, j) is 1
+    (1 - e); e = ∑ w(i, j) / (k (k - 1)) * ∑ π(i) (1 - π(i))``. k is the number of different
+    grades of all graders. π(i) is the share of grade i among the grades of both graders. w(i, j)
+    is 1
     minus the squared distance of the two grades, where the largest distance of grades counts as 1.
 
     Parameters
@@ -108,7 +110,7 @@ def agreement(
         One row per pair of graders and coefficient, then, with more than two graders, one row per
         coefficient of all together:
 
-        - `grader` and `other` (String), null for all together; `coefficient` (String);
+        - `grader` and `other` (String), null for the whole group; `coefficient` (String);
         - `documents` and `queries` (UInt32) of the value;
         - `value`, `ci_low` and `ci_high` (Float64): Student's interval by the jackknife over
           **queries**, because documents of a query are not independent (Notes);
@@ -156,7 +158,7 @@ def agreement(
     Grades are numbers: 0 and 2 are twice as far apart as 0 and 1, even if nobody gave a 1. At most
     101 different grades are possible.
 
-    **Intervals.** The value is computed without each query in turn. For n queries and
+    **Intervals.** The value is computed n times, each time without one query. For n queries and
     :math:`z = -\ln(1 - \text{value})`, which is unbounded above,
 
     .. math:: z \pm t_{n-1} \, SE \qquad SE^2 = \frac{n - 1}{n} \sum_q (z_{-q} - \bar z)^2

@@ -308,7 +308,7 @@ def _find_beaten(
 ) -> pl.DataFrame:
     """Return the signs of the strategies that each strategy beats, in each part.
 
-    Without names of strategies, the signs are + and -.
+    Without names of strategies, the signs are + for better and - for worse.
     """
     up = pl.col("best").replace_strict({"highest": 1, "lowest": -1}, default=0)
     better = pl.col("difference") * up

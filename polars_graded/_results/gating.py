@@ -135,8 +135,8 @@ def gate(
         The strategy with which all others are compared; or earlier results, as a frame or the
         `Path` of a Parquet or CSV file that `write_results` or `--per-query` wrote. If those
         results contain one strategy, it is the baseline; if they contain several, each strategy is
-        compared with the older strategy of the same name. If the ids of either side are text, ids
-        are compared as text.
+        compared with the older strategy of the same name. If the query ids of one result are
+        text, those of both are compared as text.
     margin
         Maximum loss of a mean that counts as no worse, in the unit of the measure, at least 0 and
         less than its range; or a mapping from measures to their margins.
@@ -151,7 +151,8 @@ def gate(
         other formulas under the same name; on another scale, or with another order of ties. These
         differences are detected if `evaluate(..., fingerprint=...)` made the results. Without
         fingerprints, only columns that depend on nothing but the judgments, such as `n_relevant`,
-        are compared. `sentence` states what was allowed and what was not checked. If one side lacks
+        are compared. The column `sentence` states what was allowed and what was not checked. If
+        one side lacks
         a query, an error is raised, unless `missing="drop"` leaves this query out.
 
     Returns
@@ -195,8 +196,8 @@ def gate(
     extended by the skewness of the differences (Johnson 1978). If fewer queries changed, the
     interval is Stringer's, which assumes that a share of unseen queries is as bad as possible.
     Stringer's interval needs the range of the measure. The range is unknown for gains that are not
-    normalised, and for columns whose measure is unknown; then there is no interval. If all queries
-    have the same loss, this loss is the end of the interval that is closer to 0.
+    normalised, and for columns whose measure is unknown; then there is no interval. If all
+    queries have the same loss, the end of the interval that is closer to 0 is this loss.
 
     With `missing="drop"`, missing values are also replaced by the worst values: 0 for the strategy,
     and the highest value for the baseline. A strategy passes only if it passes both without these

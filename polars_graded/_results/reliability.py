@@ -72,13 +72,14 @@ def swap_rate(
     per_query, *measures, query, strategy, missing, grader
         As for `compare`.
     sizes
-        The number of queries in each sample, or several; by default half of all, and smaller ones.
+        The number of queries in each sample, or several such numbers; by default half of all
+        queries, and smaller numbers.
     width
         The width of the classes of differences, in the unit of the measure.
     samples
         The number of pairs of samples for each size.
     seed
-        The same seed draws the same queries for all measures that have the same number of them.
+        The seed of the samples. Measures with the same number of queries get the same samples.
 
     Returns
     -------

@@ -64,13 +64,13 @@ def explore(
         One row per strategy and query with one column per measure, as `evaluate` returns it, for at
         most 5000 queries.
     a, b
-        The two strategies; the difference is that of `a` minus that of `b`.
+        The two strategies; a difference is the value of `a` minus the value of `b`.
     measure
         The column to compare; by default the only measure in the frame.
     curve
         A column of lists. The chart then shows the mean difference at each rank, with a band of its
-        confidence intervals from paired differences, in place of the bars. By default, it is the
-        only curve in the frame that is not an ideal curve.
+        confidence intervals from paired differences, in place of the bars. By default the only
+        curve of the frame that is not an ideal curve.
     colour
         A column with an attribute of the query, such as its country, which must be the same in all
         rows of the query. With more than ten names, the nine most frequent are kept and the rest

@@ -59,7 +59,7 @@ MAX_NAMED_GRADES = 5
 
 
 def overview(table: Frame, *, panel: str | None = None, strategy: str = "strategy") -> Chart:
-    """Draw the data behind measures as a table of bars, one line per strategy.
+    """Draw the data behind measures as a table of bars, one row per strategy.
 
     The filled part of a cell is the share of documents or queries in its column. It is red if it
     makes means wrong: queries without a judged document, or without a retrieved document, count as

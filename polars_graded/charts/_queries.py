@@ -227,8 +227,9 @@ def query_heatmap(
 
     Each row is a query, the hardest (with the worst mean over strategies) at the top. Each column
     is a strategy, the best at the left, so that strategies with equal values are neighbours. A row
-    of one colour is a query in which all strategies are equal. Up to 60 queries have names. With
-    more queries than rows, neighbours share a row of means. If the frame has the column
+    of one colour is a query in which all strategies are equal. Up to 60 queries have names. If
+    there are more queries than rows, each row shows the means of several neighbouring queries. If
+    the frame has the column
     `n_relevant`, queries without a relevant document are left out and counted, since their values
     do not show how hard they are.
 
@@ -301,7 +302,8 @@ def query_heatmap(
         base = base.transform_calculate(**marks.BAR_ENDS).encode(y2=alt.Y2("end:Q"))
     step = max(8, min(40, 500 // len(order)))
     names_above = style.fit_name_axis(order, step, orient="top", labelOverlap=False)
-    # The fill is used, since `color` belongs to strategies. One hue is legible in grey print.
+    # The fill shows values, since `color` encodes strategies in all charts. One hue is legible in
+    # grey print.
     domain = [0, 1] if style.is_unit(table["value"]) else alt.Undefined
     shade = alt.Scale(scheme="blues", domain=domain)
     fields = base.mark_rect().encode(
@@ -529,7 +531,7 @@ def _draw_points(
             "aria": False,
             "size": LARGE_POINT * math.sqrt(MAX_OPAQUE_POINTS / table.height),
         }
-        # No strategy lies above all others.
+        # Shuffled, so that the points of no strategy cover all others.
         table = table.sort(pl.int_range(pl.len()).shuffle(seed=0))
     layer = alt.Chart().mark_point(filled=True, **look)
     layer = layer.encode(
@@ -557,7 +559,7 @@ def similarity_histogram(
     query: Columns = "query",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw how many queries have which similarity, one histogram per pair of strategies.
+    """Draw the distribution of a similarity over queries, one histogram per pair.
 
     Parameters
     ----------

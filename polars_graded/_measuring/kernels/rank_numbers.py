@@ -1,4 +1,4 @@
-"""Evidence in lists of numbers that they are ranks of their documents."""
+"""Collect evidence that the numbers of lists are ranks of documents."""
 
 from __future__ import annotations
 
