@@ -104,7 +104,7 @@ def compare_interleaved(
     DataFrame
         The columns of `polars_graded.compare` for the measure `preference`, so that
         `charts.comparison_forest` draws it: `strategy` and `baseline` are the rankers, `difference`
-        is :math:`\Delta` with its interval from `ci_low` to `ci_high`, from -0.5 to 0.5, and `mean`
+        is :math:`\Delta` from -0.5 to 0.5, with its interval from `ci_low` to `ci_high`, and `mean`
         is the share of wins with half of the ties. `baseline_mean` is 0.5, the share of a ranker
         that users like as much as the other. `queries` counts lists, or queries with
         `unit="query"`. Lists without a click are ties.
