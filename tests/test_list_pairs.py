@@ -20,6 +20,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import polars_graded as pg
+from polars_graded._frames import values as part_values
 from polars_graded._measuring.definitions import SIMILARITIES
 from polars_graded._measuring.kernels import list_similarity
 from polars_graded._measuring.kernels.ragged import Ragged
@@ -465,6 +466,15 @@ EXAMPLE = pl.DataFrame(
 )
 NAMES = ["bm25", "ours", "old"]
 EVERY = ["rbo", "rbo_min", "overlap@2", "jaccard@2", "kendall_tau", "tau_ap", "overlap_curve@2"]
+
+
+def test_frames_too_large_to_share_a_ranking_have_all_pairs(monkeypatch):
+    """Strategies of many rows are ranked one by one by `evaluate`; pairs need both."""
+    expected = pg.similarity(EXAMPLE, "rbo", by=NAMES)
+    monkeypatch.setattr(part_values, "MAX_SHARED_ROWS", 1)
+    assert not expected.is_empty()
+    assert_frame_equal(pg.similarity(EXAMPLE, "rbo", by=NAMES), expected)
+    assert_frame_equal(pg.similarity(EXAMPLE.lazy(), "rbo", by=NAMES).collect(), expected)
 
 
 def test_a_strategy_without_documents_for_a_query_keeps_the_query():

@@ -16,7 +16,7 @@ from polars_graded._frames.notes import DECIDED_BY_ORDER, KEY, NOTES
 from polars_graded._frames.request import Request
 from polars_graded._frames.sorting import in_order
 from polars_graded._frames.strategies import find_pairs
-from polars_graded._frames.values import Gathered, Part
+from polars_graded._frames.values import Gathered, Part, Rankings
 from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import Computed, compute
 from polars_graded._measuring.definitions import SIMILARITIES, Definition
@@ -182,6 +182,10 @@ class PairPart(Part):
         """Return a function from row numbers to documents, if their order may change a value."""
         needs_order = self.request.tool or find_order_dependent_measures(self.request)
         return super().names if needs_order else None
+
+    def measure_rankings(self) -> Iterator[Rankings]:
+        """Yield the values and notes of all strategies, whatever their rows: pairs need both."""
+        yield from self.rankings([*self.request.by])
 
     def select_inputs(self, measures: Sequence[Measure]) -> dict[str, Lists]:  # noqa: ARG002
         """Return the numbers of documents."""
