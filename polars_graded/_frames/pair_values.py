@@ -161,9 +161,10 @@ class PairPart(Part):
     @cached_property
     def numbers(self) -> Lists:
         """Return a number for each document, which rises from query to query."""
-        groups, rows = self.groups, np.arange(self.groups.frame.height)
+        groups, height = self.groups, self.groups.frame.height
         if self.request.strategy is None:
-            return Lists(pl.Series(rows), groups.offsets)
+            return Lists(pl.int_range(height, eager=True), groups.offsets)
+        rows = np.arange(height)
         documents = groups.at(self.request.document or "", rows)
         if nulls := documents.null_count():
             msg = (
@@ -176,6 +177,11 @@ class PairPart(Part):
         each = table.group_by("query", "doc").agg("row").sort("query").with_row_index("number")
         numbers = each.explode("row").sort("row").get_column("number")
         return Lists(numbers, groups.offsets)
+
+    @cached_property
+    def grades(self) -> Lists:
+        """Return the grades; without any, the numbers of documents, which no measure reads."""
+        return super().grades if self.request.is_graded else self.numbers
 
     @property
     def names(self) -> Any:

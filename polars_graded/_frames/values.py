@@ -100,7 +100,7 @@ class Part:
     @cached_property
     def needs_unjudged(self) -> bool:
         """Return whether the judged share of the retrieved documents is needed."""
-        return self.grades.flat.null_count() > 0
+        return self.request.is_graded and self.grades.flat.null_count() > 0
 
     @cached_property
     def grades(self) -> Lists:

@@ -13,7 +13,7 @@ from polars_graded._measuring import batches
 from polars_graded._measuring.definitions import ALL, DEFINITIONS, MAX_CURVE_VALUES
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.list_similarity import ListPair, RankedLists
+from polars_graded._measuring.kernels.list_similarity import ListPair, RankedLists, find_span
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, Judged, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.names import Measure
@@ -127,7 +127,8 @@ def compute(
         # One strategy or pair at a time, so that the arrays of one are freed before the next.
         if pairs is None:
             return [measure_queries(rank_documents(each)) for each in rankings]
-        ranked = RankedLists.of([*map(rank_documents, rankings)])
+        first, n = find_span([each.inputs["number"] for each in judged.values()])
+        ranked = [RankedLists.of(rank_documents(each), first, n) for each in rankings]
         return [compare(ranked[a], ranked[b]) for a, b in pairs]
 
     n_values = max(measure.values_per_query for measure in measures)

@@ -23,7 +23,7 @@ from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strateg
 from polars_graded._frames.directions import Directions
 from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.duplicates import Duplicates
-from polars_graded._frames.request import By, Columns, Descending, Request, Ties
+from polars_graded._frames.request import NO_GRADE, By, Columns, Descending, Request, Ties
 from polars_graded._frames.values import grouped
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -32,9 +32,6 @@ __all__ = ["catalogue", "catalogue_curve"]
 
 ITEM, USER, POPULARITY = (f"polars_graded: {name}" for name in ("item", "user", "popularity"))
 """Names of temporary columns, which no frame has."""
-
-UNGRADED = pl.repeat(None, pl.len(), dtype=pl.Float64)
-"""Grades of recommendations, which nobody judges."""
 
 
 def catalogue(
@@ -345,7 +342,7 @@ def _find_ends(value: float | None, draws: Any, level: float) -> tuple[float | N
 
 def _make_request(**ranking: Any) -> Request:
     """Return the request to rank recommendations, which nobody judges."""
-    return Request.of(["n_retrieved"], grade=UNGRADED, **ranking)
+    return Request.of(["n_retrieved"], grade=NO_GRADE, **ranking)
 
 
 def _recommend(

@@ -7,7 +7,7 @@ of the group puts it there (Corsi and Urbano 2024).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from polars_graded._measuring.kernels.queries import Queries
+from polars_graded._measuring.kernels.queries import Judged, Queries
 from polars_graded._measuring.kernels.ragged import (
     Floats,
     Integers,
@@ -39,50 +39,36 @@ class RankedLists:
     documents: npt.NDArray[np.int64]
     ranks: Ragged
     """Rank of each document, from 1."""
-    queries: Queries
-    """The same documents with their grades."""
+    starts: Integers
+    """Place of the first document of each tie group."""
+    has_ties: Mask
+    """Mask of queries with tied documents, also below the depth of the measures."""
+    grades: Floats
+    judged: Judged
     n: int
     """Number of documents of the chunk, retrieved or not."""
 
     @classmethod
-    def of(cls, rankings: Sequence[Queries]) -> list[RankedLists]:
-        """Return the lists of rankings of the same queries.
+    def of(cls, queries: Queries, first: float, n: int) -> RankedLists:
+        """Return the lists of a ranking; `first` is the lowest number of n documents of a chunk.
 
         The input `number` contains the numbers of documents, which rise from query to query.
         """
-        every = [ranking.judged.inputs["number"].values for ranking in rankings]
-        first = min((numbers.min() for numbers in every if len(numbers)), default=0.0)
-        last = max((numbers.max() for numbers in every if len(numbers)), default=-1.0)
-        return [
-            cls(
-                (ranking.inputs["number"].values - first).astype(np.int64),
-                ranking.ranked.of(ranking.ranked.number_as_float),
-                ranking,
-                int(last - first) + 1,
-            )
-            for ranking in rankings
-        ]
-
-    @property
-    def starts(self) -> Integers:
-        """Return the place of the first document of each tie group."""
-        return self.queries.tie_starts
+        documents = (queries.inputs["number"].values - first).astype(np.int64)
+        ranks = queries.ranked.of(queries.ranked.number_as_float)
+        has_ties = np.zeros(len(ranks.lengths), bool)
+        if (full := queries.full) is not None:
+            is_first = np.zeros(len(full.ranked.values), bool)
+            is_first[full.tie_starts] = True
+            has_ties = full.ranked.count(is_first) < full.ranked.lengths
+        # All rankings of a chunk are held at once, so that only needed arrays are kept.
+        grades, starts = queries.ranked.values, queries.tie_starts
+        return cls(documents, ranks, starts, has_ties, grades, queries.judged, n)
 
     @property
     def are_tied(self) -> bool:
         """Return whether a tie group has several documents."""
         return len(self.starts) < len(self.documents)
-
-    @property
-    def has_ties(self) -> Mask:
-        """Return the mask of queries with tied documents, also below the depth of the measures."""
-        full = self.queries.full
-        if full is None:
-            return np.zeros(len(self.ranks.lengths), bool)
-        is_first = np.zeros(len(full.ranked.values), bool)
-        is_first[full.tie_starts] = True
-        mask: Mask = full.ranked.count(is_first) < full.ranked.lengths
-        return mask
 
     @cached_property
     def tops(self) -> Integers:
@@ -110,6 +96,15 @@ class RankedLists:
         result = depths.number.copy()
         result[result <= repeat_each(self.ranks.lengths, depths.lengths)] = values
         return result
+
+
+def find_span(numbers: Iterable[Ragged]) -> tuple[float, int]:
+    """Return the lowest number of documents, and the count of whole numbers up to the highest."""
+    every = [each.values for each in numbers if len(each.values)]
+    if not every:
+        return 0.0, 0
+    first = min(values.min() for values in every)
+    return first, int(max(values.max() for values in every) - first) + 1
 
 
 @dataclass(frozen=True)
@@ -304,7 +299,7 @@ def _count_new_relevant(
         np.ones(len(each.documents), bool) if n is None else each.ranks.number <= n
         for each in (lists, others)
     )
-    relevant = lists.queries.relevant(lists.queries.ranked.values, threshold)
+    relevant = lists.judged.is_relevant(lists.grades, threshold)
     shared = others.by_document(first_of_others)[lists.documents]
     return lists.ranks.count(relevant & first & ~shared)
 

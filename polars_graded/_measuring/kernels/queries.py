@@ -89,6 +89,12 @@ class Judged:
         """Return grades minus the irrelevant grade; 0 below it and if unjudged."""
         return np.fmax(grades - self.irrelevant if self.irrelevant else grades, 0)
 
+    def is_relevant(self, grades: Floats, threshold: float | None) -> Mask:
+        """Return the mask of relevant grades that reach the threshold, if any."""
+        if threshold is None or threshold <= self.irrelevant:
+            return grades > self.irrelevant
+        return grades >= threshold
+
     @cached_property
     def relevant(self) -> Documents:
         """Return the relevant documents."""
@@ -195,9 +201,7 @@ class Queries:
 
     def relevant(self, grades: Floats, threshold: float | None) -> Mask:
         """Return the mask of relevant grades that reach the threshold, if any."""
-        if threshold is None or threshold <= self.irrelevant:
-            return grades > self.irrelevant
-        return grades >= threshold
+        return self.judged.is_relevant(grades, threshold)
 
     def count_possible_hits(self, n: int | None, threshold: float | None, over: str) -> Integers:
         """Return R, or with `over="cutoff"` the smaller of n and R."""
