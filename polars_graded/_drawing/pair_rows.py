@@ -55,6 +55,11 @@ def shorten_pair_names(frame: pl.DataFrame, strategy: str) -> pl.DataFrame:
     return frame.with_columns(pl.format("{} and {}", *both).alias(strategy))
 
 
+def add_mirrored(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs `a` and `b`, followed by the same pairs with both exchanged."""
+    return pl.concat([pairs, pairs.rename({"a": "b", "b": "a"}).select(pairs.columns)])
+
+
 def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
     """Return the names of strategies, with those that are similar to the same others together.
 
@@ -64,8 +69,7 @@ def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import pdist
 
-    both = pl.concat([pairs.select("a", "b", "mean"), pairs.select(a="b", b="a", mean="mean")])
-    both = both.unique(["a", "b"], keep="first", maintain_order=True)
+    both = add_mirrored(pairs).unique(["a", "b"], keep="first", maintain_order=True)
     of_each = both.group_by("a").agg(pl.col("mean").mean(), pl.len().alias("others"))
     of_each = of_each.sort("others", "mean", "a", descending=[True, True, False])
     names = of_each["a"].to_list()
@@ -74,7 +78,7 @@ def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
     # A strategy counts as similar to itself as it is to others, whatever value means equal.
     own = of_each.select("a", b="a", mean="mean")
     places = pl.col("a", "b").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
-    matrix = pl.concat([both, own]).sort(places).get_column("mean").to_numpy()
+    matrix = pl.concat([both.select(own.columns), own]).sort(places).get_column("mean").to_numpy()
     square = matrix.reshape(len(names), len(names))
     order = leaves_list(linkage(pdist(square), "average", optimal_ordering=True))
     return [names[place] for place in order]

@@ -335,8 +335,7 @@ def find_ink_and_paper() -> tuple[str, str]:
     paper = DARK_THEMES.get(theme_name or "", str(config.get("background")))
     if not re.fullmatch("#([0-9a-fA-F]{3}){1,2}", paper):
         return INK, "white"
-    parts = re.findall("." if len(paper) == len("#333") else "..", paper[1:])
-    lightness = sum(int(part, 16) / (16 ** len(part) - 1) for part in parts) / len(parts)
+    lightness = sum(split_colour(paper)) / (3 * 255)
     return (INK if lightness > 0.5 else LIGHT_INK), paper  # noqa: PLR2004
 
 
@@ -347,17 +346,20 @@ def find_ink() -> str:
 
 def find_soft_ink() -> str:
     """Return the colour of less important text under the active theme."""
-    ink, paper = find_ink_and_paper()
-    if paper == "white":
-        paper = "#ffffff"
-    elif len(paper) == len("#333"):
-        paper = "#" + "".join(2 * digit for digit in paper[1:])
-    return mix_colours(ink, paper, SOFT_SHARE)
+    return mix_colours(*find_ink_and_paper(), SOFT_SHARE)
+
+
+def split_colour(colour: str) -> list[int]:
+    """Return red, green and blue, from 0 to 255, of white or three or six hexadecimal digits."""
+    digits = "fff" if colour == "white" else colour.removeprefix("#")
+    if len(digits) == 3:  # noqa: PLR2004
+        digits = "".join(2 * digit for digit in digits)
+    return [*bytes.fromhex(digits)]
 
 
 def mix_colours(one: str, other: str, share: float) -> str:
     """Mix two colours: `share` is the share of the second one."""
-    ends = ([int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (one, other))
+    ends = map(split_colour, (one, other))
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(*ends, strict=True))
 
 

@@ -26,6 +26,7 @@ from polars_graded._drawing.style import (
     find_ink,
     format_decimals,
     list_tooltips,
+    split_colour,
     write_short_label,
 )
 from polars_graded._sentences import shorten_names
@@ -184,7 +185,7 @@ def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame
 
 def is_dark(colour: str) -> bool:
     """Return whether text on a colour must be white."""
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    red, green, blue = split_colour(colour)
     return 0.299 * red + 0.587 * green + 0.114 * blue < 140  # noqa: PLR2004
 
 

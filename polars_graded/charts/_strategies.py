@@ -393,7 +393,7 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     alike = len(names) > 2 and 2 * pairs == len(names) * (len(names) - 1)  # noqa: PLR2004
     parsed = Measure.parsed(measure)
     if parsed is None or parsed.definition.is_symmetric:
-        table = pl.concat([table, table.select(a="b", b="a", mean="mean", queries="queries")])
+        table = pair_rows.add_mirrored(table)
     chart_checks.check_row_count("frame", table)
     low, high = float(table["mean"].min()), float(table["mean"].max())  # type: ignore[arg-type]
     furthest = max(1.0, high, -low)
