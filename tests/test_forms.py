@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 import pytest
 from helpers import needed
@@ -221,24 +223,44 @@ def test_differences_that_rounding_parts_stand_by_query():
     assert differences(frame, "ap", "a", "b")["query"].to_list() == [0, 1, 2, 3]
 
 
-def test_results_know_their_keys_by_name_or_place():
+def test_results_take_keys_of_any_name():
     plain = PER_QUERY.drop("price")
     named = plain.rename({"strategy": "model", "query": "user"})
-    pairs = compare(named)
-    assert pairs.rename({"model": "strategy"}).equals(compare(plain))
-    assert summarise(named).columns[1] == "model"
-    assert differences(named, "ap", "ours", "old").columns[0] == "user"
-    assert rank_correlation(named).equals(rank_correlation(plain))
-    assert long_form(named).columns[:2] == ["model", "user"]
-    assert "| b | ours |" in paper_table(named)
-    told = compare(named.select("user", "model", "ap"), query="user", strategy="model")
-    assert told.equals(compare(named, "ap"))
+    keys = {"strategy": "model", "query": "user"}
+    assert compare(named, **keys).rename({"model": "strategy"}).equals(compare(plain))
+    assert summarise(named, **keys).columns[1] == "model"
+    assert differences(named, "ap", "ours", "old", **keys).columns[0] == "user"
+    assert rank_correlation(named, **keys).equals(rank_correlation(plain))
+    assert long_form(named, **keys).columns[:2] == ["model", "user"]
+    assert "| b | ours |" in paper_table(named, **keys)
+    reordered = named.select("user", "model", "ap")
+    assert compare(reordered, **keys).equals(compare(named, "ap", **keys))
+    for name, other in (("strategy", "model"), ("query", "user")):
+        one = plain.rename({name: other})
+        assert compare(one).rename({other: name}, strict=False).equals(compare(plain))
+
+
+@pytest.mark.parametrize("order", [("ranker", "topic"), ("topic", "ranker")])
+@pytest.mark.parametrize(
+    "function", [compare, summarise, paper_table, long_form, rank_correlation, report]
+)
+def test_places_of_columns_do_not_tell_a_strategy_from_a_query(function, order, tmp_path):
+    frame = PER_QUERY.rename({"strategy": "ranker", "query": "topic"}).select(*order, "ap")
+    path = [tmp_path / "r.html"] if function is report else []
+    sentence = (
+        "`strategy` and `query` must be passed if there is no column 'strategy' or 'query' and "
+        f"several columns are possible, got {', '.join(order)}\n\n"
+        f"Hint: {function.__name__}(..., strategy=..., query=...) names one column for each"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
+        function(frame, *path)
 
 
 @pytest.mark.parametrize(
     ("columns", "named", "keys"),
     [
-        ("model user ap", {}, ("model", "user")),
+        ("ap model", {}, ("strategy", "query")),
+        ("model user ap", {"query": "user"}, ("model", "user")),
         ("strategy query ap", {}, ("strategy", "query")),
         ("query strategy ap", {}, ("strategy", "query")),
         ("strategy country query ap", {}, ("strategy", "query")),
@@ -326,4 +348,4 @@ def test_pictures_and_pages_know_which_value_of_a_renamed_measure_is_best(tmp_pa
 def test_a_report_takes_any_names(tmp_path):
     needed("vl_convert")
     named = PER_QUERY.drop("price").rename({"strategy": "model", "query": "user"})
-    assert "ours" in report(named, tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "ours" in report(named, tmp_path / "r.html", strategy="model", query="user").read_text()

@@ -96,8 +96,9 @@ def compare(
         queries, provided that every strategy has the same combinations of their values and has
         each combination once, as in the result of `evaluate`. Otherwise an error asks for `query`.
     strategy
-        The column of strategies; by default as for `query`. If neither is passed, two possible
-        columns are the strategy and the query, in this order.
+        The column of strategies. By default `"strategy"`, or the only other column that could be
+        the strategy. If the frame has neither a column `"query"` nor a column `"strategy"`, pass
+        both.
     segments
         The column of segments of queries, such as a country, or several columns, which may be among
         those of `query`. Each segment is compared separately.

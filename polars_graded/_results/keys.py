@@ -181,10 +181,11 @@ def find_keys(
 ) -> dict[str, Any]:
     """Return the columns of strategies and queries, passed or found.
 
-    A key that is not passed is the column of its name, or else the only possible column. If several
-    query columns are possible, they form the query together, provided that every strategy has the
-    same combinations of their values and has each combination once. A choice of fewer columns would
-    pair the same rows. In all other cases an error asks for the key.
+    A key that is not passed is the column of its name. If only one key lacks such a column, it is
+    the only possible column. If several query columns are possible, they form the query together,
+    provided that every strategy has the same combinations of their values and has each combination
+    once. A choice of fewer columns would pair the same rows. In all other cases an error asks for
+    the keys: their places in the frame do not tell a strategy from a query.
     """
     schema = frame.collect_schema()
     keys = {key: given[key] for key in KEYS if key in given}
@@ -201,33 +202,31 @@ def find_keys(
         several = [name for name in schema if name in {*candidates, keys.get("query")}]
         if len(several) > 1 and _is_full_grid(frame, several, {**given, **keys}):
             return keys | {"query": several}
-    if len(candidates) > len(missing_keys) > 0:
-        key = missing_keys[-1]
+    if missing_keys and len(candidates) > 1:
         hint = hint_at_maker(
             "per_query", f"{HINT} {_write_call(function, missing_keys, candidates)};"
         )
         msg = (
-            f"`{key}` must be passed if there is no column {key!r} and several columns are "
-            f"possible, got {', '.join(candidates)}{hint}"
+            f"{' and '.join(f'`{key}`' for key in missing_keys)} must be passed if there is no "
+            f"column {' or '.join(map(repr, missing_keys))} and several columns are possible, "
+            f"got {', '.join(candidates)}{hint}"
         )
         raise ValueError(msg)
-    if len(candidates) == len(missing_keys):
-        keys |= zip(missing_keys, candidates, strict=True)
+    if len(candidates) == len(missing_keys) == 1:
+        keys[missing_keys[0]] = candidates[0]
     return dict(zip(KEYS, KEYS, strict=True)) | keys
 
 
 def _write_call(function: str, missing_keys: Sequence[str], candidates: Sequence[str]) -> str:
-    """Return a call that names the keys, in the order of `evaluate`."""
-    first, queries = (
-        ("", candidates)
-        if len(missing_keys) == 1
-        else (f"strategy={candidates[0]!r}, ", candidates[1:])
-    )
+    """Return a call that names the keys; of two keys, nothing tells which column is which."""
+    if len(missing_keys) > 1:
+        return f"{function}(..., strategy=..., query=...) names one column for each"
     if missing_keys == ["strategy"]:
         return f"{function}(..., strategy={candidates[0]!r}) names the column"
-    several = "all columns that identify a query, or one of them"
-    query_text = repr(queries[0]) if len(queries) == 1 else repr([*queries])
-    return f"{function}(..., {first}query={query_text}) names {several}"
+    return (
+        f"{function}(..., query={[*candidates]!r}) names all columns that identify a query, "
+        "or one of them"
+    )
 
 
 def _is_full_grid(

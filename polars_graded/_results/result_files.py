@@ -78,7 +78,10 @@ def write_results(
     """
     file = _check_file(path)
     frame = check_frame("per_query", per_query).lazy().collect()
-    columns = check_column_names("query", query or find_keys(frame, {}, "write_results")["query"])
+    # Only the queries are counted, so the column of strategies may have any name.
+    given = {"strategy": "strategy"} | ({"query": query} if query else {})
+    keys = find_keys(frame, given, "write_results")
+    columns = check_column_names("query", keys["query"])
     check_columns("per_query", columns, frame.schema, argument="query")
     metadata: dict[str, Any] = {METADATA_KEY: __version__, "query": columns}
     metadata["queries"] = frame.select(columns).n_unique()
