@@ -170,8 +170,12 @@ def spark():
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # Jobs of a second are over before the machine code of the second compiler would pay.
+    quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     session = (
         SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.driver.extraJavaOptions", quick)
+        .config("spark.executor.extraJavaOptions", quick)
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", 4)
         .config("spark.executorEnv.PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
@@ -441,15 +445,18 @@ def ray_data():
     import ray.data
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    cluster.add_node(num_cpus=1)
-    paths = os.pathsep.join(filter(None, sys.path))
-    variables = {"PYTHONPATH": paths, "POLARS_MAX_THREADS": "1"}
-    ray.init(address=cluster.address, log_to_driver=False, runtime_env={"env_vars": variables})
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    yield ray.data
-    ray.shutdown()
-    cluster.shutdown()
+    head = {"num_cpus": 1, "include_dashboard": False}
+    with pytest.MonkeyPatch.context() as environment:
+        # With a `runtime_env` of variables, Ray would replace the processes that it has started.
+        environment.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+        environment.setenv("POLARS_MAX_THREADS", "1")
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        cluster.add_node(num_cpus=1)
+        ray.init(address=cluster.address, log_to_driver=False)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        yield ray.data
+        ray.shutdown()
+        cluster.shutdown()
 
 
 def from_ray(dataset):
