@@ -777,6 +777,25 @@ def test_a_report_says_what_the_options_mean(command):
     }
 
 
+@pytest.mark.parametrize(
+    ("measures", "said"),
+    [
+        (["ap"], "count as 0"),
+        (["ap", "roc_auc"], "count as 0 and are left out of roc_auc"),
+        (
+            ["roc_auc", "ap", "pairwise_accuracy"],
+            "count as 0 and are left out of roc_auc and pairwise_accuracy",
+        ),
+        (["roc_auc"], "are left out of roc_auc"),
+    ],
+)
+def test_a_report_names_the_measures_that_leave_queries_out(command, measures, said):
+    needed("vl_convert")
+    command(*QUIET, "--measure", *measures, "--report", "page.html")
+    page = of_page("page.html")
+    assert dict(page["settings"])["Queries without a relevant document"] == said
+
+
 def test_what_is_asked_for_comes_once_and_in_its_order(command):
     needed("vl_convert")
     command("--measure", "interpolated_precision", "r_precision", "ap", "--report", "page.htm")

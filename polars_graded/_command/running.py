@@ -40,6 +40,7 @@ from polars_graded._results.gating import (
 from polars_graded._results.keys import Keys
 from polars_graded._results.result_files import write_results
 from polars_graded._results.significance import Options
+from polars_graded._sentences import join_words
 from polars_graded._sentences.gates import write_refusal
 from polars_graded._warnings import DataWarning
 from polars_graded._writing import write_atomically
@@ -260,8 +261,9 @@ def _report_options(
     if arguments.undefined_as == "default":
         measures = arguments.measures.items()
         undefined = [name for name, measure in measures if measure.definition.needs_pairs]
-        others = f", and are left out of {undefined[0]}" if undefined else ""
-        settings["Queries without a relevant document"] = f"count as 0{others}"
+        texts = ["count as 0"] if len(undefined) < len(measures) else []
+        texts += [f"are left out of {join_words(undefined)}"] if undefined else []
+        settings["Queries without a relevant document"] = join_words(texts)
     if arguments.trusted is not None:
         columns = {**columns, "grade": arguments.trusted}
     return {
