@@ -84,6 +84,37 @@ def streamed(rows: int) -> Callable[[], object]:
     return run
 
 
+def two_scores(rows: int) -> pl.DataFrame:
+    """Return rankings with documents and the scores of a second strategy."""
+    frame = rankings(rows // 5).with_columns(doc=pl.int_range(pl.len()))
+    noise = np.random.default_rng(1).random(frame.height)
+    return frame.with_columns(second=pl.col("score") + noise)
+
+
+def similar(rows: int) -> Callable[[], object]:
+    frame = two_scores(rows)
+    return lambda: pg.similarity(frame, "rbo", "overlap@10", by=["score", "second"])
+
+
+def fused(rows: int) -> Callable[[], object]:
+    frame = two_scores(rows)
+    return lambda: pg.fuse(frame, by=["score", "second"])
+
+
+def reported(_rows: int) -> Callable[[], object]:
+    frame = rankings(100_000).with_columns(doc=pl.int_range(pl.len()))
+    random = np.random.default_rng(1)
+    names = [f"s{number}" for number in range(5)]
+    frame = frame.with_columns(pl.Series(name, random.random(frame.height)) for name in names)
+    per_query = pg.evaluate(frame, "ap", "ndcg@10", by=names)
+
+    def run() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            pg.report(per_query, Path(folder) / "report.html", frame=frame, by=names)
+
+    return run
+
+
 FIGURES: dict[str, Callable[[int], Callable[[], object]]] = {
     "evaluate": evaluated,
     "shuffled": lambda rows: evaluated(rows, shuffled=True),
@@ -95,6 +126,9 @@ FIGURES: dict[str, Callable[[int], Callable[[], object]]] = {
     "judge": judged,
     "compare": compared,
     "streamed": streamed,
+    "similarity": similar,
+    "fuse": fused,
+    "report": reported,
 }
 
 
