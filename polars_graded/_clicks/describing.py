@@ -5,7 +5,16 @@ from __future__ import annotations
 import polars as pl
 
 from polars_graded._checks import MAX_SHOWN_VALUES, first_few
-from polars_graded._clicks.logs import FLAG, KEYS, LISTS, Log, compute_interval, find_z, takes_log
+from polars_graded._clicks.logs import (
+    FLAG,
+    KEYS,
+    LISTS,
+    Collect,
+    Log,
+    compute_interval,
+    find_z,
+    takes_log,
+)
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["count_clicks", "describe_log"]
@@ -110,17 +119,15 @@ def describe_log(
             pl.col("rows").sum(),
         )
     )
-    return log.run([documents], lambda table: _make_description(log, table))
+    return log.run(lambda collect: _make_description(log, collect, *collect(documents)))
 
 
-def _make_description(log: Log, documents: pl.DataFrame) -> pl.DataFrame:
+def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl.DataFrame:
     """Return the row of `describe_log`, and warn of what makes estimates misleading."""
     # All lists of a session are in one part, so that only the lists of a part are in memory.
-    parts = -(-int(documents["rows"].sum()) // MAX_PART_ROWS)
-    part = pl.col("session").hash() % max(parts, 1)
-    tables = [_describe_lists(log, part == number) for number in range(parts)]
-    collected = [table.collect(engine="streaming") for table in tables]
-    totals = pl.concat([_describe_lists(log, part == 0).collect_schema().to_frame(), *collected])
+    parts = max(1, -(-int(documents["rows"].sum()) // MAX_PART_ROWS))
+    part = pl.col("session").hash() % parts
+    totals = pl.concat(collect(_describe_lists(log, part == n))[0] for n in range(parts))
     counts = totals.select(pl.exclude("max_session_clicks", "bots").sum())
     [n_bots], [busiest] = (
         counts["n_bots"],
@@ -254,13 +261,14 @@ def count_clicks(
     z = find_z(confidence)
     shown = pl.col("impressions")
 
-    def finish(table: pl.DataFrame) -> pl.DataFrame:
+    def count(collect: Collect) -> pl.DataFrame:
         rate, *ends = compute_interval(z, pl.col("clicks"), shown, shown)
         level = pl.lit(float(confidence)).alias("confidence")
+        [table] = collect(log.count("rank"))
         return (
             log.check_counts(table)
             .sort("rank")
             .with_columns(level, rate.alias("click_rate"), *ends)
         )
 
-    return log.run([log.count("rank")], finish)
+    return log.run(count)

@@ -35,6 +35,12 @@ FLAG = 1 << 32
 """Amount that each invalid value adds to a sum of clicks, in place of a click."""
 
 
+class Collect(Protocol):
+    """A function that collects lazy frames."""
+
+    def __call__(self, *plans: pl.LazyFrame) -> list[pl.DataFrame]: ...
+
+
 @dataclass(frozen=True)
 class Log:
     """Rows of a click log, in which each named column has the name of its argument."""
@@ -99,18 +105,19 @@ class Log:
         """Return the impressions and clicks of each group of rows."""
         return self.rows.group_by(keys).agg(self.impressions, self.clicks)
 
-    def run(
-        self, plans: Sequence[pl.LazyFrame], finish: Callable[..., pl.DataFrame]
-    ) -> pl.DataFrame | pl.LazyFrame:
-        """Return `finish` of the collected plans, lazily for a lazy log."""
+    def run(self, compute: Callable[[Collect], pl.DataFrame]) -> pl.DataFrame | pl.LazyFrame:
+        """Return what a function computes from plans that it collects, lazily for a lazy log."""
 
-        def collect() -> pl.DataFrame:
-            return self.rename(finish(*pl.collect_all(plans, engine="streaming")))
+        def collect(*plans: pl.LazyFrame) -> list[pl.DataFrame]:
+            return pl.collect_all(plans, engine="streaming")
 
         if not self.is_lazy:
-            return collect()
-        empty = (plan.collect_schema().to_frame() for plan in plans)
-        return scan_frames(self.rename(finish(*empty)).schema, lambda *_: iter([collect()]))
+            return self.rename(compute(collect))
+        # The schema is that of a log without rows.
+        schema = compute(lambda *plans: [each.collect_schema().to_frame() for each in plans])
+        return scan_frames(
+            self.rename(schema).schema, lambda *_: iter([self.rename(compute(collect))])
+        )
 
     def rename(self, table: pl.DataFrame) -> pl.DataFrame:
         """Return a result with the user's names of columns."""
