@@ -818,8 +818,8 @@ def test_what_a_report_adds_is_told_and_all_its_measures_where_curves_alone_are_
 @pytest.mark.parametrize(
     ("options", "baseline", "said"),
     [
-        ([], None, "the paired t test; p values corrected after Holm for the 3 pairs"),
-        (["--baseline", "weak"], 2, "corrected after Holm for the 2 pairs"),
+        ([], None, "the paired t test; p values corrected by Holm's method for the 3 pairs"),
+        (["--baseline", "weak"], 2, "corrected by Holm's method for the 2 pairs"),
         (
             ["--test", "wilcoxon", "--correction", "none"],
             None,

@@ -207,8 +207,8 @@ def test_ideal_curves_that_differ_are_all_there(per_query, written):
 @pytest.mark.parametrize(
     ("options", "arguments", "said"),
     [
-        ({}, {}, "the paired t test; p values corrected after Holm for the 3 pairs"),
-        ({"baseline": "fair"}, {"baseline": "fair"}, "Holm for the 2 pairs"),
+        ({}, {}, "the paired t test; p values corrected by Holm's method for the 3 pairs"),
+        ({"baseline": "fair"}, {"baseline": "fair"}, "Holm's method for the 2 pairs"),
         (
             {"test": "wilcoxon", "correction": "none"},
             {"test": "wilcoxon", "correction": "none"},
@@ -796,7 +796,7 @@ def test_differences_are_drawn_as_compare_has_them(doubtful, shown, against):
 def test_hollow_points_are_hollow_in_the_legend(doubtful, shown):
     page = shown(doubtful)
     kinds = ["corrected p ≤ 0.05", "not significant"]
-    held = "95 % interval corrected after Holm, like p"
+    held = "95 % interval corrected by Holm's method, like p"
     assert page.texts("#comparison .legend li:not([hidden]) span") == [*kinds, held]
     script = """return [...document.querySelectorAll('#comparison .legend circle')]
         .map((dot) => [dot.getAttribute('fill'), dot.getAttribute('stroke')])"""

@@ -94,7 +94,10 @@ def test_a_lead_that_is_settled_is_told_so_of_all_pairs_together(made):
     low, high = row["simultaneous_low"], row["simultaneous_high"]
     assert low < row["ci_low"] < row["ci_high"] < high
     interval = f"{low:.4f} to {high:.4f}".replace("-", "\N{MINUS SIGN}")
-    assert f"(95 % interval {interval}, corrected after Holm). That difference is undecided" in text
+    assert (
+        f"(95 % interval {interval}, corrected by Holm's method). That difference is undecided"
+        in text
+    )
     assert text.startswith("No strategy is clearly first: good has the best mean ap, ")
     last = "good is significantly better than 1 of the 2 others; undecided: near. "
     assert text.endswith(last)
@@ -109,8 +112,8 @@ def test_a_lead_that_is_settled_is_told_so_of_all_pairs_together(made):
     [
         ({"correction": "bonferroni"}, "all 3 pairs together"),
         ({"test": "randomised_tukey"}, "all 3 pairs together"),
-        ({"correction": "holm"}, "corrected after Holm"),
-        ({"correction": "benjamini_hochberg"}, "corrected after Benjamini and Hochberg"),
+        ({"correction": "holm"}, "corrected by Holm's method"),
+        ({"correction": "benjamini_hochberg"}, "corrected by Benjamini and Hochberg's method"),
     ],
 )
 def test_intervals_are_said_to_hold_together_where_they_do(made, options, held):
@@ -132,7 +135,7 @@ def test_against_a_baseline_the_verdict_is_about_it(made):
     text = said(made(frame, baseline="b"))
     lead = "a has the best mean ap, 0.5250 over 6 queries, 0.2250 above that of "
     assert text.startswith(f"1 of 2 is better than b, 1 is worse. {lead}the baseline b (95 % ")
-    assert "corrected after Holm). That difference is settled" in text
+    assert "corrected by Holm's method). That difference is settled" in text
     text = said(made(frame, baseline="a"))
     assert text.startswith(f"None of 2 is better than a, 2 are worse. {lead}b ")
 
@@ -212,7 +215,7 @@ def test_on_real_data_the_verdict_is_that_of_the_published_means(made, data):
         f"No strategy is clearly first: f{first} has the best mean ap, {best:.4f} over 106 "
         f"queries, {best - next_best:.4f} above that of f{second} (95 % interval"
     )
-    assert "corrected after Holm). That difference is" in text
+    assert "corrected by Holm's method). That difference is" in text
 
 
 def test_a_verdict_counts_the_measures_that_settle_it(made):

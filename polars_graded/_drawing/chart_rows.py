@@ -88,8 +88,8 @@ def collect_one_grader(argument: str, frame: Frame, *separating: Any) -> pl.Data
         check_one_grader(
             argument,
             sort_naturally(find_names(collected, GRADER)),
-            ".filter(grader={!r}) leaves those of one, and panel='grader' gives each a panel, in "
-            "a chart that has some",
+            ".filter(grader={!r}) selects the results of one grader. In charts with panels, "
+            "panel='grader' draws one panel for each",
         )
     return collected
 

@@ -70,8 +70,9 @@ def overview(
           null for unjudged) and `rows`, by ascending grade;
         - `only_relevant` and `none_retrieved`: the numbers of queries whose judged documents are
           all relevant, and of queries for which nothing was retrieved;
-        - `duplicates`: the number of rows that repeat a document of their ranking; `evaluate`
-          raises an error for these. All rows are checked. It is null without a column of documents;
+        - `duplicates`: the number of rows that repeat a document of their ranking, counted in all
+          rows; null without a column of documents. `evaluate` raises an error for such rows, but
+          checks only a sample of frames with more than a million rows;
         - `judged@10`: the share of the first ten documents that are judged;
         - `tied`: the share of retrieved documents whose score another document of the query also
           has;

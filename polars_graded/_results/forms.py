@@ -203,7 +203,8 @@ def paper_table(
     | b | ours | **0.700**ᵃ |
     <BLANKLINE>
     Means of 5 queries, the best of each column in bold; a letter stands for a strategy that is
-    significantly worse (p of at most 0.05) by the paired t test, p values corrected after Holm.
+    significantly worse (p of at most 0.05) by the paired t test, p values corrected by Holm's
+    method.
     """
     check_choice("format", format, WRITERS)
     check_whole_number("digits", digits, at_least=0)

@@ -114,7 +114,7 @@ def gate(
     - **unchanged** if no query changed;
     - **no worse** if the interval is above :math:`-\delta` and includes 0;
     - **worse, by less than the margin** if the interval is between :math:`-\delta` and 0;
-    - **worse; whether by more than the margin is undecided** if the interval is below 0 and
+    - **worse, perhaps by more than the margin** if the interval is below 0 and
       contains :math:`-\delta`;
     - **worse** if the interval is below :math:`-\delta`, or if all queries have the same loss and
       it exceeds the margin;
@@ -433,7 +433,9 @@ def _pair_with_results(
     columns = [name, *dict.fromkeys([*queries, *check_segment_columns(segments)]), *measured]
     older = cast_measures(_read_baseline(baseline), measured)
     graders = [*split_by_grader(older, {**keys, "measures": measured, "segments": segments})]
-    check_one_grader("baseline", graders, ".filter(grader={!r}) of the frame leaves those of one")
+    check_one_grader(
+        "baseline", graders, ".filter(grader={!r}) of the frame selects the results of one"
+    )
     check_columns("baseline", columns, older.schema)
     strategies = order_strategies(rows[name])
     rows, older = unify_keys(rows, older, [each for each in columns if each not in measured])

@@ -21,9 +21,9 @@ from polars_graded._checks import (
     hint_at_maker,
 )
 from polars_graded._frames.fingerprints import JUDGMENTS, SETTINGS
-from polars_graded._frames.inputs import GRADER as GRADER  # noqa: PLC0414, charts ask here
+from polars_graded._frames.inputs import GRADER as GRADER  # noqa: PLC0414, a re-export
 from polars_graded._frames.inputs import check_graders_named
-from polars_graded._frames.request import Columns as Columns  # noqa: PLC0414, all results ask here
+from polars_graded._frames.request import Columns as Columns  # noqa: PLC0414, a re-export
 from polars_graded._measuring.keywords import check_keywords
 from polars_graded._measuring.names import Measure
 
@@ -158,7 +158,7 @@ def _stack_graders(parts: Mapping[Any, Any]) -> Any:
 def select_grader(parts: Parts, grader: str | None = None) -> tuple[str | None, pl.DataFrame]:
     """Return the requested grader, or the only one, with its results."""
     if grader is None:
-        check_one_grader("per_query", [*parts], "grader={!r} takes those of one")
+        check_one_grader("per_query", [*parts], "grader={!r} selects the results of one")
         grader = next(iter(parts))
     return grader, parts[grader]
 

@@ -31,7 +31,7 @@ from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.names import ALL_DEFINITIONS, Measure
 from polars_graded._results.keys import Columns, check_segment_columns, split_by_grader
-from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, charts ask here
+from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, a re-export
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 MeasureColumns: TypeAlias = "str | Mapping[str, str]"

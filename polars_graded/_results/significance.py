@@ -630,8 +630,8 @@ def _correct_holm(p: Floats) -> Floats:
 def _compute_holm_levels(p: Floats, level: float) -> Floats:
     """Return the levels of intervals that agree with Holm's p values.
 
-    They are the levels of Bonferroni's correction, except for differences that are significant only
-    after Holm's: these have the level of their step in Holm's procedure.
+    They are the levels of Bonferroni's correction. Differences that are significant only by Holm's
+    correction have the level of their step in Holm's procedure.
     """
     levels = _compute_bonferroni_levels(p, level)
     order = np.argsort(p)
@@ -664,15 +664,15 @@ CORRECTIONS: Mapping[CorrectionName, Correction] = {
     "bonferroni": Correction(
         _correct_bonferroni,
         _compute_bonferroni_levels,
-        "corrected after Bonferroni",
+        "corrected by Bonferroni's method",
         "Bonferroni",
         is_joint=True,
     ),
-    "holm": Correction(_correct_holm, _compute_holm_levels, "corrected after Holm", "Holm"),
+    "holm": Correction(_correct_holm, _compute_holm_levels, "corrected by Holm's method", "Holm"),
     "benjamini_hochberg": Correction(
         _correct_benjamini_hochberg,
         _compute_benjamini_hochberg_levels,
-        "corrected after Benjamini and Hochberg",
+        "corrected by Benjamini and Hochberg's method",
         "Benjamini and Hochberg",
     ),
 }

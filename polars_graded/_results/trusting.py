@@ -244,7 +244,7 @@ def _describe_selection(trusted: str, model: str, segments: list[Shared]) -> str
     """Return a warning if the trusted queries are not a random sample.
 
     The model's values of a random sample differ from its other values by chance alone. Each row is
-    tested by Mann and Whitney's test, and the smallest p value is corrected after Bonferroni.
+    tested by Mann and Whitney's test, and the smallest p value is corrected by Bonferroni's method.
     """
     from scipy.stats import mannwhitneyu
 

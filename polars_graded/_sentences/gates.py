@@ -19,7 +19,7 @@ from polars_graded._versions import __version__
 
 UNCHANGED = "unchanged"
 WITHIN = "worse, by less than the margin"
-BEYOND = "worse; whether by more than the margin is undecided"
+BEYOND = "worse, perhaps by more than the margin"
 """Verdicts other than better, no worse, worse and undecided."""
 
 LINE_WIDTH = 79
@@ -171,7 +171,7 @@ def write_summary(
     kinds = {*verdicts["verdict"]}
     headlines = {
         "worse": "Worse than the baseline",
-        BEYOND: "Worse than the baseline; whether by more than the margin is undecided",
+        BEYOND: "Worse than the baseline, perhaps by more than the margin",
         "undecided": "Undecided whether worse than the baseline",
         WITHIN: "Worse than the baseline, by less than the margin",
         "no worse": "No worse than the baseline",
