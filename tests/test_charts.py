@@ -2969,11 +2969,11 @@ def test_long_names_of_pairs_keep_the_parts_in_which_strategies_differ():
             one, other = pair.split(" and ")
             assert one[-10:] != other[-10:]
     title = charts.dcg_curves(similar, "overlap_curve@5").title.text
-    assert title == "overlap_curve@5 of 3 pairs of strategies by rank"
+    assert title == "Overlap of 3 pairs of strategies by rank"
     few = similarity(frame.rename({names[0]: "x", names[1]: "y"}), "overlap_curve@5", by=["x", "y"])
     one = charts.dcg_curves(few)
     assert {*one.data["strategy"]} == {"x and y"}
-    assert one.title.text == "overlap_curve@5 of 1 pair of strategies by rank"
+    assert one.title.text == "Overlap of 1 pair of strategies by rank"
 
 
 def test_gains_are_drawn_at_their_similarity_with_a_line_at_0():

@@ -306,7 +306,7 @@ def described(seed):
             f"Values of ap {of}, query by query",
             "average precision",
         ),
-        (charts.dcg_curves(frame), f"dcg_curve@3 {of} by rank", "mean DCG at each rank"),
+        (charts.dcg_curves(frame), f"DCG {of} by rank", "mean DCG at each rank"),
     ):
         assert said(chart).removesuffix(", 95 % intervals") == title
         assert noted(chart).startswith(f"{note}, {queries}")

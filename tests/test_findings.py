@@ -220,7 +220,7 @@ def test_differences_that_are_settled_are_those_of_compare(results):
 
 def test_a_title_of_panels_stands_once_above_them(results):
     spec = charts.dcg_curves(results, panel="query").to_dict()
-    assert spec["title"]["text"] == "dcg_curve@20 of 3 strategies by rank, 12 panels"
+    assert spec["title"]["text"] == "DCG of 3 strategies by rank, 12 panels"
     assert spec["title"]["subtitle"] == ["DCG at each rank"]
     assert "title" not in spec["spec"]
 

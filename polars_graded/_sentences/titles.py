@@ -166,7 +166,7 @@ def title_measures(what: str, drawn: Drawn, between: str = "of") -> str:
 def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -> str:
     """Return a title with the curve and the number of strategies, or of pairs of them."""
     where = f", {drawn.panels:,} panels" if drawn.panels > 1 else ""
-    return f"{shorten_name(name)} of {format_count(drawn.strategies, things)} by {at}{where}"
+    return f"{_name_curve(name)} of {format_count(drawn.strategies, things)} by {at}{where}"
 
 
 def title_differences_of_curves(
@@ -176,7 +176,14 @@ def title_differences_of_curves(
     kind = "band" if drawn.strategies == 1 else "bands, not simultaneous"
     bands = f"{format_percent(confidence)} {kind}"
     n = format_count(drawn.strategies, "strategies")
-    return f"{shorten_name(name)} of {n} minus {shorten_name(baseline)} by {at} ({bands})"
+    return f"{_name_curve(name)} of {n} minus {shorten_name(baseline)} by {at} ({bands})"
+
+
+def _name_curve(name: str) -> str:
+    """Return a curve in words, or its name if it has options, which words would leave out."""
+    measure = Measure.parsed(name)
+    has_words = measure and measure.is_curve and measure == Measure.of(measure.function, measure.n)
+    return capitalise(_write_function(measure)) if measure and has_words else shorten_name(name)
 
 
 def title_query_by_query(measure: str, both: Sequence[str]) -> str:
