@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 from hard_results import LONG_NAMES, graded_twice, hard_results, scores_of_documents
-from scenes import marks_of, scene_of, texts_of
-from test_charts import TO_XYZ, linear
+from scenes import boxes_of, marks_of, scene_of, texts_of
+from test_charts import ROWS, TO_XYZ, linear
 
 from polars_graded import charts, compare, overview, rank_strategies, summarise
 from polars_graded._drawing import line_names, style
@@ -43,6 +43,25 @@ def title_of(chart: Any) -> str:
     """Return the title in one line."""
     title = chart.to_dict()["title"]["text"]
     return " ".join([title] if isinstance(title, str) else title)
+
+
+# Panels
+
+
+@pytest.mark.parametrize("name", ["comparison_forest of all pairs", "strategy_bars"])
+def test_numbers_under_neighbouring_panels_stand_apart(name):
+    """A digit is about 0.56 of its height wide."""
+    chart = ROWS[name].of(3, 20)
+    scene = scene_of(chart)
+    boxes = [*boxes_of(scene["scenegraph"], *scene["origin"])]
+    numbers = [box for box in boxes if re.fullmatch(r"\N{MINUS SIGN}?\d\.\d+", box.text)]
+    bottom = max(box.bottom for box in numbers)
+    row = sorted((box for box in numbers if box.bottom == bottom), key=lambda box: box.left)
+    assert len(row) >= 6
+    for one, other in pairwise(row):
+        between = (other.left + other.right - one.left - one.right) / 2
+        widths = [0.56 * len(each.text) * (each.bottom - each.top) for each in (one, other)]
+        assert between - sum(widths) / 2 >= 4, (one, other)
 
 
 # Forests

@@ -100,6 +100,10 @@ class Words(NamedTuple):
 FRAMELESS = {"view": {"stroke": None}}
 """Settings of a chart without a frame."""
 
+PANEL_SPACING = {"column": 36, "row": 20}
+"""Space between panels in pixels. Half of the last label of an axis and half of the first label of
+the next fit between two columns."""
+
 NO_WORDS = Words()
 """Texts of a chart that has only the titles of its axes."""
 
@@ -133,6 +137,7 @@ def draw_panels(
     chart = _lay(layers, table, Words(described=""), apart, **size)
     described = f"{words.described or describe_axes(layers)}, {len(names)} panels"
     panels: Any = chart.facet(facet, columns=columns).resolve_scale(x=x)
+    panels.spacing = PANEL_SPACING
     panels.description = _join_description(words.finding, described)
     if words.finding or words.notes:
         panels.title = build_title(words.finding, words.notes)

@@ -140,6 +140,6 @@ def rankings(
     if documents["tied"].any():
         notes.append("bar at the left: tied, another document has the same score")
     if table["below"].sum():
-        notes.append(f"below the line: relevant documents outside the first {n}")
+        notes.append(f"below the line: relevant documents outside the first {n}, and their number")
     words = style.Words(f"{columns} of {query}, {chosen.name}", notes, described)
     return style.draw_layers(layers, table, words, apart=["fill"], **size, **style.FRAMELESS)
