@@ -50,9 +50,8 @@ def title_of(chart: Any) -> str:
 
 @pytest.mark.parametrize("name", ["comparison_forest of all pairs", "strategy_bars"])
 def test_numbers_under_neighbouring_panels_stand_apart(name):
-    """A digit is about 0.56 of its height wide."""
-    chart = ROWS[name].of(3, 20)
-    scene = scene_of(chart)
+    """A digit is about 0.56 of the size of its font wide, and its box is half of that size high."""
+    scene = scene_of(ROWS[name].of(3, 20))
     boxes = [*boxes_of(scene["scenegraph"], *scene["origin"])]
     numbers = [box for box in boxes if re.fullmatch(r"\N{MINUS SIGN}?\d\.\d+", box.text)]
     bottom = max(box.bottom for box in numbers)
@@ -60,7 +59,7 @@ def test_numbers_under_neighbouring_panels_stand_apart(name):
     assert len(row) >= 6
     for one, other in pairwise(row):
         between = (other.left + other.right - one.left - one.right) / 2
-        widths = [0.56 * len(each.text) * (each.bottom - each.top) for each in (one, other)]
+        widths = [1.12 * len(each.text) * (each.bottom - each.top) for each in (one, other)]
         assert between - sum(widths) / 2 >= 4, (one, other)
 
 
