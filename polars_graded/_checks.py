@@ -318,9 +318,9 @@ def format_on_one_line(error: Exception | str) -> str:
 
 def first_few(values: Sequence[Any]) -> str:
     """Return the first values, or rows of a frame, for a sentence."""
-    few = values[:MAX_SHOWN_VALUES]
+    first = values[:MAX_SHOWN_VALUES]
     shown = [
-        repr(*each) if isinstance(each, tuple) and len(each) == 1 else repr(each) for each in few
+        repr(*each) if isinstance(each, tuple) and len(each) == 1 else repr(each) for each in first
     ]
     return ", ".join(shown if len(values) <= MAX_SHOWN_VALUES else [*shown, "..."]) or "none"
 

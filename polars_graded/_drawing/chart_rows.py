@@ -99,34 +99,36 @@ def build_result_rows(
     frame: Frame,
     *numbers: str,
     texts: Sequence[str] = ("measure",),
-    at: Sequence[str] = (),
+    positions: Sequence[str] = (),
     strategy: str | None = None,
     panel: str | None = None,
-    once: str | None = None,
-    every: bool = False,
+    unique_column: str | None = None,
+    draws_each_row: bool = False,
 ) -> pl.DataFrame:
     """Return the rows of results that have a value and a position.
 
-    The columns `strategy` and `panel` contain strategies and panels as text. With `every`, the
-    chart draws each row, and too many rows raise an error. `once` is a column whose values must not
-    repeat in a panel.
+    The columns `strategy` and `panel` contain strategies and panels as text. If the chart
+    `draws_each_row`, too many rows raise an error. The values of `unique_column` must not repeat in
+    a panel.
     """
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
     frame = collect_one_grader(argument, frame, panel, *texts)
     names = keys | {name: name for name in texts}
-    drawn = build_columns(argument, frame, names, dict(zip(numbers, numbers, strict=True)), at)
+    drawn = build_columns(
+        argument, frame, names, dict(zip(numbers, numbers, strict=True)), positions
+    )
     frame = frame.with_columns(drawn)
     check_panels(frame, panel)
-    frame = select_drawable(frame).drop_nulls([numbers[0], *at])
+    frame = select_drawable(frame).drop_nulls([numbers[0], *positions])
     ends = pl.col("^ci_(low|high)$")
     if {"ci_low", "ci_high"} <= set(frame.columns):
         # An interval needs both of its ends.
         frame = frame.with_columns(pl.when(~pl.any_horizontal(ends.is_null())).then(ends))
     check_not_empty(argument, frame, numbers[0])
-    if every:
+    if draws_each_row:
         check_row_count(argument, frame)
-    if once is not None:
-        check_not_repeated(argument, frame, once, panel)
+    if unique_column is not None:
+        check_not_repeated(argument, frame, unique_column, panel)
     return frame
 
 
@@ -156,11 +158,11 @@ def build_columns(
     frame: pl.DataFrame,
     names: Mapping[str, str],
     numbers: Mapping[str, str],
-    at: Sequence[str] = (),
+    positions: Sequence[str] = (),
 ) -> list[pl.Expr]:
     """Return the expressions of names and numbers to draw; raise if a column cannot be drawn."""
-    check_columns(argument, [*names.values(), *at, *numbers.values()], frame.columns)
-    check_numbers(argument, frame, [*numbers.values(), *at])
+    check_columns(argument, [*names.values(), *positions, *numbers.values()], frame.columns)
+    check_numbers(argument, frame, [*numbers.values(), *positions])
     check_names(frame, names.values())
     return [
         *build_name_columns(names),

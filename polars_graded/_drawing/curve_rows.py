@@ -39,7 +39,7 @@ def build_curve_points(
     ideal: str | None = None,
     *,
     kind: str,
-    at: Any,
+    position: Any,
     confidence: float | None,
     baseline: Any = None,
     panel: str | None,
@@ -73,18 +73,18 @@ def build_curve_points(
             msg = f"`{argument}` needs a list for each query, as evaluate() gives, "
             msg += f"got a number in {curve!r}"
             raise ValueError(msg)
-    if isinstance(at, str) and at not in frame.columns:
+    if isinstance(position, str) and position not in frame.columns:
         msg = (
             f"{curve!r} must be a curve, one list per query, or numbers with a column of {kind}s, "
-            f"got numbers and no column {at!r}"
+            f"got numbers and no column {position!r}"
         )
         raise pl.exceptions.ColumnNotFoundError(msg)
-    numbers = build_columns("frame", frame, {}, values, [at])
-    not_ranks = (pl.col(at) < 1) | (pl.col(at) % 1 != 0)
+    numbers = build_columns("frame", frame, {}, values, [position])
+    not_ranks = (pl.col(position) < 1) | (pl.col(position) % 1 != 0)
     if kind == "rank" and (wrong := frame.filter(not_ranks).height):
-        msg = f"{at!r} must be ranks, whole numbers from 1 on, got {wrong} others"
+        msg = f"{position!r} must be ranks, whole numbers from 1 on, got {wrong} others"
         raise ValueError(msg)
-    points = select_drawable(frame.with_columns(pl.col(at).alias(kind), *numbers))
+    points = select_drawable(frame.with_columns(pl.col(position).alias(kind), *numbers))
     points = points.drop_nulls(["value", kind])
     check_not_empty("frame", points, curve)
     apart = [name for name, dtype in points.schema.items() if name == kind or not dtype.is_float()]
@@ -92,28 +92,30 @@ def build_curve_points(
         msg = f"a strategy must have each {kind} once, got {repeated} again"
         raise ValueError(msg)
     drawn = [*keys, kind, *values]
-    replaced = {*drawn, *keys.values(), at, *values.values()}
+    replaced = {*drawn, *keys.values(), position, *values.values()}
     others = [name for name in points.columns if name not in replaced]
     return thin_by_position(points.select(*drawn, *others), kind)
 
 
 def find_panel(
-    frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, at: str
+    frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, position: str
 ) -> str | None:
     """Return `panel`, or by default the column that separates the curves of a strategy."""
-    taken = {strategy, at, curve}
+    taken = {strategy, position, curve}
     if panel or not taken <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
         return panel
-    points = select_drawable(frame.drop_nulls([curve, at]))
-    if not taken <= {*points.columns} or points.n_unique([strategy, at]) == points.height:
+    points = select_drawable(frame.drop_nulls([curve, position]))
+    if not taken <= {*points.columns} or points.n_unique([strategy, position]) == points.height:
         return None
     others = [name for name in points.columns if name not in taken]
     names = [name for name in others if not points.schema[name].is_float()]
-    candidates = [name for name in names if points.n_unique([strategy, at, name]) == points.height]
-    if not candidates and names and points.n_unique([strategy, at, *names]) == points.height:
-        again = points.height - points.n_unique([strategy, at])
+    candidates = [
+        name for name in names if points.n_unique([strategy, position, name]) == points.height
+    ]
+    if not candidates and names and points.n_unique([strategy, position, *names]) == points.height:
+        again = points.height - points.n_unique([strategy, position])
         msg = (
-            f"a strategy must have each {at} once in a panel, got {again} again; "
+            f"a strategy must have each {position} once in a panel, got {again} again; "
             f"`panel` names one column, and {' and '.join(names)} distinguish them together"
         )
         raise ValueError(msg)
@@ -141,7 +143,7 @@ def _average_lists(
     frame: pl.DataFrame,
     keys: Iterable[str],
     values: dict[str, str],
-    at: str,
+    position: str,
     confidence: float | None,
 ) -> pl.DataFrame:
     """Average lists over queries at each position, with an interval if `confidence` is given."""
@@ -150,7 +152,7 @@ def _average_lists(
     check_not_empty("frame", frame, curve)
     frame = frame.with_columns(pl.col(*values.values()).cast(pl.List(pl.Float64)))
     n = check_list_length(frame, [*values.values()], " and ".join(values.values()))
-    positions = find_positions(curve, at, n)
+    positions = find_positions(curve, position, n)
     kept = choose_equal_steps(len(positions), compute_max_points(frame.n_unique(list(keys))))
     chosen = pl.lit(pl.Series(kept)).implode()
     nothing = pl.lit(pl.Series([[None] * n], dtype=pl.List(pl.Float64))).first()
@@ -163,11 +165,13 @@ def _average_lists(
             for name, column in values.items()
         ),
     )
-    lines = compute_curve_means(lists.lazy(), list(values), positions[kept].alias(at), list(keys))
+    lines = compute_curve_means(
+        lists.lazy(), list(values), positions[kept].alias(position), list(keys)
+    )
     means = lines.collect().drop_nulls("value")
     check_not_empty("frame", means, curve)
     queries, std = means["queries of value"].to_numpy(), means["std of value"].to_numpy()
-    means = means.select(*keys, at, *values)
+    means = means.select(*keys, position, *values)
     if confidence is not None:
         margin = pl.Series(compute_mean_margin(std, queries, confidence), nan_to_null=True)
         means = means.with_columns(
@@ -176,21 +180,21 @@ def _average_lists(
     return means
 
 
-def find_positions(curve: str, at: str, n: int) -> pl.Series:
+def find_positions(curve: str, position: str, n: int) -> pl.Series:
     """Return the positions of the n values of a list."""
     measure = Measure.parsed(curve)
     if measure is not None and measure.positions is not None and len(measure.positions[1]) == n:
         return pl.Series(measure.positions[1])
     ranks = pl.int_range(1, n + 1, eager=True)
-    return ranks if at == "rank" else (ranks - 1) / max(1, n - 1)
+    return ranks if position == "rank" else (ranks - 1) / max(1, n - 1)
 
 
-def thin_by_position(table: pl.DataFrame, at: str) -> pl.DataFrame:
+def thin_by_position(table: pl.DataFrame, position: str) -> pl.DataFrame:
     """Return the rows at evenly spaced positions, as many as a chart can draw."""
-    positions = table[at].unique().sort()
-    n_lines: Any = table[at].value_counts()["count"].max()
+    positions = table[position].unique().sort()
+    n_lines: Any = table[position].value_counts()["count"].max()
     kept = positions[choose_equal_steps(len(positions), compute_max_points(n_lines))]
-    return table.filter(pl.col(at).is_in(kept.implode()))
+    return table.filter(pl.col(position).is_in(kept.implode()))
 
 
 def compute_max_points(n_lines: int) -> int:
@@ -205,15 +209,17 @@ def choose_equal_steps(n: int, most: int) -> pl.Series:
     return (pl.int_range(kept, eager=True) * (n - 1) / max(1, kept - 1)).round().cast(pl.Int64)
 
 
-def find_only_curve(frame: pl.DataFrame, kind: str, at: str, but: Collection[str | None]) -> str:
+def find_only_curve(
+    frame: pl.DataFrame, kind: str, position: str, but: Collection[str | None]
+) -> str:
     """Return the only curve of a kind: a column of lists, or numbers next to a column `at`."""
     names = [name for name in frame.columns if name not in but and find_kind(name) == kind]
     columns = {name: frame.schema[name] for name in names}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
-    if not lists and at not in frame.columns:
+    if not lists and position not in frame.columns:
         msg = (
-            f"`frame` must have a curve, a column of lists or numbers beside a column {at!r}, got "
-            f"{', '.join(frame.columns)}\n\n"
+            "`frame` must have a curve, a column of lists or numbers beside a column "
+            f"{position!r}, got {', '.join(frame.columns)}\n\n"
             f"Hint: evaluate(frame, {EXAMPLE_CURVES[kind]!r}) has one"
         )
         raise ValueError(msg)

@@ -21,7 +21,7 @@ LABEL_SHARE = 0.045
 
 def choose_place(
     table: pl.DataFrame,
-    at: str,
+    position: str,
     height: str,
     ends: AxisEnds,
     lines: Sequence[str] = ("strategy",),
@@ -34,24 +34,26 @@ def choose_place(
     """
     table = table.drop_nulls(height)
     n, penalties = table.select(lines).n_unique(), {}
-    for (place,), rows in table.sort(at, descending=True).group_by(at, maintain_order=True):
+    for (place,), rows in table.sort(position, descending=True).group_by(
+        position, maintain_order=True
+    ):
         if rows.select(lines).n_unique() < n:
             continue
         panels = rows.partition_by("panel") if "panel" in lines else [rows]
-        every = [panel[height].sort().to_list() for panel in panels]
-        pairs = [zip(spread_heights(heights, ends), heights, strict=True) for heights in every]
+        heights = [panel[height].sort().to_list() for panel in panels]
+        pairs = [zip(spread_heights(heights, ends), heights, strict=True) for heights in heights]
         distance = round(sum(abs(name - line) for pair in pairs for name, line in pair), 9)
-        gap = min((b - a for heights in every for a, b in pairwise(heights)), default=0)
-        penalties[place] = distance, place != table[at].max(), -gap
+        gap = min((b - a for heights in heights for a, b in pairwise(heights)), default=0)
+        penalties[place] = distance, place != table[position].max(), -gap
     return min(penalties, key=penalties.__getitem__, default=None)
 
 
 def write_coinciding(
-    table: pl.DataFrame, at: str, height: str, lines: Sequence[str] = ("strategy",)
+    table: pl.DataFrame, position: str, height: str, lines: Sequence[str] = ("strategy",)
 ) -> list[str]:
     """Write notes on lines that hide each other, since all of their points are equal."""
     points = table.group_by(lines, maintain_order=True).agg(
-        path=pl.struct(at, pl.col(height).round(12)).sort_by(at)
+        path=pl.struct(position, pl.col(height).round(12)).sort_by(position)
     )
     same = points.group_by(*lines[:-1], "path", maintain_order=True).agg(names=pl.col(lines[-1]))
     several = same.filter(pl.col("names").list.len() > 1)
@@ -79,9 +81,9 @@ def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float
     return end, float(np.interp(-height, -y[near].to_numpy(), x[near].to_numpy()))
 
 
-def find_best_lines(table: pl.DataFrame, at: str | None, most: int) -> list[str]:
+def find_best_lines(table: pl.DataFrame, position: str | None, most: int) -> list[str]:
     """Return the `most` strategies whose lines end highest at `at`, or have the highest mean."""
-    last = table if at is None else table.filter(pl.col(at) == pl.col(at).max())
+    last = table if position is None else table.filter(pl.col(position) == pl.col(position).max())
     heights = last.group_by("strategy").agg(pl.col("value").mean())
     best = heights.sort("value", "strategy", descending=[True, False])
     return best["strategy"].to_list()[:most]

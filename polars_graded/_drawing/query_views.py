@@ -177,8 +177,8 @@ def _draw_bins(queries: ExploredQueries) -> Any:
     # Cells that are thinner than a few pixels overlap, since gaps would show as stripes.
     seam = f"{write_operand(queries.highest_bin_count)} / {HEIGHT}"
     under = f"max(0, datum.place - 1 - ({seam} < {MAX_SEPARATE_PER_PIXEL} ? 0 : {seam}))"
-    few = min(6, queries.highest_bin_count) if isinstance(queries.highest_bin_count, int) else 6
-    counts = alt.Axis(format=",d", tickMinStep=1, tickCount=few)
+    n_ticks = min(6, queries.highest_bin_count) if isinstance(queries.highest_bin_count, int) else 6
+    counts = alt.Axis(format=",d", tickMinStep=1, tickCount=n_ticks)
     up = alt.Scale(domain=[0, queries.highest_bin_count])
     bars = alt.Chart().transform_calculate(under=under)
     bars = bars.mark_bar(orient="vertical", size=alt.ExprRef(piece)).encode(
@@ -313,8 +313,8 @@ def write_t_quantile(degrees: str, confidence: float) -> str:
     list. For more, it expands the normal quantile by the first four terms in 1 / degrees, with an
     error of less than 1e-8 (Abramowitz and Stegun, 26.7.5).
     """
-    few = np.arange(2, MAX_LISTED_DEGREES + 2)
-    listed = compute_mean_margin(np.sqrt(few), few, confidence).tolist()
+    numbers = np.arange(2, MAX_LISTED_DEGREES + 2)
+    listed = compute_mean_margin(np.sqrt(numbers), numbers, confidence).tolist()
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     terms = [
         (z**3 + z) / 4,

@@ -127,9 +127,9 @@ def draw_panels(
     if len(names) < 2:  # noqa: PLR2004
         rows = table if panel is None else table.drop("panel")
         return draw_layers(layers, rows, words, apart=apart, **size)
-    few = len(names) <= MAX_LARGE_PANELS
-    columns = columns or ((2 if len(names) in {2, 4} else 3) if few else 5)
-    side = PANEL_SIZES.get(columns, 300) if few else 180
+    are_large = len(names) <= MAX_LARGE_PANELS
+    columns = columns or ((2 if len(names) in {2, 4} else 3) if are_large else 5)
+    side = PANEL_SIZES.get(columns, 300) if are_large else 180
     size = {"width": side} | ({} if _has_names(layers) else {"height": side}) | size
     # Without a sort, panels would be in alphabetical order.
     header = alt.Header(labelLimit=300)
@@ -221,11 +221,11 @@ def _wrap_evenly(text: str, most: int) -> list[str]:
     widths = range(most, 0, -1)
     # A number stays on the line of the word that it counts.
     text = JOINED_WORDS.sub("\N{NO-BREAK SPACE}", text)
-    every = [
+    wrapped = [
         textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
         for width in widths
     ]
-    shortest = [lines for lines in every if len(lines) == len(every[0])][-1]
+    shortest = [lines for lines in wrapped if len(lines) == len(wrapped[0])][-1]
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in shortest]
 
 
@@ -243,8 +243,8 @@ def _join_description(finding: str, description: str) -> str:
 
 def _has_names(layers: Sequence[alt.Chart]) -> bool:
     """Return whether names stand below each other and determine the height of the chart."""
-    every = [layer.encoding.y for layer in layers]
-    return any(isinstance(y, alt.Y) and str(y.shorthand).endswith(":N") for y in every)
+    axes = [layer.encoding.y for layer in layers]
+    return any(isinstance(y, alt.Y) and str(y.shorthand).endswith(":N") for y in axes)
 
 
 MAX_DESCRIBED_VALUES = 10
@@ -266,13 +266,13 @@ def describe_axes(layers: Sequence[alt.Chart]) -> str:
 
 def list_values(what: str, values: Iterable[tuple[Any, Any]]) -> str:
     """Write the first values in words: "mean ap: ours 0.7500, bm25 0.5000"."""
-    every = [f"{name} {value:.4f}" for name, value in values if value is not None]
+    texts = [f"{name} {value:.4f}" for name, value in values if value is not None]
     more = (
-        [f"and {len(every) - MAX_DESCRIBED_VALUES} more"]
-        if len(every) > MAX_DESCRIBED_VALUES
+        [f"and {len(texts) - MAX_DESCRIBED_VALUES} more"]
+        if len(texts) > MAX_DESCRIBED_VALUES
         else []
     )
-    return f"{what}: {', '.join([*every[:MAX_DESCRIBED_VALUES], *more])}"
+    return f"{what}: {', '.join([*texts[:MAX_DESCRIBED_VALUES], *more])}"
 
 
 def choose_look(
@@ -289,21 +289,27 @@ def choose_look(
     With more strategies than colours, the first strategies in `matter` have a colour, and the
     others are grey. If `drawn` is given, the scale contains only these strategies.
     """
-    every = sort_naturally(set(names))
-    few = every if len(every) <= MAX_COLOURS else sort_naturally([*matter][:MAX_COLOURS])
-    scale = alt.Scale(domain=few, range=PALETTE)
+    sorted_names = sort_naturally(set(names))
+    coloured = (
+        sorted_names
+        if len(sorted_names) <= MAX_COLOURS
+        else sort_naturally([*matter][:MAX_COLOURS])
+    )
+    scale = alt.Scale(domain=coloured, range=PALETTE)
     if drawn is not None:
-        shown = {name: colour for name, colour in zip(few, PALETTE, strict=False) if name in drawn}
+        shown = {
+            name: colour for name, colour in zip(coloured, PALETTE, strict=False) if name in drawn
+        }
         scale = alt.Scale(domain=[*shown], range=[*shown.values()])
     if has_theme_colours():
         # Only the theme knows its colours, so that its legend contains all strategies.
-        scale = alt.Scale(domain=few)
+        scale = alt.Scale(domain=coloured)
     # A chart beside this one adds its names to the same legend, which needs room for them.
-    room = build_legend(few, symbolLimit=len(few) + MAX_NAMED_MARKS) if legends else None
+    room = build_legend(coloured, symbolLimit=len(coloured) + MAX_NAMED_MARKS) if legends else None
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=room)
-    if few == every:
+    if coloured == sorted_names:
         return {"color": colour}
-    chosen = alt.FieldOneOfPredicate(field=field, oneOf=few)
+    chosen = alt.FieldOneOfPredicate(field=field, oneOf=coloured)
     return {"color": alt.condition(chosen, colour, alt.value(REST))}
 
 
@@ -317,8 +323,8 @@ def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:
 
 def choose_few_colours(names: Collection[str], title: str) -> dict[str, Any]:
     """Return the colours of strategies whose names are beside them; no colours for many."""
-    few = len(names) <= MAX_COLOURS
-    return choose_look(names, title, legends=False) if few else {}
+    are_coloured = len(names) <= MAX_COLOURS
+    return choose_look(names, title, legends=False) if are_coloured else {}
 
 
 def has_theme_colours() -> bool:
@@ -392,8 +398,8 @@ def write_short_label(text: str, names: Iterable[Any] | None = None) -> str:
     middle, since most names differ at their ends.
     """
     if names is not None:
-        every = sorted({*map(str, names)})
-        pairs = zip(every, shorten_names(every, MAX_LABEL_LETTERS), strict=True)
+        texts = sorted({*map(str, names)})
+        pairs = zip(texts, shorten_names(texts, MAX_LABEL_LETTERS), strict=True)
         short = {name: label for name, label in pairs if name != label}
         return f"{json.dumps(short)}[{text}] || {text}" if short else text
     start, end = MAX_LABEL_LETTERS // 2 - 1, MAX_LABEL_LETTERS // 2

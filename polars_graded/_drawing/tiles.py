@@ -214,8 +214,10 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     look = choose_few_colours(names, strategy)
     width = compute_column_width(len(names))
     last = round(len(names) - 1 + BAR_END + 0.1, 2)
-    every = list(range(1, last_rank + 1))
-    values = every if last_rank <= MAX_NUMBERED_RANKS else axis_ends.choose_rank_ticks(last_rank)
+    all_ranks = list(range(1, last_rank + 1))
+    values = (
+        all_ranks if last_rank <= MAX_NUMBERED_RANKS else axis_ends.choose_rank_ticks(last_rank)
+    )
     side = {"labels": False, "titleAnchor": "start", **LABELS_ONLY}
     up: dict[str, Any] = {"format": "d", "labelOverlap": False, "titleAngle": 0, "titleY": 22}
     columns = bound_axis((2 * TIE_PLACE, last), zero=False, **side)

@@ -391,8 +391,8 @@ class NotedData:
         of_enough = [each for each in self.strategies if each["answered"] >= MIN_TRUSTED_QUERIES]
         if not of_enough or next(self.find_unlike_judged_shares(), None):
             return
-        every = [each["judged_of_first_ten"] / each["first_ten"] for each in of_enough]
-        share, least = min(zip(every, of_enough, strict=True), key=itemgetter(0))
+        shares = [each["judged_of_first_ten"] / each["first_ten"] for each in of_enough]
+        share, least = min(zip(shares, of_enough, strict=True), key=itemgetter(0))
         if share < MIN_JUDGED_SHARE:
             unjudged = round(least["first_ten"] - least["judged_of_first_ten"])
             yield (

@@ -97,9 +97,9 @@ class Directions:
             # Numbers that hardly repeat are evidence in scores only: ids that break ties hardly
             # repeat either.
             if evidence.is_conclusive if is_first else evidence.counts_documents:
-                of = "" if self.request.strategy is None else f" of strategy {strategy!r}"
+                owner = "" if self.request.strategy is None else f" of strategy {strategy!r}"
                 msg = (
-                    f"`descending` must be passed for score {column!r}{of}, {evidence}\n\n"
+                    f"`descending` must be passed for score {column!r}{owner}, {evidence}\n\n"
                     f"Hint: {self._write_hint(name, column)}"
                 )
                 raise ValueError(msg)

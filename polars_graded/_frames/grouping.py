@@ -42,8 +42,9 @@ class Groups:
         values, keyed = frame.select(columns), frame.select(keys)
         starts = find_run_starts(keyed)
         runs = keyed[starts]
-        few = len(starts) < MANY_RUNS * frame.height  # otherwise equal keys are hardly adjacent
-        if are_sorted(runs) or (few and runs.group_by(keys).agg().height == runs.height):
+        # With many runs, equal keys are hardly adjacent.
+        has_few_runs = len(starts) < MANY_RUNS * frame.height
+        if are_sorted(runs) or (has_few_runs and runs.group_by(keys).agg().height == runs.height):
             return cls(values, runs, np.append(starts, frame.height), frame)
         key_columns = [
             column.alias(KEY.format(column.name)) for column in _drop_sorted_flags(keyed)
@@ -79,8 +80,8 @@ class Groups:
         """Return about n rows of the original frame, in whole groups spread over it."""
         n_groups = max(1, self.n * n // self.source.height)
         places = np.unique(np.linspace(0, self.n - 1, n_groups).astype(np.int64))
-        every = list_rows(self.offsets, places)
-        places = every if self.rows is None else self.rows[every]
+        rows = list_rows(self.offsets, places)
+        places = rows if self.rows is None else self.rows[rows]
         return self.source.select(pl.all().gather(places))
 
     def reduced(self, ufunc: np.ufunc, values: pl.Series) -> pl.Series:

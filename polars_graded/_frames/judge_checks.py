@@ -132,9 +132,9 @@ def select_judgments(
     judged = judgments.filter(pl.any_horizontal(graded.is_not_null()))
     if unjudged_below is not None:
         return judged
-    every = judged.select(cs.by_name(grades) & cs.numeric()).get_columns()
-    given = sum(column.count() for column in every)
-    if below := sum((column < 0).sum() for column in every):
+    grade_columns = judged.select(cs.by_name(grades) & cs.numeric()).get_columns()
+    given = sum(column.count() for column in grade_columns)
+    if below := sum((column < 0).sum() for column in grade_columns):
         warn_the_caller(
             DataWarning.scale,
             f"{below} of {given} judgments have a grade below 0, and count as judged and "
@@ -226,8 +226,8 @@ def _find_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
     strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)
     if answered.height == strategies.height * queries.height:
         return ""
-    every = strategies.join(queries, how="cross")
-    lacking = every.join(answered, on=keys, how="anti", maintain_order="left")
+    all_pairs = strategies.join(queries, how="cross")
+    lacking = all_pairs.join(answered, on=keys, how="anti", maintain_order="left")
     by_strategy = lacking.group_by(join.strategy, maintain_order=True).agg(join.query)
     parts = [
         f"{name!r} lacks {len(those)} of {asked} ({first_few(those)})"

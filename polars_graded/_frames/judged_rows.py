@@ -96,9 +96,9 @@ def _check_no_duplicates(run: pl.LazyFrame, key: Sequence[str], repeated: pl.Ser
     """Raise if rows with equal hashes are equal."""
     if not len(repeated):
         return
-    few = repeated.head(MAX_LISTED_DUPLICATES)
+    listed = repeated.head(MAX_LISTED_DUPLICATES)
     again = [
-        keys.filter(hash_keys(keys, key).is_in(few.implode()))
+        keys.filter(hash_keys(keys, key).is_in(listed.implode()))
         for keys in read_batches(run.select(key))
     ]
-    check_distinct(pl.concat(again), "run", key, len(repeated) - len(few))
+    check_distinct(pl.concat(again), "run", key, len(repeated) - len(listed))

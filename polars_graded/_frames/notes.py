@@ -121,8 +121,8 @@ class Notes:
     @cached_property
     def unjudged(self) -> list[tuple[Any, ...]]:
         """Return the first few queries without a judged document."""
-        every = pl.concat(self._unjudged).unique().sort(self.query)
-        return every.head(MAX_SHOWN_VALUES + 1).rows()
+        queries = pl.concat(self._unjudged).unique().sort(self.query)
+        return queries.head(MAX_SHOWN_VALUES + 1).rows()
 
     @cached_property
     def rows_without_key(self) -> dict[tuple[str, str], int]:

@@ -125,20 +125,22 @@ def overview(
     queries = gathered.in_order().select(
         pl.col(request.key).alias(STRATEGY), *request.measures, pl.col(NOTES).struct.unnest()
     )
-    of = pl.col
+    column = pl.col
     counts = queries.group_by(STRATEGY, maintain_order=True).agg(
         queries=pl.len(),
-        least=of("retrieved").min(),
-        median=of("retrieved").median(),
-        most=of("retrieved").max(),
+        least=column("retrieved").min(),
+        median=column("retrieved").median(),
+        most=column("retrieved").max(),
         **{
-            "retrieved": _divide_sums(of("retrieved_and_judged").sum(), of("judged").sum()),
-            "judged": _divide_sums(of("retrieved_and_judged").sum(), of("retrieved").sum()),
-            "judged@10": of("judged@10").filter(of("retrieved") > 0).mean(),
-            "none_judged": (of("judged") == 0).sum(),
-            "none_relevant": ((of("judged") > 0) & (of("n_relevant") == 0)).sum(),
-            "only_relevant": ((of("judged") > 0) & (of("n_relevant") == of("judged"))).sum(),
-            "none_retrieved": (of("retrieved") == 0).sum(),
+            "retrieved": _divide_sums(column("retrieved_and_judged").sum(), column("judged").sum()),
+            "judged": _divide_sums(column("retrieved_and_judged").sum(), column("retrieved").sum()),
+            "judged@10": column("judged@10").filter(column("retrieved") > 0).mean(),
+            "none_judged": (column("judged") == 0).sum(),
+            "none_relevant": ((column("judged") > 0) & (column("n_relevant") == 0)).sum(),
+            "only_relevant": (
+                (column("judged") > 0) & (column("n_relevant") == column("judged"))
+            ).sum(),
+            "none_retrieved": (column("retrieved") == 0).sum(),
         },
     )
     of_rows = pl.concat([_count_rows(request, rows, name) for name in request.by])

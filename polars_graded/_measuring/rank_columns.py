@@ -49,8 +49,8 @@ class RankEvidence:
     """Sums of `RankNumbers` over queries, which show whether a column may hold ranks."""
 
     queries: int = 0
-    counting: int = 0
-    counting_several: int = 0
+    counts_from_one: int = 0
+    counts_several: int = 0
     spread: int = 0
     lowest: float = 0.0
     slots: float = 0.0
@@ -73,7 +73,9 @@ class RankEvidence:
     @property
     def counts_documents(self) -> bool:
         """Return whether nearly all queries count their documents from 1, or 0."""
-        return self.counting_several >= MIN_QUERIES and self.counting >= MIN_SHARE * self.queries
+        return (
+            self.counts_several >= MIN_QUERIES and self.counts_from_one >= MIN_SHARE * self.queries
+        )
 
     @property
     def hardly_repeats(self) -> bool:
@@ -95,7 +97,7 @@ class RankEvidence:
         """Return the evidence as a clause after the name of the column."""
         if self.counts_documents:
             return (
-                f"whose values count the documents from 1, or 0, in {self.counting} of "
+                f"whose values count the documents from 1, or 0, in {self.counts_from_one} of "
                 f"{self.queries} queries, as ranks do{self._codes}"
             )
         return (

@@ -249,18 +249,18 @@ def build_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pair]]
 
 def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
     """Return the comparison of the page: its pairs, and how they were tested."""
-    every = [pair for of_measure in pairs for pair in of_measure]
-    if not every:
+    all_pairs = [pair for of_measure in pairs for pair in of_measure]
+    if not all_pairs:
         return {"baseline": tested.baseline, "rows": [], "columns": [], "note": "", "held": ""}
     return {
         "baseline": tested.baseline,
-        "columns": [*every[0]],
+        "columns": [*all_pairs[0]],
         "rows": [[[*pair.values()] for pair in of_measure] for of_measure in pairs],
         "note": f"Means of one strategy minus those of another over the same queries, tested by "
         f"{tested.words}. p values of at most {ALPHA:g} are set in bold, and the points of these "
         "differences are filled in the chart"
         f"{', unless ranks and means disagree' if tested.of_ranks else ''}.",
-        "held": f"{format_percent(1 - ALPHA)} interval {_describe_intervals(every, tested)}",
+        "held": f"{format_percent(1 - ALPHA)} interval {_describe_intervals(all_pairs, tested)}",
     }
 
 

@@ -208,8 +208,8 @@ class RankedFrame:
         """
         if "doc" not in self.shown:
             return None
-        few = MAX_PLACES // (MAX_SHOWN_RANKS * len(strategies))
-        inspected = choose_equal_steps(len(queries), max(2, few)).to_list()
+        n_queries = MAX_PLACES // (MAX_SHOWN_RANKS * len(strategies))
+        inspected = choose_equal_steps(len(queries), max(2, n_queries)).to_list()
         texts = queries.cast(pl.String).gather(inspected)
         found_entries = self._find_entries(strategies, texts)
         if not any(found_entries.values()):

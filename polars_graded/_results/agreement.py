@@ -402,12 +402,12 @@ class Grades:
         cells = ((self.query[:, np.newaxis] * count + np.arange(count)) * k + a) * k + b
         joint = np.bincount(cells[both], minlength=self.n_queries * count * k * k)
         by_query = joint.reshape(self.n_queries, count, k, k).astype(np.float64)
-        every = _compute_pair_coefficients(_jackknife(by_query), self.values)
+        jackknifed = _compute_pair_coefficients(_jackknife(by_query), self.values)
         for place, j in enumerate(others):
             own = by_query[:, place]
             counts, coefficients = (
                 own.sum(axis=1) + own.sum(axis=2),
-                {name: each[:, place] for name, each in every.items()},
+                {name: each[:, place] for name, each in jackknifed.items()},
             )
             estimates = _compute_intervals(coefficients, _find_counted(counts), level)
             graders = self.names[i], self.names[j]

@@ -56,13 +56,13 @@ def compute_careful_intervals(
             low[part], high[part] = np.fmin(low[part], below), np.fmax(high[part], above)
     constant = (std == 0) & (mean != 0) & (pairs.n > 1)
     # Student's interval of few changes is too short, so Stringer's takes its place.
-    few = (changed < MIN_CHANGED_QUERIES) | (std == 0)
-    low[few] = high[few] = np.nan
-    if width is not None and pairs.n and few.any():
-        alone = replace(pairs, a=pairs.a[few], b=pairs.b[few])
+    is_sparse = (changed < MIN_CHANGED_QUERIES) | (std == 0)
+    low[is_sparse] = high[is_sparse] = np.nan
+    if width is not None and pairs.n and is_sparse.any():
+        alone = replace(pairs, a=pairs.a[is_sparse], b=pairs.b[is_sparse])
         parts = map(alone.compute_differences, alone.split(pairs.n))
         ends = [compute_stringer_interval(part, level, width) for part in parts]
-        low[few], high[few] = np.concatenate(ends, axis=1)
+        low[is_sparse], high[is_sparse] = np.concatenate(ends, axis=1)
     if width is not None:
         low, high = np.fmax(low, -width), np.fmin(high, width)
     unchanged = (changed == 0) & (pairs.n > 0)

@@ -143,8 +143,8 @@ class Clusters:
         if not counts:
             return
         least = [TESTS[options.test].compute_min_p(count, 2, options.resamples) for count in counts]
-        every = np.repeat(least, len(segments[0]))
-        smallest_p = correct_p_values(options.correction, every).min()
+        p_values = np.repeat(least, len(segments[0]))
+        smallest_p = correct_p_values(options.correction, p_values).min()
         if smallest_p > options.level:
             clause = write_weak_test(options, f"{max(counts)} clusters", min(least))
             yield f"{clause}\n\nHint: more clusters can show one, or test='t'"

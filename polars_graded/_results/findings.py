@@ -59,8 +59,8 @@ def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
     """
     if not {"test", "correction"} <= {*table.columns}:
         return ""
-    every = table.select("test", "correction").drop_nulls().unique(maintain_order=True)
-    pairs = [row for row in every.rows() if row[0] in TESTS and row[1] in CORRECTIONS]
+    tests = table.select("test", "correction").drop_nulls().unique(maintain_order=True)
+    pairs = [row for row in tests.rows() if row[0] in TESTS and row[1] in CORRECTIONS]
     names = [TESTS[test].name if alone else name_test(test, by) for test, by in pairs]
     return "; ".join(dict.fromkeys(names))
 

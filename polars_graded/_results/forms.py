@@ -278,8 +278,8 @@ def paper_table(
         [signs.get(name, ""), writer.plain(str(name)), *cells]
         for name, *cells in zip(names, *columns, strict=True)
     ]
-    stands = _write_meaning(letters, baseline) if is_tested else ""
-    caption_text = _write_caption(means, options, stands, trusted) if caption else ""
+    meaning = _write_meaning(letters, baseline) if is_tested else ""
+    caption_text = _write_caption(means, options, meaning, trusted) if caption else ""
     return "\n".join(writer.write([*map(writer.plain, head)], rows, caption_text))
 
 
@@ -305,7 +305,7 @@ def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
 
 
 def _find_beaten(
-    told_apart: pl.DataFrame, parts: Sequence[str], strategy: str, signs: Mapping[Any, str]
+    findings: pl.DataFrame, parts: Sequence[str], strategy: str, signs: Mapping[Any, str]
 ) -> pl.DataFrame:
     """Return the signs of the strategies that each strategy beats, in each part.
 
@@ -318,24 +318,22 @@ def _find_beaten(
         winner = pl.when(better > 0).then(strategy).otherwise("baseline")
         loser = pl.when(better > 0).then("baseline").otherwise(strategy)
         mark = loser.replace_strict(signs, return_dtype=pl.String)
-    losers = told_apart.filter(better != 0).select(
-        *parts, winner.alias(strategy), mark.alias("mark")
-    )
+    losers = findings.filter(better != 0).select(*parts, winner.alias(strategy), mark.alias("mark"))
     return losers.group_by(*parts, strategy).agg(pl.col("mark").sort().str.join())
 
 
 def _write_caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | None) -> str:
     """Return the caption: the meaning of bold numbers and superscripts."""
     counts = means.get_column("queries").unique().sort().to_list()
-    few = "" if len(counts) == 1 else f"{counts[0]:,} to "
-    queries = few + format_count(counts[-1], "queries")
+    lowest = "" if len(counts) == 1 else f"{counts[0]:,} to "
+    queries = lowest + format_count(counts[-1], "queries")
     test, correction = TESTS[options.test], CORRECTIONS[options.correction]
     corrected = "" if test.simultaneous else f", p values {correction.words}"
     if trusted is not None:
-        every = (means.get_column("queries") + means.get_column("model_queries")).unique().sort()
-        few = "" if len(every) == 1 else f"{every[0]:,} to "
+        totals = (means.get_column("queries") + means.get_column("model_queries")).unique().sort()
+        lowest = "" if len(totals) == 1 else f"{totals[0]:,} to "
         queries = (
-            f"{few}{format_count(every[-1], 'queries')} as {trusted} would judge them, "
+            f"{lowest}{format_count(totals[-1], 'queries')} as {trusted} would judge them, "
             "from grades of "
             f"{means.get_column(GRADER)[0]} for all and of {trusted} for {queries}"
         )

@@ -258,14 +258,14 @@ def decide_verdicts(
     tables = []
     for measure in grid.measures:
         check_has_best(measure, grid.best[measure], "say what is worse")
-        every = grid.get_given_values(measure)
-        top = find_maximum(measure, matched.formulas.get(measure), every)
+        values = grid.get_given_values(measure)
+        top = find_maximum(measure, matched.formulas.get(measure), values)
         allowed = _check_margin(measure, margin, top)
         segments = zip(grid.split_segments(measure), grid.segments, strict=True)
         for (segment, results), (_, places) in segments:
             pairs = Pairs(results, matched.a, matched.b)
             judged = VerdictInputs(allowed, options, level, top)
-            complete = Results(measure, grid.queries[places], every[:, places])
+            complete = Results(measure, grid.queries[places], values[:, places])
             verdicts = _compute_verdicts(pairs, complete, judged)
             keys = measure, segment, matched.names, verdicts
             tables.append(make_measure_table(*keys, more_queries=pl.UInt64()))
@@ -540,16 +540,16 @@ class VerdictInputs(NamedTuple):
     top: float | None
 
 
-def _compute_verdicts(pairs: Pairs, every: Results, by: VerdictInputs) -> dict[str, Any]:
+def _compute_verdicts(pairs: Pairs, complete: Results, by: VerdictInputs) -> dict[str, Any]:
     """Return the statistics and verdicts of pairs of a strategy and its baseline."""
     mean, std, *_ = pairs.statistics
     low, high, changed, verdict = decide_pairs(pairs, by)
-    has_value = ~np.isnan(every.values)
+    has_value = ~np.isnan(complete.values)
     lost = (has_value[pairs.a] != has_value[pairs.b]).sum(axis=1)
     # A pair passes only if it also passes with the worst value for each query that it lost.
     is_overturned = np.zeros(len(pairs), bool)
     for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING_VERDICTS)).tolist():
-        *_, [counted_worst] = decide_pairs(_fill_with_worst(pairs, every, place, by.top), by)
+        *_, [counted_worst] = decide_pairs(_fill_with_worst(pairs, complete, place, by.top), by)
         is_overturned[place] = counted_worst not in PASSING_VERDICTS
     verdict[is_overturned] = "undecided"
     gap = np.abs(mean * pairs.results.sign + by.margin)
@@ -610,18 +610,20 @@ def decide_pairs(pairs: Pairs, by: VerdictInputs) -> tuple[Floats, Floats, Integ
     return low, high, intervals.changed, verdict
 
 
-def _fill_with_worst(pairs: Pairs, every: Results, place: int, top: float | None) -> Pairs:
+def _fill_with_worst(pairs: Pairs, complete: Results, place: int, top: float | None) -> Pairs:
     """Return a pair with the worst values in place of missing ones.
 
     Missing values of the baseline become the best.
     """
-    values = every.values[[pairs.a[place], pairs.b[place]]]
+    values = complete.values[[pairs.a[place], pairs.b[place]]]
     has_value = ~np.isnan(values)
     some = has_value.any(axis=0)
-    ends = (0.0, top) if top is not None else (np.nanmin(every.values), np.nanmax(every.values))
+    ends = (
+        (0.0, top) if top is not None else (np.nanmin(complete.values), np.nanmax(complete.values))
+    )
     worst, best = ends if pairs.results.higher_is_better else ends[::-1]
     filled = np.where(has_value, values, [[worst], [best]])[:, some]
-    results = replace(every, values=filled, queries=every.queries.filter(pl.Series(some)))
+    results = replace(complete, values=filled, queries=complete.queries.filter(pl.Series(some)))
     return Pairs(results, np.array([0]), np.array([1]))
 
 

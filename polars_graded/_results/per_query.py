@@ -243,8 +243,8 @@ def order_strategies(strategies: pl.Series) -> pl.Series:
 
 def _format_first_keys(keys: pl.DataFrame) -> str:
     """Return the first few strategies and queries in words."""
-    few = keys.head(MAX_NAMED_KEYS).iter_rows()
-    texts = [f"query {query!r} of {strategy!r}" for strategy, query, *_ in few]
+    listed = keys.head(MAX_NAMED_KEYS).iter_rows()
+    texts = [f"query {query!r} of {strategy!r}" for strategy, query, *_ in listed]
     return ", ".join(texts if keys.height <= MAX_NAMED_KEYS else [*texts, "..."])
 
 
@@ -409,12 +409,12 @@ def _find_segments(
     queries: pl.DataFrame, segments: Sequence[str]
 ) -> list[tuple[pl.DataFrame, Integers]]:
     """Return the key of each segment, and the places of its queries."""
-    every = np.arange(queries.height)
+    places = np.arange(queries.height)
     if not segments:
-        return [(ALL_QUERIES, every)]
+        return [(ALL_QUERIES, places)]
     parts = queries.select(segments).partition_by(segments) or [queries.select(segments)]
     ends = np.cumsum([part.height for part in parts])
-    return [*zip((part.head(1) for part in parts), np.split(every, ends[:-1]), strict=True)]
+    return [*zip((part.head(1) for part in parts), np.split(places, ends[:-1]), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -524,8 +524,8 @@ def find_direction_of_rows(rows: pl.DataFrame) -> Best:
 
 def list_named_columns(measures: Sequence[MeasureColumns]) -> list[str]:
     """Return the columns that `measures` names."""
-    every = [[*each] if isinstance(each, Mapping) else [each] for each in measures]
-    return [check_column_name("measures", name) for names in every for name in names]
+    name_lists = [[*each] if isinstance(each, Mapping) else [each] for each in measures]
+    return [check_column_name("measures", name) for names in name_lists for name in names]
 
 
 def list_declared_measures(measures: Sequence[MeasureColumns]) -> dict[str, str]:
@@ -685,8 +685,8 @@ def compute_curve_means(
     Curves are lists of the same length. The columns "queries of …" and "std of …" contain the
     numbers of values and their standard deviations.
     """
-    at = pl.lit(positions).implode().alias(positions.name)
-    points = curves.select(*keys, at, *columns).explode(
+    position = pl.lit(positions).implode().alias(positions.name)
+    points = curves.select(*keys, position, *columns).explode(
         positions.name, *columns, empty_as_null=False
     )
     values = pl.col(columns)

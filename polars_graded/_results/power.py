@@ -131,7 +131,7 @@ def discriminative_power(
     rows, messages = [], dict[str, None]()
     for pairs, p in _compute_p_of_findings(grid, options):
         messages |= dict.fromkeys(find_weak_tests([pairs], options))
-        told_apart = int(np.count_nonzero(p <= options.level))
+        n_significant = int(np.count_nonzero(p <= options.level))
         rows.append(
             {
                 "measure": pairs.results.measure,
@@ -139,8 +139,8 @@ def discriminative_power(
                 "correction": options.correction,
                 "strategies": len(grid.strategies),
                 "pairs": len(pairs),
-                "told_apart": told_apart,
-                "discriminative_power": told_apart / len(pairs),
+                "told_apart": n_significant,
+                "discriminative_power": n_significant / len(pairs),
             }
         )
     warn_of_tests(messages)

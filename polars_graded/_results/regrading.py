@@ -174,10 +174,10 @@ def unjudged_bounds(
         flags = {each: flags for each, flags in resolved["descending"].items() if each == name}
         strategy_options: dict[str, Any] = {**resolved, "by": {name: columns}, "descending": flags}
         unjudged = pl.col(grade).is_null() & pl.col(columns[0]).is_not_null()
-        every = rows.with_columns(
+        best_case = rows.with_columns(
             pl.when(unjudged).then(best).otherwise(pl.col(grade)).alias(grade)
         )
-        filled.append(_evaluate_quietly(every, requested, strategy_options))
+        filled.append(_evaluate_quietly(best_case, requested, strategy_options))
     regraded = pl.concat(filled)
     tables = []
     for name, measure in chosen.items():

@@ -250,8 +250,10 @@ def compute_stability(
     """Return the correlation of orders from samples and from all queries."""
     correlation = compute_kendalls if method == "kendall" else _compute_taus_ap
     samples = _draw_samples(results, size, draws, seed)
-    every = [correlation(_compute_signs(results, places), results.order) for places in samples]
-    tau = np.concatenate(every)
+    correlations = [
+        correlation(_compute_signs(results, places), results.order) for places in samples
+    ]
+    tau = np.concatenate(correlations)
     low, high = compute_central_interval(tau, confidence)
     return {
         "measure": results.measure,

@@ -433,13 +433,13 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
     """Yield reasons why a test of a measure cannot reject, or has no p value."""
     test, resamples, level = TESTS[options.test], options.resamples, options.level
     size = sum(map(len, segments))
-    every = [each for each in segments if each.n > 1]
-    if not every:
+    testable = [each for each in segments if each.n > 1]
+    if not testable:
         return
-    sizes_of_segments = [(each.n, len(each.results.values)) for each in every]
+    sizes_of_segments = [(each.n, len(each.results.values)) for each in testable]
     least = [test.compute_min_p(*sizes, resamples) for sizes in sizes_of_segments]
     smallest_p = correct_p_values(
-        options.correction, np.repeat(least, [len(each) for each in every])
+        options.correction, np.repeat(least, [len(each) for each in testable])
     ).min()
     if smallest_p > level:
         n, strategies = sizes_of_segments[int(np.argmin(least))]
@@ -454,13 +454,13 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
             clause += f", {words} for {size} pairs {smallest_p:.3g}"
         others = ", or fewer pairs," if min(least) <= level else ""
         yield f"{clause}\n\nHint: {hint}{others} can show one"
-    constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in every]
+    constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in testable]
     same = np.count_nonzero(np.concatenate(constant))
-    if same and options.test in ("t", "bootstrap") and every[0].results.best != "none":
+    if same and options.test in ("t", "bootstrap") and testable[0].results.best != "none":
         subject = "the difference is" if size == 1 else f"{same} of {size} differences are"
         yield (
-            f"{subject} the same in every query of {every[0].results.measure!r}: without variation "
-            f"{test.words} has no p value\n\n"
+            f"{subject} the same in every query of {testable[0].results.measure!r}: without "
+            f"variation {test.words} has no p value\n\n"
             "Hint: test='permutation' needs no variation"
         )
 
@@ -714,9 +714,9 @@ def compute_tests(
 
     The correction is for the p values of all segments.
     """
-    every = np.array([outcome.p for outcome in outcomes])
-    p_corrected = correct_p_values(correction, every.ravel()).reshape(every.shape)
-    levels = compute_agreeing_levels(correction, every.ravel(), level).reshape(every.shape)
+    p_values = np.array([outcome.p for outcome in outcomes])
+    p_corrected = correct_p_values(correction, p_values.ravel()).reshape(p_values.shape)
+    levels = compute_agreeing_levels(correction, p_values.ravel(), level).reshape(p_values.shape)
     tests = []
     for place, outcome in enumerate(outcomes):
         low, high = outcome.agreeing(levels[place])

@@ -108,8 +108,10 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
     if not row["queries"]:
         return "no query has a value on both sides"
     if row["low"] is None or row["high"] is None:
-        few = f"{row['changed']} of {format_count(row['queries'], 'queries')} changed"
-        return f"{difference}, without an interval, since {few} and the range of values is unknown"
+        changes = f"{row['changed']} of {format_count(row['queries'], 'queries')} changed"
+        return (
+            f"{difference}, without an interval, since {changes} and the range of values is unknown"
+        )
     up = row["best"] != "lowest"
     least = row["low"] if up else -row["high"]
     if row["lost"] and least > -row["margin"]:
@@ -144,8 +146,8 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
         yield f"{format_count(row['undefined'], 'queries')} without a value on either side left out"
     if row["verdict"] != UNCHANGED:
         if row["changed"] < min_changed and row["low"] is not None:
-            few = f"{row['changed']:,} changed, fewer than {min_changed}"
-            yield f"{few}, so the interval is conservative"
+            changes = f"{row['changed']:,} changed, fewer than {min_changed}"
+            yield f"{changes}, so the interval is conservative"
         if row["mean"] is not None:
             yield f"means {format_short(row['mean'])} and {format_short(row['baseline_mean'])}"
         yield f"{100 * confidence:g} % confidence in all verdicts together"

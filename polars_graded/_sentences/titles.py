@@ -158,8 +158,10 @@ def title_strategies(
 
 def title_measures(what: str, drawn: Drawn, between: str = "of") -> str:
     """Return a title such as "τ of ap and ndcg" or "τ of 5 measures"."""
-    few = len(drawn.measures) <= 3  # noqa: PLR2004
-    measures = list_names(drawn.measures) if few else format_count(len(drawn.measures), "measures")
+    are_listed = len(drawn.measures) <= 3  # noqa: PLR2004
+    measures = (
+        list_names(drawn.measures) if are_listed else format_count(len(drawn.measures), "measures")
+    )
     return f"{what} {between} {measures}"
 
 

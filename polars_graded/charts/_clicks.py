@@ -50,7 +50,7 @@ def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
     """
     at = ["rank", "impressions", "clicks"]
     table = chart_rows.build_result_rows(
-        "clicks", clicks, "click_rate", *ENDS, texts=(), at=at, panel=panel
+        "clicks", clicks, "click_rate", *ENDS, texts=(), positions=at, panel=panel
     )
     chart_checks.check_not_repeated("clicks", table, "rank", panel or None)
     axis = alt.Axis(tickMinStep=1, format="d", **style.UNFLUSHED_LABELS)

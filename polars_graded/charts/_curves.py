@@ -121,7 +121,7 @@ def dcg_curves(
     keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
     of_means: dict[str, Any] = {"confidence": confidence, "baseline": baseline}
     table = curve_rows.build_curve_points(
-        frame, curve, ideal_column, kind="rank", at=rank, **of_means, **keys
+        frame, curve, ideal_column, kind="rank", position=rank, **of_means, **keys
     )
     x = marks.build_place_axis("rank:Q", rank, max(table["rank"]))
     title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
@@ -235,7 +235,7 @@ def recall_precision_curves(
     panel = curve_rows.find_panel(frame, curve, panel, strategy, recall)
     keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
     table = curve_rows.build_curve_points(
-        frame, curve, kind="recall", at=recall, confidence=confidence, **keys
+        frame, curve, kind="recall", position=recall, confidence=confidence, **keys
     )
     title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
     names = table["strategy"].unique().to_list()
@@ -275,21 +275,23 @@ def _draw_curves(
     **size: Any,
 ) -> Chart:
     """Draw curves with the names of strategies beside them, or with panels and a legend."""
-    at = x.shorthand.removesuffix(":Q")
-    best = line_names.find_best_lines(table, at if at == "rank" else None, style.MAX_COLOURS)
+    position = x.shorthand.removesuffix(":Q")
+    best = line_names.find_best_lines(
+        table, position if position == "rank" else None, style.MAX_COLOURS
+    )
     several = chart_rows.has_panels(table)
     look = style.choose_look(names, strategy, matter=best, legends=several)
     n, drawn = table["strategy"].n_unique(), pl.concat(table.select("value", "^ideal$"))
-    few = n <= style.MAX_COLOURS and table[at].n_unique() <= style.MAX_MARKED_POINTS
+    has_points = n <= style.MAX_COLOURS and table[position].n_unique() <= style.MAX_MARKED_POINTS
     bands = n if "ci_low" in table.columns else 0
-    facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": few, "bands": bands}
+    facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": has_points, "bands": bands}
     facts |= {"ideal": "ideal" in table.columns, "seen": _build_selections(table, legend=several)}
     lines = ["panel", "strategy"] if several else ["strategy"]
-    notes = [*words.notes, *line_names.write_coinciding(table, at, "value", lines)]
+    notes = [*words.notes, *line_names.write_coinciding(table, position, "value", lines)]
     described = words.described or f"{title} by {x['title']}, {n} strategies"
     if not several:
-        place = pl.col(at).min() if named_at < 0 else pl.col(at).max()
-        is_named = pl.col(at) == place.over("strategy")
+        place = pl.col(position).min() if named_at < 0 else pl.col(position).max()
+        is_named = pl.col(position) == place.over("strategy")
         # Means that differ only by rounding errors keep the order of their names.
         height = pl.col("value").round(12)
         table = line_names.add_labels(table, is_named, [height], ends, best)
@@ -305,10 +307,10 @@ def _choose_unit_ends(values: pl.Series) -> AxisEnds:
     return (0.0, 1.0) if style.is_unit(values) else axis_ends.choose_ends(values)
 
 
-def _describe_ends(table: pl.DataFrame, at: str, title: str) -> str:
+def _describe_ends(table: pl.DataFrame, position: str, title: str) -> str:
     """Describe the values at the ends of lines in words, the highest first."""
-    last = table.filter(pl.col(at) == pl.col(at).max()).sort("value", descending=True)
-    where = f"{title} at {at} {last[at][0]}"
+    last = table.filter(pl.col(position) == pl.col(position).max()).sort("value", descending=True)
+    where = f"{title} at {position} {last[position][0]}"
     return style.list_values(where, last.select("strategy", "value").iter_rows())
 
 

@@ -81,9 +81,11 @@ def agreement(
     rows, names = collect_grades(frame, [one, other], query, doc, grader, grade)
     both = rows.select(one=names[0], other=names[1]).drop_nulls()
     chart_checks.check_not_empty("frame", both, "one")
-    every = pl.concat([both["one"], both["other"]]).unique().sort()
-    chart_checks.check_count("grades", len(every), MAX_AGREEMENT_GRADES)
-    fields = pl.DataFrame({"one": every}).join(pl.DataFrame({"other": every}), how="cross")
+    all_grades = pl.concat([both["one"], both["other"]]).unique().sort()
+    chart_checks.check_count("grades", len(all_grades), MAX_AGREEMENT_GRADES)
+    fields = pl.DataFrame({"one": all_grades}).join(
+        pl.DataFrame({"other": all_grades}), how="cross"
+    )
     counts = both.group_by("one", "other").agg(pl.len().alias("documents"))
     of_row = pl.col("documents").sum().over("one")
     table = (
@@ -93,7 +95,7 @@ def agreement(
         .with_columns(share=pl.col("documents") / of_row, same=pl.col("one") == pl.col("other"))
         .with_columns(pl.col("one", "other").map_elements("{:g}".format, pl.String))
     )
-    grades = [f"{value:g}" for value in every]
+    grades = [f"{value:g}" for value in all_grades]
     step = max(18, min(48, 360 // len(grades)))
     base = alt.Chart().encode(
         x=alt.X("other:N", title=f"grade of {other}", **style.order_axis(grades, labelAngle=0)),
@@ -170,7 +172,7 @@ def grader_orders(
     └────────┴──────────┴───────┘
     """
     keys: dict[str, Any] = {"texts": ["measure", "grader"], "strategy": strategy, "panel": panel}
-    table = chart_rows.build_result_rows("summary", summary, "mean", **keys, every=True)
+    table = chart_rows.build_result_rows("summary", summary, "mean", **keys, draws_each_row=True)
     chart_checks.check_not_repeated("summary", table, "pair", panel, ["strategy", "grader"])
     lowest = pl.col("best") == "lowest" if "best" in table.columns else pl.lit(value=False)
     height = pl.when(lowest).then(-pl.col("mean")).otherwise("mean").round(12)
@@ -315,10 +317,10 @@ def trusted_forest(
     )
     scale = alt.Scale(zero=False, padding=style.INTERVAL_PADDING)
     step, dot = (16, 45) if len(names) <= style.MAX_COLOURS else (8, 25)
-    low, at = (alt.X(f"{name}:Q", title=title, scale=scale) for name in ("low", "value"))
+    low, exact = (alt.X(f"{name}:Q", title=title, scale=scale) for name in ("low", "value"))
     layers = [
         base.mark_rule(strokeWidth=2).encode(x=low, x2=alt.X2("high:Q")),
-        base.mark_point(size=dot, strokeWidth=2, opacity=1).encode(x=at, shape=shape),
+        base.mark_point(size=dot, strokeWidth=2, opacity=1).encode(x=exact, shape=shape),
     ]
     layers = [style.draw_rule(x=0), *layers] if pairs else layers
     facts = chart_rows.collect_title_facts(wide)

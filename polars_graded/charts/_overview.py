@@ -110,7 +110,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
         raise TypeError(msg)
     counts = ["queries", "least", "median", "most", *SHARE_COLUMNS, *QUERY_COLUMNS, *ROW_COLUMNS]
     facts = chart_rows.build_result_rows(
-        "table", table, *counts, texts=(), strategy=strategy, panel=panel, once="strategy"
+        "table", table, *counts, texts=(), strategy=strategy, panel=panel, unique_column="strategy"
     )
     names = facts["strategy"].unique(maintain_order=True).to_list()
     levels = table["grades"].explode().struct.field("grade").unique().sort().to_list()

@@ -60,7 +60,7 @@ def strategy_ranks(
     numbers = ["rank", "rank_low", "rank_high"]
     keys: dict[str, Any] = {"texts": ["measure", "group"], "strategy": strategy, "panel": panel}
     table = chart_rows.build_result_rows(
-        "ranks", ranks, *numbers, **keys, once="strategy", every=True
+        "ranks", ranks, *numbers, **keys, unique_column="strategy", draws_each_row=True
     )
     names = chart_rows.sort_names(table.with_columns(place=-pl.col("rank")), "place", "strategy")
     many = len(names) > style.MAX_NAMED_MARKS
@@ -158,7 +158,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     """
     keys: dict[str, Any] = {"texts": ["measure", "group"], "strategy": strategy}
     numbers = ["mean", "rank", "rank_low", "rank_high"]
-    table = chart_rows.build_result_rows("ranks", ranks, *numbers, **keys, every=True)
+    table = chart_rows.build_result_rows("ranks", ranks, *numbers, **keys, draws_each_row=True)
     if table["strategy"].is_duplicated().any():
         msg = (
             "`ranks` must have each strategy once, which are those of one measure, got "

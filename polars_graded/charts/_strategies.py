@@ -80,7 +80,13 @@ def strategy_bars(
     if width is not None:
         check_whole_number("width", width)
     table = chart_rows.build_result_rows(
-        "summary", summary, "mean", strategy=strategy, panel=panel, once="strategy", every=True
+        "summary",
+        summary,
+        "mean",
+        strategy=strategy,
+        panel=panel,
+        unique_column="strategy",
+        draws_each_row=True,
     )
     names = chart_rows.sort_names(table, "mean", "strategy")
     ends = ("ci_low", "ci_high") if {"ci_low", "ci_high"} <= set(table.columns) else ()
@@ -203,7 +209,9 @@ def comparison_forest(
     level = check_level(confidence)
     numbers = ["difference", "ci_low", "ci_high", "p_corrected"]
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
-    table = chart_rows.build_result_rows("comparison", comparison, *numbers, **keys, every=True)
+    table = chart_rows.build_result_rows(
+        "comparison", comparison, *numbers, **keys, draws_each_row=True
+    )
     several = table["baseline"].n_unique() > 1
     finding = _write_finding(table, level)
     if several and not chart_rows.has_panels(table):

@@ -118,7 +118,9 @@ def significance_curves(
     """
     level = check_level(confidence)
     keys: dict[str, Any] = {"strategy": strategy, "panel": panel, "texts": ["measure", "baseline"]}
-    table = chart_rows.build_result_rows("levels", levels, "p_corrected", at=["place"], **keys)
+    table = chart_rows.build_result_rows(
+        "levels", levels, "p_corrected", positions=["place"], **keys
+    )
     lines, is_apart = _list_line_columns(table), pl.col("p_corrected") <= level
     n_apart = is_apart.sum().over(lines).cast(pl.Int64)
     table = table.with_columns(
@@ -135,8 +137,8 @@ def significance_curves(
         scale=alt.Scale(type="symlog", constant=SYMLOG_P, domain=[0, 1], nice=False),
         axis=alt.Axis(values=sorted({0, 0.001, 0.01, 0.1, 1, level}), format="~g"),
     )
-    few = table["place"].n_unique() <= style.MAX_MARKED_POINTS
-    line, points, *_ = _draw_measure_lines(table, x, y, few=few)
+    has_points = table["place"].n_unique() <= style.MAX_MARKED_POINTS
+    line, points, *_ = _draw_measure_lines(table, x, y, has_points=has_points)
     points, p = style.add_p(points)
     points = points.encode(
         tooltip=style.list_tooltips("measure:N", "place:Q", "strategy:N", "baseline:N", p)
@@ -213,7 +215,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     """
     power = check_number("power", power, above=0, below=1)
     numbers, at = ["power", "difference", "share_of_range"], ["queries", "at_hand"]
-    table = chart_rows.build_result_rows("curve", curve, *numbers, at=at, panel=panel)
+    table = chart_rows.build_result_rows("curve", curve, *numbers, positions=at, panel=panel)
     table = table.with_columns(pl.col("at_hand").cast(pl.Boolean))
     table = _sort_and_thin(table, "queries")
     table = _add_names(table, "queries", by=["power"], ends=(0.0, 1.0), inside=True)
@@ -225,7 +227,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
         axis=alt.Axis(values=sorted({0, 0.2, 0.4, 0.6, 0.8, 1, power}), format="~g"),
     )
     tooltip = style.format_decimals(*numbers)
-    lines = _draw_measure_lines(table, x, y, *tooltip, few=False)
+    lines = _draw_measure_lines(table, x, y, *tooltip, has_points=False)
     # A large point shows the power of the queries at hand.
     large = style.draw_dots(alt.Chart().transform_filter("datum.at_hand"), 90)
     tooltips = style.list_tooltips("measure:N", "queries:Q", *tooltip)
@@ -284,7 +286,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     └─────────┴─────┴─────────┴───────┘
     """
     table = chart_rows.build_result_rows(
-        "stability", stability, "tau", "tau_low", "tau_high", at=["queries"], panel=panel
+        "stability", stability, "tau", "tau_low", "tau_high", positions=["queries"], panel=panel
     )
     lines = _list_line_columns(table)
     table = _sort_and_thin(table, "queries")
@@ -303,7 +305,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     height = style.bound_axis(ends, zero=False)
     y = alt.Y("tau:Q", title=title, **height)
     layers = _draw_measure_lines(
-        table, x, y, *style.format_decimals("tau", "tau_low", "tau_high"), few=True
+        table, x, y, *style.format_decimals("tau", "tau_low", "tau_high"), has_points=True
     )
     if banded:
         low = alt.Y("tau_low:Q", title=title, **height)
@@ -375,7 +377,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     rate = check_number("rate", rate, above=0, below=1)
     numbers = ["swap_rate", "difference_from", "difference_to"]
     at = ["queries", "comparisons"]
-    table = chart_rows.build_result_rows("rates", rates, *numbers, at=at, panel=panel)
+    table = chart_rows.build_result_rows("rates", rates, *numbers, positions=at, panel=panel)
     middle = (pl.col("difference_from") + pl.col("difference_to")) / 2
     table = table.with_columns(middle.alias("difference")).drop_nulls("difference")
     lines = [*_list_line_columns(table), "queries"]
@@ -387,8 +389,8 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     # The rate of a class with few comparisons depends on chance too.
     enough &= pl.col("comparisons") >= MIN_COMPARISONS
     table = table.filter((enough | (~enough.any() & (pl.int_range(pl.len()) == 0))).over(lines))
-    every = table["queries"].unique().sort()
-    sizes = every[curve_rows.choose_equal_steps(len(every), MAX_SIZES)].to_list()
+    all_sizes = table["queries"].unique().sort()
+    sizes = all_sizes[curve_rows.choose_equal_steps(len(all_sizes), MAX_SIZES)].to_list()
     table = table.filter(pl.col("queries").is_in(sizes))
     table = _add_sizes(curve_rows.thin_by_position(table, "difference"), lines, rate)
     top: Any = table["swap_rate"].max()
@@ -431,7 +433,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         chart_rows.collect_title_facts(table),
     )
     notes = [f"number on a line: queries in a sample; dashed: {format_percent(rate)}"]
-    notes += [f"{len(sizes)} of {len(every)} sizes are drawn"] * (len(sizes) < len(every))
+    notes += [f"{len(sizes)} of {len(all_sizes)} sizes are drawn"] * (len(sizes) < len(all_sizes))
     what = "How often other queries contradict a difference between strategies"
     headline = titles.title_measures(what, facts, "by")
     words = style.Words(headline, notes, described)
@@ -498,7 +500,7 @@ def grading_profile(
     check_choice("show", show, ("means", "differences", "places"))
     keys: dict[str, Any] = {"strategy": strategy, "panel": panel, "texts": ["measure", "grading"]}
     table = chart_rows.build_result_rows(
-        "robustness", robustness, "mean", "tau", at=["place"], **keys, every=True
+        "robustness", robustness, "mean", "tau", positions=["place"], **keys, draws_each_row=True
     )
     gradings = table["grading"].unique(maintain_order=True).to_list()
     given = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
@@ -695,7 +697,7 @@ def _draw_level(value: float) -> alt.Chart:
 
 
 def _draw_measure_lines(
-    table: pl.DataFrame, x: alt.X, y: alt.Y, *tooltips: Any, few: bool
+    table: pl.DataFrame, x: alt.X, y: alt.Y, *tooltips: Any, has_points: bool
 ) -> list[alt.Chart]:
     """Draw a line for each measure with a name at its end, and points with tooltips."""
     colour, tooltip = (
@@ -703,32 +705,37 @@ def _draw_measure_lines(
         style.list_tooltips("measure:N", x.shorthand, *tooltips),
     )
     base = alt.Chart().encode(x=x, y=y, color=colour, detail=alt.Detail("measure:N"))
-    points = base.mark_point(filled=True, size=25, opacity=1 if few else 0)
+    points = base.mark_point(filled=True, size=25, opacity=1 if has_points else 0)
     end = y.shorthand.partition(":")[0]
     leader, names = marks.draw_line_names(x, y["title"], "label", colour, end=end, limit=250)
-    at = x.shorthand.partition(":")[0]
-    if "label_at" in table and (table.drop_nulls("label_at")[at] < table[at].max()).all():
+    position = x.shorthand.partition(":")[0]
+    if (
+        "label_at" in table
+        and (table.drop_nulls("label_at")[position] < table[position].max()).all()
+    ):
         # Within the plot, a name is below its line.
         names.mark.dy = 9
         return [base.mark_line(), points.encode(tooltip=tooltip), names]
     return [base.mark_line(), points.encode(tooltip=tooltip), leader, names]
 
 
-def _sort_and_thin(table: pl.DataFrame, at: str) -> pl.DataFrame:
+def _sort_and_thin(table: pl.DataFrame, position: str) -> pl.DataFrame:
     """Sort the rows by line and by position, and thin them if there are many positions."""
-    return curve_rows.thin_by_position(_sort_lines(table, _list_line_columns(table), at), at)
+    return curve_rows.thin_by_position(
+        _sort_lines(table, _list_line_columns(table), position), position
+    )
 
 
-def _sort_lines(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
+def _sort_lines(table: pl.DataFrame, lines: list[str], position: str) -> pl.DataFrame:
     """Sort the rows by line and by position, with lines in their order in the frame."""
     place = pl.col("place in the frame").min().over(lines)
-    ordered = table.with_row_index("place in the frame").sort(place, at, maintain_order=True)
+    ordered = table.with_row_index("place in the frame").sort(place, position, maintain_order=True)
     return ordered.drop("place in the frame")
 
 
 def _add_names(
     table: pl.DataFrame,
-    at: str,
+    position: str,
     *,
     by: Sequence[str],
     ends: AxisEnds,
@@ -745,10 +752,10 @@ def _add_names(
         label = pl.when(pl.col("panel") != pl.col("measure")).then("measure")
     names = _list_named_measures(table)
     shown = table.filter(pl.col("measure").is_in(names))
-    place = line_names.choose_place(shown, at, by[0], ends, lines) if inside else None
-    every = [pl.col(at) == pl.col(at).max().over(lines)]
-    every = every if place is None else [pl.col(at) == place, *every]
-    for is_named in every:
+    place = line_names.choose_place(shown, position, by[0], ends, lines) if inside else None
+    chosen = [pl.col(position) == pl.col(position).max().over(lines)]
+    chosen = chosen if place is None else [pl.col(position) == place, *chosen]
+    for is_named in chosen:
         placed = line_names.add_labels(
             table, is_named & label.is_not_null(), by, ends, names, lines
         )
@@ -811,13 +818,13 @@ def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFra
     fewest queries take precedence.
     """
     most: Any = table["difference"].max()
-    every = dict(table.group_by(lines))
-    sizes = sorted({key[-1] for key in every}, reverse=True)
+    rows_by_line = dict(table.group_by(lines))
+    sizes = sorted({key[-1] for key in rows_by_line}, reverse=True)
     first = {sizes[0]: 0, sizes[-1]: 1}
-    in_turn = sorted(every, key=lambda key: (first.get(key[-1], 2), key))
+    in_turn = sorted(rows_by_line, key=lambda key: (first.get(key[-1], 2), key))
     placed, taken = [], dict[tuple[Any, ...], list[float]]()
     for key in in_turn:
-        line = every[key]
+        line = rows_by_line[key]
         end, label_x = line_names.find_crossing(line["difference"], line["swap_rate"], rate)
         last, height = line.select("difference", "swap_rate").row(end)
         label_y = rate if end and height < rate else height

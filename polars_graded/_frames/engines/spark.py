@@ -132,10 +132,10 @@ def _fail_on_duplicates(frame: Any, name: str, key: Mapping[str, str]) -> Any:
     sentence = f"`{name}` must have each ({', '.join(key.values())}) once, got more than once: "
     values = f.concat_ws(", ", *(f.col(column).cast("string") for column in key))
     error = f.raise_error(f.concat(f.lit(sentence), values))
-    once = f.when(f.col("number") > 1, error.cast(rows.schema["others"].dataType)).otherwise(
+    checked = f.when(f.col("number") > 1, error.cast(rows.schema["others"].dataType)).otherwise(
         f.col("others")
     )
-    return rows.select(*key, once.alias("others")).select(*key, "others.*")
+    return rows.select(*key, checked.alias("others")).select(*key, "others.*")
 
 
 def _read_arrow_schema(frame: Any) -> pa.Schema:

@@ -53,8 +53,8 @@ class Labels:
             upper = np.flatnonzero(below >= step)
             pair, codes = self.find(places[upper])
             wanted = places[upper + step][pair] * (self.n + 1) + codes
-            at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-            shared = np.bincount(pair, self.keys[at] == wanted, minlength=len(upper))
+            nearest = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+            shared = np.bincount(pair, self.keys[nearest] == wanted, minlength=len(upper))
             distances = 1 - shared / (sizes[upper] + sizes[upper + step] - shared)
             total += np.bincount(documents.query[upper], distances, minlength=len(total))
         return total

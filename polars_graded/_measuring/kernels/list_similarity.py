@@ -100,11 +100,11 @@ class RankedLists:
 
 def find_span(numbers: Iterable[Ragged]) -> tuple[float, int]:
     """Return the lowest number of documents, and the count of whole numbers up to the highest."""
-    every = [each.values for each in numbers if len(each.values)]
-    if not every:
+    arrays = [each.values for each in numbers if len(each.values)]
+    if not arrays:
         return 0.0, 0
-    first = min(values.min() for values in every)
-    return first, int(max(values.max() for values in every) - first) + 1
+    first = min(values.min() for values in arrays)
+    return first, int(max(values.max() for values in arrays) - first) + 1
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ class RankNumbers(NamedTuple):
 
     queries: Mask
     """True if the list has a number."""
-    counting: Mask
+    counts_from_one: Mask
     """True if its numbers are 1 to n, each once, with at most one below 1."""
-    counting_several: Mask
+    counts_several: Mask
     """True if it counts at least two documents; a single 1 may be there by chance."""
     spread: Mask
     """True if its numbers are whole or halves, with at most `MAX_SLOTS` ranks per number."""
@@ -41,10 +41,20 @@ class RankNumbers(NamedTuple):
     @classmethod
     def empty(cls, n: int) -> RankNumbers:
         """Return the evidence of n lists without numbers."""
-        queries, counting, several, spread, informative = np.zeros((5, n), bool)
+        queries, counts_from_one, several, spread, informative = np.zeros((5, n), bool)
         lowest, slots, expected = np.zeros((3, n))
         tied, low, high = np.zeros((3, n), np.int64)
-        evidence = queries, counting, several, spread, lowest, slots, informative, tied, expected
+        evidence = (
+            queries,
+            counts_from_one,
+            several,
+            spread,
+            lowest,
+            slots,
+            informative,
+            tied,
+            expected,
+        )
         return cls(*evidence, low, high)
 
 
@@ -72,14 +82,14 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
         slots = ranks.last_values() - lowest + 1
         spread = is_rank & (slots <= MAX_SLOTS * n)
     tied = count_tied_pairs(ranks)
-    counting = spread & (tied == 0) & (slots == n) & (lowest == 1) & ~has_halves
+    counts_from_one = spread & (tied == 0) & (slots == n) & (lowest == 1) & ~has_halves
     informative = spread & (n > 2) & (slots > 1)  # noqa: PLR2004, the lowest and highest
     expected = np.zeros(len(n))
     expected[informative] = _expect_tied_pairs(n[informative], slots[informative])
     return RankNumbers(
         values.count(is_number) > 0,
-        counting,
-        counting & (n > 1),
+        counts_from_one,
+        counts_from_one & (n > 1),
         spread,
         np.where(spread, lowest, 0),
         np.where(spread, slots, 0),
