@@ -135,11 +135,11 @@ def similarity(
     ties
         The order of tied documents, as for `evaluate`: a column, `"order"` or `"trec_eval"`. It
         changes only `jaccard`, `max_displacement`, `tau_ap`, `relevant_entered`, `relevant_left`,
-        and measures with `ties=order`. The others take account of ties, because one order for both
-        lists would make them more alike: overlap and rank-biased overlap as `ties` in their names
-        specifies, such as `rbo(ties=b)`: `a` (by default) is the mean over all orders of tied
-        documents, `b` corrects it for the information that ties lose, and `w` gives tied documents
-        the same rank.
+        and measures with `ties=order`. The correlations correct for ties. For overlap and
+        rank-biased overlap, an option of the measure chooses the treatment of ties, such as
+        `rbo(ties=b)`: `a` (by default) is the mean over all orders of tied documents, `b` corrects
+        it for the information that ties lose, and `w` gives tied documents the same rank. One order
+        for both lists would make them more alike.
     doc
         The column of documents, as for `evaluate`.
     parts, progress
