@@ -601,6 +601,28 @@ def test_any_frame_will_do_and_any_query(made):
     ]
 
 
+def test_scores_and_grades_may_be_expressions(made, ranked):
+    """The page is that of a frame with the computed columns."""
+    mixed, phi = pl.col("strong") + pl.col("weak"), pl.col("grade").graded.phi_relevance()
+    exprs: dict[str, Any] = {"by": {"mixed": mixed, "weak": pl.col("weak")}, "grade": phi}
+    exprs["ties"] = "doc"
+    computed = ranked.with_columns(mixed=mixed, grade=phi.over("query"))
+    names: dict[str, Any] = {"by": ["mixed", "weak"], "ties": "doc"}
+    pages = []
+    for frame, options in ((ranked, exprs), (ranked.lazy(), exprs), (computed, names)):
+        results = evaluate(computed, "ap", "ndcg@10", **names)
+        pages.append(made(results, frame=frame, doc="doc", **options))
+    assert pages[0] == pages[1] == pages[2]
+    assert pages[0]["rankings"]["entries"]
+
+
+def test_one_direction_for_ranks_and_scores_is_refused(made, ranked):
+    frame = ranked.with_columns(rank=pl.col("weak").rank("ordinal", descending=True).over("query"))
+    results = evaluate(ranked, "ap", by=["strong", "weak"])
+    with pytest.raises(ValueError, match="descending"):
+        made(results, frame=frame, by=["strong", "rank"], descending=False)
+
+
 def test_without_documents_there_is_an_overview_alone(made, ranked):
     frame = ranked.drop("doc")
     page = made(evaluate(frame, "ap", by=BY), frame=frame, by=BY, doc=None)

@@ -25,6 +25,22 @@ def check_directions(request: Request, frame: pl.DataFrame) -> None:
     _collect_evidence(request, rows).check()
 
 
+def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Return the rows with computed columns, and the keywords of `evaluate` that name them.
+
+    The keywords have a direction for each strategy. They do not tell that one direction was passed
+    for all strategies, so this is checked here.
+    """
+    if request.all_ascending:
+        check_directions(request, frame)
+    keywords = {
+        "by": {name: [*columns] for name, columns in request.by.items()},
+        "descending": {name: [*flags] for name, flags in request.descending.items()},
+        "grade": request.grade,
+    }
+    return request.add_computed_columns(frame), keywords
+
+
 def may_be_ranks(request: Request, rows: pl.DataFrame) -> bool:
     """Return whether a score without a direction may hold ranks in any of the queries."""
     return any(each.spread for each in _collect_evidence(request, rows).evidence.values())

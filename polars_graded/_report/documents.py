@@ -16,6 +16,7 @@ from polars_graded._checks import check_comparable, check_frame
 from polars_graded._drawing.chart_rows import join_query_columns
 from polars_graded._drawing.curve_rows import choose_equal_steps
 from polars_graded._frames.contributions import RANK, rank_rows_of_strategies
+from polars_graded._frames.directions import name_columns
 from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request, parse_by
 from polars_graded._measuring.names import Measure
@@ -99,9 +100,11 @@ class RankedFrame:
         columns = {argument: name for argument, name in given.items() if name is not None}
         request, opened = request.open_frame(frame, **columns)
         check_comparable(columns.values(), opened.collect_schema())
-        chosen = opened.lazy().select(*dict.fromkeys([*request.columns, *columns.values()]))
-        collected, query = join_query_columns("frame", chosen, request.query, strategy)
-        return cls(collected, options | {"query": query}, replace(request, query=(query,)), columns)
+        used = dict.fromkeys([*request.input_columns, *columns.values()])
+        rows, named = name_columns(request, opened.lazy().select(*used).collect())
+        rows, query = join_query_columns("frame", rows, request.query, strategy)
+        options |= {**named, "query": query}
+        return cls(rows, options, replace(request, query=(query,), computed={}), columns)
 
     @cached_property
     def table(self) -> pl.DataFrame:

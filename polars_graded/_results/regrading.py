@@ -19,7 +19,7 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._frames.directions import check_directions
+from polars_graded._frames.directions import name_columns
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.request import Measures, Request, parse_scalar_measures
 from polars_graded._measuring.names import Measure
@@ -425,16 +425,9 @@ def _resolve_rows(
     request = Request.of(["n_relevant"], **request_options).with_document_column(
         rows.collect_schema()
     )
-    if request.all_ascending:  # a property of all strategies, lost in the flags of each
-        check_directions(request, rows)
-    renamed = {
-        "by": {name: [*columns] for name, columns in request.by.items()},
-        "descending": {name: [*flags] for name, flags in request.descending.items()},
-        "doc": request.doc,
-        "grade": request.grade,
-    }
+    rows, named = name_columns(request, rows)
     keys = [name for name in schema if name != "n_relevant"]
-    return request.add_computed_columns(rows), {**options, **renamed}, keys
+    return rows, {**options, **named, "doc": request.doc}, keys
 
 
 def _evaluate_quietly(
