@@ -101,9 +101,9 @@ class RankedFrame:
         request, opened = request.open_frame(frame, **columns)
         check_comparable(columns.values(), opened.collect_schema())
         used = dict.fromkeys([*request.input_columns, *columns.values()])
-        rows, named = name_columns(request, opened.lazy().select(*used).collect())
+        rows, keywords = name_columns(request, opened.lazy().select(*used).collect())
         rows, query = join_query_columns("frame", rows, request.query, strategy)
-        options |= {**named, "query": query}
+        options |= {**keywords, "query": query}
         return cls(rows, options, replace(request, query=(query,), computed={}), columns)
 
     @cached_property

@@ -425,9 +425,9 @@ def _resolve_rows(
     request = Request.of(["n_relevant"], **request_options).with_document_column(
         rows.collect_schema()
     )
-    rows, named = name_columns(request, rows)
+    rows, keywords = name_columns(request, rows)
     keys = [name for name in schema if name != "n_relevant"]
-    return rows, {**options, **named, "doc": request.doc}, keys
+    return rows, {**options, **keywords, "doc": request.doc}, keys
 
 
 def _evaluate_quietly(
