@@ -145,8 +145,8 @@ class Graded:
         -----
         If rows remain tied, `ties="pessimistic"` and `"optimistic"` return bounds of the value over
         all orders. The bounds hold for measures that never fall if a better document moves up.
-        These are all measures with `ties` except `q_measure`, `infap` and `bpm`, and, with a
-        cutoff, `ap(over="retrieved")` and `pairwise_accuracy`.
+        These are all measures with `ties` except `q_measure`, `infap` and `bpm`. With a cutoff,
+        `ap(over="retrieved")` and `pairwise_accuracy` are exceptions, too.
 
         References
         ----------
@@ -1304,7 +1304,7 @@ class Graded:
         level. With one level above irrelevant, μAP equals `ap`. The mean of μAP over queries is
         μMAP.
 
-        .. math:: \mu AP = \frac{1}{\sum_{t \in L} d^t} \sum_{t \in L} AP^t d^t
+        .. math:: \mu AP = \frac{1}{\sum_{t \in L} d_t} \sum_{t \in L} AP_t \, d_t
 
         As text: ``μAP = (sum over levels t of AP(t) d(t)) / (sum over levels t of d(t))``
 

@@ -49,9 +49,9 @@ def test_discriminative_power_counts_the_pairs_that_compare_believes(test):
     assert result["pairs"].to_list() == [15, 15]
     for row in result.iter_rows(named=True):
         p = compared.filter(measure=row["measure"])["p_value"].to_list()
-        assert row["told_apart"] == sum(each <= 0.1 for each in p)
-        assert row["discriminative_power"] == close(row["told_apart"] / 15)
-    assert 0 < result["told_apart"][0] < 15
+        assert row["significant_pairs"] == sum(each <= 0.1 for each in p)
+        assert row["discriminative_power"] == close(row["significant_pairs"] / 15)
+    assert 0 < result["significant_pairs"][0] < 15
 
 
 def test_significance_levels_are_the_p_values_by_falling_order():
@@ -70,12 +70,12 @@ def test_significance_levels_are_the_p_values_by_falling_order():
     assert by_default["p_corrected"].to_list() == expected
 
 
-def test_a_pair_without_a_p_value_is_not_told_apart():
+def test_a_pair_without_a_p_value_is_not_significant():
     values = drawn(8, 2)
     values["shifted"] = [value + 0.25 for value in values["s0"]]
     result = discriminative_power(frame_of(values), correction="none", confidence=0.0001)
     assert result["pairs"].item() == 3
-    assert result["told_apart"].item() == 2
+    assert result["significant_pairs"].item() == 2
     levels = significance_levels(frame_of(values), correction="none")
     assert levels.row(0) == ("ap", 1, "s0", "shifted", "t", "none", 1.0)
 
@@ -87,7 +87,7 @@ def test_the_share_of_pairs_that_do_not_differ_is_small():
     keys = list(itertools.product(["a", "b", "c", "d", "e"], range(20)))
     frame = pl.DataFrame(keys, schema=["strategy", "query"], orient="row").hstack(frame)
     result = discriminative_power(frame, resamples=300)
-    wrong = (result["told_apart"] > 0).mean()
+    wrong = (result["significant_pairs"] > 0).mean()
     assert wrong <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 60)
 
 

@@ -57,7 +57,7 @@ def test_no_chart_and_no_page_claims_what_ranks_contradict(tmp_path):
     assert charts.comparison_matrix(comparison).data["mark"].to_list() == ["", ""]
     page = payload(report(SKEWED, tmp_path / "page.html", test="wilcoxon"))
     said = "".join(str(part) for part in page["measures"][0]["verdict"])
-    assert "undecided: the ranks of differences lie on the other side" in said
+    assert "undecided: the signed ranks favour the other strategy" in said
     found = page["comparison"]["columns"].index("significant")
     assert page["comparison"]["rows"][0][0][found] is False
 
@@ -123,10 +123,10 @@ def test_report_matrix_and_power_count_the_same(results, tmp_path):
         count = comparison.filter(pl.col("p_corrected") <= 0.05, measure=name).height
         assert marked.filter(pl.col("mark") != "", measure=name).height == 2 * count
         [row] = power.filter(measure=name).rows(named=True)
-        assert (row["told_apart"], row["test"], row["correction"]) == (count, "t", "holm")
+        assert (row["significant_pairs"], row["test"], row["correction"]) == (count, "t", "holm")
         assert levels.filter(pl.col("p_corrected") <= 0.05, measure=name).height == count
         [row] = [row for row in page["certainty"] if row["measure"] == name]
-        assert row["told_apart"] == count
+        assert row["significant_pairs"] == count
     assert page["testName"] == "paired t test, Holm"
     old = discriminative_power(results, test="randomised_tukey")
     assert old["correction"].unique().to_list() == ["none"]

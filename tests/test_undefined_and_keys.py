@@ -95,9 +95,12 @@ def test_a_report_says_what_is_left_out(tmp_path):
         file = tmp_path / "page.html"
         pg.report(RESULTS, file, **options)
         pages.append(file.read_text())
-    said = "A query for which a measure is undefined is left out of that measure."
+    said = "If a measure is undefined for a query, the query is left out of that measure."
     assert said in pages[0]
-    other = "A query in which any strategy lacks a value is left out of that measure."
+    other = (
+        "If a strategy lacks the value of a measure for a query, "
+        "the query is left out of that measure."
+    )
     assert pages[0].replace(said, other) == pages[1]
 
 

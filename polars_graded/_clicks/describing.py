@@ -67,7 +67,7 @@ def describe_log(
           rows. If it is 0, the quality of documents cannot be separated from their ranks;
         - `lists_without_click`;
         - `duplicate_rows`: rows that repeat a document of a list;
-        - `gap_lists`: lists without a document at a rank above their last rank;
+        - `gap_lists`: lists in which some rank from 1 to the last rank has no document;
         - `invalid_ranks`: rows whose rank is null or below 1; `hidden_clicks`: clicks in these
           rows, such as clicks joined to a log that did not show the document;
         - `invalid_clicks`: rows whose `clicked` is null or another value than 0 and 1;

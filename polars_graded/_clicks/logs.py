@@ -43,7 +43,7 @@ class Collect(Protocol):
 
 @dataclass(frozen=True)
 class Log:
-    """Rows of a click log, in which each named column has the name of its argument."""
+    """Rows of a click log, whose columns have the names of the arguments that name them."""
 
     rows: pl.LazyFrame
     is_lazy: bool
@@ -106,7 +106,7 @@ class Log:
         return self.rows.group_by(keys).agg(self.impressions, self.clicks)
 
     def run(self, compute: Callable[[Collect], pl.DataFrame]) -> pl.DataFrame | pl.LazyFrame:
-        """Return what a function computes from plans that it collects, lazily for a lazy log."""
+        """Return what `compute` makes of the plans that it collects, lazily for a lazy log."""
 
         def collect(*plans: pl.LazyFrame) -> list[pl.DataFrame]:
             return pl.collect_all(plans, engine="streaming")
@@ -223,11 +223,11 @@ def compute_interval(
     If the clicks :math:`c` have the mean :math:`\gamma E` and the variance
     :math:`\gamma E - \gamma^2 Q`, the ends are the solutions of
     :math:`(c - \gamma E)^2 = z^2 (\gamma E - \gamma^2 Q)`. With E = Q = n this is the interval of
-    Wilson (1927). Q is at most :math:`E^2 / c`, so that the variance is at least 0 at
-    :math:`c / E`.
+    Wilson (1927). E is `exposure` and Q is `squares`, which is capped at :math:`E^2 / c`. Otherwise
+    a document with more clicks than the model allows would have a negative variance at
+    :math:`\gamma = c / E`.
     """
     c, e = clicks.cast(pl.Float64), exposure.cast(pl.Float64)
-    # Q c <= E², for the clicks of a document that exceed what the model allows.
     q = pl.min_horizontal(squares.cast(pl.Float64), pl.when(c > 0).then(e**2 / c))
     center = e * (2 * c + z**2)
     spread = z * (4 * c * e**2 + z**2 * e**2 - 4 * c**2 * q).clip(0).sqrt()

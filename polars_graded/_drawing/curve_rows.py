@@ -212,7 +212,7 @@ def choose_equal_steps(n: int, most: int) -> pl.Series:
 def find_only_curve(
     frame: pl.DataFrame, kind: str, position: str, but: Collection[str | None]
 ) -> str:
-    """Return the only curve of a kind: a column of lists, or numbers next to a column `at`."""
+    """Return the only curve of a kind: a column of lists, or of numbers at positions."""
     names = [name for name in frame.columns if name not in but and find_kind(name) == kind]
     columns = {name: frame.schema[name] for name in names}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]

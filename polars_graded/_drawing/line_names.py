@@ -41,9 +41,9 @@ def choose_place(
             continue
         panels = rows.partition_by("panel") if "panel" in lines else [rows]
         heights = [panel[height].sort().to_list() for panel in panels]
-        pairs = [zip(spread_heights(heights, ends), heights, strict=True) for heights in heights]
+        pairs = [zip(spread_heights(each, ends), each, strict=True) for each in heights]
         distance = round(sum(abs(name - line) for pair in pairs for name, line in pair), 9)
-        gap = min((b - a for heights in heights for a, b in pairwise(heights)), default=0)
+        gap = min((b - a for each in heights for a, b in pairwise(each)), default=0)
         penalties[place] = distance, place != table[position].max(), -gap
     return min(penalties, key=penalties.__getitem__, default=None)
 
@@ -69,9 +69,9 @@ def write_coinciding(
 
 
 def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float]:
-    """Return the first point after which a line stays below a height, and the x of the crossing.
+    """Return the first point from which a line stays below a height, and the x of the crossing.
 
-    For a line that ends above the height, this is its last point.
+    For a line that ends above the height, both are those of its last point.
     """
     above = (y > height).arg_true()
     if y[-1] > height:
@@ -82,7 +82,10 @@ def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float
 
 
 def find_best_lines(table: pl.DataFrame, position: str | None, most: int) -> list[str]:
-    """Return the `most` strategies whose lines end highest at `at`, or have the highest mean."""
+    """Return the `most` strategies with the highest value at the last position.
+
+    Without a column of positions, they have the highest mean.
+    """
     last = table if position is None else table.filter(pl.col(position) == pl.col(position).max())
     heights = last.group_by("strategy").agg(pl.col("value").mean())
     best = heights.sort("value", "strategy", descending=[True, False])

@@ -18,7 +18,8 @@ from polars_graded._measuring.kernels.ragged import list_rows
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
 MAX_CHECKED_ROWS = 1_000_000
-"""Maximum number of rows that are all checked; in larger frames, half as many are sampled."""
+"""Maximum number of rows that are all checked; of a larger frame, a sample of at
+least half as many is checked."""
 
 STRETCH_ROWS = 1 << 14
 """Number of rows that are checked together."""
@@ -27,7 +28,8 @@ MAX_LEFT_SHARE = 0.2
 """Maximum share of repeated rows that a column of labels (such as devices) does not explain."""
 
 CHECKED_SHARE = 0.05
-"""Minimum share of the rows of each further part that is checked, in whole queries."""
+"""Minimum share of the rows of a part that is checked, in whole queries, if the parts so far have
+more than `MAX_CHECKED_ROWS`."""
 
 MIXER = np.uint64(0x9E3779B97F4A7C15)
 """Odd factor that spreads the bits of combined hashes."""
@@ -37,7 +39,7 @@ Hashes = npt.NDArray[np.uint64]
 
 @dataclass
 class Duplicates:
-    """Check of each part that no ranking contains a document twice."""
+    """Check, part by part, that no ranking contains a document twice."""
 
     requests: Sequence[Request]
     rows: int = 0
@@ -53,17 +55,17 @@ class Duplicates:
             check_unnamed_documents(rows, request.query, request.strategy, used)
         if request.document is None or part.is_empty():
             return
-        check_one_value(request, part)
+        check_values_agree(request, part)
         allowed = part.height
         if self.rows > MAX_CHECKED_ROWS:
             allowed = max(MAX_CHECKED_ROWS // 2 - before, int(CHECKED_SHARE * part.height))
         if request.strategy is None and groups.rows is None:
             if any(_find_repeats(part.get_column(request.document), groups, allowed)):
-                check_once(request, part)
+                check_documents_are_unique(request, part)
             return
         rows = part if part.height <= allowed else _sample_queries(request, part, groups, allowed)
         if has_repeated_documents(request, rows):
-            check_once(request, part)
+            check_documents_are_unique(request, part)
         if request.strategy is not None:
             for each in self.requests:
                 if _has_two_grades(each, rows):
@@ -144,7 +146,7 @@ def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.struct(*request.keys, request.document).is_duplicated())
 
 
-def check_once(request: Request, rows: pl.DataFrame) -> None:
+def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
     """Raise if a document occurs twice in a ranking, with the count and examples."""
     again = select_repeated_rows(request, rows)
     if again.is_empty():
@@ -189,7 +191,7 @@ def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:
     return _count_unique(graded) > _count_unique(_hash_columns(judged, columns))
 
 
-def check_one_value(request: Request, rows: pl.DataFrame) -> None:
+def check_values_agree(request: Request, rows: pl.DataFrame) -> None:
     """Raise if a document has two values in a column that describes documents."""
     doc = request.document or ""
     for name, column in request.inputs.items():

@@ -159,15 +159,16 @@ def evaluate(
         If True, draw a progress bar for evaluations that take seconds. This requires tqdm, and a
         terminal or a notebook.
     fingerprint
-        The column of documents. The results then have two more columns of text, which
-        `write_results` and `gate` use: `judgments`, a hash of the judged documents of the query and
-        their grades, whatever their order; and `settings`, the way the values were measured (the
-        version, each measure's full formula, the scale and the order of ties). Documents are hashed
-        as text, so that 7 and "7" are the same. Not for Spark and Ray.
+        The column of documents from which fingerprints are computed. If it is passed, the results
+        have two more columns of text, which `write_results` and `gate` use: `judgments`, a hash of
+        the judged documents of the query and their grades, whatever their order; and `settings`,
+        the way the values were measured (the version, each measure's full formula, the scale and
+        the order of ties). Documents are hashed as text, so that 7 and "7" are the same. Not for
+        Spark and Ray.
 
     Returns
     -------
-    DataFrame or LazyFrame, or the kind that came from an engine
+    DataFrame or LazyFrame, or a Spark frame or Ray dataset for one of the same kind
         The strategy (under the name of the column `strategy`, `"strategy"` by default), the query
         and one column per measure. Strategies come in the order of `by`; stacked strategies come in
         natural order, run2 before run10. Queries are sorted. Results from Spark and Ray have no
@@ -180,11 +181,11 @@ def evaluate(
         If a column may hold ranks and `descending` is not passed for it. A column may hold ranks
         in two cases:
 
-        - In at least ten queries, and in at least nine of ten, its numbers are 1 to n, or 0 to
-          n - 1.
-        - In at least nine of ten queries, its numbers are whole and small, and equal numbers are
-          rare. Numbers are small if the lowest is, on average, at most twice the count of whole
-          numbers from the lowest to the highest. Equal numbers are rare if the number of pairs of
+        - In at least ten queries, which are at least 90 % of all queries, its numbers are 1 to n,
+          or 0 to n - 1.
+        - In at least 90 % of the queries, its numbers are whole and small, and equal numbers are
+          rare. Numbers are small if, on average, the lowest is at most 2 (highest - lowest + 1): 11
+          to 20 are small, and 81 to 90 are not. Equal numbers are rare if the number of pairs of
           equal numbers, summed over all queries, is at most 0.75 times the number expected by
           chance, and at least five standard deviations below the expected number.
 
@@ -192,8 +193,9 @@ def evaluate(
         because they may be codes for documents that were not shown. For the same reason, the
         highest number of the column is ignored in queries that contain this number several times.
 
-        If `descending=False` would rank several numbers below 1 first. If a single False is passed
-        for several columns, and only some of them may hold ranks.
+        If `descending=False` is passed for a column with several numbers below 1, which would be
+        ranked first although they probably mean that a document was not shown. If a single False is
+        passed for several columns, and only some of them may hold ranks.
 
         If a document occurs twice in a ranking, or has different grades for two stacked strategies.
         In frames of up to a million rows, all rows are checked. In a larger frame, a sample of
@@ -224,10 +226,10 @@ def evaluate(
           Or the judged share of the first ten documents differs by at least 0.2 between strategies,
           or is below 0.8 for one of them (in ten queries or more). Or one grader judged less than
           half as many documents of a query as another grader.
-        - `join`: the relevant documents of a query differ between stacked strategies. Or every
-          judged document was retrieved, in all of ten queries or more, although some retrieved
-          documents are unjudged. This is normal for logged data. In other data, a left join from
-          the run may have lost the judged documents that were not retrieved.
+        - `join`: the relevant documents of a query differ between stacked strategies. Or there are
+          ten queries or more, and in all of them every judged document was retrieved, although some
+          retrieved documents are unjudged. This is normal for logged data. In other data, a left
+          join from the run may have lost the judged documents that were not retrieved.
         - `nulls`: some rows have null or NaN in place of a query or a strategy. Or queries consist
           of several columns, and one of these columns is null in some rows of a query.
         - `missing`: a stacked strategy has no row for some query, so that its mean excludes this
@@ -239,8 +241,8 @@ def evaluate(
         - `scale`: queries differ in their highest grade, `max_grade` is not passed, and a measure
           divides by the highest grade (`generalized_precision`, `err`, `nerr`, `rbp(graded=True)`,
           `sdcg`, `insq`, `inst`, `bpm`, `nerr8` to `nerr11`). Or
-          grades look like stars, so that the lowest star counts as relevant: whole or half
-          numbers from 1 or 0.5 to at least 4, and never 0. Or grades below 0 count as judged and
+          grades look like stars (whole or half numbers from 1 or 0.5 to at least 4, and never 0),
+          of which the lowest counts as relevant. Or grades below 0 count as judged and
           irrelevant. Or the highest grade looks like a code, such as 99 or 255, and is at least
           three times the next highest.
         - `ties`: the order of documents with the same score changes a requested value, and `ties`

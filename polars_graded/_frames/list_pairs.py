@@ -92,7 +92,7 @@ def similarity(
     ----------
     frame
         Any data frame, as for `evaluate`. A LazyFrame returns a LazyFrame, and a Spark frame or a
-        Ray dataset returns one of the same kind, after the names of stacked strategies are read.
+        Ray dataset returns one of the same kind. The names of stacked strategies are read first.
     *measures
         Names of similarity measures, lists of them, or mappings from names of columns to measures,
         as for `evaluate`. :math:`X_d` is the number of documents that both lists have among their
@@ -110,8 +110,8 @@ def similarity(
 
           .. math:: RBO = (1 - p) \sum_{d=1}^{l} p^{d-1} A_d + p^l A_l
 
-          As text: ``RBO = (1 - p) Σ_d p^(d - 1) A_d + p^l A_l``. If lists differ in length, the
-          agreement at the end of the shorter one continues in :math:`A_d` and :math:`A_l`.
+          As text: ``RBO = (1 - p) Σ_d p^(d - 1) A_d + p^l A_l``. If the
+          shorter list ends at depth s, then :math:`A_d = (X_d + (d - s) A_s) / d` for d > s.
         - `rbo_min`, `rbo_max`: the bounds of `rbo`, if the lists continue with no further common
           document or with as many as possible. Their difference is the residual.
         - `kendall_tau`: Kendall's :math:`\tau_b` of the common documents, from -1 to 1.
@@ -137,9 +137,10 @@ def similarity(
         changes only `jaccard`, `max_displacement`, `tau_ap`, `relevant_entered`, `relevant_left`,
         and measures with `ties=order`. The correlations correct for ties. For overlap and
         rank-biased overlap, an option of the measure chooses the treatment of ties, such as
-        `rbo(ties=b)`: `a` (by default) is the mean over all orders of tied documents, `b` corrects
-        it for the information that ties lose, and `w` gives tied documents the same rank. One order
-        for both lists would make them more alike.
+        `rbo(ties=b)`. The letters are those of Corsi and Urbano, and not the strategies: `a` (by
+        default) is the mean over all orders of tied documents, `b` corrects it for the information
+        that ties lose, and `w` gives tied documents the same rank. One order for both lists would
+        make them more alike.
     doc
         The column of documents, as for `evaluate`.
     parts, progress

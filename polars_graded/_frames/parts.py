@@ -65,7 +65,7 @@ SORTED_STEP = "sorted-group-by"
 
 CHEAP_STEPS = {"multi-scan[parquet]", "multi-scan[ipc]", "in-memory-source", "map", "filter"}
 CHEAP_STEPS |= {"select", "simple-projection", "with-columns", "negative-slice", "streaming-slice"}
-"""Steps that are cheap to repeat: reading files of columns, and selecting from them."""
+"""Steps that are cheap to repeat: reading Parquet and IPC files, and selecting from them."""
 
 
 @dataclass(frozen=True)
@@ -109,16 +109,17 @@ def choose_cut(
 ) -> Cut:
     """Return the way to cut a frame: as passed, or chosen by its plan, size and free memory.
 
-    Rows may be sorted by `part_keys`, which identify the rows that are measured together.
+    `part_keys` identify the rows that are measured together. Rows that are declared sorted by them
+    are streamed.
     """
-    keys, stacked = tuple(query), tuple(part_keys)
+    keys, part_keys = tuple(query), tuple(part_keys)
     rows = None
     if (steps := list_plan_steps(frame)) and steps <= CHEAP_STEPS:
         rows = frame.select(pl.len()).collect().item()
     if requested is None or requested == "sorted":
-        by = next((each for each in (stacked, keys) if is_declared_sorted(frame, each)), None)
+        by = next((each for each in (part_keys, keys) if is_declared_sorted(frame, each)), None)
         if by is not None or requested == "sorted":
-            return Cut("sorted", by or stacked, rows)
+            return Cut("sorted", by or part_keys, rows)
     if requested is None and rows is not None:
         passes = max(1, -(-rows // estimate_part_rows(frame.head(SAMPLE_ROWS).collect())))
         requested = passes if passes <= MAX_PASSES else None
@@ -179,10 +180,10 @@ def split_sorted_rows(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.D
 
 def _slice_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     """Yield batches, cut into slices if memory is too small for a whole batch."""
-    at_once = 0
+    max_part_rows = 0
     for batch in read_batches(frame):
-        at_once = at_once or max(MIN_ROWS, estimate_part_rows(batch))
-        yield from batch.iter_slices(at_once)
+        max_part_rows = max_part_rows or max(MIN_ROWS, estimate_part_rows(batch))
+        yield from batch.iter_slices(max_part_rows)
 
 
 def check_queries_are_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
@@ -209,7 +210,8 @@ def read_in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator
     if n == 1:
         yield frame.collect(engine="streaming")
         return
-    # The lowest digits of the hash determine the scratch folder, so passes use the higher digits.
+    # The hash modulo `BUCKETS` determines the subfolder of the scratch folder, so passes use the
+    # quotient.
     share = _hash_keys(keys) // BUCKETS % n
     for number in range(n):
         yield frame.filter(share == number).collect(engine="streaming")
@@ -219,12 +221,12 @@ def read_through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[p
     """Yield all rows if they fit in memory, or else parts from a scratch folder."""
     remaining = read_batches(frame)
     held = [frame.head(0).collect()]
-    rows = at_once = 0
+    rows = max_part_rows = 0
     for batch in remaining:
         held.append(batch)
         rows += batch.height
-        at_once = at_once or estimate_part_rows(batch)
-        if rows > at_once:
+        max_part_rows = max_part_rows or estimate_part_rows(batch)
+        if rows > max_part_rows:
             break
     else:
         yield pl.concat(held)
@@ -236,7 +238,7 @@ def read_through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[p
         _write_buckets(held, remaining, folder, keys)
         for bucket in sorted(folder.iterdir()):
             scan = pl.scan_parquet(bucket / "*.parquet", hive_partitioning=False)
-            passes = -(-scan.select(pl.len()).collect().item() // at_once)
+            passes = -(-scan.select(pl.len()).collect().item() // max_part_rows)
             yield from read_in_passes(scan, keys, passes)
             shutil.rmtree(bucket, ignore_errors=True)
 

@@ -25,7 +25,7 @@ from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.computing import check_measures
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
 from polars_graded._measuring.keywords import checks_keywords
-from polars_graded._measuring.names import Measure, check_once
+from polars_graded._measuring.names import Measure, check_distinct_names
 from polars_graded._measuring.ranking import (
     Ranking,
     Undefined,
@@ -237,8 +237,11 @@ class Request:
     @property
     def unused_warnings(self) -> set[type[DataWarning]]:
         """The kinds of warnings that do not concern the result."""
+        measures = self.measures.values()
+        # Without unjudged documents, all ranks change.
+        uses_grades = self.scale.condensed or any(each.definition.needs_grades for each in measures)
         of_grades = {DataWarning.scale, DataWarning.unjudged, DataWarning.join}
-        return set() if self.is_graded else of_grades
+        return set() if self.is_graded and uses_grades else of_grades
 
     @property
     def needs_strategies(self) -> bool:
@@ -465,7 +468,7 @@ def parse_measures(
                 (measure.name, measure)
                 for measure in (Measure.parse(text, among) for text in texts)
             ]
-    check_once([column for column, _ in columns], among)
+    check_distinct_names([column for column, _ in columns], among)
     return dict(columns)
 
 

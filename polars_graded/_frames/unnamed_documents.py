@@ -60,7 +60,9 @@ def check_unnamed_documents(
     _check_not_shared(frame, query, keys, best.name, used)
     may_be_ids = frame.schema[best.name] in TEXT_TYPES or IDENTIFIERS & split_words(best.name)
     are_ids = may_be_ids and best.repeated_share <= MAX_REPEATED_SHARE
-    _check_once(frame, query, keys, best.name, [*keys, best.name] if are_ids else frame.columns)
+    _check_values_are_unique(
+        frame, query, keys, best.name, [*keys, best.name] if are_ids else frame.columns
+    )
 
 
 def _find_candidates(
@@ -106,7 +108,7 @@ def _may_be_ids(column: pl.Series, counts: pl.Series, repeated: int) -> bool:
     return repeated <= MAX_TIED_RATIO * expected
 
 
-def _check_once(
+def _check_values_are_unique(
     frame: pl.DataFrame, query: Sequence[str], keys: Sequence[str], doc: str, equal: Sequence[str]
 ) -> None:
     """Raise if rows with a document are equal in some columns."""

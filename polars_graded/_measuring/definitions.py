@@ -140,7 +140,7 @@ class Definition:
     needs_relevant: bool = True
     """True if the measure is undefined for a query without a relevant document."""
     needs_grades: bool = True
-    """False if the measure compares rankings without grades."""
+    """False if the measure uses no grades."""
     needs_pairs: bool = False
     """True if the measure is null where it is undefined, unless `undefined_as` is passed. A random
     order gives more than 0, so the value 0 would be worse than random."""
@@ -230,8 +230,9 @@ def _define_for_subtopics(
 
 
 def _define_for_documents(kernel: Callable[..., Any], column: str, **needs: Any) -> Definition:
-    """Return the definition of a measure that is null without documents, relevant or not."""
-    return Definition(kernel, {}, inputs=(column,), needs_relevant=False, **needs)
+    """Return the definition of a measure of documents, whatever their grades; null without any."""
+    needs = {"needs_relevant": False, "needs_grades": False} | needs
+    return Definition(kernel, {}, inputs=(column,), **needs)
 
 
 def _make_over_option(*divisors: str) -> dict[str, Option]:
@@ -392,7 +393,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     # Counts.
     "judged": Definition(precision.judged, TIES, needs_relevant=False),
     "n_retrieved": _define_count(
-        precision.n_retrieved, options={}, ranked=ALL_RANKS, has_cutoff=False
+        precision.n_retrieved, options={}, ranked=ALL_RANKS, has_cutoff=False, needs_grades=False
     ),
     "n_relevant": _define_count(
         precision.n_relevant, options=THRESHOLD, ranked=NOTHING, has_cutoff=False, judged=True

@@ -23,7 +23,7 @@ from polars_graded._measuring.documents import (
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import rank_documents
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
-from polars_graded._measuring.names import Measure, check_once
+from polars_graded._measuring.names import Measure, check_distinct_names
 from polars_graded._measuring.ranking import Ranking
 
 
@@ -41,7 +41,7 @@ def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
     Polars may pass the queries in several batches, so an error counts those of one batch.
     """
     chosen = list(measures)
-    check_once([measure.name for measure in chosen])
+    check_distinct_names([measure.name for measure in chosen])
     dtype = pl.Struct({measure.name: measure.definition.dtype for measure in chosen})
 
     def make_struct(computed: Computed) -> pl.Series:

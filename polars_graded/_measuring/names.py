@@ -226,7 +226,7 @@ def _check_not_foreign(text: str) -> None:
         raise ValueError(msg)
 
 
-def check_once(names: list[str], among: Mapping[str, Definition] = DEFINITIONS) -> None:
+def check_distinct_names(names: list[str], among: Mapping[str, Definition] = DEFINITIONS) -> None:
     """Raise if no measure is named, or one more than once."""
     if not names:
         msg = f"name at least one measure; there are {_list_measures(among)}"

@@ -1,8 +1,8 @@
 """Detection of columns of ranks, whose lowest value is the best.
 
 The numbers of a column decide whether it may hold ranks, independent of its name and the order of
-its rows. Ranks hardly repeat within a query. This shows even if documents were removed or come
-twice, on the second page of results, and if a few documents share a rank.
+its rows. Ranks hardly repeat within a query. This can be seen even if documents were removed or
+repeated, if the ranks are those of a second page of results, or if a few documents share a rank.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from polars_graded._measuring.kernels.ragged import Integers, offsets_of
 from polars_graded._measuring.kernels.rank_numbers import RankNumbers, find_rank_numbers
 
 MIN_QUERIES = 10
-"""Minimum number of queries with several documents that are counted from 1."""
+"""Minimum number of queries that have several documents and numbers that count from 1."""
 
 MIN_INFORMATIVE_QUERIES = 3
 """Minimum number of queries in which ties are counted."""
@@ -49,8 +49,8 @@ class RankEvidence:
     """Sums of `RankNumbers` over queries, which show whether a column may hold ranks."""
 
     queries: int = 0
-    counts_from_one: int = 0
-    counts_several: int = 0
+    n_from_one: int = 0
+    n_several_from_one: int = 0
     spread: int = 0
     lowest: float = 0.0
     slots: float = 0.0
@@ -74,7 +74,7 @@ class RankEvidence:
     def counts_documents(self) -> bool:
         """Return whether nearly all queries count their documents from 1, or 0."""
         return (
-            self.counts_several >= MIN_QUERIES and self.counts_from_one >= MIN_SHARE * self.queries
+            self.n_several_from_one >= MIN_QUERIES and self.n_from_one >= MIN_SHARE * self.queries
         )
 
     @property
@@ -97,7 +97,7 @@ class RankEvidence:
         """Return the evidence as a clause after the name of the column."""
         if self.counts_documents:
             return (
-                f"whose values count the documents from 1, or 0, in {self.counts_from_one} of "
+                f"whose values count the documents from 1, or 0, in {self.n_from_one} of "
                 f"{self.queries} queries, as ranks do{self._codes}"
             )
         return (
@@ -108,11 +108,11 @@ class RankEvidence:
     @property
     def _codes(self) -> str:
         """Return the clause on numbers that may be codes for documents that were not shown."""
-        codes = [f"{self.low} below 1"] if self.low else []
-        codes += [f"{self.high} that are the highest"] if self.high else []
+        codes = [f"{self.low} numbers below 1"] if self.low else []
+        codes += [f"{self.high} equal to the highest number"] if self.high else []
         if not codes:
             return ""
-        return f" ({' and '.join(codes)} ignored; if they mean not retrieved, make them null)"
+        return f" (ignored: {' and '.join(codes)}; if they mean not retrieved, make them null)"
 
 
 def write_directions(lowest: str, highest: str) -> str:

@@ -52,15 +52,17 @@ def collect_verdict_facts(
     better = sum(_count_directions(measure, its, tested).better > 0 for measure, its in sided)
     facts = []
     for measure, its in zip(measures, pairs, strict=True):
-        beside = _find_leading_pair(measure, its, tested)
+        lead_pair = _find_leading_pair(measure, its, tested)
         leader = measure["order"][:1]
         settled_by = better if tested.baseline is not None else first.count(leader)
-        needed = None if beside is None else _find_needed_queries(grid, measure, beside, tested)
+        needed = (
+            None if lead_pair is None else _find_needed_queries(grid, measure, lead_pair, tested)
+        )
         directions = _count_directions(measure, its, tested)
         may_be_first = _find_first_places(measure, its)
         facts.append(
             Facts(
-                *(measure, its, tested, beside, needed, directions, may_be_first),
+                *(measure, its, tested, lead_pair, needed, directions, may_be_first),
                 *(settled_by, len(sided)),
             )
         )
@@ -108,7 +110,7 @@ def _find_needed_queries(
     both = Pairs(
         grid.get_results(measure["name"]), *np.array([[pair["strategy"]], [pair["baseline"]]])
     )
-    needed = _compute_power(both, abs(pair["difference"] or 0), ALPHA / tested.together)
+    needed = _compute_power(both, abs(pair["difference"] or 0), ALPHA / tested.n_tested_together)
     return None if needed is None else Needed(needed["queries_needed"])
 
 
@@ -134,7 +136,7 @@ def build_certainty(
                 "smallest_difference": round_number(smallest),
                 "difference": round_number(step) or None,
                 "queries_needed": needed if step else None,
-                "told_apart": sum(pair["significant"] for pair in of_measure),
+                "significant_pairs": sum(pair["significant"] for pair in of_measure),
                 "pairs": len(of_measure),
                 "tau": stability["tau"],
                 "tau_low": stability["tau_low"],

@@ -268,13 +268,13 @@ def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
     """State whether intervals cover one difference or all, and whether they agree with p."""
     if all(pair["simultaneous_low"] is None for pair in pairs):
         return "of each difference alone; it need not agree with p"
-    if tested.joint:
+    if tested.covers_several:
         return f"of {format_all(tested.pairs, 'differences')}, which agrees with p"
     same = all(
         pair["ci_low"] == pair["simultaneous_low"] and pair["ci_high"] == pair["simultaneous_high"]
         for pair in pairs
     )
-    return "of one difference" if same else f"{tested.corrected}, like p"
+    return "of one difference" if same else f"{tested.correction_in_words}, like p"
 
 
 def build_segments(

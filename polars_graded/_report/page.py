@@ -116,8 +116,8 @@ def report(
     - the numbers of ranked and judged documents, as in `overview`, if `frame` is given;
     - the strategies with the mean of each measure and its interval, as in `summarise`, and the best
       mean marked. Beside the means are the values of the selected query. If retrieved documents are
-      unjudged, the page also shows the means with all of these irrelevant, and with all best, as in
-      `trust.unjudged_bounds`;
+      unjudged, the page also shows the means if all of these were irrelevant, and if all had the
+      highest grade, as in `trust.unjudged_bounds`;
     - the certainty of the order: the smallest difference that the queries can show, as in
       `trust.queries_needed`, the number of distinguished pairs, and the correlation between the
       orders from half of the queries and from all;
@@ -132,7 +132,8 @@ def report(
       `ideal_dcg_curve@20`: means, or the curves of the selected query;
     - recall-precision curves in the same way, if the results contain `interpolated_precision`;
     - the precision histogram of two strategies: their difference, one bar per query;
-    - the same queries to select from, as in `charts.explore`, with their means;
+    - the same two strategies as in `charts.explore`: you can select queries, and the page shows the
+      means over them;
     - the first ten documents of both strategies in the selected query, as in `side_by_side`, if
       `frame` is given;
     - for results of several graders, the order of strategies under each, as in
@@ -216,8 +217,8 @@ def report(
 
     A page is small enough to send: less than 8 MB with 25 strategies, 5000 queries, five measures
     and curves to rank 20. It shows up to 5000 queries one by one, or fewer if there are many
-    strategies and measures. With more queries, and with more ranks of curves, it shows those at
-    equal steps. The page states what is left out. Means, intervals and tests always use all
+    strategies and measures. Of more queries, or more ranks of a curve, it shows an evenly
+    spaced selection. The page states what is left out. Means, intervals and tests always use all
     queries.
 
     Examples

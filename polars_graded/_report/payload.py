@@ -97,7 +97,7 @@ class Certainty(TypedDict):
     smallest_difference: OptionalNumber
     difference: OptionalNumber
     queries_needed: int | None
-    told_apart: int
+    significant_pairs: int
     pairs: int
     tau: OptionalNumber
     tau_low: OptionalNumber

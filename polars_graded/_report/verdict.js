@@ -48,7 +48,7 @@ const showCertainty = () => {
     column("smallest_difference", "Smallest difference shown", written),
     column("difference", `${page.share} of the best mean`, written),
     column("queries_needed", "Queries to show that", needed),
-    column("told_apart", "Pairs distinguished", (n, { pairs }) => `${n} of ${pairs}`),
+    column("significant_pairs", "Pairs distinguished", (n, { pairs }) => `${n} of ${pairs}`),
     column("pairs"),
     column("tau", "Order from half the queries", tau),
     column("tau_low"),

@@ -9,10 +9,11 @@ from polars_graded.namespace import Graded
 
 MISSING = {
     "error": "",
-    "drop": "A query in which any strategy lacks a value is left out of that measure.",
+    "drop": "If a strategy lacks the value of a measure for a query, the query is left out of that "
+    "measure.",
     "zero": "A value that is missing counts as 0.",
 }
-UNDEFINED = "A query for which a measure is undefined is left out of that measure."
+UNDEFINED = "If a measure is undefined for a query, the query is left out of that measure."
 
 
 def explain_measure(name: str, formula: str | None = None) -> str:

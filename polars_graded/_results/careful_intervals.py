@@ -16,8 +16,7 @@ from polars_graded._results.power import find_min_queries
 from polars_graded._results.significance import Options, run_test
 
 MIN_CHANGED_QUERIES = 25
-"""Minimum number of queries with a difference for an interval other than Stringer's."""
-
+"""Number of queries with a difference below which Stringer's interval is used."""
 
 MIN_EXPECTED_CHANGED_QUERIES = 34
 """Expected number of changed queries for which at least 25 occur in 19 of 20 cases."""
@@ -39,13 +38,13 @@ class CarefulIntervals:
 
 
 def compute_careful_intervals(
-    pairs: Pairs, options: Options, level: float, width: float | None
+    pairs: Pairs, options: Options, level: float, max_difference: float | None
 ) -> CarefulIntervals:
     """Return intervals of the mean difference with the error rate `level`.
 
-    Differences lie within `width` of 0. If `width` is None, they may be of any size, and a pair
-    with few changed queries has no interval (NaN). A pair without a changed query has the interval
-    from 0 to 0.
+    Differences are at most `max_difference` from 0. If that is None, they may be of any size, and a
+    pair with few changed queries has no interval (NaN). A pair without a changed query has the
+    interval from 0 to 0.
     """
     mean, std, higher, lower = pairs.statistics
     changed = higher + lower
@@ -58,24 +57,24 @@ def compute_careful_intervals(
     # Student's interval of few changes is too short, so Stringer's takes its place.
     is_sparse = (changed < MIN_CHANGED_QUERIES) | (std == 0)
     low[is_sparse] = high[is_sparse] = np.nan
-    if width is not None and pairs.n and is_sparse.any():
-        alone = replace(pairs, a=pairs.a[is_sparse], b=pairs.b[is_sparse])
-        parts = map(alone.compute_differences, alone.split(pairs.n))
-        ends = [compute_stringer_interval(part, level, width) for part in parts]
+    if max_difference is not None and pairs.n and is_sparse.any():
+        sparse_pairs = replace(pairs, a=pairs.a[is_sparse], b=pairs.b[is_sparse])
+        parts = map(sparse_pairs.compute_differences, sparse_pairs.split(pairs.n))
+        ends = [compute_stringer_interval(part, level, max_difference) for part in parts]
         low[is_sparse], high[is_sparse] = np.concatenate(ends, axis=1)
-    if width is not None:
-        low, high = np.fmax(low, -width), np.fmin(high, width)
+    if max_difference is not None:
+        low, high = np.fmax(low, -max_difference), np.fmin(high, max_difference)
     unchanged = (changed == 0) & (pairs.n > 0)
     low[unchanged] = high[unchanged] = 0
     return CarefulIntervals(low, high, changed, constant)
 
 
-def compute_stringer_interval(differences: Floats, level: float, width: float) -> Floats:
+def compute_stringer_interval(differences: Floats, level: float, max_difference: float) -> Floats:
     r"""Return both ends of Stringer's interval of the mean of each row.
 
-    All values lie within `width` of 0.
+    All values are at most w, `max_difference`, from 0.
 
-    Let :math:`p_j` be the Clopper-Pearson bound of a share of which j in n were observed, and
+    Let :math:`p_j` be the upper Clopper-Pearson bound of a probability if j of n were observed, and
     :math:`d_{(j)}` the differences in ascending order. The lower end is
     :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`. It assumes that a share of :math:`p_0`, which
     was not observed, is as bad as possible. For values of 0 and -1 it is the exact binomial bound.
@@ -89,7 +88,7 @@ def compute_stringer_interval(differences: Floats, level: float, width: float) -
     # Clopper-Pearson bounds p_j; the last one, p_n, is 1.
     bounds = np.append(betaincinv(counts + 1, n - counts, 1 - level / 2), 1.0)
     steps, rising = np.diff(bounds), np.sort(differences, axis=1)
-    unseen = bounds[0] * width
+    unseen = bounds[0] * max_difference
     return np.array([rising @ steps - unseen, rising[:, ::-1] @ steps + unseen])
 
 
@@ -100,16 +99,17 @@ def count_deciding_queries(
 
     The number is None if it is larger than any realistic number of queries.
 
-    `effect` is the distance of the difference from the nearest undecided value, in standard
-    deviations. `skewness` is the skewness of the differences if it widens the interval on this
-    side, and 0 otherwise. `changed` is the share of queries with a difference.
+    `effect` is the distance of the mean difference from the nearest boundary between verdicts, in
+    standard deviations. `skewness` is that of the differences if it widens the interval towards
+    this boundary, and 0 otherwise. `changed` is the share of queries with a difference.
     """
     from scipy.special import stdtrit
 
     n = find_min_queries(effect, DECIDING_POWER, level) if effect > 0 and changed > 0 else None
     if n is None:
         return None
-    # Johnson's interval is wider by c / sqrt(n) errors: x = sqrt(n) solves x effect = a + c / x.
+    # Johnson's interval is wider by c / sqrt(n) standard errors. Without skewness, sqrt(n) effect
+    # must be a, so x = sqrt(n) solves x effect = a + c / x.
     c = skewness * (1 + 2 * stdtrit(max(n - 1, 1), 1 - level / 2) ** 2) / 6
     root = (np.sqrt(n) + np.sqrt(n + 4 * c / effect)) / 2
     return max(int(np.ceil(root**2)), int(np.ceil(MIN_EXPECTED_CHANGED_QUERIES / changed)))

@@ -158,8 +158,9 @@ def compare(
         `evaluate(undefined_as=None)` writes null if the measure is undefined, and the query is left
         out of that measure. `queries` counts the remaining queries.
     grader
-        The grader whose results are compared, if there are several; with `trusted` the model. By
-        default the results of each grader are compared separately, with a first column `"grader"`.
+        The grader whose results are compared, if there are several. With `trusted`, the grader that
+        is the model. By default the results of each grader are compared separately, with a first
+        column `"grader"`.
         A query without any value of a grader counts as not judged by this grader.
     seed
         The same seed gives the same result for a measure, independent of the other measures.
@@ -194,8 +195,8 @@ def compare(
         - `difference`, and the interval of this difference alone, `ci_low` to `ci_high`;
         - `p_corrected`.
 
-        With `trusted` the columns `grader` (the model) and those of `summarise` with `trusted`
-        replace means and counts, with `trusted_difference` and `model_difference`. `difference`
+        With `trusted`, other columns replace means and counts: `grader` (the model), the columns of
+        `summarise(trusted=...)`, `trusted_difference` and `model_difference`. `difference`
         estimates the difference that the trusted grader would find in all queries, and p values and
         intervals refer to it.
 
@@ -228,11 +229,11 @@ def compare(
     difference of 2 % of its standard deviation is. Then look at its size, `d_z` and the interval,
     and at its relevance, `rope` (Ihemelandu, Ekstrand 2023).
 
-    **Ties.** Two values are tied if their distance is at most 1e-12 times the larger value, because
-    they may be the same sum in another order. A larger value below 1 is replaced by 1, or by the
-    largest value of the measure if that is below 1, because a value near 0 may be a difference of
-    larger numbers. In the ranks of `"wilcoxon"`, differences are tied in the same way, so that
-    0.3 - 0.2 equals 0.1.
+    **Ties.** Two values x and y are tied if their distance is at most
+    1e-12 max(abs(x), abs(y), min(1, M)), where M is the largest absolute value of the measure. They
+    may be the same sum in another order, and a value near 0 may be a difference of larger numbers.
+    In the ranks of `"wilcoxon"`, differences are tied in the same way, so that 0.3 - 0.2 equals
+    0.1.
 
     **Simultaneous intervals.** The interval of one difference has the level :math:`\alpha`, which
     is 1 - `confidence`. With m pairs, the level of a simultaneous interval is
@@ -301,7 +302,8 @@ def compare(
 
     Examples
     --------
-    Four of the 16 ways to sign the differences 0.25, 0.25, 0 and 0.25 are as far from 0:
+    For four of the 16 choices of signs of 0.25, 0.25, 0 and 0.25, the mean is as far from 0 as the
+    observed mean:
 
     >>> per_query = pl.DataFrame(
     ...     {
@@ -401,10 +403,10 @@ def summarise(
           precise); `confidence`;
         - `mean`, the estimate of what the trusted grader would find in all queries, `ci_low` and
           `ci_high`;
-        - `note` (String), null or a warning: fewer than ten trusted queries are few, and fewer than
-          two have no interval; the correlation gives no gain, no certain gain or a less precise
-          mean; the trusted queries are hardly a random sample; or queries are left out because the
-          model did not judge them.
+        - `note` (String), null or a warning: there are fewer than ten trusted queries (with fewer
+          than two, there is no interval); because of the correlation, the model does not make the
+          mean more precise, may not, or makes it less precise; the trusted queries are hardly a
+          random sample; or queries are left out because the model did not judge them.
 
     Notes
     -----

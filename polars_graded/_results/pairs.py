@@ -32,7 +32,7 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class Pairs:
-    """Places of both strategies of each pair, and the values of a measure."""
+    """Indices of the two strategies of each pair, of which b is the baseline, and the values."""
 
     results: Results
     a: Integers
@@ -63,9 +63,9 @@ class Pairs:
         return self.results.compute_tolerances(self.a[part], self.b[part])
 
     def round_differences(self, part: slice) -> Floats:
-        """Return the differences of some pairs, rounded so that equal ones are identical.
+        """Return the differences of some pairs, identical if they are equal up to rounding.
 
-        They are rounded to multiples of a power of 2 above their rounding errors.
+        They are multiples of a power of 2 that exceeds the largest rounding error of the pair.
         """
         _, exponents = np.frexp(self.compute_tolerances(part).max(axis=1, keepdims=True))
         steps = np.ldexp(1.0, exponents)
@@ -87,7 +87,8 @@ class Pairs:
             differences = self.compute_differences(part)
             mean[part], std[part] = compute_mean_and_std(differences)
             if self.n > 1:
-                # `rounding` bounds all tolerances, so only a few pairs need their own.
+                # No tolerance exceeds `rounding`, so only pairs with a spread of at most that need
+                # exact tolerances.
                 spread = np.ptp(differences, axis=1)
                 near = np.flatnonzero(spread <= self.results.rounding.max())
                 a, b = self.a[part][near], self.b[part][near]

@@ -87,8 +87,8 @@ def discriminative_power(
     -------
     DataFrame
         One row per measure, in their order: `measure` (String), `test` and `correction` (String),
-        `strategies`, `pairs` and `told_apart` (UInt32), and `discriminative_power`, the share of
-        `pairs` that differ significantly (Float64, from 0 to 1).
+        `strategies`, `pairs` and `significant_pairs` (UInt32), and `discriminative_power`, the
+        share of `pairs` that differ significantly (Float64, from 0 to 1).
 
     See Also
     --------
@@ -117,14 +117,14 @@ def discriminative_power(
     ... )
     >>> discriminative_power(per_query).drop("test", "correction")
     shape: (2, 5)
-    ┌─────────────┬────────────┬───────┬────────────┬──────────────────────┐
-    │ measure     ┆ strategies ┆ pairs ┆ told_apart ┆ discriminative_power │
-    │ ---         ┆ ---        ┆ ---   ┆ ---        ┆ ---                  │
-    │ str         ┆ u32        ┆ u32   ┆ u32        ┆ f64                  │
-    ╞═════════════╪════════════╪═══════╪════════════╪══════════════════════╡
-    │ ap          ┆ 3          ┆ 3     ┆ 3          ┆ 1.0                  │
-    │ precision@1 ┆ 3          ┆ 3     ┆ 2          ┆ 0.666667             │
-    └─────────────┴────────────┴───────┴────────────┴──────────────────────┘
+    ┌─────────────┬────────────┬───────┬───────────────────┬──────────────────────┐
+    │ measure     ┆ strategies ┆ pairs ┆ significant_pairs ┆ discriminative_power │
+    │ ---         ┆ ---        ┆ ---   ┆ ---               ┆ ---                  │
+    │ str         ┆ u32        ┆ u32   ┆ u32               ┆ f64                  │
+    ╞═════════════╪════════════╪═══════╪═══════════════════╪══════════════════════╡
+    │ ap          ┆ 3          ┆ 3     ┆ 3                 ┆ 1.0                  │
+    │ precision@1 ┆ 3          ┆ 3     ┆ 2                 ┆ 0.666667             │
+    └─────────────┴────────────┴───────┴───────────────────┴──────────────────────┘
     """
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     options = Options(test, correction, confidence, seed, resamples, progress)
@@ -139,7 +139,7 @@ def discriminative_power(
                 "correction": options.correction,
                 "strategies": len(grid.strategies),
                 "pairs": len(pairs),
-                "told_apart": n_significant,
+                "significant_pairs": n_significant,
                 "discriminative_power": n_significant / len(pairs),
             }
         )

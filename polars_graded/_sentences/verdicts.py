@@ -68,27 +68,27 @@ class Tested(NamedTuple):
         return "corrected p" if self.is_corrected and self.pairs > 1 else "p"
 
     @property
-    def corrected(self) -> str:
+    def correction_in_words(self) -> str:
         """Return the words for the correction of p values."""
         return self.correction if self.pairs > 1 else "none"
 
     @property
-    def joint(self) -> bool:
+    def covers_several(self) -> bool:
         """Return whether the intervals hold for several pairs together."""
         return self.is_joint and self.pairs > 1
 
     @property
-    def together(self) -> int:
+    def n_tested_together(self) -> int:
         """Return the number of pairs that are tested together."""
-        return self.pairs if self.joint or self.is_corrected else 1
+        return self.pairs if self.covers_several or self.is_corrected else 1
 
     @property
     def words(self) -> str:
         """Return the test and the correction of p values in words."""
-        if self.corrected == "none":
+        if self.correction_in_words == "none":
             return self.test
         each = f" for the {self.pairs} pairs of each measure" if self.is_corrected else ""
-        return f"{self.test}; p values {self.corrected}{each}"
+        return f"{self.test}; p values {self.correction_in_words}{each}"
 
     def settings(self, strategies: Sequence[str]) -> dict[str, str]:
         """Return the settings of the comparison by name."""
@@ -97,7 +97,7 @@ class Tested(NamedTuple):
         return {
             "Compared": "every pair" if one is None else f"all with {strategies[one]}",
             "Test": self.test,
-            "Correction": "none, since there is one pair" if alone else self.corrected,
+            "Correction": "none, since there is one pair" if alone else self.correction_in_words,
             "Level": f"p ≤ {ALPHA:g}; intervals of {format_percent(1 - ALPHA)} confidence",
         }
 
@@ -161,7 +161,7 @@ def name_first(may_be_first: Sequence[TextOrStrategy], n: int) -> Sentence:
     if len(may_be_first) == 1:
         return [may_be_first[0], " is clearly first"]
     which = format_part(len(may_be_first), n, "strategies").removesuffix(" strategies")
-    return [f"{NO_FIRST}: {which} may be, ", *list_strategies(may_be_first)]
+    return [f"{NO_FIRST}: {which} may be first, ", *list_strategies(may_be_first)]
 
 
 def list_strategies(strategies: Sequence[TextOrStrategy]) -> Sentence:
@@ -192,8 +192,8 @@ class Facts(NamedTuple):
     """`name`, `best`, `queries`, and `means`, `margins`, `bests` and `order` of strategies."""
     pairs: Sequence[Mapping[str, Any]]
     tested: Tested
-    beside: Mapping[str, Any] | None
-    """The pair of the leader and the strategy that it is compared with."""
+    lead_pair: Mapping[str, Any] | None
+    """The pair of the leader and the baseline or, without one, the next best strategy."""
     needed: Needed | None
     """Queries that would settle the difference of that pair."""
     directions: FindingCounts
@@ -203,7 +203,7 @@ class Facts(NamedTuple):
     settled_by: int
     """Number of measures by which the answer is settled."""
     measures: int
-    """Number of measures that have a better side."""
+    """Number of measures whose best value is the highest or the lowest."""
 
 
 def write_verdict(facts: Facts) -> Sentence:
@@ -214,7 +214,7 @@ def write_verdict(facts: Facts) -> Sentence:
         return [f"There is no query in which every strategy has a value of {name}."]
     over = f"over {format_count(n, 'queries')}"
     if measure["best"] == "none":
-        return [f"No value of {name} is better than another."]
+        return [f"{name} has no best value, so it does not order the strategies."]
     if len(means) == 1:
         margin = measure["margins"][0]
         reach = "" if margin is None else f" ± {format_number(margin)} (95 % interval)"
@@ -243,7 +243,7 @@ def _write_answer(facts: Facts) -> Sentence:
 
 def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
     """State the best mean, the difference to the next, and whether that is settled."""
-    measure, pair, tested = facts.measure, facts.beside, facts.tested
+    measure, pair, tested = facts.measure, facts.lead_pair, facts.tested
     name, means = measure["name"], measure["means"]
     best = f" the best mean {name}, {format_number(means[leaders[0]])} {over}"
     if len(leaders) > 1 or pair is None:
@@ -266,8 +266,10 @@ def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
     """Return the interval of a lead: the one that agrees with p, or that of one difference."""
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
-    held = format_all(tested.pairs, "pairs") if tested.joint else tested.corrected
-    held = f", {held}" if tested.together > 1 and low is not None else ""
+    held = (
+        format_all(tested.pairs, "pairs") if tested.covers_several else tested.correction_in_words
+    )
+    held = f", {held}" if tested.n_tested_together > 1 and low is not None else ""
     if low is None:
         low, high = pair["ci_low"], pair["ci_high"]
     if low is None:
@@ -278,7 +280,7 @@ def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tes
 
 
 def _write_settled(facts: Facts, pair: Mapping[str, Any], leader: int) -> Sentence:
-    """State whether a lead is settled, by how many queries, and how many more would settle it."""
+    """State whether a lead is settled, its wins and losses, and how many more queries it needs."""
     tested, n = facts.tested, facts.measure["queries"]
     more, fewer = pair["wins"], pair["losses"]
     if leader != pair["strategy"]:
@@ -294,7 +296,7 @@ def _write_settled(facts: Facts, pair: Mapping[str, Any], leader: int) -> Senten
         by = f"; the test {COMPARES_RANKS}" if tested.of_ranks else ""
         return [f"That difference is settled ({p}{by}). ", *counts]
     if pair["p_corrected"] <= ALPHA:
-        why = f"the ranks of differences lie on the other side ({p})"
+        why = f"the signed ranks favour the other strategy ({p})"
         return [f"That difference is undecided: {why}. ", *counts]
     return [f"That difference is undecided ({p}). ", *counts, *_write_more_queries(facts, n)]
 
@@ -308,7 +310,7 @@ def _write_more_queries(facts: Facts, n: int) -> Sentence:
         return [f"{supposed} no number of queries would settle it. "]
     if total <= n:
         return []
-    count = facts.tested.together
+    count = facts.tested.n_tested_together
     level = f"{ALPHA:g} / {count}" if count > 1 else f"{ALPHA:g}"
     chance = f"with a probability of {format_percent(POWER)} (paired t test at {level})"
     return [f"{supposed} {total:,} queries would settle it {chance}: {total - n:,} more. "]
@@ -348,8 +350,10 @@ def _write_by_measures(facts: Facts) -> Sentence:
 def write_power(
     name: str, queries: int, smallest: float, step: float, share: float, needed: int | None
 ) -> str:
-    """Return the smallest difference the queries can show, and the queries for a share."""
-    takes = "more queries than there are" if needed is None else format_count(needed, "queries")
+    """State the smallest difference that the queries show, and the queries for a smaller one."""
+    takes = (
+        "an unrealistic number of queries" if needed is None else format_count(needed, "queries")
+    )
     of_best = (
         f"; to show a difference of {format_number(step)}, which is {format_percent(share)} of the "
         f"best mean, takes {takes}"

@@ -81,26 +81,26 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
 
     (Scheel et al. 2011, equation 4.)
 
-    A document of grade g takes part in AP at every level up to g, so it weighs
-    W(g) = Σ_{t ≤ g} d_t / R_t, and the sum is Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
+    R_t documents reach level t. A document of grade g takes part in AP at every level up to g, so
+    it weighs W(g) = Σ_{t ≤ g} d_t / R_t, and Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
     """
-    reached = queries.by_relevance(queries.hits(n, None))
-    wanted = queries.by_relevance(queries.judged.relevant)
+    ranked = queries.by_relevance(queries.hits(n, None))
+    judged = queries.by_relevance(queries.judged.relevant)
     top = queries.relevance(queries.judged.top)
     if levels is not None:
         # AP at a level counts the grades that reach it, so a grade may be replaced by the highest
         # level that it reaches.
         steps = np.concatenate(([0.0], queries.relevance(np.array(levels))))
 
-        def find_reached(grades: Floats) -> Floats:
+        def find_level(grades: Floats) -> Floats:
             return steps[np.searchsorted(steps, grades, side="right") - 1]
 
-        reached, wanted = (
-            reached.of(find_reached(reached.values)),
-            wanted.of(find_reached(wanted.values)),
+        ranked, judged = (
+            ranked.of(find_level(ranked.values)),
+            judged.of(find_level(judged.values)),
         )
         top = np.full_like(top, steps[-1])
-    return divide_by_ideal(sum_minima(reached, wanted, shared=True), top)
+    return divide_by_ideal(sum_minima(ranked, judged, divide_by_count=True), top)
 
 
 def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
@@ -108,83 +108,88 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
 
     V(g) is the probability that grade g satisfies a user.
     """
-    reached = queries.by_relevance(queries.hits(n, None))
-    wanted = queries.by_relevance(queries.judged.relevant)
+    ranked = queries.by_relevance(queries.hits(n, None))
+    judged = queries.by_relevance(queries.judged.relevant)
     if levels is not None:
         # Each level is equally likely to be the lowest that satisfies a user: equal g_i in the
         # notation of Robertson et al. (2010).
         steps = queries.relevance(np.array(levels))
         steps = steps[steps > 0]
 
-        def find_reached(grades: Floats) -> Floats:
+        def count_levels(grades: Floats) -> Floats:
             return np.searchsorted(steps, grades, side="right").astype(np.float64)
 
-        reached, wanted = (
-            reached.of(find_reached(reached.values)),
-            wanted.of(find_reached(wanted.values)),
+        ranked, judged = (
+            ranked.of(count_levels(ranked.values)),
+            judged.of(count_levels(judged.values)),
         )
-    return divide_by_ideal(sum_minima(reached, wanted, shared=False), wanted.sum(wanted.values))
+    return divide_by_ideal(
+        sum_minima(ranked, judged, divide_by_count=False), judged.sum(judged.values)
+    )
 
 
-def sum_minima(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
+def sum_minima(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> Floats:
     """Return Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p) over the ranked documents.
 
     W(g) is the sum of the distances d_t = t - (next lower level) over the levels t ≤ g that occur
-    among the judged documents. With `shared`, each distance is divided by R_t, the number of
-    documents that reach its level.
+    among the judged documents. With `divide_by_count`, each distance is divided by R_t, the
+    number of documents that reach its level.
     """
-    if wanted.level_counts is None:
-        return _sum_by_bit(reached, wanted.sort_descending(), shared=shared)
-    return _sum_by_level(reached, wanted.level_counts, shared=shared)
+    if judged.level_counts is None:
+        return _sum_by_bit(ranked, judged.sort_descending(), divide_by_count=divide_by_count)
+    return _sum_by_level(ranked, judged.level_counts, divide_by_count=divide_by_count)
 
 
-def _sum_by_level(reached: Documents, wanted: Levels, *, shared: bool) -> Floats:
+def _sum_by_level(ranked: Documents, judged: Levels, *, divide_by_count: bool) -> Floats:
     """Return Σ_t d_t · (Σ_p P@p · rel_t(p)), by one pass per level.
 
-    The levels are those of all queries. A level that a query does not use selects the same
-    documents as the next one that it does use, so the distances of both add up to the query's own.
-    A document that does not reach one level cannot reach the next, so each pass drops it.
+    The levels are those of all queries. If no document of a query has a level, the level selects
+    the same documents as the next higher level that the query has, and both distances add up to the
+    distance between the levels of the query. A document that does not reach one level cannot reach
+    the next, so each pass drops it.
     """
-    used = wanted.counts.any(axis=1) & (wanted.values > 0)
-    levels, n_relevant = wanted.values[used], wanted.at_least[used]
-    total = np.zeros(len(reached.lengths))
+    used = judged.counts.any(axis=1) & (judged.values > 0)
+    levels, n_relevant = judged.values[used], judged.at_least[used]
+    total = np.zeros(len(ranked.lengths))
     for number, distance in enumerate(np.diff(levels, prepend=0.0)):
-        reached = reached.keep(reached.values >= levels[number])
-        at_level = distance * reached.sum(compute_precisions(reached))
-        total += at_level / np.maximum(n_relevant[number], 1) if shared else at_level
+        ranked = ranked.keep(ranked.values >= levels[number])
+        at_level = distance * ranked.sum(compute_precisions(ranked))
+        total += at_level / np.maximum(n_relevant[number], 1) if divide_by_count else at_level
     return total
 
 
-def _sum_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
+def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> Floats:
     """Return the sum of the minima over all pairs, by one pass per bit of C.
 
     C(g) is the number of judged documents at least as good as g. Its bits distinguish documents,
     the highest bit first: of two documents that agree in the bits so far, the one with a 1 is worse
-    and gives the minimum. Ordering documents by that bit brings those that still agree together, in
-    their order by rank.
+    and gives the minimum. A stable sort by that bit puts documents that still agree next to each
+    other, in rank order.
 
-    Example: grades 1 3 2 in rank order, and nothing else judged, have C = 3 1 2, in bits 11 01 10.
-    By the first bit, ranks 1 and 3 are worse than rank 2: rank 2 adds W(1) for its pair with rank
-    1, and rank 3 adds W(2) for its pair with rank 2. By the second bit, of ranks 1 and 3, which
-    agreed, rank 1 is worse: rank 3 adds W(1). Now no two documents agree, and each adds its own W
-    once, for the pair with itself.
+    Example: grades 10 30 20 at ranks 1 2 3, and nothing else judged, have C = 3 1 2, in bits 11 01
+    10. By the first bit, ranks 1 and 3 are worse than rank 2: rank 2 adds W(10) for its pair with
+    rank 1, and rank 3 adds W(20) for its pair with rank 2. By the second bit, of ranks 1 and 3,
+    which agreed, rank 1 is worse: rank 3 adds W(10). Now no two documents agree, and each adds its
+    own W once, for the pair with itself.
     """
-    below = np.append(wanted.values[1:], 0.0)
-    below[wanted.offsets[1:][wanted.lengths > 0] - 1] = 0.0
-    steps = wanted.values - below
-    weights = wanted.accumulate_backwards(np.add, steps / wanted.number if shared else steps)
+    below = np.append(judged.values[1:], 0.0)
+    below[judged.offsets[1:][judged.lengths > 0] - 1] = 0.0
+    steps = judged.values - below
+    weights = judged.accumulate_backwards(
+        np.add, steps / judged.number if divide_by_count else steps
+    )
 
-    documents = reached.keep(reached.values > 0)
+    documents = ranked.keep(ranked.values > 0)
     query, rank = documents.query, documents.rank
     last_as_good = np.searchsorted(
-        make_sort_key(wanted.query, wanted.values),
+        make_sort_key(judged.query, judged.values),
         make_sort_key(query, documents.values),
         side="right",
     )
     weight = weights[last_as_good - 1]
-    as_good = last_as_good - wanted.offsets[query]
+    as_good = last_as_good - judged.offsets[query]
 
-    total = np.zeros(len(reached.lengths))
+    total = np.zeros(len(ranked.lengths))
     row = np.arange(len(query))
     node = documents.offsets[query]  # first row of the documents that agree so far
     for bit in reversed(range(int(as_good.max(initial=0)).bit_length())):
@@ -201,8 +206,8 @@ def _sum_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
         place = np.where(worse, node + n_worse_before, better_node + n_better_before)
         node = _move(np.where(worse, node, better_node), place)
         rank, weight, as_good = (_move(each, place) for each in (rank, weight, as_good))
-    # Documents that agree in all bits have the same grade. Each is the minimum of its pairs with
-    # the documents that agree with it and rank no lower, itself included.
+    # Documents that agree in all bits have the same grade. Each adds its weight once for itself,
+    # and once for every such document before it.
     equals = row - node + 1
     return total + documents.sum(weight * equals / rank)
 
