@@ -10,7 +10,7 @@ from polars_graded.namespace import Graded
 MISSING = {
     "error": "",
     "drop": "A query in which any strategy lacks a value is left out of that measure.",
-    "zero": "A value that is missing counts as 0.",
+    "zero": "Missing values count as 0.",
 }
 UNDEFINED = "A query for which a measure is undefined is left out of that measure."
 
