@@ -145,7 +145,7 @@ def frame_of(differences, measure="ap", base=0.5):
             "that affects fewer than 5.8 % of all queries may affect none",
         ),
         ([-0.004, -0.006] * 100, 0.01, WITHIN, "by less than the margin of 0.01"),
-        ([-0.03, 0.005] * 200, 0.014, BEYOND, "undecided; if the difference stays the same"),
+        ([-0.03, 0.005] * 200, 0.014, BEYOND, "margin of 0.014; if the difference stays the same"),
         ([-0.05] * 12, 0.01, "worse", "worse than main by 0.05"),
         (
             [-0.05],

@@ -345,7 +345,7 @@ def test_the_settings_are_those_of_the_call(made):
         "Test": "Wilcoxon's signed rank test, which compares ranks, not means",
         "Correction": "none, since there is one pair",
         "Level": "p ≤ 0.05; intervals of 95 % confidence",
-        "Missing values": "A value that is missing counts as 0.",
+        "Missing values": "Missing values count as 0.",
         "Made with": f"polars_graded {pg.__version__}, Polars {pl.__version__}, "
         f"Altair {alt.__version__}",
         "Date": "2024-02-29",

@@ -71,12 +71,12 @@ def compare_interleaved(
 
         - `"team_draft"`: a click counts for the ranker in the column `team`.
         - `"balanced"`: let k be the better of both original ranks of the lowest clicked document. A
-          ranker gets the clicks on the first k documents of its ranking. `rankings` names the
-          ranks.
+          ranker gets the clicks on the first k documents of its ranking. Pass the columns of the
+          original ranks as `rankings`.
         - `"probabilistic"`: each ranker draws documents with probabilities that fall with the cube
           of their ranks, without replacement. The list does not reveal which ranker drew a
           document, so it counts as the probability of a win over all assignments of documents to
-          rankers. `rankings` names the ranks.
+          rankers. Pass the columns of the original ranks as `rankings`.
     baseline
         The ranker to compare with. By default the second one in alphabetical order, or the second
         one of `rankings`.

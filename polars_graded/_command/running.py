@@ -1,4 +1,4 @@
-"""Run of the command: read rankings, print tables, write files."""
+"""Run the command: read rankings, print tables and write files."""
 
 from __future__ import annotations
 

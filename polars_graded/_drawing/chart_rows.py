@@ -1,7 +1,7 @@
 """Convert a frame of results or of queries to the rows that a chart draws.
 
-In these rows, names are text, and numbers are Float64 or null. Columns and values that JSON cannot
-represent are left out.
+In these rows, names are text, and numbers are Float64. JSON has neither NaN nor infinity, so they
+become null. Columns of other types, such as lists, are left out.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ MISSING = {
     "error": "",
     "drop": "If a strategy lacks the value of a measure for a query, the query is left out of that "
     "measure.",
-    "zero": "A value that is missing counts as 0.",
+    "zero": "Missing values count as 0.",
 }
 UNDEFINED = "If a measure is undefined for a query, the query is left out of that measure."
 

@@ -107,10 +107,10 @@ def agreement(
     Returns
     -------
     DataFrame
-        One row per pair of graders and coefficient, then, with more than two graders, one row per
-        coefficient of all together:
+        One row per pair of graders and coefficient. If there are more than two graders, one row
+        per coefficient of all graders together follows:
 
-        - `grader` and `other` (String), null for the whole group; `coefficient` (String);
+        - `grader` and `other` (String), null for all graders together; `coefficient` (String);
         - `documents` and `queries` (UInt32) of the value;
         - `value`, `ci_low` and `ci_high` (Float64): Student's interval by the jackknife over
           **queries**, because documents of a query are not independent (Notes);
@@ -132,9 +132,9 @@ def agreement(
           equal: then :math:`\kappa` and :math:`\alpha` may be near 0 although graders agree;
         - `difference`: the mean difference of the grades of `grader` and `other`.
 
-        All graders together have `equal` (of all pairs of grades of a document), `fleiss_kappa`
-        (Fleiss' :math:`\kappa`), `alpha_ordinal`, `alpha_interval` and `ac2`. Documents may have
-        different numbers of grades.
+        The coefficients of all graders together are `equal` (of all pairs of grades of a document),
+        `fleiss_kappa` (Fleiss' :math:`\kappa`), `alpha_ordinal`, `alpha_interval` and `ac2`. The
+        documents may have different numbers of grades.
 
     Warns
     -----
@@ -149,8 +149,8 @@ def agreement(
 
     See Also
     --------
-    trust.rank_correlation : The correlation of the orders of strategies by two graders, which may
-        be high although they agree poorly on documents.
+    trust.rank_correlation : The correlation of the orders of strategies by two graders. It may be
+        high although the graders agree poorly on documents.
     charts.agreement : The grades of two graders, drawn.
 
     Notes
@@ -164,9 +164,10 @@ def agreement(
     .. math:: z \pm t_{n-1} \, SE \qquad SE^2 = \frac{n - 1}{n} \sum_q (z_{-q} - \bar z)^2
 
     As text: ``z ± t(n - 1) * SE; SE² = (n - 1) / n * ∑ (z(-q) - mean z)²``. The ends are converted
-    back from z to values; `difference` is not converted at all. If only one query has any
-    disagreement, the value without this query counts as 1 - (1 - value) / n. There is no interval
-    without variation, or if the value cannot be computed without one of the queries.
+    back from z to values. The interval of `difference` is computed without this conversion. If only
+    one query has any disagreement, the value without this query counts as 1 - (1 - value) / n.
+    There is no interval without variation, or if the value cannot be computed without one of the
+    queries.
 
     If all grades are common, a share of 0.94 to 0.96 of the intervals at 0.95 contains the true
     value, with 5 queries or more. If nine of ten grades are 0, the share is 0.88 to 0.97 with 5 or

@@ -167,9 +167,9 @@ def gate(
         - `best` (String), `baseline_mean`, `mean`;
         - `more_queries` (UInt64): the number of further queries that would decide in 80 % of cases
           if the difference stayed the same, for the verdicts "undecided" and "worse, perhaps by
-          more than the margin". It is null for other verdicts; if only lost queries
-          make the verdict undecided; and if the number is unknown, or more than 100 times the
-          number of given queries;
+          more than the margin". It is null for other verdicts. It is also null if only lost queries
+          make the verdict undecided, and if the number is unknown or more than 100 times the number
+          of given queries;
         - `confidence`, and `level`, the error rate of this interval alone;
         - `margin`, `difference` (strategy minus baseline), and `low` and `high`, the interval of
           the difference;
@@ -298,8 +298,8 @@ def assert_no_worse(
     per_query, *measures, baseline, margin, **options
         As for `gate`.
     undecided
-        If True, the verdict "undecided" passes too. The verdict "worse, perhaps by more than the
-        margin" still fails.
+        If True, the verdict "undecided" passes too. The verdict "worse, perhaps by more than
+        the margin" still fails.
 
     Raises
     ------
@@ -434,7 +434,7 @@ def _pair_with_results(
     older = cast_measures(_read_baseline(baseline), measured)
     graders = [*split_by_grader(older, {**keys, "measures": measured, "segments": segments})]
     check_one_grader(
-        "baseline", graders, ".filter(grader={!r}) of the frame selects the results of one"
+        "baseline", graders, ".filter(grader={!r}) of the frame selects the results of one grader"
     )
     check_columns("baseline", columns, older.schema)
     strategies = order_strategies(rows[name])

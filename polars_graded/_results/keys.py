@@ -158,7 +158,7 @@ def _stack_graders(parts: Mapping[Any, Any]) -> Any:
 def select_grader(parts: Parts, grader: str | None = None) -> tuple[str | None, pl.DataFrame]:
     """Return the requested grader, or the only one, with its results."""
     if grader is None:
-        check_one_grader("per_query", [*parts], "grader={!r} selects the results of one")
+        check_one_grader("per_query", [*parts], "grader={!r} selects the results of one grader")
         grader = next(iter(parts))
     return grader, parts[grader]
 

@@ -64,8 +64,8 @@ def swap_rate(
     """Return how often two samples of queries reverse a pair of strategies.
 
     Two disjoint samples of queries are drawn. A pair of strategies is swapped if its difference of
-    means is above 0 in one sample and below 0 in the other; a tie is not a swap. The larger the
-    difference in the first sample, the rarer are swaps.
+    means is above 0 in one sample and below 0 in the other. A tie is not a swap. Swaps are rarer if
+    the difference in the first sample is large.
 
     Parameters
     ----------
@@ -89,8 +89,9 @@ def swap_rate(
         - `measure` (String), `queries` (UInt32), the size;
         - `difference_from` and `difference_to` (Float64): the class of the absolute difference in
           the first sample, from `difference_from` to below `difference_to`;
-        - `comparisons` and `swaps` (UInt32), of all pairs in all samples, and `swap_rate`
-          (Float64, from 0 to 1), which is `swaps` over `comparisons`.
+        - `comparisons` and `swaps` (UInt32): the number of comparisons of a pair in two samples,
+          and the number of swaps among them;
+        - `swap_rate` (Float64, from 0 to 1): `swaps` divided by `comparisons`.
 
     See Also
     --------
@@ -104,8 +105,8 @@ def swap_rate(
 
     Examples
     --------
-    The last of four queries has the largest difference. bm25 is better in samples with it, and ours
-    in all others, so that each half contradicts the other:
+    The last of four queries has the largest difference. bm25 is better in samples that contain this
+    query, and ours is better in all others. Therefore the two halves always contradict each other:
 
     >>> per_query = pl.DataFrame(
     ...     {

@@ -97,8 +97,8 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str) -> str:
         "no worse": f"{new} is no worse than {old}: {difference} ({interval}), margin {margin}",
         "worse": f"{new} is worse than {old} by {by}, beyond the margin of {margin}",
         WITHIN: f"{new} is worse than {old} by {by}, by less than the margin of {margin}",
-        BEYOND: f"{new} is worse than {old} by {by}; whether by more than the margin of {margin} "
-        f"is undecided{_write_more_queries(row)}",
+        BEYOND: f"{new} is worse than {old} by {by}, perhaps by more than the margin of {margin}"
+        f"{_write_more_queries(row)}",
     }[verdict]
 
 

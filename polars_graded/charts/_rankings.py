@@ -56,10 +56,10 @@ def rankings(
         As text: ``M = m_1 + … + m_n``, where m_i is what the i-th document adds to M.
 
         Such measures are `ndcg`, `ndcng`, `ncg`, `dcg`, `cg`, `mu_ap`, `ap`, `gap`, `q_measure`,
-        `err`, `nerr`, `rbp`, `recall`, `generalized_recall`, `r_precision` and `reciprocal_rank`,
-        with or without a cutoff. Two kinds of measures raise an error: measures that divide by the
-        number of retrieved documents, and measures with `ties`, since they do not depend on the
-        order of tied documents.
+        `err`, `nerr`, `rbp`, `sdcg`, `insq`, `recall`, `generalized_recall`, `r_precision` and
+        `reciprocal_rank`, with or without a cutoff. Other measures raise an error. So do two forms
+        of these measures: `ap(over=retrieved)`, which divides by the number of relevant documents
+        retrieved, and measures with `ties`, since they ignore the order of tied documents.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
     irrelevant, max_grade, relevant_from, undefined_as, condensed
