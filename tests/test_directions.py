@@ -338,7 +338,7 @@ def test_codes_below_1_among_ranks_are_not_ranked_first(code):
         ValueError, match=r"REFUSED".replace("REFUSED", REFUSED.format("old_rank"))
     ) as caught:
         evaluate(coded, "ap", by=["old_rank", "model"])
-    assert " below 1 ignored; if they mean not retrieved, make them null" in str(caught.value)
+    assert " numbers below 1; if they mean not retrieved, make them null" in str(caught.value)
     with pytest.raises(
         ValueError, match="numbers below 1 among ranks, which `descending="
     ) as caught:

@@ -314,7 +314,7 @@ def test_missing_values_are_dropped_or_zero(per_query, written):
     page = payload(written(frame, missing="zero"))
     assert not np.isnan(numbers(page["measures"][0]["values"], "<f4")).any()
     assert (unpacked(page["curves"][0]["packed"], page)[2, 0] == 0).all()
-    assert "missing counts as 0" in page["missing"]
+    assert "Missing values count as 0" in page["missing"]
 
 
 SOME = pl.DataFrame(
