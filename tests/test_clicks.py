@@ -239,6 +239,8 @@ def test_the_simplified_network_equals_the_loop_of_the_paper(lists):
             ends = proportion_confint(s, e, 0.05, "wilson")
             assert (row["ci_low"], row["ci_high"]) == pytest.approx(ends, abs=1e-9)
     assert_frame_equal(clicks.estimate_sdbn(log.lazy()).collect(), table)
+    others = log.with_columns(last=7, clicked_query=7, examined=7)
+    assert_frame_equal(clicks.estimate_sdbn(others), table)
     # A session may show one list of each query.
     shared = log.with_columns(pl.col("session").rank("dense").over("query"))
     assert_frame_equal(clicks.estimate_sdbn(shared), table)

@@ -294,8 +294,9 @@ def estimate_sdbn(
     └─────┴──────────┴─────────────┴────────────────┴──────────────┴──────────┘
     """
     z, beta = find_z(confidence), _check_prior(prior)
-    is_click = pl.col("clicked") == 1
-    last_clicks = log.rows.filter(is_click).group_by(LISTS).agg(pl.col("rank").max().alias("last"))
+    # Other columns of the user may have the names of the columns that are joined.
+    rows, is_click = log.rows.select(*log.names), pl.col("clicked") == 1
+    last_clicks = rows.filter(is_click).group_by(LISTS).agg(pl.col("rank").max().alias("last"))
 
     def estimate(collect: Collect) -> pl.DataFrame:
         [last] = collect(last_clicks)
@@ -307,7 +308,7 @@ def estimate_sdbn(
         is_examined = (is_in_list & (pl.col("rank") <= pl.col("last"))).fill_null(value=False)
         is_last = is_click & is_in_list & (pl.col("rank") == pl.col("last"))
         counts = (
-            log.rows.join(last.lazy(), on=on, how="left")
+            rows.join(last.lazy(), on=on, how="left")
             .group_by(KEYS)
             .agg(
                 log.impressions,

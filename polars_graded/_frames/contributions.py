@@ -35,8 +35,8 @@ def check_sum(measure: str) -> Measure:
         raise ValueError(msg)
     if parsed.options.get("over") == "retrieved":
         msg = (
-            f"`measure` must be a sum over ranks, got {measure!r}, which divides by how many "
-            "relevant documents were retrieved"
+            f"`measure` must be a sum over ranks, got {measure!r}, which divides by the number "
+            "of relevant documents retrieved"
         )
         raise ValueError(msg)
     if parsed.needs_ties:

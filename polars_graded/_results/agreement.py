@@ -139,13 +139,16 @@ def agreement(
     Warns
     -----
     DataWarning
-        If a grader gives grades outside those of the trusted grader (`scale`). Without a trusted
-        grader, if a grader gives grades outside those of all others, and one of two conditions
-        holds: these grades are more than one step beyond the others, such as a 5 beside grades from
-        0 to 3; or they are at most 1 % of the grader's grades. If several graders, or the trusted
-        one, give rare grades (at most 5 % of all) that are more than one step above the common
-        grades. If some grades are below 0. A few such grades extend the scale of `ac2` and the
-        other coefficients, which increases the agreement.
+        A few grades outside the scale extend it for `ac2` and the other coefficients, which
+        increases the agreement. `scale` warns of these:
+
+        - grades outside those of the trusted grader;
+        - without a trusted grader, grades outside those of all others, if they are more than one
+          step beyond them, such as a 5 beside grades from 0 to 3, or at most 1 % of the grader's
+          grades;
+        - rare grades (at most 5 % of all) of several graders, or of the trusted one, that are more
+          than one step above the common grades;
+        - grades below 0.
 
     See Also
     --------
