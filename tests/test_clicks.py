@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import warnings
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -718,3 +720,51 @@ def test_pandas_comes_in():
     pandas = needed("pandas")
     frame = pandas.DataFrame(GOOD.to_dict(as_series=False))
     assert_frame_equal(clicks.estimate_coec(frame), clicks.estimate_coec(GOOD))
+
+
+# Other columns
+
+SHOWN = simulated_log(2000, queries=4, documents=4, rankers={"old": 0.5}, shuffled=1.0, seed=3)
+LOG = SHOWN.select("session", "query", "doc", "rank", "clicked")
+INTERLEAVED = LOG.with_columns(
+    pl.when((pl.col("rank") + pl.col("session")) % 2 == 0)
+    .then(pl.lit("a"))
+    .otherwise(pl.lit("b"))
+    .alias("team"),
+    a=pl.col("rank"),
+    b=5 - pl.col("rank"),
+)
+NEW = LOG.filter(session=LOG["session"][0]).select("query", "doc", "rank")
+RANKS = {"baseline": "a", "rankings": {"a": "a", "b": "b"}}
+CALLS = {
+    **{
+        call.__name__: (call, LOG, {})
+        for call in (
+            *(clicks.describe_log, clicks.count_clicks, clicks.estimate_propensities),
+            *(clicks.estimate_ctr, clicks.estimate_coec, clicks.estimate_sdbn),
+            clicks.estimate_pbm,
+        )
+    },
+    **{
+        f"estimate_clicks {method}": (
+            clicks.estimate_clicks,
+            LOG.filter(pl.col("query").is_in(NEW["query"].implode())),
+            {"ranking": NEW, "method": method},
+        )
+        for method in ("item_position", "cascade", "list")
+    },
+    "team draft": (clicks.compare_interleaved, INTERLEAVED, {"baseline": "a"}),
+    "balanced": (clicks.compare_interleaved, INTERLEAVED, {"method": "balanced", **RANKS}),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_other_columns_of_a_log_may_have_any_name(name):
+    """A column of the log that no argument names changes nothing, not even by its name."""
+    call, log, options = CALLS[name]
+    sources = [path.read_text() for path in Path(clicks.__file__).parent.glob("_clicks/*.py")]
+    names = set(re.findall(r'"(\w+)"|\b(\w+)=', " ".join(sources)))
+    others = {each for pair in names for each in pair if each} - {*log.columns}
+    assert {"lists", "length", "last", "propensity"} <= others
+    crowded = log.with_columns(pl.lit(7).alias(each) for each in sorted(others))
+    assert_frame_equal(call(crowded, **options), call(log, **options))

@@ -224,9 +224,12 @@ def _read_ranking(
 def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | None) -> pl.DataFrame:
     """Return the rows of the log that match the new ranking, with their propensity."""
     given = [] if propensity is None else [pl.col(propensity).alias("p")]
+    # Other columns of the user may have the names of the columns that are joined.
+    clicks = (pl.col("clicked") == 1).alias("clicks")
     rows = (
-        log.rows.join(positions.lazy(), on=[*KEYS, "rank"])
-        .select(*LISTS, "rank", (pl.col("clicked") == 1).alias("clicks"), "length", "lists", *given)
+        log.rows.select(*LISTS, "doc", "rank", clicks, *given)
+        .join(positions.lazy(), on=[*KEYS, "rank"])
+        .select(*LISTS, "rank", "clicks", "length", "lists", "^p$")
         .collect(engine="streaming")
     )
     if twice := rows.select(*LISTS, "rank").is_duplicated().sum():
