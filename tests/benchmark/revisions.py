@@ -36,9 +36,9 @@ FIGURES = {
     "judge": "judge, a fifth of the rows",
     "compare": "compare of 60 strategies x 1,000 queries",
     "streamed": "streamed, 5 a query",
-    "similarity": "similarity of two strategies, a fifth of the rows",
-    "fuse": "fuse of two strategies, a fifth of the rows",
-    "report": "report of five strategies x 1,000 queries with their documents",
+    "similarity": "similarity of two, a fifth of the rows",
+    "fuse": "fuse of two, a fifth of the rows",
+    "report": "report of 5 x 1,000 queries and documents",
 }
 """What is measured; `figure.py` has the code, which uses public names alone."""
 
