@@ -363,6 +363,38 @@ def test_other_judgments_are_refused():
     assert gate(measured(rows), baseline=measured(rows, **OLD))["notes"].item() == ""
 
 
+def test_other_subtopics_are_refused():
+    """Grades and documents are the same, so only the measures of subtopics can notice it."""
+    rows = rankings(np.random.default_rng(1)).with_columns(
+        subtopics=pl.concat_list(pl.col("doc"), pl.lit("x")), popularity=pl.lit(0.3)
+    )
+    with_columns = {"subtopics": "subtopics", "popularity": "popularity"}
+    first = (pl.col("query") == "000") & (pl.col("doc") == "d0")
+    changed = rows.with_columns(
+        pl.when(first).then(["y"]).otherwise("subtopics").alias("subtopics")
+    )
+    measures = ["ndcg@10", "alpha_ndcg@10", "novelty@10"]
+    now, then = (
+        measured(frame, *measures, **with_columns, **options)
+        for frame, options in ((rows, {}), (changed, OLD))
+    )
+    other = "other documents or columns of documents in 1 of 25 queries"
+    for measure in ("alpha_ndcg@10", "novelty@10"):
+        with pytest.raises(ValueError, match=f"{other}\n\nHint: judgments='changed' allows it"):
+            gate(now, measure, baseline=then, margin=0.9)
+    allowed = gate(now, "alpha_ndcg@10", baseline=then, judgments="changed")
+    assert f"; allowed: {other}" in allowed["sentence"].item()
+    assert gate(now, "ndcg@10", baseline=then)["notes"].item() == ""
+    # Results that do not record the columns are compared with a note.
+    [note] = gate(now, "alpha_ndcg@10", baseline=then.drop("documents"))["notes"]
+    assert note == "not checked, since results do not say: further columns of documents"
+    # Changed grades are named as such, and not as changed columns.
+    regraded = rows.with_columns(pl.col("grade") * 2)
+    regraded = measured(regraded, *measures, **with_columns, **OLD)
+    with pytest.raises(ValueError, match="must not differ: other judgments in 25 of 25 queries\n"):
+        gate(now, "alpha_ndcg@10", baseline=regraded)
+
+
 @pytest.mark.parametrize("swap", [{1: 2, 2: 1}, "two documents"])
 def test_two_grades_that_are_swapped_are_noticed(swap):
     """As `n_relevant` does not: the run is the same, and so is the number of relevant documents."""

@@ -141,7 +141,8 @@ def test_fingerprints_of_judgments_stay_as_they_were_saved(judgments):
         for text in texts
     ]
     assert hashes.tolist() == by_hand
-    found = fingerprints.hash_judgments(hashes, np.array(grades, dtype=np.float64))
+    hashed_grades = fingerprints.hash_grades(np.array(grades, dtype=np.float64))
+    found = fingerprints.combine_hashes(hashes, hashed_grades)
     bits = [struct.unpack("<Q", struct.pack("<d", grade + 0.0))[0] for grade in grades]
     assert found.tolist() == [
         mixed_by_hand(text ^ mixed_by_hand(grade))

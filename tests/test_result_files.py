@@ -34,16 +34,20 @@ def mixed(z):
     return z ^ (z >> 31)
 
 
+def hash_of(text):
+    """Return the hash of a text, one byte at a time."""
+    return mixed(sum((byte + 1) * mixed(i) for i, byte in enumerate(text.encode())) & MASK)
+
+
 def fingerprint_of(judgments):
-    """Return the fingerprint of documents with their grades, one byte at a time."""
+    """Return the fingerprint of documents with their grades, or with texts."""
     total = 0
-    for doc, grade in judgments:
-        if grade is not None:
-            text = mixed(
-                sum((byte + 1) * mixed(i) for i, byte in enumerate(str(doc).encode())) & MASK
-            )
-            bits = struct.unpack("<Q", struct.pack("<d", grade + 0.0))[0]
-            total += mixed(text ^ mixed(bits))
+    for doc, value in judgments:
+        if isinstance(value, str):
+            total += mixed(hash_of(doc) ^ hash_of(value))
+        elif value is not None:
+            bits = struct.unpack("<Q", struct.pack("<d", value + 0.0))[0]
+            total += mixed(hash_of(str(doc)) ^ mixed(bits))
     return f"{total & MASK:016x}"
 
 
@@ -92,6 +96,59 @@ def test_a_fingerprint_is_of_the_judged_documents_and_their_grades(seed, chunk, 
     ):
         for query, judgments in found.select("query", "judgments").iter_rows():
             assert judgments == expected[query]
+
+
+def test_a_fingerprint_of_document_columns_ignores_types_and_the_order_of_labels():
+    rows = pl.DataFrame(
+        {
+            "query": [1] * 3,
+            "doc": [*"abc"],
+            "grade": [0, 2, None],
+            "score": [3, 2, 1],
+            "topics": [["x", "y"], ["z"], ["x"]],
+            "views": [0.5, 0.25, 0.125],
+            "vector": [[0.5, 1.0], [0.25, 2.0], [1.0, 1.0]],
+            "seen": [True, None, False],
+        }
+    )
+    measures = ["alpha_ndcg", "novelty", "diversity", "novelty_ratio", "ap"]
+    columns = {
+        "subtopics": "topics",
+        "popularity": "views",
+        "features": "vector",
+        "known": "seen",
+    }
+
+    def find_hash(frame):
+        return measured(frame, *measures, **columns)["documents"].item()
+
+    usual = find_hash(rows)
+    texts = {
+        "a": '{"features":[0.5,1.0],"known":1.0,"popularity":0.5,"subtopics":["x","y"]}',
+        "b": '{"features":[0.25,2.0],"known":null,"popularity":0.25,"subtopics":["z"]}',
+    }
+    assert usual == fingerprint_of(texts.items())
+    same = [
+        pl.col("topics").list.reverse(),
+        pl.col("topics").cast(pl.List(pl.Categorical)),
+        pl.col("views").cast(pl.Float32),
+        pl.col("vector").cast(pl.Array(pl.Float32, 2)),
+        pl.when(pl.col("doc") == "c").then(0.75).otherwise("views").alias("views"),  # unjudged
+    ]
+    for each in same:
+        assert find_hash(rows.with_columns(each)) == usual
+    different = [
+        pl.col("topics").list.head(1),
+        pl.col("views") / 2,
+        pl.col("vector").list.reverse(),
+        pl.col("seen").fill_null(value=False),
+    ]
+    for each in different:
+        assert find_hash(rows.with_columns(each)) != usual
+    assert "documents" not in measured(rows, "ap")
+    lazy = measured(rows.lazy(), *measures, **columns)
+    assert lazy.collect_schema() == lazy.collect().schema
+    assert lazy.collect()["documents"].item() == usual
 
 
 def test_a_fingerprint_is_the_same_tomorrow():

@@ -160,11 +160,12 @@ def evaluate(
         terminal or a notebook.
     fingerprint
         The column of documents from which fingerprints are computed. If it is passed, the results
-        have two more columns of text, which `write_results` and `gate` use: `judgments`, a hash of
-        the judged documents of the query and their grades, whatever their order; and `settings`,
-        the way the values were measured (the version, each measure's full formula, the scale and
-        the order of ties). Documents are hashed as text, so that 7 and "7" are the same. Not for
-        Spark and Ray.
+        have further columns of text, which `write_results` and `gate` use: `judgments`, a hash of
+        the judged documents of the query and their grades, whatever their order; `documents`, a
+        hash of the same documents and their subtopics, popularity or other inputs, if a measure
+        needs these; and `settings`, the way the values were measured (the version, each measure's
+        full formula, the scale and the order of ties). Documents are hashed as text, so that 7 and
+        "7" are the same. Not for Spark and Ray.
 
     Returns
     -------

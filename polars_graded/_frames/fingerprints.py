@@ -1,4 +1,4 @@
-"""Fingerprints of judgments and the settings that results record."""
+"""Fingerprints of judgments and of judged documents, and the settings that results record."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ import polars as pl
 from polars_graded._checks import check_column_name, check_columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.request import Request
-from polars_graded._measuring.kernels.fingerprints import hash_judgments, hash_texts
+from polars_graded._measuring.kernels.fingerprints import (
+    Hashes,
+    combine_hashes,
+    hash_grades,
+    hash_texts,
+)
+from polars_graded._measuring.ranking import is_vector
 from polars_graded._versions import __version__
 
-JUDGMENTS, SETTINGS = "judgments", "settings"
+JUDGMENTS, DOCUMENTS, SETTINGS = "judgments", "documents", "settings"
 """The columns of results that record what was measured."""
+
+RECORDS = (JUDGMENTS, DOCUMENTS, SETTINGS)
 
 DEFAULT_CHUNK_ROWS = 1 << 16
 """Number of rows that are hashed at once, so that their texts stay in the cache."""
@@ -30,9 +38,9 @@ def check_fingerprint(requests: Sequence[Request], doc: Any, schema: pl.Schema) 
         msg = f"`fingerprint` must name a column of ids, got {schema[column]} in {column!r}"
         raise TypeError(msg)
     for name in (*requests[0].result_keys, *requests[0].measures):
-        if name in (JUDGMENTS, SETTINGS):
+        if name in RECORDS:
             msg = (
-                f"`fingerprint` adds the columns {JUDGMENTS!r} and {SETTINGS!r}, "
+                f"`fingerprint` adds the columns {', '.join(map(repr, RECORDS))}, "
                 f"so no other column may have these names, got {name!r}"
             )
             raise ValueError(msg)
@@ -53,10 +61,11 @@ def add_fingerprints(
     ]
     on = [*([] if first.grader is None else [GRADER]), *first.keys]
     none = pl.lit(_format_numbers(pl.Series([0], dtype=pl.UInt64))[0])
+    hashes = [JUDGMENTS, *([DOCUMENTS] if first.inputs else [])]
     described = (
         values.lazy()
         .join(pl.concat(parts), on=on, how="left", nulls_equal=True, maintain_order="left")
-        .with_columns(pl.col(JUDGMENTS).fill_null(none), pl.lit(settings).alias(SETTINGS))
+        .with_columns(pl.col(hashes).fill_null(none), pl.lit(settings).alias(SETTINGS))
     )
     if isinstance(values, pl.DataFrame):
         return described.collect()
@@ -64,36 +73,71 @@ def add_fingerprints(
 
 
 def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.LazyFrame:
-    """Return the fingerprint of the judged documents of each query."""
-    judgment = pl.struct(
-        pl.col(doc).cast(pl.String).fill_null("").alias("doc"),
-        pl.col(request.grade).cast(pl.Float64).alias("grade"),
-    )
-    hashed = judgment.map_batches(_hash_judgments, return_dtype=pl.UInt64(), is_elementwise=True)
+    """Return the fingerprints of the judged documents of each query.
+
+    They are a hash of documents and grades and, if measures need further columns of documents, a
+    hash of documents and these columns.
+    """
+    text = pl.col(doc).cast(pl.String).fill_null("").alias("doc")
+    values = {JUDGMENTS: pl.col(request.grade).cast(pl.Float64)}
+    if request.inputs:
+        schema = frame.collect_schema()
+        values[DOCUMENTS] = pl.struct(
+            _unify_type(schema[column], column).alias(name)
+            for name, column in sorted(request.inputs.items())
+        ).struct.json_encode()
     rows = frame.filter(pl.col(request.grade).is_not_null()).select(
-        *request.keys, hashed.alias(JUDGMENTS)
+        *request.keys,
+        *(
+            pl.struct(text, value.alias("value"))
+            .map_batches(_hash_documents, return_dtype=pl.UInt64(), is_elementwise=True)
+            .alias(name)
+            for name, value in values.items()
+        ),
     )
-    text = pl.col(JUDGMENTS).map_batches(
+    formatted = pl.col(*values).map_batches(
         _format_numbers, return_dtype=pl.String(), is_elementwise=True
     )
-    # The sum wraps around at 2**64.
-    hashes = rows.group_by(request.keys).agg(pl.col(JUDGMENTS).sum()).with_columns(text)
+    # The sums wrap around at 2**64.
+    hashes = rows.group_by(request.keys).agg(pl.col(*values).sum()).with_columns(formatted)
     if request.grader is None:
         return hashes
     return hashes.select(pl.lit(request.grader).alias(GRADER), "*")
 
 
-def _hash_judgments(judgments: pl.Series) -> pl.Series:
-    """Return a hash of each document and its grade."""
+def _unify_type(dtype: pl.DataType, column: str) -> pl.Expr:
+    """Return a column of documents so that equal values have equal text in results of another day.
+
+    Files differ in the types of numbers and in the order of labels.
+    """
+    is_list = isinstance(dtype, pl.List | pl.Array)
+    inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else dtype
+    unified = pl.Float64 if inner.is_numeric() or inner == pl.Boolean else pl.String
+    values = pl.col(column).cast(pl.List(unified) if is_list else unified)
+    return values if is_vector(dtype) or not is_list else values.list.sort()
+
+
+def _hash_documents(documents: pl.Series) -> pl.Series:
+    """Return a hash of each document and its value, a grade or a text."""
     parts = []
-    for first in range(0, len(judgments), DEFAULT_CHUNK_ROWS):
-        part = judgments.slice(first, DEFAULT_CHUNK_ROWS).struct.unnest()
-        texts = part["doc"].cast(pl.Binary).cast(pl.List(pl.UInt8))
-        lengths = texts.list.len().to_numpy().astype(np.int64)
-        characters = texts.explode(empty_as_null=False, keep_nulls=False).to_numpy()
-        grades = part["grade"].to_numpy().astype(np.float64)
-        parts.append(hash_judgments(hash_texts(characters, lengths), grades))
-    return pl.Series(judgments.name, np.concatenate(parts) if parts else [], dtype=pl.UInt64)
+    for first in range(0, len(documents), DEFAULT_CHUNK_ROWS):
+        part = documents.slice(first, DEFAULT_CHUNK_ROWS).struct.unnest()
+        value = part["value"]
+        hashes = (
+            _hash_texts(value)
+            if value.dtype == pl.String
+            else hash_grades(value.to_numpy().astype(np.float64))
+        )
+        parts.append(combine_hashes(_hash_texts(part["doc"]), hashes))
+    return pl.Series(documents.name, np.concatenate(parts) if parts else [], dtype=pl.UInt64)
+
+
+def _hash_texts(texts: pl.Series) -> Hashes:
+    """Return a hash of each text."""
+    characters = texts.cast(pl.Binary).cast(pl.List(pl.UInt8))
+    lengths = characters.list.len().to_numpy().astype(np.int64)
+    flat = characters.explode(empty_as_null=False, keep_nulls=False).to_numpy()
+    return hash_texts(flat, lengths)
 
 
 def _format_numbers(hashes: pl.Series) -> pl.Series:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import polars as pl
 
 from polars_graded._checks import TEXT_TYPES, check_choice
-from polars_graded._frames.fingerprints import JUDGMENTS
+from polars_graded._frames.fingerprints import DOCUMENTS, JUDGMENTS
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
 from polars_graded._results.result_files import read_settings
@@ -85,7 +85,7 @@ def check_same_conditions(
         check_choice(name, changes.get(name, "same"), get_args(Change))
     comparability = Comparability(changes)
     settings = read_settings(rows), read_settings(older)
-    _check_judgments(comparability, rows, older, queries)
+    _check_judgments(comparability, rows, older, queries, formulas)
     _check_formulas(comparability, settings, formulas)
     _check_scale(comparability, settings)
     if not is_other_file:
@@ -148,15 +148,24 @@ def _check_judgments(
     rows: pl.DataFrame,
     older: pl.DataFrame,
     queries: Sequence[str],
+    formulas: Mapping[str, str | None],
 ) -> None:
-    """Raise if the judgments of two results differ, unless that is allowed."""
-    # Without fingerprints, measures that depend on judgments alone show a difference.
-    columns = [JUDGMENTS] if JUDGMENTS in rows.columns and JUDGMENTS in older.columns else []
+    """Raise if the judgments of two results differ, unless that is allowed.
+
+    Columns of documents count as judgments for measures that need them.
+    """
+    shared = [each for each in rows.columns if each in older.columns]
+    columns = [JUDGMENTS] if JUDGMENTS in shared else []
     if not columns:
+        # Without fingerprints, measures that depend on judgments alone show a difference.
         comparability.unchecked.append("judgments")
-        columns = [
-            each for each in rows.columns if each in older.columns and _is_of_judgments(each)
-        ]
+        columns = [each for each in shared if _is_of_judgments(each)]
+    measures = (Measure.parsed(formula or column) for column, formula in formulas.items())
+    if any(measure is not None and measure.definition.inputs for measure in measures):
+        if DOCUMENTS in shared:
+            columns.append(DOCUMENTS)
+        else:
+            comparability.unchecked.append("further columns of documents")
     for column in columns:
         # Sums of the same gains in another order differ by rounding.
         value = pl.col(column).round(9) if rows.schema[column].is_float() else pl.col(column)
@@ -167,8 +176,9 @@ def _check_judgments(
         differs = pl.col(column).ne_missing(pl.col(f"{column} then"))
         n, changed = (each.select(queries).n_unique() for each in (joined, joined.filter(differs)))
         if changed:
-            evidence = "" if column == JUDGMENTS else f", as {column!r} shows"
-            difference = f"other judgments in {changed:,} of {format_count(n, 'queries')}{evidence}"
+            what = "documents or columns of documents" if column == DOCUMENTS else "judgments"
+            evidence = "" if column in (JUDGMENTS, DOCUMENTS) else f", as {column!r} shows"
+            difference = f"other {what} in {changed:,} of {format_count(n, 'queries')}{evidence}"
             comparability.refuse_or_allow("judgments", difference)
 
 

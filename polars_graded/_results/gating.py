@@ -147,13 +147,13 @@ def gate(
     seed, resamples
         As for `compare`.
     judgments, formulas, scale
-        `"changed"` allows a baseline that was measured differently: with other judgments; with
-        other formulas under the same name; on another scale, or with another order of ties. These
-        differences are detected if `evaluate(..., fingerprint=...)` made the results. Without
-        fingerprints, only columns that depend on nothing but the judgments, such as `n_relevant`,
-        are compared. The column `sentence` states what was allowed and what was not checked. If
-        one side lacks
-        a query, an error is raised, unless `missing="drop"` leaves this query out.
+        `"changed"` allows a baseline that was measured differently: with other judgments, or other
+        subtopics, popularity or further inputs of the judged documents; with other formulas under
+        the same name; on another scale, or with another order of ties. These differences are
+        detected if `evaluate(..., fingerprint=...)` made the results. Without fingerprints, only
+        columns that depend on nothing but the judgments, such as `n_relevant`, are compared. The
+        column `sentence` states what was allowed and what was not checked. If one side lacks a
+        query, an error is raised, unless `missing="drop"` leaves this query out.
 
     Returns
     -------

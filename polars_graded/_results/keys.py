@@ -20,7 +20,7 @@ from polars_graded._checks import (
     first_few,
     hint_at_maker,
 )
-from polars_graded._frames.fingerprints import JUDGMENTS, SETTINGS
+from polars_graded._frames.fingerprints import RECORDS
 from polars_graded._frames.inputs import GRADER as GRADER  # noqa: PLC0414, a re-export
 from polars_graded._frames.inputs import check_graders_named
 from polars_graded._frames.request import Columns as Columns  # noqa: PLC0414, a re-export
@@ -262,7 +262,7 @@ def _is_full_grid(
 
 def _can_be_key(name: str, dtype: pl.DataType) -> bool:
     """Return whether a column may be a key, by its name and type."""
-    if name in (JUDGMENTS, SETTINGS):
+    if name in RECORDS:
         return False
     holds_values = dtype.is_float() or dtype.is_decimal() or _is_nested(dtype)
     return not holds_values and dtype != pl.Boolean and Measure.parsed(name) is None

@@ -47,7 +47,11 @@ def hash_texts(characters: npt.NDArray[np.uint8], lengths: Integers) -> Hashes:
     return mix_bits(hashes)
 
 
-def hash_judgments(documents: Hashes, grades: Floats) -> Hashes:
-    """Combine the hash and the grade of each document into one hash."""
-    bits = (grades + 0.0).view(np.uint64)  # -0.0 is 0.0
-    return mix_bits(documents ^ mix_bits(bits))
+def hash_grades(grades: Floats) -> Hashes:
+    """Return the hash of each grade."""
+    return mix_bits((grades + 0.0).view(np.uint64))  # -0.0 is 0.0
+
+
+def combine_hashes(documents: Hashes, values: Hashes) -> Hashes:
+    """Combine the hash of each document and the hash of its value into one hash."""
+    return mix_bits(documents ^ values)
