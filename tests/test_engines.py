@@ -362,6 +362,31 @@ def test_what_spark_judged_is_measured_there(spark):
 
 
 @in_spark
+def test_spark_joins_and_measures_judgments_of_subtopics(spark):
+    run = STACKED.select("run", "query", pl.col("doc").cast(pl.Int64), "score").drop_nulls("score")
+    rows = ROWS_OF_QUERIES.select("query", pl.col("doc").cast(pl.Int64), "grade").drop_nulls()
+    judgments = pl.concat(
+        rows.with_columns(
+            subtopic=pl.lit(subtopic), grade=((pl.col("grade") + place) % 3 > 0).cast(pl.Int64)
+        )
+        for place, subtopic in enumerate("xyz")
+    )
+    joined = join_judgments(
+        spark.createDataFrame(run.to_arrow()),
+        spark.createDataFrame(judgments.to_arrow()),
+        strategy="run",
+        subtopic="subtopic",
+    )
+    options = {"strategy": "run", "ties": "doc", "subtopics": "subtopics"}
+    measures = ["alpha_ndcg@10", "err_ia@20", "subtopic_recall@5", "ap"]
+    values = evaluate(joined, *measures, **options)
+    expected = join_judgments(run, judgments, strategy="run", subtopic="subtopic")
+    expected = evaluate(expected, *measures, **options)
+    assert expected["alpha_ndcg@10"].n_unique() > 10
+    assert_frame_equal(in_order(from_spark(values), "run"), in_order(expected, "run"))
+
+
+@in_spark
 def test_spark_refuses_what_cannot_be_judged(spark):
     run, judgments = (spark.createDataFrame(rows.to_arrow()) for rows in JUDGED_BY_HAND.values())
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="`run` has no column 'strategy'"):
