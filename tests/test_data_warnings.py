@@ -720,6 +720,12 @@ def test_grades_that_look_like_stars_are_told(lazily):
     said = "grades are stars from 1 to 5 and never 0, so 1 counts as relevant\n\nHint: irrelevant=1"
     with assert_warned(said):
         assert measured(stars, "recall@1", lazily=lazily)["recall@1"].to_list() == [1 / 2, 1]
+    # Only measures of a scale have a use for its highest grade.
+    of_five = r" makes 1 irrelevant \(stars up to 5: irrelevant=1, max_grade=5\); relevant_from=4 "
+    with assert_warned(said, of_five):
+        measured(stars.filter(query=1), "generalized_precision@1", lazily=lazily)
+    with assert_warned(said, " makes 1 irrelevant; relevant_from=4 "):
+        measured(stars, "ndcg", lazily=lazily)
     with pytest.warns(DataWarning.scale):
         measured(stars.cast({"grade": pl.Float64}), "ap", lazily=lazily)
     grade = pl.col("grade")

@@ -232,11 +232,12 @@ class NotedData:
         low = min((each for each in lows if each is not None), default=None)
         high = max((each for each in highs if each is not None), default=0)
         if self.holds_for_all(HALVES) and low in (MIN_HALF_STAR, 1) and high >= MIN_STARS:
+            of_five = f" (stars up to 5: irrelevant={low:g}, max_grade=5)"
             yield (
                 f"grades are stars from {low:g} to {high:g} and never 0, so {low:g} counts as "
-                f"relevant\n\nHint: irrelevant={low:g} makes {low:g} irrelevant (stars up to 5: "
-                f"irrelevant={low:g}, max_grade=5); relevant_from=4 makes 4 and more relevant; "
-                f"relevant_from={low:g} makes all relevant"
+                f"relevant\n\nHint: irrelevant={low:g} makes {low:g} irrelevant"
+                f"{of_five if find_measures_without_scale(self.request) else ''}; relevant_from=4 "
+                f"makes 4 and more relevant; relevant_from={low:g} makes all relevant"
             )
 
     def find_grades_below_zero(self) -> Iterator[str]:
