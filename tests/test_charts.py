@@ -2193,15 +2193,15 @@ def test_a_heat_map_leaves_out_queries_without_a_relevant_document():
     [
         (
             [0.5, 0.9, 0.75],
-            "intervals from both are 25 % narrower (median) than from trusted grades alone",
+            "intervals from both are 25 % narrower than from trusted grades alone (median)",
         ),
         (
             [1.3, 0.9, 1.1],
-            "intervals from both are 10 % wider (median) than from trusted grades alone",
+            "intervals from both are 10 % wider than from trusted grades alone (median)",
         ),
         (
             [1.0, 1.001, 0.5],
-            "intervals from both are as wide (median) as from trusted grades alone",
+            "intervals from both are as wide as from trusted grades alone (median)",
         ),
     ],
 )

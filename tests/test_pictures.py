@@ -429,9 +429,9 @@ def test_the_band_of_stability_names_its_confidence():
     for confidence in (0.95, 0.8):
         stability = order_stability(short(), "ndcg", samples=20, confidence=confidence)
         note = subtitle_of(charts.stability_curves(stability))
-        assert f"band: {100 * confidence:g} % of them (tau_low to tau_high)" in note
+        assert f"band: {100 * confidence:g} % of the samples" in note
     note = subtitle_of(charts.stability_curves(stability.drop("confidence")))
-    assert "band: most of them (tau_low to tau_high)" in note
+    assert "band: most of the samples" in note
 
 
 @pytest.mark.parametrize("scale", ["linear", "symlog"])

@@ -214,10 +214,10 @@ def write_width_change(median: float | None) -> list[str]:
     if median is None:
         return []
     if abs(median) < SMALLEST_CHANGE:
-        return ["intervals from both are as wide (median) as from trusted grades alone"]
+        return ["intervals from both are as wide as from trusted grades alone (median)"]
     comparison = "narrower" if median < 0 else "wider"
     share = format_percent(abs(median), 0)
-    return [f"intervals from both are {share} {comparison} (median) than from trusted grades alone"]
+    return [f"intervals from both are {share} {comparison} than from trusted grades alone (median)"]
 
 
 def write_left_out(n: int) -> str:

@@ -315,8 +315,8 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     headline = f"How closely fewer queries order strategies as all {most:,g} do (Kendall's τ)"
     level = chart_rows.find_confidence(table)
     share = "most" if level is None else format_percent(level)
-    note = "line: mean of samples"
-    note += f"; band: {share} of them (tau_low to tau_high)" if banded else ""
+    note = "line: mean of the samples"
+    note += f"; band: {share} of the samples" if banded else ""
     if table["queries"].n_unique() == 1:
         note = "too few queries to draw smaller samples"
     elif are_two:
