@@ -114,7 +114,7 @@ def _unify_type(dtype: pl.DataType, column: str) -> pl.Expr:
     inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else dtype
     unified = pl.Float64 if inner.is_numeric() or inner == pl.Boolean else pl.String
     values = pl.col(column).cast(pl.List(unified) if is_list else unified)
-    return values if is_vector(dtype) or not is_list else values.list.sort()
+    return values if is_vector(dtype) or not is_list else values.list.eval(pl.element().sort())
 
 
 def _hash_documents(documents: pl.Series) -> pl.Series:

@@ -242,7 +242,8 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
             "Hint: .list.drop_nulls() drops them"
         )
         raise ValueError(msg)
-    labels = labels.list.unique().list.sort()
+    # `list.sort` takes fifty times as long.
+    labels = labels.list.unique().list.eval(pl.element().sort())
     lengths = labels.list.len().fill_null(0).to_numpy()
     flat = labels.explode(empty_as_null=False, keep_nulls=False)
     if names is None:

@@ -101,6 +101,20 @@ def fused(rows: int) -> Callable[[], object]:
     return lambda: pg.fuse(frame, by=["score", "second"])
 
 
+def of_columns(rows: int) -> Callable[[], object]:
+    """Return measures of subtopics and of categories, of rankings with many ties."""
+    place = pl.int_range(pl.len())
+    lists = pl.Series([["a"], ["b", "a"], ["a", "c"], ["d", "b", "e"], []])
+    frame = rankings(rows // 20).with_columns(
+        doc=place,
+        score=(20 * pl.col("score").rank() / pl.len()).round(),
+        subtopics=pl.lit(lists).gather(place * 7 % len(lists)),
+        genre=(place % 7).cast(pl.String),
+    )
+    columns = {"subtopics": "subtopics", "features": "genre"}
+    return lambda: pg.evaluate(frame, "alpha_ndcg@10", "err_ia", "diversity@10", **columns)
+
+
 def reported(_rows: int) -> Callable[[], object]:
     frame = rankings(100_000).with_columns(doc=pl.int_range(pl.len()))
     random = np.random.default_rng(1)
@@ -128,6 +142,7 @@ FIGURES: dict[str, Callable[[int], Callable[[], object]]] = {
     "streamed": streamed,
     "similarity": similar,
     "fuse": fused,
+    "columns": of_columns,
     "report": reported,
 }
 

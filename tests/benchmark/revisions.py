@@ -38,6 +38,7 @@ FIGURES = {
     "streamed": "streamed, 5 a query",
     "similarity": "similarity of two, a fifth of the rows",
     "fuse": "fuse of two, a fifth of the rows",
+    "columns": "subtopics and categories, a twentieth",
     "report": "report of 5 x 1,000 queries and documents",
 }
 """What is measured; `figure.py` has the code, which uses public names alone."""
