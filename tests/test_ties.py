@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import random
 import re
 import warnings
 from itertools import permutations
 
 import polars as pl
-from helpers import Query, alike, assert_none, frame_of
+import pytest
+from helpers import FURTHER_TYPES, alike, assert_none, frame_of
 from hypothesis import given
 from hypothesis import strategies as st
-from registry import ROWS
+from registry import FURTHER_COLUMNS, ROWS, Row
 
-from polars_graded import evaluate
+from polars_graded import DataWarning, evaluate
 
 NAMED = [row for row in ROWS if not row.columns]
+OF_COLUMNS = [row for row in ROWS if row.columns and row.options.get("ties", "order") == "order"]
 DRAWN = st.lists(
     st.lists(
         st.tuples(st.sampled_from([None, 1, 1, 2]), st.sampled_from([None, 0, 1, 2, 4])),
@@ -28,32 +29,30 @@ DRAWN = st.lists(
 )
 
 
-def told(frame: pl.DataFrame, *names: str) -> tuple[int, int]:
+def told(frame: pl.DataFrame, *names: str, **columns: str) -> tuple[int, int]:
     """In how many queries ties are said to be decided by the order of rows, and of how many."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        evaluate(frame, *names, descending=True)
-    said = "have different grades in (\\d+) of (\\d+) queries .* the order of rows decides"
+        evaluate(frame, *names, descending=True, **columns)
+    said = "have different grades.* in (\\d+) of (\\d+) queries .* the order of rows decides"
     found = [match for each in caught if (match := re.search(said, str(each.message)))]
     assert len(found) <= 1
     return tuple(map(int, found[0].groups())) if found else (0, frame["query"].n_unique())
 
 
-def changed(queries: list[Query]) -> dict[str, int]:
+def changed(frame: pl.DataFrame, rows: list[Row], **columns: str) -> dict[str, int]:
     """By measure, of how many queries the value changes in any other order of rows."""
     frames = [
-        frame_of([[*order] for order in permutations(query)]).with_columns(
-            pl.format("{}, {}", pl.lit(number), "query").alias("query"), pl.lit(number).alias("of")
-        )
-        for number, query in enumerate(queries)
+        query[[*order]].with_columns(pl.format("{}, {}", "query", pl.lit(number)).alias("query"))
+        for query in frame.partition_by("query")
+        for number, order in enumerate(permutations(range(query.height)))
     ]
+    names = [row.name for row in rows]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        values = evaluate(
-            pl.concat(frames), [row.name for row in NAMED], ties="order", descending=True
-        )
+        values = evaluate(pl.concat(frames), names, ties="order", descending=True, **columns)
     of_query = values.with_columns(pl.col("query").str.split(", ").list.first().cast(int))
-    found = dict.fromkeys((row.name for row in NAMED), 0)
+    found = dict.fromkeys(names, 0)
     for part in of_query.partition_by("query"):
         for name in found:
             first, *others = part[name].to_list()
@@ -64,7 +63,7 @@ def changed(queries: list[Query]) -> dict[str, int]:
 @given(DRAWN)
 def test_ties_are_told_of_exactly_the_queries_in_which_any_measure_changes(queries):
     everything = [row.name for row in NAMED]
-    of_each = changed(queries)
+    of_each = changed(frame_of(queries), NAMED)
     expected = max(of_each[name] for name in everything)
     assert told(frame_of(queries), *everything) == (expected, len(queries))
 
@@ -75,12 +74,51 @@ def test_no_measure_changes_without_a_word():
         [(rng.choice([None, 1, 1, 2]), rng.choice([None, 0, 1, 2, 4])) for _ in range(3)]
         for _ in range(60)
     ]
-    frame, of_each = frame_of(queries), changed(queries)
+    frame = frame_of(queries)
+    of_each = changed(frame, NAMED)
     for row in NAMED:
         (n, _), expected = told(frame, row.name), of_each[row.name]
         if n != expected:
             wrong.append(f"{row.name} changes in {expected} queries, and {n} are told of")
     assert_none(wrong)
+
+
+def test_ties_are_told_of_nearly_all_queries_in_which_a_measure_of_columns_changes():
+    """No order bounds these measures, so that some other orders stand for all."""
+    rng, wrong, missed, depth = random.Random(5), [], 0, 4
+    frame = pl.concat(
+        frame_of([[(1, rng.choice([None, 0, 1, 2])) for _ in range(depth)]]).with_columns(
+            query=pl.lit(query),
+            score=pl.Series([float(rng.choice([1, 1, 2])) for _ in range(depth)]),
+            **{
+                name: pl.col(name).gather([rng.randrange(depth) for _ in range(depth)])
+                for name in FURTHER_TYPES
+            },
+        )
+        for query in range(60)
+    )
+    of_each = changed(frame, OF_COLUMNS, **FURTHER_COLUMNS)
+    for row in OF_COLUMNS:
+        (n, _), expected = told(frame, row.name, **row.columns), of_each[row.name]
+        missed += expected - n
+        if not 0.95 * expected <= n <= expected:
+            wrong.append(f"{row.name} changes in {expected} queries, and {n} are told of")
+    assert_none(wrong)
+    assert missed <= 0.005 * sum(of_each.values())
+
+
+@pytest.mark.parametrize("ties", [None, "order"])
+def test_a_document_that_another_order_would_put_above_the_cutoff_is_no_error(ties):
+    frame = pl.DataFrame({"query": [1, 1], "grade": [1, 3], "score": [1, 1], "share": [0.5, None]})
+    expected = {"popularity@1": 0.5, "dcg(gain={1:1})@1": 1}
+    for name, value in expected.items():
+        column = {"popularity": "share"} if name == "popularity@1" else {}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = evaluate(frame, name, ties=ties, **column)
+        assert found[name].item() == value
+        of_ties = [each for each in caught if each.category is DataWarning.ties]
+        assert len(of_ties) == (ties is None)
 
 
 @given(DRAWN)
@@ -98,5 +136,6 @@ def test_nothing_is_told_where_ties_are_averaged_bounded_or_broken(queries):
 
 def test_there_are_ties_of_every_kind_among_those_drawn():
     """A property that never meets a tie would hold of anything."""
-    assert changed([[(1, 0), (1, 4)], [(1, 0), (2, 4)], [(1, 1), (1, 1)]])["ndcg"] == 1
-    assert math.isclose(changed([[(1, None), (1, 2), (2, 0)]])["ap"], 1)
+    queries = [[(1, 0), (1, 4)], [(1, 0), (2, 4)], [(1, 1), (1, 1)]]
+    assert changed(frame_of(queries), NAMED)["ndcg"] == 1
+    assert changed(frame_of([[(1, None), (1, 2), (2, 0)]]), NAMED)["ap"] == 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -14,10 +15,12 @@ from polars_graded._measuring.definitions import ALL, DEFINITIONS, MAX_CURVE_VAL
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.list_similarity import ListPair, RankedLists, find_span
-from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, Judged, Queries
+from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, N_TIE_ORDERS, Judged, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS, Ranking
+
+Compute: TypeAlias = Callable[[Queries], Floats | Ragged]
 
 
 @dataclass(frozen=True)
@@ -180,25 +183,52 @@ def _find_decided_by_order(
     If no value falls when a document moves past a worse one just above it, the worst and the best
     order of tie groups bound the value of any order. The order then decides the value if and only
     if these two differ. For other measures, two orders with alternating documents are compared too.
-    Measures of further columns are compared with the reversed order alone.
+    No order bounds a measure of further columns, so `N_TIE_ORDERS` others are compared with the
+    order of the ranking.
     """
     decided = np.zeros(len(queries.ranked.lengths), bool)
-    undecided = queries.undecided
     for measure, options in measures:
-        orders: list[Queries] = []
-        if measure.definition.inputs:
-            # Grades do not bound these measures, so the reversed order stands for all others.
-            if queries.full is not None:
-                orders = [queries.full, queries.full.reversed_ties]
-        elif undecided is not None:
-            orders = [undecided.pessimistic, undecided.optimistic]
-            if measure.may_fall:
-                orders += undecided.alternating
-        fill_value = _choose_fill_value(measure, ranking)
-        values = [_compute_values(measure, options, each, fill_value) for each in orders]
-        for other in values[1:]:
-            decided |= _differ(values[0], other)
+        compute = partial(
+            _compute_values, measure, options, undefined=_choose_fill_value(measure, ranking)
+        )
+        if inputs := measure.definition.inputs:
+            undecided = queries.find_undecided(inputs, measure.ranked_depth)
+            if undecided is not None:
+                decided |= _compare_tie_orders(compute, undecided)
+        elif (undecided := queries.undecided) is not None:
+            orders = [undecided.optimistic, *(undecided.alternating if measure.may_fall else [])]
+            worst, unusable = _compute_usable(compute, undecided.pessimistic)
+            decided |= unusable
+            for order in orders:
+                values, unusable = _compute_usable(compute, order)
+                decided |= unusable | _differ(worst, values)
     return decided
+
+
+def _compare_tie_orders(compute: Compute, queries: Queries) -> Mask:
+    """Return the mask of queries whose value changes in one of several orders of ties."""
+    values, decided = _compute_usable(compute, queries)
+    for number in range(N_TIE_ORDERS):
+        queries = queries.keep_queries(~decided)
+        if not len(queries.ranked.values):
+            break
+        others, unusable = _compute_usable(compute, queries.reorder_ties(number))
+        decided |= unusable | _differ(values, others)
+    return decided
+
+
+def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged, Mask]:
+    """Return the values of a measure, and the mask of queries whose data it cannot use.
+
+    Documents without popularity, for example, are an error only in orders of ties that put them
+    above the cutoff. The value of a query that is left out is that of an empty ranking.
+    """
+    unusable = np.zeros(len(queries.ranked.lengths), bool)
+    while True:
+        try:
+            return compute(queries.keep_queries(~unusable)), unusable
+        except UnusableDataError as error:
+            unusable |= error.broken
 
 
 def _differ(values: Any, others: Any) -> Mask:

@@ -45,7 +45,7 @@ def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
         lacking = np.unique(documents.values[~np.isfinite(result)])
     finite = np.isfinite(result)
     if not finite.all():
-        raise UnusableDataError(rule, int((documents.count(~finite) > 0).sum()), lacking.tolist())
+        raise UnusableDataError(rule, documents.count(~finite) > 0, lacking.tolist())
     return result
 
 

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+from polars_graded._measuring.kernels.ragged import Mask
+
 
 class UnusableDataError(ValueError):
-    """Rule that the data break, with the number of queries and the grades affected.
+    """Rule that the data break, with the mask of the queries and the grades affected.
 
     `column` is the input of a measure that breaks the rule; by default the grade.
     """
 
     def __init__(
-        self, rule: str, queries: int, grades: Iterable[float] = (), column: str | None = None
+        self, rule: str, broken: Mask, grades: Iterable[float] = (), column: str | None = None
     ) -> None:
-        super().__init__(rule, queries, grades, column)
+        super().__init__(rule, broken, grades, column)
         self.rule = rule
-        self.queries = queries
+        self.broken = broken
         self.grades = frozenset(grades)
         self.column = column
+
+    @property
+    def queries(self) -> int:
+        """Return the number of queries that break the rule."""
+        return int(self.broken.sum())
 
     def __str__(self) -> str:
         """Return the rule, followed by the grades."""
@@ -28,11 +37,12 @@ class UnusableDataError(ValueError):
 
     @classmethod
     def of_all(cls, errors: Sequence[UnusableDataError]) -> UnusableDataError:
-        """Return the first of several errors, with the counts of its rule summed.
+        """Return the first of several errors, with the queries of all that have its rule.
 
         The kernels ran over separate chunks, so no query is counted twice.
         """
         rule = errors[0].rule
         same = [error for error in errors if error.rule == rule]
         grades = frozenset[float]().union(*(error.grades for error in same))
-        return cls(rule, sum(error.queries for error in same), grades, errors[0].column)
+        broken = np.concatenate([error.broken for error in same])
+        return cls(rule, broken, grades, errors[0].column)

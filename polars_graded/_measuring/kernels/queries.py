@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args, overload
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +27,15 @@ TieRule: TypeAlias = Literal["order", "average", "pessimistic", "optimistic"]
 STRICT_TIE_RULES: tuple[str, ...] = get_args(StrictTieRule)
 TIE_RULES: tuple[str, ...] = get_args(TieRule)
 
+Shared = TypeVar("Shared")
+
 
 MAX_RELEVANCE = 1e300
 """Maximum relevance or gain for which sums over documents stay within a double's range."""
+TIE_SHUFFLES = np.sqrt([2, 3, 5, 7, 11]) % 1
+"""Irrational steps whose multiples, modulo 1, are keys of a pseudo-random order."""
+N_TIE_ORDERS = 3 + len(TIE_SHUFFLES)
+"""Number of other orders of tied documents that `reorder_ties` makes."""
 MAX_SUM_ERROR = 1e-9
 """Maximum relative difference of two sums of the same numbers in another order."""
 
@@ -60,7 +66,7 @@ class Judged:
     """Further columns of the documents, by the name of a measure's input."""
     labels: Mapping[str, Any] = field(default_factory=dict)
     """Labels of documents, by the name of a measure's input, whose column holds places in them."""
-    _ideals: dict[int | None, Documents] = field(default_factory=dict, repr=False, compare=False)
+    _shared: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -114,9 +120,14 @@ class Judged:
 
     def ideal(self, n: int | None = None) -> Documents:
         """Return the `n` best relevant documents in the ideal order."""
-        if n not in self._ideals:
-            self._ideals[n] = self.relevant.sort_descending(n).all_documents()
-        return self._ideals[n]
+        return self.share(n, lambda: self.relevant.sort_descending(n).all_documents())
+
+    def share(self, key: Hashable, compute: Callable[[], Shared]) -> Shared:
+        """Return what `compute` returns, computed once for all rankings of these documents."""
+        if key not in self._shared:
+            self._shared[key] = compute()
+        shared: Shared = self._shared[key]
+        return shared
 
 
 @dataclass(frozen=True)
@@ -320,10 +331,25 @@ class Queries:
         ends = np.where(is_odd, worse, better), np.where(is_odd, better, worse)
         return sort_from(*ends), sort_from(*reversed(ends))
 
-    @cached_property
-    def reversed_ties(self) -> Queries:
-        """Return the queries with the order of each tie group reversed."""
-        return self.sort_ties(self, -np.arange(len(self.ranked.values), dtype=np.float64))
+    def reorder_ties(self, number: int) -> Queries:
+        """Return the queries with each tie group in one of `N_TIE_ORDERS` other orders.
+
+        The first is the reverse. In the next two, one document moves from the end to the front or
+        back. The others are pseudo-random, and depend on the size of the group alone.
+        """
+        starts = self.tie_starts
+        sizes = np.diff(starts, append=len(self.ranked.values))
+        place = np.arange(len(self.ranked.values)) - repeat_each(starts, sizes)
+        match number:
+            case 0:
+                keys = -place
+            case 1:
+                keys = (place + 1) % repeat_each(sizes, sizes)
+            case 2:
+                keys = (place - 1) % repeat_each(sizes, sizes)
+            case _:
+                keys = (place + 1) * TIE_SHUFFLES[number - 3] % 1
+        return self.sort_ties(self, keys.astype(np.float64))
 
     @cached_property
     def undecided(self) -> Queries | None:
@@ -331,10 +357,28 @@ class Queries:
 
         Their lists are at full depth; those of the other queries are empty.
         """
+        return self.find_undecided([], None)
+
+    def find_undecided(self, names: Iterable[str], depth: int | None) -> Queries | None:
+        """Return the queries in which tied documents differ; None if there are none.
+
+        They differ in grade or in the inputs `names`. With `depth`, only tie groups that begin
+        above it count, and the others are left out. The lists are at full depth otherwise; those of
+        the other queries are empty.
+        """
         if self.full is None:
             return None
         ranked, ties = self.full.ranked, self.full.ties
-        differ = np.diff(np.nan_to_num(ranked.values, nan=-np.inf)) != 0  # two NaN are equal
+        inputs = {name: self.full.inputs[name] for name in names}
+        full = replace(self.full, judged=self.judged, inputs=inputs)
+        if depth is not None:
+            starts = full.tie_starts
+            sizes = np.diff(starts, append=len(ranked.values))
+            full = full.keep(repeat_each(ranked.number[starts] <= depth, sizes))
+            ranked, ties = full.ranked, full.ties
+        differ = np.zeros(max(0, len(ranked.values) - 1), bool)
+        for column in (ranked, *full.inputs.values()):
+            differ |= np.diff(np.nan_to_num(column.values, nan=-np.inf)) != 0  # two NaN are equal
         above = np.flatnonzero((ties.values[1:] == ties.values[:-1]) & differ)
         # A place and the next one may belong to different queries: these do not count.
         is_undecided = np.zeros(len(ranked.lengths), bool)
@@ -342,13 +386,17 @@ class Queries:
             np.searchsorted(ranked.offsets, place, side="right") - 1 for place in (above, above + 1)
         )
         is_undecided[upper[upper == lower]] = True
-        if not is_undecided.any():
-            return None
-        kept = repeat_each(is_undecided, ranked.lengths)
-        inputs = {name: column.keep(kept) for name, column in self.full.inputs.items()}
-        return replace(
-            self, ranked=ranked.keep(kept), ties=ties.keep(kept), inputs=inputs, full=None
-        )
+        return full.keep_queries(is_undecided) if is_undecided.any() else None
+
+    def keep_queries(self, chosen: Mask) -> Queries:
+        """Return the queries with empty lists in place of those that are not chosen."""
+        return self.keep(repeat_each(chosen, self.ranked.lengths))
+
+    def keep(self, chosen: Mask) -> Queries:
+        """Return the queries with the chosen of their ranked documents."""
+        inputs = {name: column.keep(chosen) for name, column in self.inputs.items()}
+        ties = self.ties.keep(chosen) if len(self.ties.values) else self.ties
+        return replace(self, ranked=self.ranked.keep(chosen), ties=ties, inputs=inputs, full=None)
 
     def sort_ties(self, queries: Queries, keys: Floats) -> Queries:
         """Return `queries` with each tie group of `self` sorted by ascending keys."""
@@ -372,10 +420,10 @@ class Queries:
         """Raise if a grade is above the scale, or too large for sums of doubles."""
         if (above := self.relevance(self.judged.top) > MAX_RELEVANCE).any():
             rule = f"grades must not be more than {MAX_RELEVANCE:g} above irrelevant"
-            raise UnusableDataError(rule, int(above.sum()))
+            raise UnusableDataError(rule, above)
         if self.max_grade is not None and (above := self.judged.top > self.max_grade).any():
             rule = f"grades must not be above `max_grade`, {self.max_grade:g}"
-            raise UnusableDataError(rule, int(above.sum()))
+            raise UnusableDataError(rule, above)
 
 
 def sort_ranked(

@@ -81,8 +81,7 @@ def _take_popularity(queries: Queries, n: int | None) -> Ragged:
 def _check_documents(documents: Ragged, column: str, is_valid: Mask, rule: str) -> None:
     """Raise with the number of queries if a document breaks a rule of a further column."""
     if not is_valid.all():
-        queries = int((documents.count(~is_valid) > 0).sum())
-        raise UnusableDataError(rule, queries, column=column)
+        raise UnusableDataError(rule, documents.count(~is_valid) > 0, column=column)
 
 
 def _average(values: Ragged) -> Floats:

@@ -220,7 +220,11 @@ def compute_over_ideal(
     hits = subtopics.hits.keep(subtopics.hits.rank <= len(weights))
     gains = subtopics.compute_gains(alpha)[subtopics.hits.rank <= len(weights)]
     reached = hits.sum(gains * weights[hits.rank - 1])
-    return divide_by_ideal(reached, sum_ideal_gains(queries, weights, alpha, threshold))
+    ideal = queries.judged.share(
+        ("subtopics", alpha, threshold, weights.tobytes()),
+        lambda: sum_ideal_gains(queries, weights, alpha, threshold),
+    )
+    return divide_by_ideal(reached, ideal)
 
 
 def subtopic_recall(queries: Queries, n: int | None, threshold: float | None) -> Floats:
