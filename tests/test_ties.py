@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from registry import FURTHER_COLUMNS, ROWS, Row
 
 from polars_graded import DataWarning, evaluate
+from polars_graded._measuring.definitions import DEFINITIONS
 
 NAMED = [row for row in ROWS if not row.columns]
 OF_COLUMNS = [row for row in ROWS if row.columns and row.options.get("ties", "order") == "order"]
@@ -105,6 +106,22 @@ def test_ties_are_told_of_nearly_all_queries_in_which_a_measure_of_columns_chang
             wrong.append(f"{row.name} changes in {expected} queries, and {n} are told of")
     assert_none(wrong)
     assert missed <= 0.005 * sum(of_each.values())
+
+
+@pytest.mark.filterwarnings("ignore:every judged document")
+def test_measures_that_ignore_the_order_do_so():
+    """Without a cutoff their ties are not looked at."""
+    names = [name for name, each in DEFINITIONS.items() if each.ignores_order]
+    assert {"diversity", "popularity", "subtopic_recall"} < {*names}
+    frame = frame_of([[(1, 0), (1, 2), (1, None), (1, 1), (1, 2)]])
+    orders = [
+        frame[[*order]].with_columns(query=pl.lit(n))
+        for n, order in enumerate(permutations(range(5)))
+    ]
+    values = evaluate(pl.concat(orders), names, ties="order", descending=True, **FURTHER_COLUMNS)
+    for name in names:
+        first, *others = values[name].to_list()
+        assert all(alike(value, first) for value in others), name
 
 
 @pytest.mark.parametrize("ties", [None, "order"])

@@ -192,7 +192,10 @@ def _find_decided_by_order(
             _compute_values, measure, options, undefined=_choose_fill_value(measure, ranking)
         )
         if inputs := measure.definition.inputs:
-            undecided = queries.find_undecided(inputs, measure.ranked_depth)
+            is_of_set = measure.definition.ignores_order
+            if is_of_set and measure.n is None:
+                continue
+            undecided = queries.find_undecided(inputs, measure.ranked_depth, is_of_set=is_of_set)
             if undecided is not None:
                 decided |= _compare_tie_orders(compute, undecided)
         elif (undecided := queries.undecided) is not None:

@@ -167,6 +167,8 @@ class Definition:
     """False if the value of two rankings depends on which is first."""
     compares_ties: bool = False
     """True if the measure takes account of tied documents without an option."""
+    ignores_order: bool = False
+    """True if the value depends on which documents are among the first n, not on their order."""
     is_sum: bool = False
     """True if the measure is a sum over documents, each independent of the documents below it."""
 
@@ -212,7 +214,7 @@ def _define_ideal(
 
 def _define_for_known_items(kernel: Callable[..., Any], **needs: Any) -> Definition:
     return _define_without_cutoff(
-        kernel, THRESHOLD, inputs=("known",), can_be_undefined=True, **needs
+        kernel, THRESHOLD, inputs=("known",), can_be_undefined=True, ignores_order=True, **needs
     )
 
 
@@ -231,7 +233,7 @@ def _define_for_subtopics(
 
 def _define_for_documents(kernel: Callable[..., Any], column: str, **needs: Any) -> Definition:
     """Return the definition of a measure of documents, whatever their grades; null without any."""
-    needs = {"needs_relevant": False, "needs_grades": False} | needs
+    needs = {"needs_relevant": False, "needs_grades": False, "ignores_order": True} | needs
     return Definition(kernel, {}, inputs=(column,), **needs)
 
 
@@ -379,8 +381,8 @@ DEFINITIONS: Mapping[str, Definition] = {
     "nerr_ia": _define_for_subtopics(subtopics.nerr_ia, ALPHA),
     "nrbp": _define_for_subtopics(subtopics.nrbp, ALPHA | PATIENCE),
     "nnrbp": _define_for_subtopics(subtopics.nnrbp, ALPHA | PATIENCE),
-    "subtopic_recall": _define_for_subtopics(subtopics.subtopic_recall),
-    "precision_ia": _define_for_subtopics(subtopics.precision_ia),
+    "subtopic_recall": _define_for_subtopics(subtopics.subtopic_recall, ignores_order=True),
+    "precision_ia": _define_for_subtopics(subtopics.precision_ia, ignores_order=True),
     "ap_ia": _define_for_subtopics(subtopics.ap_ia),
     # Recommendations beyond accuracy.
     "popularity": _define_for_documents(
@@ -389,7 +391,9 @@ DEFINITIONS: Mapping[str, Definition] = {
     "novelty": _define_for_documents(recommendations.novelty, "popularity", is_bounded=False),
     "diversity": _define_for_documents(recommendations.diversity, "features", is_bounded=False),
     "unexpectedness": _define_for_documents(recommendations.unexpectedness, "reference"),
-    "serendipity": Definition(recommendations.serendipity, THRESHOLD, inputs=("reference",)),
+    "serendipity": Definition(
+        recommendations.serendipity, THRESHOLD, inputs=("reference",), ignores_order=True
+    ),
     # Counts.
     "judged": Definition(precision.judged, TIES, needs_relevant=False),
     "n_retrieved": _define_count(

@@ -359,12 +359,15 @@ class Queries:
         """
         return self.find_undecided([], None)
 
-    def find_undecided(self, names: Iterable[str], depth: int | None) -> Queries | None:
+    def find_undecided(
+        self, names: Iterable[str], depth: int | None, *, is_of_set: bool = False
+    ) -> Queries | None:
         """Return the queries in which tied documents differ; None if there are none.
 
         They differ in grade or in the inputs `names`. With `depth`, only tie groups that begin
-        above it count, and the others are left out. The lists are at full depth otherwise; those of
-        the other queries are empty.
+        at or above it count, and the others are left out. The lists are at full depth otherwise;
+        those of the other queries are empty. With `is_of_set`, the measure depends on the set of
+        the first `depth` documents alone, so only the tie group that reaches below it counts.
         """
         if self.full is None:
             return None
@@ -379,7 +382,12 @@ class Queries:
         differ = np.zeros(max(0, len(ranked.values) - 1), bool)
         for column in (ranked, *full.inputs.values()):
             differ |= np.diff(np.nan_to_num(column.values, nan=-np.inf)) != 0  # two NaN are equal
-        above = np.flatnonzero((ties.values[1:] == ties.values[:-1]) & differ)
+        is_same = (ties.values[1:] == ties.values[:-1]) & differ
+        if is_of_set and depth is not None:
+            starts = full.tie_starts
+            sizes = np.diff(starts, append=len(ranked.values))
+            is_same &= repeat_each(ranked.number[starts] + sizes - 1 > depth, sizes)[1:]
+        above = np.flatnonzero(is_same)
         # A place and the next one may belong to different queries: these do not count.
         is_undecided = np.zeros(len(ranked.lengths), bool)
         upper, lower = (
