@@ -1071,7 +1071,7 @@ def test_every_name_and_axis_has_a_title(row):
 
 
 DESCRIBED = {
-    "dcg_curves": "mean dcg_curve@20 at rank 20: s2 ",
+    "dcg_curves": "mean DCG at rank 20: s2 ",
     "strategy_bars": "mean mu_ap: s",
     "comparison_matrix": "differences of 6 pairs, ",
     "sample_boxes": "median mu_ap: s",
@@ -1083,7 +1083,7 @@ DESCRIBED = {
     "gain_by_similarity": "ndcg against mu_ap for 24 points",
     "rankings": "rankings of query 1, ndcg@20: s1 ",
     "explore": "mean mu_ap of 8 queries: s1 ",
-    "recall_precision_curves": "mean interpolated_precision by recall, 3 strategies",
+    "recall_precision_curves": "mean interpolated precision by recall, 3 strategies",
     "overview": "what was retrieved, judged and relevant, of 3 strategies",
     "precision_histogram": "r_precision: s1 − s2 by ",
 }
@@ -1845,6 +1845,25 @@ HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
         )
     ),
     "grader_orders": lambda frame: charts.grader_orders(summarise(graded_twice(frame), "ndcg")),
+    "grading_profile": lambda frame: charts.grading_profile(
+        trust.robustness_to_grading(
+            scores_of_documents(names := frame["strategy"].unique(maintain_order=True).to_list()),
+            "ndcg@10",
+            by=names,
+            ties="doc",
+        )
+    ),
+    "unjudged_bounds": lambda frame: charts.unjudged_bounds(
+        trust.unjudged_bounds(
+            scores_of_documents(
+                names := frame["strategy"].unique(maintain_order=True).to_list()
+            ).with_columns(pl.when(pl.col("grade") < 2).then("grade")),
+            "precision@10",
+            "rbp(p=0.9)",
+            by=names,
+            ties="doc",
+        )
+    ),
     "trusted_forest": lambda frame: charts.trusted_forest(
         compare(
             graded_twice(frame), "ndcg", trusted="people", baseline=frame["strategy"].unique()[0]
@@ -2920,10 +2939,18 @@ def test_a_histogram_of_similarities_counts_queries_of_each_pair_by_bin():
     )
     rows = charts.similarity_histogram(similar, "rbo").data
     counts = {
-        (name, round((low + high) / 2, 9)): n
+        (name, round(low, 9), round(high, 9)): n
         for name, low, high, n in rows.select("strategy", "low", "high", "queries").iter_rows()
     }
-    assert counts == {("a and b", 0): 1, ("a and b", 1): 2, ("a and c", 0.5): 1}
+    # No bin begins below 0 or ends above 1.
+    expected = {("a and b", 0, 0.1): 1, ("a and b", 0.9, 1): 2, ("a and c", 0.5, 0.6): 1}
+    assert counts == expected
+    edges = pl.DataFrame({"query": range(11), "rbo": [i / 10 for i in range(11)]})
+    counted = charts.similarity_histogram(edges, "rbo").data["queries"].to_list()
+    assert counted == [1] * 9 + [2]
+    for value in (0.0, -1.0):
+        alone = charts.similarity_histogram(edges.head(1).with_columns(rbo=value), "rbo").data
+        assert alone["low"].to_list() == [value]
     stacked = charts.similarity_histogram(similar, "rbo", panel=None)
     assert isinstance(stacked, alt.LayerChart)
 

@@ -246,9 +246,22 @@ def test_names_above_rankings_differ():
     assert len({*names}) == len(LONG_NAMES)
     limits = [head.get("limit") for head in heads if head["text"] in names]
     assert all(7 * len(name) <= limit * 1.1 for name, limit in zip(names, limits, strict=True))
-    assert "joining lines: the same document, dark if it is relevant" in subtitle_of(chart)
+    assert "10 are drawn" in subtitle_of(chart)  # of more
     one = charts.rankings(scores_of_documents(["a"]), 1, "mu_ap", by=["a"])
     assert "joining" not in subtitle_of(one)
+
+
+@pytest.mark.parametrize(("n", "are_joined"), [(2, True), (4, True), (5, False), (9, False)])
+def test_rankings_are_joined_while_lines_can_be_followed(n, are_joined):
+    names = LONG_NAMES[:n]
+    chart = charts.rankings(scores_of_documents(names), 1, "mu_ap", by=names, n=10)
+    note = "joining lines: the same document, dark if it is relevant"
+    assert (note in subtitle_of(chart)) == are_joined
+    assert ((chart.data["part"] == "line").any()) == are_joined
+    # The number of documents below the line has its word.
+    words = " relevant below" if n <= 4 else " below"
+    texts = [text for text in texts_of(scene_of(chart)) if text.endswith(words)]
+    assert texts
 
 
 def test_symbols_of_a_legend_have_the_colours_of_their_marks():
@@ -411,18 +424,15 @@ def test_a_page_of_many_queries_is_small():
     assert len(chart.to_json(indent=None)) < 1_300_000
 
 
-def test_numbers_on_swap_rates_stand_on_their_lines_and_apart():
+def test_the_legend_of_swap_rates_names_every_line_with_the_fewest_queries_at_the_top():
     rates = swap_rate(hard_results(SHORT_NAMES, 100), "ndcg", samples=200)
     chart = charts.swap_rates(rates)
-    texts = [mark for mark in marks_of(scene_of(chart)) if mark.kind == "text"]
-    numbers = {
-        str(mark.item["text"]): mark for mark in texts if mark.item.get("fontWeight") == "bold"
-    }
-    sizes = {f"{size}" for size in chart.data.drop_nulls("label_x")["queries"]}
-    assert len(sizes) >= 3
-    assert sizes <= {*numbers}
-    places = sorted(numbers[size].x for size in sizes)
-    assert min(b - a for a, b in pairwise(places)) > 12
+    sizes = [f"{size}" for size in chart.data["queries"].unique().sort()]
+    assert len(sizes) == 4
+    texts = texts_of(scene_of(chart))
+    places = [texts[size].y for size in sizes]
+    assert places == sorted(places)
+    assert "queries in a sample" in texts
 
 
 def test_the_band_of_stability_names_its_confidence():

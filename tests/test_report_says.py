@@ -328,7 +328,7 @@ def test_each_measure_is_explained_by_the_first_line_of_its_method(made):
         for curve in page["curves"]
         for layer in curve["specs"][0]["layer"]
     ]
-    assert set(titles) == {"DCG at rank", "interpolated precision"}
+    assert set(titles) == {"DCG", "interpolated precision"}
 
 
 # How it was made.

@@ -102,19 +102,26 @@ def build_boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     return pl.concat([boxes.select(*keys, "samples", *BOX, "reference"), points], how="diagonal")
 
 
-def count_differences(table: pl.DataFrame, groups: list[str], most: int) -> pl.DataFrame:
-    """Count the differences x - y of each group by bin, with 0 in the middle of a bin."""
-    difference = table["x"] - table["y"]
+def count_by_bin(
+    table: pl.DataFrame, groups: list[str], most: int, *, centred: bool
+) -> pl.DataFrame:
+    """Count the values of each group by bin, with 0 in the middle or at the edge of a bin.
+
+    The middle suits differences, and the edge suits values that cannot be below 0.
+    """
     # The axis always shows 0: including it keeps bins wide enough to be seen.
-    drawn = np.append(difference.to_numpy(), 0.0)
+    drawn = np.append(table["value"].to_numpy(), 0.0)
     width = choose_step(float(np.ptp(drawn)) / most)
-    bins = table.with_columns((difference / width).round().alias("bin"))
+    # Rounding errors must not move a value such as 0.3 below the edge at 0.3.
+    place = (pl.col("value") / width).round(9)
+    # The highest bin contains its upper edge, such as 1.
+    last = max(0, math.ceil(round(float(drawn.max()) / width, 9)) - 1)
+    bin_number = place.round() if centred else place.floor().clip(upper_bound=last)
+    bins = table.with_columns(bin_number.alias("bin"))
     counts = bins.group_by(*groups, "bin").agg(pl.len().alias("queries")).sort(*groups, "bin")
+    low = pl.col("bin") - 0.5 if centred else pl.col("bin")
     return counts.select(
-        *groups,
-        ((pl.col("bin") - 0.5) * width).alias("low"),
-        ((pl.col("bin") + 0.5) * width).alias("high"),
-        "queries",
+        *groups, (low * width).alias("low"), ((low + 1) * width).alias("high"), "queries"
     )
 
 

@@ -28,6 +28,7 @@ from polars_graded._results.per_query import (
     compute_mean_margin,
     find_place,
 )
+from polars_graded._sentences.titles import write_axis_title
 
 EXAMPLE_CURVES = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
 """An example of a curve of each kind, for hints."""
@@ -233,9 +234,10 @@ def find_only_curve(
 
 
 def write_curve_title(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
-    """Write the title of a curve: "mean" precedes it, unless each query has a panel."""
-    lists = isinstance(frame.schema[curve], pl.List)
-    return f"mean {curve}" if lists and not each_query else curve
+    """Write the title of a curve's axis: "mean" precedes it, unless each query has a panel."""
+    is_list = isinstance(frame.schema[curve], pl.List)
+    words = write_axis_title(curve)
+    return f"mean {words}" if is_list and not each_query else words
 
 
 def find_kind(curve: str) -> str | None:

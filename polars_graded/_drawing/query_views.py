@@ -25,6 +25,7 @@ from polars_graded._drawing.style import (
     order_axis,
 )
 from polars_graded._results.per_query import compute_mean_margin
+from polars_graded._sentences.titles import write_axis_title
 
 WIDTH, HEIGHT, VIEW_SPACING = 290, 260, 80
 """Width and height of the two upper views, and the space between views, in pixels."""
@@ -221,7 +222,10 @@ def _draw_by_rank(queries: ExploredQueries, ranks: dict[str, int], curve: str) -
     last = max(2, *ranks.values())
     limits = bound_axis((1, last), zero=False, format=",d", tickMinStep=1)
     x = alt.X("rank:Q", title="rank", **limits)
-    low, mean = (alt.Y(f"{end}:Q", title=f"difference of {curve}") for end in ("low", "mean"))
+    low, mean = (
+        alt.Y(f"{end}:Q", title=f"difference of {write_axis_title(curve)}")
+        for end in ("low", "mean")
+    )
     band = base.mark_area(opacity=0.2, color=find_ink()).encode(x=x, y=low, y2=alt.Y2("high:Q"))
     tooltip = list_tooltips("rank:Q", "queries:Q", *format_decimals("mean", "low", "high"))
     line = base.mark_line(point={"color": find_ink()}, color=find_ink()).encode(

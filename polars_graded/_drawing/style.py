@@ -471,6 +471,9 @@ def draw_dots(base: alt.Chart, size: int, **look: Any) -> alt.Chart:
     return base.mark_point(filled=True, opacity=1, size=size, **look)
 
 
+PERCENT_LABEL = "format(100 * datum.value, '~g') + ' %'"
+"""Expression of the labels of an axis of shares, written as in sentences: "30 %"."""
+
 UNFLUSHED_LABELS: dict[str, Any] = {"labelFlush": False}
 """Settings of an axis that does not shift its first and last label over their neighbours."""
 

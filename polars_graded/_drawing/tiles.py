@@ -57,11 +57,8 @@ ROW_HEIGHT = 18
 TILE_FONT_SIZE = 10
 """Font size of texts on tiles, in pixels."""
 
-MAX_COLUMNS_WITH_ALL_LINES = 4
-"""Maximum number of columns between which all documents have lines."""
-
-MAX_COLUMNS_WITH_LINES = 10
-"""Maximum number of columns with lines between them, which can be followed."""
+MAX_JOINED_COLUMNS = 4
+"""Maximum number of columns with lines between them. More lines could not be followed."""
 
 MIN_LEVEL_NAME_WIDTH = 60
 """Minimum width of a column with a horizontal name, in pixels."""
@@ -74,6 +71,9 @@ BOLD_LETTER_WIDTH = 7
 
 MAX_NUMBERED_RANKS = 25
 """Maximum number of ranks that are all numbered."""
+
+BELOW = " relevant below", " below"
+"""Words after the number of relevant documents below the line, if they fit."""
 
 LABELS_ONLY: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
 """Settings of an axis that consists of labels only."""
@@ -111,7 +111,7 @@ def build_tile_rows(
     tiles = pl.concat([top, shown], how="diagonal")
     tiles = tiles.with_columns(part=pl.lit("document"), share=share).drop("value")
     heads = heads.join(hidden, on="strategy", how="left").with_columns(part=pl.lit("strategy"))
-    return pl.concat([tiles, _build_lines(tiles, n), heads], how="diagonal")
+    return pl.concat([tiles, _build_lines(tiles), heads], how="diagonal")
 
 
 def _list_documents_below(
@@ -141,17 +141,13 @@ def _list_documents_below(
     return shown, counts
 
 
-def _build_lines(tiles: pl.DataFrame, n: int) -> pl.DataFrame:
+def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
     """Return a line from each document to the same document in the next column."""
+    if tiles["column"].n_unique() > MAX_JOINED_COLUMNS:
+        tiles = tiles.clear()
     left = tiles.select("strategy", "column", "y", "doc", "relevant", "adds", "label")
     right = left.select(pl.col("column") - 1, pl.col("y").alias("y_next"), "doc")
     lines = left.join(right, on=["column", "doc"], maintain_order="left")
-    columns = tiles["column"].n_unique()
-    if columns > MAX_COLUMNS_WITH_LINES:
-        lines = lines.clear()
-    elif columns > MAX_COLUMNS_WITH_ALL_LINES:
-        # Lines of all documents between many columns cannot be followed.
-        lines = lines.filter("relevant", pl.min_horizontal("y", "y_next") <= n)
     return lines.with_columns(pl.lit("line").alias("part"))
 
 
@@ -365,8 +361,8 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         layers.append(numbers.encode(x=encode_across("column"), y=encode_down("at"), text=text))
     if lowest > last_rank:
         # A caption below the line shows the number of relevant documents below it.
-        is_wide = width >= 16 * TILE_LETTER_WIDTH
-        below = "datum.below + ' relevant below'" if is_wide else "datum.below"
+        unit = next((unit for unit in BELOW if width >= (5 + len(unit)) * TILE_LETTER_WIDTH), "")
+        below = f"datum.below + '{unit}'"
         said_of = {"at": f"{last_rank + 1}", "caption": f"'' + {below}"}
         counts = _select_part("strategy", "datum.below > 0", **said_of)
         caption = counts.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=DOUBT)

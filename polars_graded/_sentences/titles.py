@@ -82,11 +82,7 @@ class Drawn(NamedTuple):
 def write_axis_title(name: str) -> str:
     """Return the title of the axis of a curve: its measure in words, or the name of a column."""
     measure = Measure.parsed(name)
-    if measure is None or not measure.is_curve:
-        return name
-    return (
-        f"{_write_function(measure)} at rank" if _is_by_rank(measure) else _write_function(measure)
-    )
+    return name if measure is None or not measure.is_curve else _write_function(measure)
 
 
 def measure_in_words(name: str) -> str:
@@ -274,8 +270,9 @@ def write_many_ties(ties: Mapping[str, float | None]) -> str:
     tied = {name: share for name, share in ties.items() if (share or 0) > MANY_TIED}
     if not tied:
         return ""
+    shares = [format_percent(share or 0, 0) for share in tied.values()]
     most = format_percent(max(share or 0 for share in tied.values()), 0)
-    up_to = "up to " if len(tied) > 1 else ""
+    up_to = "up to " if len({*shares}) > 1 else ""
     who = f"all {len(tied)} strategies" if len(tied) == len(ties) > 1 else list_names([*tied])
     return f"{up_to}{most} of the scores of {who} are tied"
 

@@ -57,7 +57,7 @@ def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
     scale = alt.Scale(zero=False, nice=False, padding=10)
     title, percent = (
         "click-through rate",
-        alt.Axis(labelExpr="format(100 * datum.value, '~g') + ' %'"),
+        alt.Axis(labelExpr=style.PERCENT_LABEL),
     )
     tooltip = style.list_tooltips(
         *("rank:Q", "impressions:Q", "clicks:Q", *style.format_decimals("click_rate", *ENDS)),

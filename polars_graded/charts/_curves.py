@@ -128,7 +128,8 @@ def dcg_curves(
     facts = _collect_curve_facts(frame, table, curve, query)
     headline, behind = titles.title_curves(curve, facts, rank, things), list[alt.Chart]()
     if baseline is not None:
-        title, behind = f"{curve}: difference to {shorten_name(baseline)}", [style.draw_rule(y=0)]
+        title = f"difference of {titles.write_axis_title(curve)} from {shorten_name(baseline)}"
+        behind = [style.draw_rule(y=0)]
         headline = titles.title_differences_of_curves(curve, facts, rank, baseline, confidence or 0)
     drawn = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
     ends = axis_ends.choose_ends(pl.concat(drawn).drop_nulls())

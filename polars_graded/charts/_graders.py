@@ -105,7 +105,7 @@ def agreement(
         ),
     )
     scale = alt.Scale(domain=[0, 1], range=["white", style.PALETTE[0]], interpolate="rgb")
-    legend = style.build_legend(labelExpr="format(100 * datum.value, '~g') + ' %'")
+    legend = style.build_legend(labelExpr=style.PERCENT_LABEL)
     fill = alt.Fill("share:Q", title="share of the row", scale=scale, legend=legend)
     on_dark = alt.condition("datum.share > 0.62", alt.value("white"), alt.value("black"))
     percent = base.transform_filter("datum.documents > 0")

@@ -210,7 +210,9 @@ def choose_pair_look(
     everyone = chart_rows.find_names(per_query, strategy)
     domain = everyone if len(everyone) <= style.MAX_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
-    return style.choose_look(domain, strategy, field="better", drawn=better, legends=legends)
+    return style.choose_look(
+        domain, f"better {strategy}", field="better", drawn=better, legends=legends
+    )
 
 
 @takes_results(run_one_grader)
@@ -400,12 +402,9 @@ def measure_agreement(
     against = f"{shorten_name(y)} against {shorten_name(x)}" if show == "agreement" else minus
     headline = f"{against}, {format_count(table.height, points.things)}"
     if show == "difference":
-        words = style.Words(
-            headline,
-            [f"numbers of {points.things} by difference"],
-            f"how many queries have which difference {minus}",
-        )
-        return _draw_bins(points, minus, words)
+        points.table = table.with_columns((pl.col("x") - pl.col("y")).alias("value"))
+        words = style.Words(headline, [], f"how many queries have which difference {minus}")
+        return _draw_bins(points, minus, words, centred=True)
     by_x = show == "difference_by_x"
     if by_x:
         points.table = table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
@@ -482,11 +481,12 @@ class _Points:
         return curve_rows.compute_max_points(self.n_groups)
 
 
-def _draw_bins(points: _Points, title: str, words: style.Words) -> Chart:
-    """Draw a histogram of x - y for each strategy."""
+def _draw_bins(points: _Points, title: str, words: style.Words, *, centred: bool) -> Chart:
+    """Draw a histogram of the values for each strategy."""
     n_groups = points.n_groups
     n_bins = min(points.most - 2, bins.MAX_BINS, 10 + math.isqrt(points.table.height // n_groups))
-    table = bins.count_differences(points.table, points.groups, n_bins)
+    table = bins.count_by_bin(points.table, points.groups, n_bins, centred=centred)
+    things = "queries" if points.lanes else points.things
     size: dict[str, Any] = {"height": 90} if points.lanes else {}
     if points.lanes:
         # Histograms are stacked vertically, so that their positions are easy to compare.
@@ -496,13 +496,14 @@ def _draw_bins(points: _Points, title: str, words: style.Words) -> Chart:
     bars = bars.encode(
         x=alt.X("low:Q", title=title, bin="binned", axis=alt.Axis(**style.UNFLUSHED_LABELS)),
         x2=alt.X2("high:Q"),
-        y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format=",d", tickMinStep=1)),
+        y=alt.Y("queries:Q", title=things, axis=alt.Axis(format=",d", tickMinStep=1)),
         tooltip=style.list_tooltips(
             *tooltip_names, *style.format_decimals("low", "high"), "queries:Q"
         ),
         **points.colour,
     )
-    return style.draw_panels([bars, style.draw_rule(x=0)], table, points.panel, words, **size)
+    lines = [style.draw_rule(x=0)] if centred or (table["low"] < 0).any() else []
+    return style.draw_panels([bars, *lines], table, points.panel, words, **size)
 
 
 def _draw_points(
@@ -577,7 +578,8 @@ def similarity_histogram(
     -------
     LayerChart or FacetChart
         Each row is a bin with `strategy`, `low`, `high` and `queries`. Bins have equal widths, and
-        0 is in the middle of a bin.
+        0 is an edge. A value at an edge is in the bin above, but the highest bin contains both of
+        its edges.
 
     Examples
     --------
@@ -589,17 +591,15 @@ def similarity_histogram(
     │ ---      ┆ ---  ┆ ---  ┆ ---     │
     │ str      ┆ f64  ┆ f64  ┆ u32     │
     ╞══════════╪══════╪══════╪═════════╡
-    │ a and b  ┆ 0.45 ┆ 0.55 ┆ 2       │
-    │ a and b  ┆ 0.95 ┆ 1.05 ┆ 1       │
+    │ a and b  ┆ 0.5  ┆ 0.6  ┆ 2       │
+    │ a and b  ┆ 0.9  ┆ 1.0  ┆ 1       │
     └──────────┴──────┴──────┴─────────┘
     """
-    points = _Points.of(frame, {"x": measure}, panel, query, strategy, lanes=panel is ...)
-    points.table = points.table.with_columns(pl.lit(0.0).alias("y"))
+    points = _Points.of(frame, {"value": measure}, panel, query, strategy, lanes=panel is ...)
     count = format_count(points.table.height, points.things)
     headline = f"Distribution of {shorten_name(measure)}, {count}"
-    notes = [f"numbers of {points.things} by similarity"]
-    words = style.Words(headline, notes, f"how many queries have which {measure}")
-    return _draw_bins(points, measure, words)
+    words = style.Words(headline, [], f"how many queries have which {measure}")
+    return _draw_bins(points, measure, words, centred=False)
 
 
 def gain_by_similarity(

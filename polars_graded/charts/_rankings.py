@@ -33,12 +33,11 @@ def rankings(
     Each column is a strategy. Each tile is a document in the colour of its grade; an unjudged
     document is white and dashed. A thick bar at the left of a tile marks a document with the same
     score as another. A line connects the tiles of a document in neighbouring columns, and is dark
-    if the document is relevant. With more than four columns, only relevant documents among the
-    first n have lines; with more than ten, no document has. The number beside a tile is the amount
-    that the document adds to the measure at its rank, and the sum over all ranks is the value above
-    the column. Below the horizontal line are relevant documents outside the first n, with their
-    ranks if they were retrieved. In a page, the document under the pointer stays and the others
-    fade.
+    if the document is relevant; with more than four columns, there are no such lines. The number
+    beside a tile is the amount that the document adds to the measure at its rank, and the sum over
+    all ranks is the value above the column. Below the horizontal line are relevant documents
+    outside the first n, with their ranks if they were retrieved. In a page, the document under the
+    pointer stays and the others fade.
 
     Parameters
     ----------
@@ -141,5 +140,7 @@ def rankings(
         notes.append("bar at the left: tied, another document has the same score")
     if table["below"].sum():
         notes.append(f"below the line: relevant documents outside the first {n}, and their number")
+        if (table["below"] > tiles.MAX_MISSED_DOCUMENTS).any():
+            notes[-1] += f"; {tiles.MAX_MISSED_DOCUMENTS} are drawn"
     words = style.Words(f"{columns} of {query}, {chosen.name}", notes, described)
     return style.draw_layers(layers, table, words, apart=["fill"], **size, **style.FRAMELESS)

@@ -220,12 +220,12 @@ def catalogue_curves(
     x = alt.X(
         "items:Q",
         title="share of the items, least recommended first",
-        **style.bound_axis((0, 1), format="~%"),
+        **style.bound_axis((0, 1), labelExpr=style.PERCENT_LABEL, tickCount=5),
     )
     y = alt.Y(
         "recommendations:Q",
         title="share of the recommendations",
-        **style.bound_axis((0, 1), format="~%"),
+        **style.bound_axis((0, 1), labelExpr=style.PERCENT_LABEL, tickCount=5),
     )
     tooltip = style.list_tooltips("strategy:N", *style.format_decimals(*numbers))
     lines = alt.Chart().mark_line().encode(x=x, y=y, detail="strategy:N", tooltip=tooltip, **look)

@@ -25,7 +25,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import name_tests
 from polars_graded._results.regrading import AS_GIVEN, compute_mean_bounds
-from polars_graded._sentences import format_percent, titles
+from polars_graded._sentences import format_percent, list_names, titles
 
 MAX_MOVE = 1e-9
 """Maximum distance between a name and its line that is ignored as a rounding error."""
@@ -45,16 +45,13 @@ SHADES = (("#a6c8e0", "#0c3964"), ("#4d7391", "#e4f1fb"))
 NAMED_P = 0.6, 0.003
 """Values of p between which the names of lines are placed."""
 
-NUMBER_SHARE = 0.06
-"""Share of an axis that the number beside a line occupies."""
-
 MIN_VISIBLE_SHARE = 0.002
 """Minimum length of a visible line, as a share of an axis."""
 
 MIN_LOG_RATIO = 50
 """Minimum ratio of the largest and the smallest number of queries on a logarithmic axis."""
 
-MAX_SIZES = 6
+MAX_SIZES = 4
 """Maximum number of sample sizes with a line of swap rates."""
 
 MAX_LINES = 20
@@ -328,10 +325,9 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
     """Draw how often other queries contradict a difference, by its size.
 
-    Each sample size has a line, labelled with the number of queries. The label marks the point
-    where the line last falls below the dashed `rate`. A second sample of the same size contradicts
-    larger differences less often than this rate. If a line ends above the rate, its label is at its
-    end. After Voorhees and Buckley (SIGIR 2002), figure 1.
+    Each sample size has a line, which is darker for more queries. From the point where a line last
+    falls below the dashed `rate`, a second sample of the same size contradicts the difference less
+    often than this rate. After Voorhees and Buckley (SIGIR 2002), figure 1.
 
     Parameters
     ----------
@@ -347,8 +343,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     -------
     LayerChart or FacetChart
         The rows are those of `rates`, with `difference`, the middle of the class, and `panel` if
-        panels are drawn. `label_x` and `label_y` are the position of a label, null if the label
-        would overlap another. At most six numbers of queries are drawn. Classes of fewer than 30
+        panels are drawn. At most four numbers of queries are drawn. Classes of fewer than 30
         comparisons are left out, since their rates depend on chance. The classes of the largest
         differences are also left out if together they contain fewer than 2 % of the comparisons of
         a line.
@@ -392,7 +387,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     all_sizes = table["queries"].unique().sort()
     sizes = all_sizes[curve_rows.choose_equal_steps(len(all_sizes), MAX_SIZES)].to_list()
     table = table.filter(pl.col("queries").is_in(sizes))
-    table = _add_sizes(curve_rows.thin_by_position(table, "difference"), lines, rate)
+    table = curve_rows.thin_by_position(table, "difference")
     top: Any = table["swap_rate"].max()
     step = axis_ends.choose_step(max(top, 2 * rate) / 5)
     most = step * math.ceil(max(top, 2 * rate) / step)
@@ -403,42 +398,34 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         "swap_rate:Q",
         title="swap rate",
         scale=alt.Scale(domain=[0, most]),
-        axis=alt.Axis(labelExpr="format(100 * datum.value, '~g') + ' %'", values=ticks),
+        axis=alt.Axis(labelExpr=style.PERCENT_LABEL, values=ticks),
     )
     # The largest size has the strongest colour; a single size has this colour too.
-    ink, paper = style.find_ink_and_paper()
-    shades = style.build_ramp(*SHADES[ink == style.LIGHT_INK], len(sizes), alone=1)
+    shades = style.build_ramp(*SHADES[style.find_ink() == style.LIGHT_INK], len(sizes), alone=1)
     scale = alt.Scale(domain=sizes, range=shades)
-    shade = alt.Stroke("queries:O", title="queries", scale=scale, legend=None)
+    legend = style.build_legend(symbolType="stroke", symbolStrokeWidth=2, format=",d")
+    shade = alt.Stroke("queries:O", title="queries in a sample", scale=scale, legend=legend)
     base = alt.Chart().encode(x=x, y=y, detail=alt.Detail("queries:O"))
     tooltip = style.list_tooltips(
         *("measure:N", "queries:O", "difference_from:Q", "difference_to:Q"),
         *("comparisons:Q", "swaps:Q", *style.format_decimals("swap_rate")),
     )
-    labels = alt.Chart().transform_filter("isValid(datum.label_x)")
-    x_of_label = alt.X("label_x:Q", title=x["title"])
-    labels = labels.encode(x=x_of_label, y=alt.Y("label_y:Q", title="swap rate"))
-    labels = labels.encode(text=alt.Text("queries:Q", format=",d"))
-    place: dict[str, Any] = {"baseline": "middle", "fontWeight": "bold"}
     layers = [
         _draw_level(rate),
         base.mark_line(strokeJoin="round").encode(stroke=shade),
         base.mark_point(filled=True, opacity=0).encode(tooltip=tooltip),
-        # A number has an outline in the colour of the background, so that lines do not cross it.
-        labels.mark_text(**place, stroke=paper, strokeWidth=6, strokeJoin="round", color=paper),
-        labels.mark_text(**place, color=ink),
     ]
     described, facts = (
         _describe_measures("rate of swaps by size of difference", table),
         chart_rows.collect_title_facts(table),
     )
-    notes = [f"number on a line: queries in a sample; dashed: {format_percent(rate)}"]
+    notes = [f"dashed: {format_percent(rate)}"]
     notes += [f"{len(sizes)} of {len(all_sizes)} sizes are drawn"] * (len(sizes) < len(all_sizes))
     what = "How often other queries contradict a difference between strategies"
     headline = titles.title_measures(what, facts, "by")
     words = style.Words(headline, notes, described)
     shared = style.choose_panel_axis(table, "difference")
-    return style.draw_panels(layers, table, panel, words, shared, apart=["stroke"], columns=2)
+    return style.draw_panels(layers, table, panel, words, shared, columns=2)
 
 
 def grading_profile(
@@ -651,7 +638,9 @@ def unjudged_bounds(
     further: Any = (means["beyond"] - means["high"]).max()
     extent: Any = means.select(pl.col("high").max() - pl.col("low").min()).item()
     if further is not None and further > MIN_VISIBLE_SHARE * extent:
-        notes.append("thin line: with documents beyond the end of the rankings")
+        with_end = means.drop_nulls("beyond")["measure"].unique(maintain_order=True).to_list()
+        which = f" of {list_names(with_end)}" if len(with_end) < len(facts.measures) else ""
+        notes.append(f"thin line{which}: documents below the end of the rankings as best, too")
         # An axis needs two ends even in a panel without any value of `beyond`.
         bars_beyond = base.transform_calculate(
             end="isValid(datum.beyond) ? datum.beyond : datum.high"
@@ -808,34 +797,6 @@ def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
     return table.with_columns(
         pl.when(pl.col("label_at").is_not_null()).then("label").alias("label")
     )
-
-
-def _add_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFrame:
-    """Return the rows with the position of each line's label, `label_x` and `label_y`.
-
-    A label stands where its line last falls below the rate. A line that ends above the rate has its
-    label at its end. A label that would overlap another is left out. The labels of the most and the
-    fewest queries take precedence.
-    """
-    most: Any = table["difference"].max()
-    rows_by_line = dict(table.group_by(lines))
-    sizes = sorted({key[-1] for key in rows_by_line}, reverse=True)
-    first = {sizes[0]: 0, sizes[-1]: 1}
-    in_turn = sorted(rows_by_line, key=lambda key: (first.get(key[-1], 2), key))
-    placed, taken = [], dict[tuple[Any, ...], list[float]]()
-    for key in in_turn:
-        line = rows_by_line[key]
-        end, label_x = line_names.find_crossing(line["difference"], line["swap_rate"], rate)
-        last, height = line.select("difference", "swap_rate").row(end)
-        label_y = rate if end and height < rate else height
-        others = taken.setdefault(key[:-1], [])
-        if all(abs(label_x - other) >= NUMBER_SHARE * most for other in others):
-            others.append(label_x)
-            placed.append((*key, last, label_x, label_y))
-    numbers = ["difference", "label_x", "label_y"]
-    schema = table.select(lines).schema | dict.fromkeys(numbers, pl.Float64)
-    labels = pl.DataFrame(placed, schema=schema, orient="row")
-    return table.join(labels, on=[*lines, "difference"], how="left", maintain_order="left")
 
 
 def _list_named_measures(table: pl.DataFrame) -> list[str]:
