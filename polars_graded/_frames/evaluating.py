@@ -65,10 +65,10 @@ def evaluate(
     Parameters
     ----------
     frame
-        Any data frame: Polars, pandas (whose NaN is null here, and whose named index counts as
-        columns), pyarrow, DuckDB, or any other that narwhals or Arrow's PyCapsule interface
-        supports. A LazyFrame returns a LazyFrame. A Spark frame or a Ray dataset returns one of the
-        same kind, after one shuffle of the rows.
+        Any data frame: Polars, pandas (NaN is read as null, and a named index as columns), pyarrow,
+        DuckDB, or any other that narwhals or Arrow's PyCapsule interface supports. A LazyFrame
+        returns a LazyFrame. A Spark frame or a Ray dataset returns one of the same kind, after one
+        shuffle of the rows.
     *measures
         Names of measures, which are also the names of the columns of the result: `"mu_ap"`,
         `"ndcg@10"`, `"ap(threshold=2)@100"`; lists of them; or mappings that give a column another
@@ -105,8 +105,8 @@ def evaluate(
         To order tied documents as another tool does, pass its name: `"trec_eval"` (also for
         pytrec_eval: scores are compared as 32-bit floats, and tied documents are in descending text
         order), `"ir_measures"` (for each measure the order of the library that computes it, such as
-        ascending text order for `judged` and `reciprocal_rank@10`) and `"ranx"` (the order of its
-        sort, which needs numba). A mapping names another column of documents:
+        ascending text order for `judged` and `reciprocal_rank@10`) and `"ranx"` (the order in which
+        ranx sorts; this requires numba). A mapping names another column of documents:
         `ties={"trec_eval": "item"}`.
     descending
         The direction: True ranks the highest value first. Pass a Boolean for all strategies, a list
@@ -117,8 +117,8 @@ def evaluate(
         False per strategy is accepted. Columns in `ties` always have their highest value first.
     doc
         The column of documents. Each document may occur only once in a ranking. By default it is
-        the column "doc", or a column with a similar name, such as "product_id" or "sku". If there
-        is none, it is the last column that breaks ties, if that column holds texts. With None, or
+        the column "doc", or a column with a similar name, such as "product_id" or "sku". If no such
+        column exists, it is the last column in `ties`, provided that it holds text. With None, or
         without such a column, each row counts as a separate document.
     irrelevant, max_grade, relevant_from
         The scale of the grades, and the lowest relevant grade, as in `Graded.scaled`.
@@ -145,16 +145,16 @@ def evaluate(
         The column with the rank of each document in a reference ranking, or true for documents that
         the reference recommends, for `unexpectedness` and `serendipity`.
     parts
-        The way to cut rows that exceed memory into parts of whole queries: `"sorted"` streams rows
-        in which the rows of each query are consecutive; a number is the number of passes over the
-        rows, each with a share of the queries; `"scratch"` is one pass, in which the rows are
-        written to a folder in `tempfile.gettempdir()` if they do not fit in memory. By default a
-        DataFrame is measured as a whole. A LazyFrame whose plan sorts its rows (`set_sorted`,
-        `sort`) is streamed; for any other plan, its size and the free memory decide. The logger
-        "polars_graded" reports the choice at level INFO. All ways give the same values, except for
-        the last bit of `mu_ap` and `gap`. For Spark and Ray, pass the number of buckets; a worker
-        holds one bucket at a time. The default is `spark.sql.shuffle.partitions` for Spark and 64
-        for Ray.
+        How to split a frame that does not fit in memory into parts of whole queries: `"sorted"`
+        streams rows in which the rows of each query are consecutive; a number is the number of
+        passes over the rows, each with a share of the queries; `"scratch"` is one pass, in which
+        the rows are written to a folder in `tempfile.gettempdir()` if they do not fit in memory. By
+        default a DataFrame is measured as a whole. A LazyFrame whose plan sorts its rows
+        (`set_sorted`, `sort`) is streamed; for any other plan, its size and the free memory decide.
+        The logger "polars_graded" reports the choice at level INFO. Every choice gives the same
+        values, except that `mu_ap` and `gap` may differ in the last bit. For Spark and Ray, pass
+        the number of buckets; a worker holds one bucket at a time. The default is
+        `spark.sql.shuffle.partitions` for Spark and 64 for Ray.
     progress
         If True, draw a progress bar for evaluations that take seconds. This requires tqdm, and a
         terminal or a notebook.
@@ -185,14 +185,16 @@ def evaluate(
         - In at least ten queries, which are at least 90 % of all queries, its numbers are 1 to n,
           or 0 to n - 1.
         - In at least 90 % of the queries, its numbers are whole and small, and equal numbers are
-          rare. Numbers are small if, on average, the lowest is at most 2 (highest - lowest + 1): 11
-          to 20 are small, and 81 to 90 are not. Equal numbers are rare if the number of pairs of
-          equal numbers, summed over all queries, is at most 0.75 times the number expected by
-          chance, and at least five standard deviations below the expected number.
+          rare. Numbers are small if the lowest is, on average over queries, at most 2 times
+          (highest - lowest + 1): the numbers 11 to 20 are small, and 81 to 90 are not. Equal
+          numbers are rare if the number of pairs of equal numbers, summed over all queries, is at
+          most 0.75 times the number expected by chance, and at least five standard deviations below
+          the expected number.
 
-        Halves are rounded down, since they are means of tied ranks. Numbers below 1 are ignored,
-        because they may be codes for documents that were not shown. For the same reason, the
-        highest number of the column is ignored in queries that contain this number several times.
+        Numbers that end in .5 are rounded down first, because the mean of tied ranks can end in .5.
+        Numbers below 1 are ignored, because they may be codes for documents that were not shown.
+        For the same reason, the highest number of the column is ignored in queries that contain
+        this number several times.
 
         If `descending=False` is passed for a column with several numbers below 1, which would be
         ranked first although they probably mean that a document was not shown. If a single False is
@@ -200,22 +202,22 @@ def evaluate(
 
         If a document occurs twice in a ranking, or has different grades for two stacked strategies.
         In frames of up to a million rows, all rows are checked. In a larger frame, a sample of
-        whole queries is checked. For ranks, the sample has about a quarter of a million rows. For
-        repeated documents it has half a million rows, or a twentieth of the rows if that is more.
-        `overview` counts repeated documents in all rows. Spark and Ray check each bucket
+        whole queries with half a million rows is checked, or with a twentieth of the rows if that
+        is more. (The check for columns that may hold ranks takes about a quarter of a million
+        rows.) `overview` counts repeated documents in all rows. Spark and Ray check each bucket
         separately.
 
-        If a column that no argument names seems to repeat documents within a ranking. This is
-        checked for DataFrames with ten rankings or more, if no column has a name that means
-        documents. A column seems to hold documents if its values rarely repeat within a ranking and
-        one of three conditions holds. (1) The column holds texts, or its name means ids. (2) Rows
-        that repeat a value are equal in all columns. (3) Another column distinguishes the rows that
-        repeat a value, such as a column of two devices.
+        If a column that is not passed as an argument seems to hold documents, and a document occurs
+        twice within a ranking. This is checked for DataFrames with ten rankings or more in which no
+        column has a usual name for documents. A column seems to hold documents if its values rarely
+        repeat within a ranking and one of three conditions holds. (1) The column holds text, or its
+        name suggests ids. (2) Rows that repeat a value are equal in all columns. (3) Another
+        column, such as the device, distinguishes the rows that repeat a value.
 
         If two strategies have the same name. If the frame has a column `"strategy"` with several
-        values and no argument names this column (in a lazy frame, with any values). If a grade or a
-        score is NaN or infinite. If rows are declared sorted, but the rows of a query are not
-        consecutive. The rows of a LazyFrame are checked when it is collected.
+        values that is not passed as an argument. (In a LazyFrame, the values do not matter.) If a
+        grade or a score is NaN or infinite. If rows are declared sorted, but the rows of a query
+        are not consecutive. The rows of a LazyFrame are checked when it is collected.
 
     Warns
     -----
@@ -224,9 +226,9 @@ def evaluate(
         it is collected. The kinds of warnings and their causes are:
 
         - `unjudged`: a query has no judged document, as after a left join of a run and judgments.
-          Or the judged share of the first ten documents differs by at least 0.2 between strategies,
-          or is below 0.8 for one of them (in ten queries or more). Or one grader judged less than
-          half as many documents of a query as another grader.
+          Or there are ten queries or more, and the judged share of the first ten documents differs
+          by at least 0.2 between strategies, or is below 0.8 for one of them. Or one grader judged
+          less than half as many documents of a query as another grader.
         - `join`: the relevant documents of a query differ between stacked strategies. Or there are
           ten queries or more, and in all of them every judged document was retrieved, although some
           retrieved documents are unjudged. This is normal for logged data. In other data, a left

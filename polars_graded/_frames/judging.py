@@ -79,9 +79,9 @@ def join_judgments(
         The column of `judgments` that holds the grade.
     strategy
         The column of `run` that identifies the strategy, if there are several. Without it, the run
-        is one ranking per query, and a column called "strategy" may hold only one value, which
-        added rows get too. The strategies of a mapping are stacked in a column of this name, by
-        default "strategy".
+        is one ranking per query, and a column called "strategy" may hold only one value. Rows added
+        for judged documents get the same value. The strategies of a mapping are stacked in a column
+        of this name, by default "strategy".
     subtopic
         The column of `judgments` that names the subtopic, if a document is judged once per
         subtopic. The result has one row per document with its highest grade, and a column
@@ -89,8 +89,8 @@ def join_judgments(
         `evaluate(..., subtopics="subtopics")`. `read_qrels(..., subtopics=True)` reads such
         judgments.
     unjudged_below
-        Judgments with a lower grade are ignored. With 0, documents that a qrels file marks with -1
-        as pooled but not judged are unjudged, as in trec_eval. By default, every grade is a
+        Judgments with a lower grade are ignored. With 0, documents with the grade -1 in a qrels
+        file (pooled but not judged) are unjudged, as in trec_eval. By default, every grade is a
         judgment.
 
     Returns
@@ -126,10 +126,10 @@ def join_judgments(
     DataWarning
         If judgments have a grade below 0 and `unjudged_below` is not passed; these judgments count.
         If queries of the run have no judgment; these queries are left out. If some or all
-        strategies did not answer a judged query; these queries count as failures. If no retrieved
-        document is judged in most of the answered queries, or if run and judgments have hardly any
-        document in common. In this case the identifiers may be written differently, so the warning
-        shows one identifier of each side.
+        strategies did not answer a judged query; these queries count as failures. If most of the
+        answered queries have no judged document among those retrieved, or if run and judgments have
+        hardly any document in common. In this case the identifiers may be written differently, so
+        the warning shows one identifier of each side.
 
         For a lazy run, warnings about its rows appear when the result is collected. For a run in
         Spark, the only warning is about grades below 0, and only if the judgments are not in Spark.

@@ -92,18 +92,20 @@ def similarity(
     ----------
     frame
         Any data frame, as for `evaluate`. A LazyFrame returns a LazyFrame, and a Spark frame or a
-        Ray dataset returns one of the same kind. The names of stacked strategies are read first.
+        Ray dataset returns one of the same kind. If strategies are stacked, a first pass over the
+        rows reads their names.
     *measures
         Names of similarity measures, lists of them, or mappings from names of columns to measures,
-        as for `evaluate`. :math:`X_d` is the number of documents that both lists have among their
-        first d, and :math:`A_d = X_d / d` is the agreement at depth d.
+        as for `evaluate`. Below, `a` and `b` are the two strategies of a pair (see Returns),
+        :math:`X_d` is the number of documents that both lists have among their first d, and
+        :math:`A_d = X_d / d` is the agreement at depth d.
 
-        - `overlap@n`: :math:`A_n`. Without a cutoff, and for shorter lists, n is the length of the
-          longer list. From 0 (disjoint) to 1 (the same documents).
+        - `overlap@n`: :math:`A_n`. Without a cutoff, or if both lists are shorter, n is the length
+          of the longer list. From 0 (disjoint) to 1 (the same documents).
         - `average_overlap@n`: the mean of :math:`A_1` to :math:`A_n`.
         - `overlap_curve@n`: the list of :math:`A_1` to :math:`A_n`.
-        - `jaccard@n`: the number of common documents among the first n of both lists, over the
-          number of all documents there.
+        - `jaccard@n`: the number of documents that both lists have in their first n, divided by the
+          number of distinct documents in the first n of either list.
         - `rbo(p=0.9)`: rank-biased overlap, the expected agreement for a user who continues to the
           next depth with probability p. Below the end of the lists, the agreement is extrapolated.
           With l the length of the longer list,
@@ -118,8 +120,8 @@ def similarity(
         - `spearman`: the correlation of the ranks of common documents, from -1 to 1.
         - `tau_ap`: :math:`\tau_{AP}` of the common documents, from -1 to 1. Changes at the top of
           `a` count more. `b` is the reference, so that `tau_ap` is not symmetric.
-        - `max_displacement@n`: the maximum difference of the ranks of a common document, among
-          those that either list has in its first n.
+        - `max_displacement@n`: the largest difference between the two ranks of a document. Only
+          documents count that both lists contain, at least one of them in its first n.
         - `top_changed`: 1 if the first documents differ, otherwise 0.
         - `relevant_entered@n`, `relevant_left@n`: the number of relevant documents that only `a`,
           or only `b`, has in its first n. These two need grades. An unjudged document is not
@@ -137,10 +139,11 @@ def similarity(
         changes only `jaccard`, `max_displacement`, `tau_ap`, `relevant_entered`, `relevant_left`,
         and measures with `ties=order`. The correlations correct for ties. For overlap and
         rank-biased overlap, an option of the measure chooses the treatment of ties, such as
-        `rbo(ties=b)`. The letters are those of Corsi and Urbano, and not the strategies: `a` (by
-        default) is the mean over all orders of tied documents, `b` corrects it for the information
-        that ties lose, and `w` gives tied documents the same rank. One order for both lists would
-        make them more alike.
+        `rbo(ties=b)`. The letters are those of Corsi and Urbano and do not refer to the strategies:
+        `a` (by default) is the mean over all orders of tied documents, `b` corrects it for the
+        information that ties lose, and `w` gives tied documents the same rank. These measures
+        ignore `ties` by default, because the same order of tied documents in both lists would make
+        them look more alike than they are.
     doc
         The column of documents, as for `evaluate`.
     parts, progress

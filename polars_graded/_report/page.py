@@ -120,12 +120,12 @@ def report(
       highest grade, as in `trust.unjudged_bounds`;
     - the certainty of the order: the smallest difference that the queries can show, as in
       `trust.queries_needed`, the number of distinguished pairs, and the correlation between the
-      orders from half of the queries and from all;
+      order of strategies by half of the queries and the order by all;
     - the similarity of rankings, if `frame` is given: the mean `overlap@10` and `rbo` of
       `similarity`, for each strategy and the baseline, or for every pair. With more than ten
       strategies and no baseline, each is compared with the best;
-    - the differences to the baseline or of every pair, with intervals and p values, as in
-      `compare`;
+    - the differences from the baseline, or between the strategies of every pair, with intervals and
+      p values, as in `compare`;
     - with `segments`, the means in each segment, and the differences that vary between segments, as
       in `compare_segments`;
     - curves by rank, such as `dcg_curve@20`, with the ideal curve if the results contain
@@ -190,8 +190,8 @@ def report(
     by, grade, ties, descending
         The meaning of the rows of `frame`, as for `evaluate`.
     irrelevant, max_grade, relevant_from, undefined_as, condensed
-        The meaning of its grades, as for `evaluate`. The page states settings other than the
-        default.
+        The meaning of the grades in `frame`, as for `evaluate`. The page states settings other than
+        the default.
 
     Returns
     -------
@@ -211,15 +211,15 @@ def report(
     Notes
     -----
     The page contains each value of a measure with about seven digits. In the page, values that
-    differ by less than a four millionth of the largest are ties. Values beyond 3.4e38 raise an
-    error. Means, intervals, p values and counts of the comparison are those of `summarise` and
+    differ by less than a four-millionth of the largest value are ties. Values beyond 3.4e38 raise
+    an error. Means, intervals, p values and counts of the comparison are those of `summarise` and
     `compare`.
 
     A page is small enough to send: less than 8 MB with 25 strategies, 5000 queries, five measures
     and curves to rank 20. It shows up to 5000 queries one by one, or fewer if there are many
-    strategies and measures. Of more queries, or more ranks of a curve, it shows an evenly
-    spaced selection. The page states what is left out. Means, intervals and tests always use all
-    queries.
+    strategies and measures. If there are more queries, or if a curve has more ranks, it shows an
+    evenly spaced selection of them. The page states what is left out. Means, intervals and tests
+    always use all queries.
 
     Examples
     --------

@@ -87,9 +87,9 @@ def compare(
         LazyFrame is collected.
     *measures
         The columns to compare, in the order of the result; by default all columns with the name of
-        a measure. A mapping specifies the measure of a column with another name, as for
-        `evaluate`: `{"E": "e_measure(b=2)@10"}`; or the best value of a column, `"highest"`,
-        `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
+        a measure. A mapping specifies the measure of a column with another name, as for `evaluate`:
+        `{"E": "e_measure(b=2)@10"}`; or which value of a column is best, `"highest"`, `"lowest"` or
+        `"none"`: `{"seconds": "lowest"}`.
     query
         The column of queries, or several columns. By default `"query"`, or the only other column
         that could be the query. If several columns are possible, all of them together identify
@@ -117,18 +117,18 @@ def compare(
           :math:`\bar d \pm t_{n-1} s / \sqrt n`.
         - `"wilcoxon"`: the signed rank test (`scipy.stats.wilcoxon`), which leaves out ties
           (`zero_method="wilcox"`) and is exact or normal as scipy's `method="auto"` decides.
-          Interval as for `"t"`. It compares ranks, **not means**: if differences are skewed, one
-          strategy can have the higher ranks and the other the higher mean. Charts, tables and the
-          report then count no finding. `rank_strategies` refuses this test.
+          Interval as for `"t"`. It compares ranks, **not means**: if differences are skewed, the
+          ranks can favour one strategy and the mean the other. Charts, tables and the report then
+          do not count the difference as a finding. `rank_strategies` refuses this test.
         - `"permutation"`: Fisher's randomisation test. p is the share of random signs of the
           differences for which :math:`|\bar d|` is at least as large. It assumes that differences
-          are symmetric about 0 if strategies do not differ. All :math:`2^n` signs are used if they
-          are at most `resamples`, otherwise `resamples` random ones, with
+          are symmetric about 0 if strategies do not differ. All :math:`2^n` combinations of signs
+          are used if there are at most `resamples` of them; otherwise `resamples` random ones, with
           p = (larger + 1) / (resamples + 1). Interval as for `"t"`.
         - `"bootstrap"`: the studentised bootstrap. p is the share of resamples of the queries for
           which :math:`|\bar d^* - \bar d| \sqrt n / s^*` is at least :math:`|\bar d| \sqrt n / s`,
-          counted as for `"permutation"`. The interval is :math:`\bar d \pm q s / \sqrt n`, where
-          q is the quantile of the resampled values at `confidence`.
+          counted as for `"permutation"`. The interval is :math:`\bar d \pm q s / \sqrt n`, where q
+          is the quantile of the resampled statistics at `confidence`.
         - `"randomised_tukey"`: all strategies at once. Each query's values are shuffled among the
           strategies. p is the share of shuffles whose best and worst mean are at least
           :math:`|\bar d|` apart, counted as for `"permutation"`. The p values and the intervals
@@ -136,32 +136,34 @@ def compare(
           are :math:`\bar d \pm q`, where q is the quantile at `confidence` of the distance between
           the best and the worst mean.
     correction
-        The correction of p values for the number of all rows of one measure. `"bonferroni"` and
-        `"holm"` bound the probability of any false finding, `"benjamini_hochberg"` the share of
-        false findings among all findings (`scipy.stats.false_discovery_control`). The default is
-        `"holm"`; for `"randomised_tukey"` it is `"none"`, the only valid value.
+        The correction of p values for multiple tests: all rows of a measure are corrected together.
+        `"bonferroni"` and `"holm"` bound the probability of any false finding,
+        `"benjamini_hochberg"` the share of false findings among all findings
+        (`scipy.stats.false_discovery_control`). The default is `"holm"`; for `"randomised_tukey"`
+        it is `"none"`, the only valid value.
     confidence
         The confidence of the intervals, between 0 and 1.
     rope
-        The region of practical equivalence: a mean difference of at most this is negligible in
-        practice. The result then has the probabilities that the strategy is better, practically
-        equal and worse.
+        Half the width of the region of practical equivalence: a mean difference of at most this
+        size, in either direction, is negligible in practice. The result then has the probabilities
+        that the strategy is better, practically equal and worse.
     cluster
         The column of clusters of queries, such as the search term of queries on several devices.
         Clusters are independent, and the queries of a cluster may depend on each other. The column
         may be one of `query`. The possible tests are `"t"`, with cluster-robust standard errors,
         and `"permutation"`, which changes the signs of clusters (Notes).
     missing
-        The treatment of a missing query of a strategy, or of a null or NaN: raise an `"error"`,
-        `"drop"` the query of that measure for all strategies, or count it as `"zero"`, which is
-        refused if the lowest value is best. A query with null for all strategies raises no error:
-        `evaluate(undefined_as=None)` writes null if the measure is undefined, and the query is left
-        out of that measure. `queries` counts the remaining queries.
+        The treatment of a missing query of a strategy, or of a null or NaN. `"error"` raises an
+        error. `"drop"` leaves the query out of that measure for all strategies. `"zero"` counts the
+        value as 0, and raises an error if the lowest value is best. A query with null for all
+        strategies raises no error: `evaluate(undefined_as=None)` writes null if the measure is
+        undefined, and the query is left out of that measure. `queries` counts the remaining
+        queries.
     grader
-        The grader whose results are compared, if there are several. With `trusted`, the grader that
-        is the model. By default the results of each grader are compared separately, with a first
-        column `"grader"`.
-        A query without any value of a grader counts as not judged by this grader.
+        The grader whose results are compared, if there are several. With `trusted`, it is the other
+        grader, such as the model. By default the results of each grader are compared separately,
+        with a first column `"grader"`. A query without any value of a grader counts as not judged
+        by this grader.
     seed
         The same seed gives the same result for a measure, independent of the other measures.
     resamples
@@ -177,7 +179,7 @@ def compare(
 
         - `measure` (String), the segments, `strategy` (under the name of that column) and
           `baseline`; `queries` (UInt32), and with `cluster` the number of `clusters` (UInt32);
-        - `best` (String), the best value of the measure: `"highest"`, `"lowest"` or `"none"`;
+        - `best` (String): whether the `"highest"` or the `"lowest"` value is best, or `"none"`;
         - `mean`, `baseline_mean`, and `relative_difference`, which is `difference` divided by
           `baseline_mean`, or null if `baseline_mean` is 0;
         - `d_z`: Cohen's effect size for pairs, the mean of the differences divided by their
@@ -223,17 +225,18 @@ def compare(
     `"permutation"` is at least 2 / 2ⁿ with n queries, which is 0.0625 with five. A test with
     resamples has p values of at least 1 / (`resamples` + 1). Corrected for m pairs, the smallest p
     value is m times larger. If it is above the level, no difference can be significant, however
-    large. `DataWarning.tests` reports this, and equal differences without a p value.
+    large. `DataWarning.tests` reports this. It also reports differences that are all equal and
+    therefore have no p value.
 
-    **Much data.** With many queries nearly every difference is significant: with 10,000 queries, a
-    difference of 2 % of its standard deviation is. Then look at its size, `d_z` and the interval,
-    and at its relevance, `rope` (Ihemelandu, Ekstrand 2023).
+    **Much data.** With many queries nearly every difference is significant: with 10,000 queries,
+    even a mean difference of 0.02 standard deviations is. So look also at the size of the
+    difference (`d_z` and the interval) and at its relevance (`rope`; Ihemelandu, Ekstrand 2023).
 
-    **Ties.** Two values x and y are tied if their distance is at most
-    1e-12 max(abs(x), abs(y), min(1, M)), where M is the largest absolute value of the measure. They
-    may be the same sum in another order, and a value near 0 may be a difference of larger numbers.
-    In the ranks of `"wilcoxon"`, differences are tied in the same way, so that 0.3 - 0.2 equals
-    0.1.
+    **Ties.** Two values x and y are tied if their distance is at most 1e-12 max(abs(x), abs(y),
+    min(1, M)), where M is the largest absolute value of the measure. Such values may be the same
+    sum, added in another order. A value near 0 may be a difference of larger numbers and then has
+    their rounding error, hence M. In the ranks of `"wilcoxon"`, differences are tied in the same
+    way, so that 0.3 - 0.2 equals 0.1.
 
     **Simultaneous intervals.** The interval of one difference has the level :math:`\alpha`, which
     is 1 - `confidence`. With m pairs, the level of a simultaneous interval is
@@ -277,8 +280,9 @@ def compare(
     As text: ``P(better) = F((d - r) / (s / sqrt(n)), n - 1)``, and P(worse) is the same with -d.
 
     **Skewed differences** matter with few queries. Tests then too often find a difference between
-    strategies with equal means; the bootstrap does so least often. The page of the book about tests
-    has tables of how often this happens, and of how often intervals hold simultaneously.
+    strategies with equal means; the bootstrap does so least often. The page "Speed and tests" of
+    the documentation has tables of how often this happens, and of how often intervals hold
+    simultaneously.
 
     A frame of one measure with one column per strategy is converted by
     ``wide.unpivot(index="query", variable_name="strategy", value_name="ndcg@10")``.

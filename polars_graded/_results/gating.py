@@ -135,10 +135,10 @@ def gate(
         The strategy with which all others are compared; or earlier results, as a frame or the
         `Path` of a Parquet or CSV file that `write_results` or `--per-query` wrote. If those
         results contain one strategy, it is the baseline; if they contain several, each strategy is
-        compared with the older strategy of the same name. If the query ids of one result are
-        text, those of both are compared as text.
+        compared with the older strategy of the same name. If the query ids of either of the two
+        results are text, all are compared as text.
     margin
-        Maximum loss of a mean that counts as no worse, in the unit of the measure, at least 0 and
+        The largest loss of the mean that you accept, in the unit of the measure, at least 0 and
         less than its range; or a mapping from measures to their margins.
     test
         Test of the intervals: `"t"` (Student's), `"permutation"` or `"bootstrap"`, as in `compare`.
@@ -147,13 +147,13 @@ def gate(
     seed, resamples
         As for `compare`.
     judgments, formulas, scale
-        `"changed"` allows a baseline that was measured differently: with other judgments, or other
-        subtopics, popularity or further inputs of the judged documents; with other formulas under
-        the same name; on another scale, or with another order of ties. These differences are
-        detected if `evaluate(..., fingerprint=...)` made the results. Without fingerprints, only
-        columns that depend on nothing but the judgments, such as `n_relevant`, are compared. The
-        column `sentence` states what was allowed and what was not checked. If one side lacks a
-        query, an error is raised, unless `missing="drop"` leaves this query out.
+        With `"changed"`, the baseline may differ: `judgments` allows other judgments, or other
+        subtopics, popularity or further inputs of the judged documents; `formulas` allows other
+        formulas under the same name; `scale` allows another scale or another order of ties. These
+        differences are detected if `evaluate(..., fingerprint=...)` made the results. Without
+        fingerprints, only columns that depend on nothing but the judgments, such as `n_relevant`,
+        are compared. The column `sentence` states what was allowed and what was not checked. If one
+        side lacks a query, an error is raised, unless `missing="drop"` leaves this query out.
 
     Returns
     -------
@@ -193,19 +193,20 @@ def gate(
     Notes
     -----
     If at least 25 queries changed, the interval is that of the `test`. Student's interval is
-    extended by the skewness of the differences (Johnson 1978). If fewer queries changed, the
-    interval is Stringer's, which assumes that a share of unseen queries is as bad as possible.
-    Stringer's interval needs the range of the measure. The range is unknown for gains that are not
-    normalised, and for columns whose measure is unknown; then there is no interval. If all
-    queries have the same loss, the end of the interval that is closer to 0 is this loss.
+    widened to account for the skewness of the differences (Johnson 1978). If fewer queries changed,
+    the interval is Stringer's. It allows for queries that the sample does not contain, and assumes
+    the worst possible difference for a share of them. Stringer's interval needs the range of the
+    measure. The range is unknown for gains that are not normalised, and for columns whose measure
+    is unknown; then there is no interval. If all queries have the same loss, the end of the
+    interval that is closer to 0 is this loss.
 
-    With `missing="drop"`, missing values are also replaced by the worst values: 0 for the strategy,
-    and the highest value for the baseline. A strategy passes only if it passes both without these
-    queries and with these values.
+    With `missing="drop"`, the test is repeated with missing values replaced by the worst ones: 0
+    for the strategy, and the highest value for the baseline. A strategy passes only if it passes
+    both times.
 
-    The page of the book about tests of the library has tables of simulated gates. They show how
-    often a change passes that is worse by exactly the margin, and the number of queries with which
-    a change without effect is decided in most cases.
+    The page "Speed and tests" of the documentation has tables of simulated gates. They show how
+    often a change that is worse by exactly the margin passes, and how many queries are needed to
+    decide in most cases on a change without effect.
 
     References
     ----------
