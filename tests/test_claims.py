@@ -152,10 +152,10 @@ def all_pairs(title, comparison):
     """Read a title about all pairs."""
     settled, n = sum(directions(comparison)[:2]), comparison.height
     if n == 1:
-        expected = "The difference is settled" if settled else "The difference is undecided"
+        expected = "The difference is significant" if settled else "The difference is undecided"
         assert title == f"{expected} (paired t test)"
     elif not settled:
-        assert title == f"None of {n} differences is settled (paired t test, Holm)"
+        assert title == f"None of {n} differences is significant (paired t test, Holm)"
     else:
         assert amount(title[0].lower() + title[1:]) == (settled, n)
         assert int((re.search(r", (\d+) undecided", title) or [0, 0])[1]) == n - settled
@@ -212,7 +212,7 @@ def first_by_ap(title, may, n):
     if len(may) == 1:
         assert title == f"{min(may)} is clearly first ({test})"
         return
-    pattern = rf"No strategy is clearly first: (.*) may be first, (.*) \({test}\)"
+    pattern = rf"No strategy is clearly first: (.*) may be first \((.*)\) \({test}\)"
     count, called = re.fullmatch(pattern, title).groups()
     assert amount(f"{count} x") == (len(may), n)
     assert "other" in called or {*names_of(called)} == may

@@ -164,19 +164,19 @@ SAID = {
                 pairs(("a", "base", 0.25, 0.01), ("b", "base", -0.2, 0.01), measure="e_measure@5"),
             )
         ),
-        "Better than base in 2 of 4 differences, worse in 1, undecided in 1",
+        "Better than base in 2 of 4 comparisons, worse in 1, undecided in 1",
     ),
     "all pairs": (
         lambda: charts.comparison_matrix(
             pairs(("a", "b", 0.3, 0.01), ("a", "c", 0.1, 0.2), ("b", "c", -0.2, 0.02))
         ),
-        "2 of 3 differences are settled, 1 undecided",
+        "2 of 3 differences are significant, 1 undecided",
     ),
     "no pair": (
         lambda: charts.comparison_matrix(
             pairs(("a", "b", 0.3, 0.1), ("a", "c", 0.1, 0.2), ("b", "c", -0.2, 0.2))
         ),
-        "None of 3 differences is settled",
+        "None of 3 differences is significant",
     ),
     "gaps and ties": (
         lambda: charts.overview(
@@ -213,7 +213,7 @@ def test_differences_that_are_settled_are_those_of_compare(results):
     comparison = compare(results.filter(pl.col("query") <= 6), "ndcg@10", "r_precision")
     settled = comparison.filter(pl.col("p_corrected") < 0.05).height
     assert 0 < settled < 6
-    count = f"{settled} of 6 differences {'is' if settled == 1 else 'are'} settled"
+    count = f"{settled} of 6 differences {'is' if settled == 1 else 'are'} significant"
     count = f"{count}, {6 - settled} undecided (paired t test, Holm)"
     assert said(charts.comparison_forest(comparison)) == count
 

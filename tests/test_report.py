@@ -796,7 +796,7 @@ def test_differences_are_drawn_as_compare_has_them(doubtful, shown, against):
 def test_hollow_points_are_hollow_in_the_legend(doubtful, shown):
     page = shown(doubtful)
     kinds = ["corrected p ≤ 0.05", "not significant"]
-    held = "95 % interval corrected by Holm's method, like p"
+    held = "95 % interval corrected by Holm's method, as p is"
     assert page.texts("#comparison .legend li:not([hidden]) span") == [*kinds, held]
     script = """return [...document.querySelectorAll('#comparison .legend circle')]
         .map((dot) => [dot.getAttribute('fill'), dot.getAttribute('stroke')])"""

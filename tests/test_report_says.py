@@ -76,12 +76,12 @@ def test_a_lead_that_is_open_is_told_with_the_queries_that_would_settle_it(made)
         "above that of bm25 "
         f"(95 % interval \N{MINUS SIGN}{reach - 0.1875:.4f} to {0.1875 + reach:.4f}). "
         "That difference is undecided (p = 0.0577). ours is better in 3 queries, worse in 0, and "
-        f"as good in 1. If the true difference is as large as this one, {needed} queries would "
-        f"settle it with a probability of 80 % (paired t test at 0.05): {needed - 4} more. "
+        f"equal in 1. If the true difference is as large as the observed one, {needed} queries "
+        f"({needed - 4} more) would show it with a probability of 80 % (paired t test at 0.05). "
     )
 
 
-def test_a_lead_that_is_settled_is_told_so_of_all_pairs_together(made):
+def test_a_lead_names_the_pairs_for_which_its_interval_is_simultaneous(made):
     frame = frame_of(
         {
             "bad": [0.1, 0.2, 0.15, 0.1, 0.2, 0.1],
@@ -103,15 +103,15 @@ def test_a_lead_that_is_settled_is_told_so_of_all_pairs_together(made):
     assert text.endswith(last)
     text = said(made(frame.filter(pl.col("strategy") != "near")))
     assert text.startswith("good is clearly first: good has the best mean ap, ")
-    assert "That difference is settled (p < 0.001)." in text
+    assert "That difference is significant (p < 0.001)." in text
     assert "more" not in text
 
 
 @pytest.mark.parametrize(
     ("options", "held"),
     [
-        ({"correction": "bonferroni"}, "all 3 pairs together"),
-        ({"test": "randomised_tukey"}, "all 3 pairs together"),
+        ({"correction": "bonferroni"}, "simultaneous for all 3 pairs"),
+        ({"test": "randomised_tukey"}, "simultaneous for all 3 pairs"),
         ({"correction": "holm"}, "corrected by Holm's method"),
         ({"correction": "benjamini_hochberg"}, "corrected by Benjamini and Hochberg's method"),
     ],
@@ -121,7 +121,7 @@ def test_intervals_are_said_to_hold_together_where_they_do(made, options, held):
         frame_of({"a": [0.5, 0.6, 0.7], "b": [0.4, 0.6, 0.5], "c": [0.1, 0.5, 0.6]}), **options
     )
     assert f", {held})" in said(found)
-    assert ("together" in found["comparison"]["held"]) == ("together" in held)
+    assert ("simultaneous" in found["comparison"]["held"]) == ("simultaneous" in held)
 
 
 def test_against_a_baseline_the_verdict_is_about_it(made):
@@ -135,7 +135,7 @@ def test_against_a_baseline_the_verdict_is_about_it(made):
     text = said(made(frame, baseline="b"))
     lead = "a has the best mean ap, 0.5250 over 6 queries, 0.2250 above that of "
     assert text.startswith(f"1 of 2 is better than b, 1 is worse. {lead}the baseline b (95 % ")
-    assert "corrected by Holm's method). That difference is settled" in text
+    assert "corrected by Holm's method). That difference is significant" in text
     text = said(made(frame, baseline="a"))
     assert text.startswith(f"None of 2 is better than a, 2 are worse. {lead}b ")
 
@@ -167,7 +167,7 @@ VERDICTS = [
         {"x": [5, 6], "y": [7, 8]},
         "n_retrieved",
         {},
-        "n_retrieved has no best value, so it does not order the strategies.",
+        "Neither high nor low values of n_retrieved are better: they do not order strategies.",
     ),
     (
         {"x": [None, 0.5], "y": [0.5, None]},
@@ -181,8 +181,8 @@ VERDICTS = [
         {},
         (
             "No strategy is clearly first: x has the best mean ap, 0.5000 over 1 query, 0.2500 "
-            "above that of y. That difference is undecided: one query cannot be tested. x is "
-            "better in 1 query, worse in 0, and as good in 0. "
+            "above that of y. That difference is undecided: one query is too few for a test. x is "
+            "better in 1 query, worse in 0, and equal in 0. "
         ),
     ),
 ]
@@ -230,7 +230,7 @@ def test_a_verdict_counts_the_measures_that_settle_it(made):
     assert by["recall"].startswith("No strategy is clearly first: a and b share")
     text = said(made(frame, baseline="b"))
     assert text.startswith("a is better than b. ")
-    last = "By 1 of 3 measures, at least one strategy is significantly better than the baseline."
+    last = "At least one strategy is significantly better than the baseline by 1 of 3 measures."
     assert text.endswith(last)
 
 
@@ -240,7 +240,7 @@ def test_every_test_has_a_verdict(made, test):
     frame = frame_of({name: np.random.default_rng(i).random(30) for i, name in enumerate("xyz")})
     text = said(made(frame, test=test, correction=correction))
     what = "p" if test == "randomised_tukey" else "corrected p"
-    assert re.search(rf"That difference is (settled|undecided) \({what} [=<]", text)
+    assert re.search(rf"That difference is (significant|undecided) \({what} [=<]", text)
 
 
 # How sure the order is.

@@ -36,7 +36,6 @@ SAID = [
     (_sentences.conjugate(1, "have the best mean in"), "has the best mean in"),
     (_sentences.conjugate(2, "lead at"), "lead at"),
     (_sentences.conjugate(1, "retrieved nothing"), "retrieved nothing"),
-    (_sentences.format_all(3, "pairs"), "all 3 pairs together"),
 ]
 
 

@@ -19,7 +19,7 @@ from polars_graded._sentences.verdicts import (
     POWER,
     Facts,
     FindingCounts,
-    Needed,
+    QueriesNeeded,
     Tested,
     write_power,
 )
@@ -54,7 +54,7 @@ def collect_verdict_facts(
     for measure, its in zip(measures, pairs, strict=True):
         lead_pair = _find_leading_pair(measure, its, tested)
         leader = measure["order"][:1]
-        settled_by = better if tested.baseline is not None else first.count(leader)
+        n_supporting = better if tested.baseline is not None else first.count(leader)
         needed = (
             None if lead_pair is None else _find_needed_queries(grid, measure, lead_pair, tested)
         )
@@ -63,7 +63,7 @@ def collect_verdict_facts(
         facts.append(
             Facts(
                 *(measure, its, tested, lead_pair, needed, directions, may_be_first),
-                *(settled_by, len(sided)),
+                *(n_supporting, len(sided)),
             )
         )
     return facts
@@ -105,13 +105,13 @@ def _find_leading_pair(
 
 def _find_needed_queries(
     grid: Grid, measure: Mapping[str, Any], pair: Pair, tested: Tested
-) -> Needed | None:
-    """Return the number of queries that would settle a difference as large as the observed one."""
+) -> QueriesNeeded | None:
+    """Return the number of queries that would show a difference as large as the observed one."""
     both = Pairs(
         grid.get_results(measure["name"]), *np.array([[pair["strategy"]], [pair["baseline"]]])
     )
     needed = _compute_power(both, abs(pair["difference"] or 0), ALPHA / tested.n_tested_together)
-    return None if needed is None else Needed(needed["queries_needed"])
+    return None if needed is None else QueriesNeeded(needed["queries_needed"])
 
 
 def build_certainty(

@@ -34,7 +34,7 @@ from polars_graded._results.keys import check_segment_columns
 from polars_graded._results.per_query import Grid, check_per_query, find_best_places
 from polars_graded._results.segments import compute_interactions
 from polars_graded._results.significance import Options
-from polars_graded._sentences import format_all, format_count, format_p, format_percent, list_names
+from polars_graded._sentences import format_count, format_p, format_part, format_percent, list_names
 from polars_graded._sentences.titles import write_axis_title
 from polars_graded._sentences.verdicts import ALPHA, Tested
 
@@ -267,14 +267,15 @@ def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
 def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
     """State whether intervals cover one difference or all, and whether they agree with p."""
     if all(pair["simultaneous_low"] is None for pair in pairs):
-        return "of each difference alone; it need not agree with p"
+        return "of each difference alone; the interval need not agree with p"
     if tested.covers_several:
-        return f"of {format_all(tested.pairs, 'differences')}, which agrees with p"
+        scope = format_part(tested.pairs, tested.pairs, "differences")
+        return f"simultaneous for {scope}, which agrees with p"
     same = all(
         pair["ci_low"] == pair["simultaneous_low"] and pair["ci_high"] == pair["simultaneous_high"]
         for pair in pairs
     )
-    return "of one difference" if same else f"{tested.correction_in_words}, like p"
+    return "of one difference" if same else f"{tested.correction_in_words}, as p is"
 
 
 def build_segments(

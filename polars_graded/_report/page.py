@@ -111,8 +111,8 @@ def report(
     link shows the same view. Tables can be saved as CSV, charts as SVG and PNG. The page has these
     parts, if their data are passed:
 
-    - the verdict: the leader in the selected measure, its lead, whether this difference is settled,
-      and how many more queries would settle it;
+    - the verdict: the leader in the selected measure, its lead, whether it is significant,
+      and how many more queries would show it;
     - the numbers of ranked and judged documents, as in `overview`, if `frame` is given;
     - the strategies with the mean of each measure and its interval, as in `summarise`, and the best
       mean marked. Beside the means are the values of the selected query. If retrieved documents are

@@ -137,11 +137,6 @@ def format_count(n: int, things: str) -> str:
     return f"{n:,} {name_one(things) if n == 1 else things}"
 
 
-def format_all(n: int, things: str) -> str:
-    """Return a joint phrase: "both pairs together"."""
-    return f"{format_part(n, n, things)} together"
-
-
 def format_part(n: int, total: int, things: str) -> str:
     """Return a share in words: "3 of 4 measures", "all 4 measures", "the measure"."""
     if n < total:

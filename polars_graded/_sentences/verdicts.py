@@ -1,7 +1,7 @@
 """Phrase findings of tests: which strategies are first or better, and what is undecided.
 
-A sentence is a list of texts and names. In the title of a chart, a name is a text. In the report, a
-name is the index of a strategy, which is shown in its colour.
+A sentence is a list of texts and strategies. In the title of a chart, a strategy is its name. In
+the report, a strategy is its index, and the page writes the name in the colour of the strategy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from polars_graded._sentences import (
     COMPARES_RANKS,
     capitalise,
     conjugate,
-    format_all,
     format_count,
     format_number,
     format_p,
@@ -28,7 +27,7 @@ ALPHA = 0.05
 """Level of significance of the report; its intervals have the confidence 1 - ALPHA."""
 
 POWER = 0.8
-"""Required probability that a number of queries settles a difference."""
+"""Probability with which a recommended number of queries shows a difference."""
 
 MAX_NAMED_STRATEGIES = 3
 """Maximum number of strategies that a sentence of the report names."""
@@ -64,7 +63,7 @@ class Tested(NamedTuple):
 
     @property
     def p(self) -> str:
-        """Return the name of a p value; that of a single pair is not corrected."""
+        """Return the words for p values: "corrected p", or "p" if there is no correction."""
         return "corrected p" if self.is_corrected and self.pairs > 1 else "p"
 
     @property
@@ -92,18 +91,19 @@ class Tested(NamedTuple):
 
     def settings(self, strategies: Sequence[str]) -> dict[str, str]:
         """Return the settings of the comparison by name."""
-        one = self.baseline
-        alone = self.is_corrected and self.pairs == 1
+        is_single_pair = self.is_corrected and self.pairs == 1
+        correction = "none, since there is one pair" if is_single_pair else self.correction_in_words
+        baseline = None if self.baseline is None else strategies[self.baseline]
         return {
-            "Compared": "every pair" if one is None else f"all with {strategies[one]}",
+            "Compared": "every pair" if baseline is None else f"all with {baseline}",
             "Test": self.test,
-            "Correction": "none, since there is one pair" if alone else self.correction_in_words,
+            "Correction": correction,
             "Level": f"p ≤ {ALPHA:g}; intervals of {format_percent(1 - ALPHA)} confidence",
         }
 
 
 def write_title(sentence: Sentence, tests: str) -> str:
-    """Return a sentence as a title, followed by the tests that found it."""
+    """Return a sentence as a title, followed by its tests in parentheses."""
     return "".join(map(str, sentence)) + (f" ({tests})" if tests else "")
 
 
@@ -111,7 +111,7 @@ def write_title(sentence: Sentence, tests: str) -> str:
 
 
 def compare_with_baseline(
-    directions: FindingCounts,
+    counts: FindingCounts,
     baseline: TextOrStrategy,
     only: TextOrStrategy | None = None,
     things: str = "strategies",
@@ -119,9 +119,9 @@ def compare_with_baseline(
     """State how many strategies are better than the baseline, worse, and undecided.
 
     `only` is the compared strategy if there is just one. `things` names what is counted: with
-    several measures, differences instead of strategies.
+    several measures, comparisons instead of strategies.
     """
-    better, worse, undecided, (up, down) = directions
+    better, worse, undecided, (up, down) = counts
     n = better + worse + undecided
     if only is not None:
         if undecided:
@@ -130,8 +130,8 @@ def compare_with_baseline(
     if things != "strategies":
         better_in = format_part(better, n, things) if better else f"none of {n:,} {things}"
         parts = [(worse, f"{down.split()[0]} in"), (undecided, "undecided in")]
-        counts = "".join(f", {words} {count:,}" for count, words in parts if count)
-        return [f"{capitalise(up)} ", baseline, f" in {better_in}{counts}"]
+        others_in = "".join(f", {words} {count:,}" for count, words in parts if count)
+        return [f"{capitalise(up)} ", baseline, f" in {better_in}{others_in}"]
     first = format_part(better, n, things) if better else f"none of {n:,} {things}"
     are = conjugate(better or 1, "are")
     sentence: Sentence = [
@@ -143,14 +143,15 @@ def compare_with_baseline(
     return [*sentence, *(f", {other}" for other in others)]
 
 
-def count_settled(directions: FindingCounts) -> Sentence:
-    """State how many differences of several pairs are settled."""
-    settled, n = directions.better + directions.worse, sum(directions[:3])
-    if not settled:
-        return [f"None of {n:,} differences is settled" if n > 1 else "The difference is undecided"]
-    sentence = capitalise(format_part(settled, n, "differences"))
-    rest = f", {directions.undecided:,} undecided" if directions.undecided else ""
-    return [f"{sentence} {conjugate(settled, 'are')} settled{rest}"]
+def count_significant(counts: FindingCounts) -> Sentence:
+    """State how many differences of several pairs are significant."""
+    significant, n = counts.better + counts.worse, sum(counts[:3])
+    if not significant:
+        none = f"None of {n:,} differences is significant"
+        return [none if n > 1 else "The difference is undecided"]
+    sentence = capitalise(format_part(significant, n, "differences"))
+    rest = f", {counts.undecided:,} undecided" if counts.undecided else ""
+    return [f"{sentence} {conjugate(significant, 'are')} significant{rest}"]
 
 
 NO_FIRST = "No strategy is clearly first"
@@ -161,7 +162,7 @@ def name_first(may_be_first: Sequence[TextOrStrategy], n: int) -> Sentence:
     if len(may_be_first) == 1:
         return [may_be_first[0], " is clearly first"]
     which = format_part(len(may_be_first), n, "strategies").removesuffix(" strategies")
-    return [f"{NO_FIRST}: {which} may be first, ", *list_strategies(may_be_first)]
+    return [f"{NO_FIRST}: {which} may be first (", *list_strategies(may_be_first), ")"]
 
 
 def list_strategies(strategies: Sequence[TextOrStrategy]) -> Sentence:
@@ -179,8 +180,8 @@ def list_strategies(strategies: Sequence[TextOrStrategy]) -> Sentence:
 # The verdict of the report
 
 
-class Needed(NamedTuple):
-    """Number of queries that would settle a difference; None if no number would."""
+class QueriesNeeded(NamedTuple):
+    """Number of queries that would show a difference; None if no number would."""
 
     queries: int | None
 
@@ -194,15 +195,15 @@ class Facts(NamedTuple):
     tested: Tested
     lead_pair: Mapping[str, Any] | None
     """The pair of the leader and the baseline or, without one, the next best strategy."""
-    needed: Needed | None
-    """Queries that would settle the difference of that pair."""
-    directions: FindingCounts
-    """Differences to the baseline, or of all pairs."""
+    needed: QueriesNeeded | None
+    """Queries that would show the difference of that pair; None if it was not computed."""
+    counts: FindingCounts
+    """Differences from the baseline, or of all pairs."""
     may_be_first: Sequence[int]
     """Strategies that no other strategy is significantly better than."""
-    settled_by: int
-    """Number of measures by which the answer is settled."""
-    measures: int
+    n_supporting: int
+    """Number of measures by which the answer is significant."""
+    n_measures: int
     """Number of measures whose best value is the highest or the lowest."""
 
 
@@ -214,7 +215,7 @@ def write_verdict(facts: Facts) -> Sentence:
         return [f"There is no query in which every strategy has a value of {name}."]
     over = f"over {format_count(n, 'queries')}"
     if measure["best"] == "none":
-        return [f"{name} has no best value, so it does not order the strategies."]
+        return [f"Neither high nor low values of {name} are better: they do not order strategies."]
     if len(means) == 1:
         margin = measure["margins"][0]
         reach = "" if margin is None else f" ± {format_number(margin)} (95 % interval)"
@@ -235,14 +236,14 @@ def _write_answer(facts: Facts) -> Sentence:
         if len(facts.pairs) == 1:
             [pair] = facts.pairs
             only = next(each for each in (pair["strategy"], pair["baseline"]) if each != baseline)
-        return [*compare_with_baseline(facts.directions, baseline, only), ". "]
+        return [*compare_with_baseline(facts.counts, baseline, only), ". "]
     if facts.may_be_first == [facts.measure["order"][0]]:
         return [facts.measure["order"][0], " is clearly first: "]
     return [f"{NO_FIRST}: "]
 
 
 def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
-    """State the best mean, the difference to the next, and whether that is settled."""
+    """State the best mean, its distance from the next, and whether that is significant."""
     measure, pair, tested = facts.measure, facts.lead_pair, facts.tested
     name, means = measure["name"], measure["means"]
     best = f" the best mean {name}, {format_number(means[leaders[0]])} {over}"
@@ -258,7 +259,7 @@ def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
         f" has{best}, {gap}",
         other,
         f"{_write_interval(pair, leader, side, tested)}. ",
-        *_write_settled(facts, pair, leader),
+        *_write_finding(facts, pair, leader),
         *_write_others(facts, leader),
     ]
 
@@ -266,35 +267,35 @@ def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
     """Return the interval of a lead: the one that agrees with p, or that of one difference."""
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
-    held = (
-        format_all(tested.pairs, "pairs") if tested.covers_several else tested.correction_in_words
-    )
-    held = f", {held}" if tested.n_tested_together > 1 and low is not None else ""
+    scope = tested.correction_in_words
+    if tested.covers_several:
+        scope = f"simultaneous for {format_part(tested.pairs, tested.pairs, 'pairs')}"
+    scope = f", {scope}" if tested.n_tested_together > 1 and low is not None else ""
     if low is None:
         low, high = pair["ci_low"], pair["ci_high"]
     if low is None:
         return ""
     if (side == "below") == (leader == pair["strategy"]):
         low, high = -high, -low
-    return f" (95 % interval {format_number(low)} to {format_number(high)}{held})"
+    return f" (95 % interval {format_number(low)} to {format_number(high)}{scope})"
 
 
-def _write_settled(facts: Facts, pair: Mapping[str, Any], leader: int) -> Sentence:
-    """State whether a lead is settled, its wins and losses, and how many more queries it needs."""
+def _write_finding(facts: Facts, pair: Mapping[str, Any], leader: int) -> Sentence:
+    """State whether a lead is significant, its wins and losses, and the queries it needs."""
     tested, n = facts.tested, facts.measure["queries"]
-    more, fewer = pair["wins"], pair["losses"]
+    wins, losses = pair["wins"], pair["losses"]
     if leader != pair["strategy"]:
-        more, fewer = fewer, more
-    better = f"better in {format_count(more, 'queries')}, worse in {fewer}"
-    counts: Sentence = [leader, f" is {better}, and as good in {pair['ties']}. "]
+        wins, losses = losses, wins
+    better = f"better in {format_count(wins, 'queries')}, worse in {losses}"
+    counts: Sentence = [leader, f" is {better}, and equal in {pair['ties']}. "]
     p = format_p(pair["p_corrected"])
     p = f"{tested.p} {p}" if p.startswith("<") else f"{tested.p} = {p}"
     if pair["p_corrected"] is None:
-        why = "one query cannot be tested" if n == 1 else "there is no test of it"
+        why = "one query is too few for a test" if n == 1 else "it could not be tested"
         return [f"That difference is undecided: {why}. ", *counts]
     if pair["significant"]:
         by = f"; the test {COMPARES_RANKS}" if tested.of_ranks else ""
-        return [f"That difference is settled ({p}{by}). ", *counts]
+        return [f"That difference is significant ({p}{by}). ", *counts]
     if pair["p_corrected"] <= ALPHA:
         why = f"the signed ranks favour the other strategy ({p})"
         return [f"That difference is undecided: {why}. ", *counts]
@@ -302,18 +303,19 @@ def _write_settled(facts: Facts, pair: Mapping[str, Any], leader: int) -> Senten
 
 
 def _write_more_queries(facts: Facts, n: int) -> Sentence:
-    """State how many queries would settle a difference of the observed size."""
+    """State how many queries would show a difference of the observed size."""
     if facts.needed is None:
         return []
-    supposed, total = "If the true difference is as large as this one,", facts.needed.queries
+    supposed = "If the true difference is as large as the observed one,"
+    total = facts.needed.queries
     if total is None:
-        return [f"{supposed} no number of queries would settle it. "]
+        return [f"{supposed} no number of queries would show it. "]
     if total <= n:
         return []
     count = facts.tested.n_tested_together
     level = f"{ALPHA:g} / {count}" if count > 1 else f"{ALPHA:g}"
     chance = f"with a probability of {format_percent(POWER)} (paired t test at {level})"
-    return [f"{supposed} {total:,} queries would settle it {chance}: {total - n:,} more. "]
+    return [f"{supposed} {total:,} queries ({total - n:,} more) would show it {chance}. "]
 
 
 def _write_others(facts: Facts, leader: int) -> Sentence:
@@ -333,34 +335,37 @@ def _write_others(facts: Facts, leader: int) -> Sentence:
 
 
 def _write_by_measures(facts: Facts) -> Sentence:
-    """State by how many of the measures the answer is settled."""
-    if facts.measures < 2:  # noqa: PLR2004
+    """State by how many of the measures the answer is significant."""
+    if facts.n_measures < 2:  # noqa: PLR2004
         return []
-    by = format_part(facts.settled_by, facts.measures, "measures")
-    by_none = f"by any of {facts.measures} measures"
+    by = format_part(facts.n_supporting, facts.n_measures, "measures")
+    by_none = f"by any of {facts.n_measures} measures"
     if facts.tested.baseline is not None:
-        if not facts.settled_by:
+        if not facts.n_supporting:
             return [f"No strategy is significantly better than the baseline {by_none}."]
-        return [f"By {by}, at least one strategy is significantly better than the baseline."]
-    if not facts.settled_by:
+        return [f"At least one strategy is significantly better than the baseline by {by}."]
+    if not facts.n_supporting:
         return [facts.measure["order"][0], f" is not clearly first {by_none}."]
     return [facts.measure["order"][0], f" is clearly first by {by}."]
 
 
 def write_power(
-    name: str, queries: int, smallest: float, step: float, share: float, needed: int | None
+    name: str, queries: int, smallest: float, smaller: float, share: float, needed: int | None
 ) -> str:
-    """State the smallest difference that the queries show, and the queries for a smaller one."""
+    """State the smallest difference that the queries show, and how many a smaller one needs.
+
+    `share` is the smaller difference divided by the best mean.
+    """
     takes = (
         "an unrealistic number of queries" if needed is None else format_count(needed, "queries")
     )
     of_best = (
-        f"; to show a difference of {format_number(step)}, which is {format_percent(share)} of the "
-        f"best mean, takes {takes}"
+        f"; showing a difference of {format_number(smaller)} ({format_percent(share)} of the best "
+        f"mean) takes {takes}"
     )
     return (
         f"With {format_count(queries, 'queries')}, {name} shows a difference of "
         f"{format_number(smallest)} or more with {format_percent(POWER)} probability"
-        f"{of_best if step else ''} (paired t test of one pair at {ALPHA:g}, with the variance of "
-        "these strategies)."
+        f"{of_best if smaller else ''} (paired t test of one pair at {ALPHA:g}, with the variance "
+        "of these strategies)."
     )

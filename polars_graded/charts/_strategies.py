@@ -125,16 +125,16 @@ def strategy_bars(
 
 
 def _write_finding(comparison: pl.DataFrame, level: float) -> str:
-    """Write how many differences are settled, and their directions for a single baseline."""
+    """Write how many differences are significant, and their directions for a single baseline."""
     directions = count_directions(comparison, level)
     baselines = comparison["baseline"].unique().to_list()
     strategies = comparison["strategy"].unique().to_list()
-    sentence = verdicts.count_settled(directions)
+    sentence = verdicts.count_significant(directions)
     if len(baselines) == 1:
         # Names are shortened in the same way as on the axis, which shows all strategies.
         *names, baseline = shorten_names([*strategies, *baselines])
         only = names[0] if comparison.height == 1 else None
-        things = "differences" if comparison.height > len(strategies) else "strategies"
+        things = "comparisons" if comparison.height > len(strategies) else "strategies"
         sentence = verdicts.compare_with_baseline(directions, baseline, only, things)
     alone = comparison["measure"].n_unique() == comparison.height
     return verdicts.write_title(sentence, name_tests(comparison, alone=alone))
