@@ -1439,13 +1439,13 @@ ERRORS = {
         "dcg_curves",
         lambda frame: frame.with_columns(pl.col(DCG_20, IDEAL_20).list.head("query")),
         {},
-        f"the lists of {DCG_20} and {IDEAL_20} must have one length, as those of a curve with",
+        f"the lists of {DCG_20} and {IDEAL_20} must all have the same length, as for a curve",
     ),
     "ideal lists of another length": (
         "dcg_curves",
         shortened(IDEAL_20, 3),
         {},
-        "must have one length, as those of a curve with a cutoff have, got 3 to 20",
+        "must all have the same length, as for a curve with a cutoff, got 3 to 20",
     ),
     "a query twice": (
         "dcg_curves",

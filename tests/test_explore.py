@@ -194,7 +194,7 @@ def two_measures(frame: pl.DataFrame) -> pl.DataFrame:
             ),
             {},
             ValueError,
-            "the lists of 'dcg_curve@10' must have one length, as those of a curve with a cutoff",
+            "the lists of 'dcg_curve@10' must all have the same length, as for a curve",
         ),
     ],
 )

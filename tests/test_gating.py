@@ -303,7 +303,7 @@ def test_the_baseline_may_be_results_of_another_day(suffix, tmp_path):
     several = pl.concat([old.with_columns(strategy=pl.lit(name)) for name in ("new", "other")])
     [row] = gate(new, baseline=several).rows(named=True)
     assert (row["baseline"], row["difference"]) == ("new", expected["difference"][0])
-    with pytest.raises(ValueError, match="got 'one', 'two' for 'new'"):
+    with pytest.raises(ValueError, match="got 'one', 'two', but not 'new'"):
         gate(
             new,
             baseline=several.with_columns(

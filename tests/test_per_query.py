@@ -137,7 +137,7 @@ def test_a_direction_that_nobody_said_is_asked_for_where_it_matters():
     own, _ = with_own_names()
     sentence = (
         "^`measures` must specify the best value of 'E', since no measure has this name"
-        r"\n\nHint: {'E': 'ndcg@10'} specifies the measure, {'E': 'lowest'} or 'highest' the"
+        r"\n\nHint: pass the measure, such as {'E': 'ndcg@10'}, or the best value: {'E': 'lowest'}"
     )
     for ask in (compare, pg.paper_table, pg.trust.order_stability):
         with pytest.raises(ValueError, match=sentence):
@@ -164,7 +164,7 @@ def test_a_number_that_is_no_measure_is_not_compared_unless_it_is_named():
         ValueError, match=r"with the name of a measure, .* got 'E', 'nDCG', 'year'\n\nHint:"
     ):
         compare(own)
-    with pytest.warns(UserWarning, match="are left out, since .*: 'E', 'year'"):
+    with pytest.warns(UserWarning, match="are ignored, since .*: 'E', 'year'"):
         found = compare(own.rename({"nDCG": "ndcg@10"}))
     assert set(found["measure"]) == {"ndcg@10"}
 
@@ -218,7 +218,9 @@ def test_several_columns_may_tell_queries_apart():
     expected = compare(apart, segments="device_too", **both).rename({"device_too": "device"})
     assert by_device["queries"].to_list() == [3] * 4
     assert by_device.equals(expected)
-    with pytest.raises(ValueError, match=r"got 12 more often: query \{'device': 'desk', 'qu"):
+    with pytest.raises(
+        ValueError, match=r"but 12 occur several times: query \{'device': 'desk', 'qu"
+    ):
         compare(pl.concat([DEVICES, DEVICES]), **both)
 
 
@@ -261,7 +263,7 @@ def test_frames_that_are_none(call):
     with pytest.raises(ValueError, match="must have a column of numbers, got strategy"):
         call(FRAME.drop("ap"))
     with pytest.raises(
-        ValueError, match=r"have each query once, got 15 more often: query 0 of 's0', "
+        ValueError, match=r"have each query once, but 15 occur several times: query 0 of 's0', "
     ):
         call(pl.concat([FRAME, FRAME]))
     with pytest.raises(ValueError, match="strategy 'strategy' must not be null, got 5 nulls"):

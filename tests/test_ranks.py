@@ -93,7 +93,10 @@ def test_many_sets_have_numbers():
 
 def test_what_has_no_best_value_has_no_ranks():
     frame = per_query(np.array([[1.0, 2.0], [2.0, 3.0]]), "n_retrieved")
-    with pytest.raises(ValueError, match="'n_retrieved' must have a best value to rank"):
+    with pytest.raises(
+        ValueError,
+        match="the best value of measure 'n_retrieved' must be 'highest' or 'lowest' to rank",
+    ):
         rank_strategies(frame)
 
 

@@ -348,7 +348,7 @@ def test_an_ideal_that_is_null_is_not_there(written):
 
 def test_ideal_lists_have_the_length_of_their_curve(written):
     shorter = SOME.with_columns(pl.col("ideal_dcg_curve@2").list.head(1))
-    sentence = "lists of 'dcg_curve@2' and 'ideal_dcg_curve@2' must have one length, .* got 1 to 2"
+    sentence = "lists of 'dcg_curve@2' and 'ideal_dcg_curve@2' must all .* length, .* got 1 to 2"
     with pytest.raises(ValueError, match=sentence):
         written(shorter, missing="drop")
 
@@ -517,7 +517,7 @@ FRAMES = [
     (lambda f: f.with_columns(ap=pl.lit(float("inf"))), "must be finite"),
     (
         lambda f: f.select(KEYS, pl.col(CURVES[0]).list.head(pl.col("query"))),
-        "the lists of 'dcg_curve@20' must have one length",
+        "the lists of 'dcg_curve@20' must all have the same length",
     ),
     (lambda f: f.filter(strategy="weak"), "at least two strategies"),
     (lambda f: f.head(0), "must have a row per strategy and query to show, got none"),

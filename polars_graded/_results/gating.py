@@ -260,16 +260,19 @@ def decide_verdicts(
     for measure in grid.measures:
         check_has_best(measure, grid.best[measure], "say what is worse")
         values = grid.get_given_values(measure)
-        top = find_maximum(measure, matched.formulas.get(measure), values)
-        allowed = _check_margin(measure, margin, top)
+        maximum = find_maximum(measure, matched.formulas.get(measure), values)
+        checked_margin = _check_margin(measure, margin, maximum)
         segments = zip(grid.split_segments(measure), grid.segments, strict=True)
-        for (segment, results), (_, places) in segments:
+        for (segment, results), (_, columns) in segments:
             pairs = Pairs(results, matched.a, matched.b)
-            judged = VerdictInputs(allowed, options, level, top)
-            complete = Results(measure, grid.queries[places], values[:, places])
-            verdicts = _compute_verdicts(pairs, complete, judged)
-            keys = measure, segment, matched.names, verdicts
-            tables.append(make_measure_table(*keys, more_queries=pl.UInt64()))
+            inputs = VerdictInputs(checked_margin, options, level, maximum)
+            with_missing = Results(measure, grid.queries[columns], values[:, columns])
+            verdicts = _compute_verdicts(pairs, with_missing, inputs)
+            tables.append(
+                make_measure_table(
+                    measure, segment, matched.names, verdicts, more_queries=pl.UInt64()
+                )
+            )
     table = pl.concat(tables).with_columns(
         pl.col("verdict").is_in(PASSING_VERDICTS).alias("passes"),
         pl.lit(matched.notes).alias("notes"),
@@ -329,12 +332,13 @@ def assert_no_worse(
 
 
 class Matched(NamedTuple):
-    """Strategies and their baselines in one grid."""
+    """Pairs of a strategy and its baseline in one grid."""
 
     grid: Grid
     a: Integers
+    """Indices of the strategies in the grid."""
     b: Integers
-    """Places of the baselines in the grid; `a` contains the places of the strategies."""
+    """Indices of their baselines."""
     names: Sequence[pl.Series]
     """Names of strategies and baselines in their own results."""
     formulas: Mapping[str, str]
@@ -430,41 +434,47 @@ def _pair_with_results(
     compared with the older strategy of the same name.
     """
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
-    measured, _ = find_measures_and_curves(rows, measures, query=queries, strategy=name)
-    columns = [name, *dict.fromkeys([*queries, *check_segment_columns(segments)]), *measured]
-    older = cast_measures(_read_baseline(baseline), measured)
-    graders = [*split_by_grader(older, {**keys, "measures": measured, "segments": segments})]
+    measure_columns, _ = find_measures_and_curves(rows, measures, query=queries, strategy=name)
+    columns = [name, *dict.fromkeys([*queries, *check_segment_columns(segments)]), *measure_columns]
+    older = cast_measures(_read_baseline(baseline), measure_columns)
+    graders = [*split_by_grader(older, {**keys, "measures": measure_columns, "segments": segments})]
     check_one_grader(
         "baseline", graders, ".filter(grader={!r}) of the frame selects the results of one grader"
     )
     check_columns("baseline", columns, older.schema)
     strategies = order_strategies(rows[name])
-    rows, older = unify_keys(rows, older, [each for each in columns if each not in measured])
-    now, before = strategies.cast(rows.schema[name]), order_strategies(older[name])
-    _check_same_names(now, before)
-    places = [0 if len(before) == 1 else find_place(before, each) for each in now]
-    bases = before[places].alias("baseline")
-    older = older.filter(pl.col(name).is_in(bases.implode()))
+    rows, older = unify_keys(rows, older, [each for each in columns if each not in measure_columns])
+    cast_strategies, older_strategies = (
+        strategies.cast(rows.schema[name]),
+        order_strategies(older[name]),
+    )
+    _check_same_names(cast_strategies, older_strategies)
+    places = [
+        0 if len(older_strategies) == 1 else find_place(older_strategies, each)
+        for each in cast_strategies
+    ]
+    baselines = older_strategies[places].alias("baseline")
+    older = older.filter(pl.col(name).is_in(baselines.implode()))
     declared = list_declared_measures(measures)
-    formulas = {name: declared.get(name) for name in measured}
+    formulas = {name: declared.get(name) for name in measure_columns}
     comparable = check_same_conditions(rows, older, queries, formulas, changes, is_other_file=True)
     check_queries(comparable, rows, older, queries)
-    new, ending = now.cast(pl.String), BASELINE_SUFFIX
-    # No name of a new strategy may equal that of a baseline with its suffix.
-    while new.is_in((bases.cast(pl.String) + ending).implode()).any():
-        ending += BASELINE_SUFFIX
+    names_of_new, suffix = cast_strategies.cast(pl.String), BASELINE_SUFFIX
+    # Lengthen the suffix until no strategy has the name of a baseline with the suffix.
+    while names_of_new.is_in((baselines.cast(pl.String) + suffix).implode()).any():
+        suffix += BASELINE_SUFFIX
     text = pl.col(name).cast(pl.String)
     both = [
         rows.select(columns).with_columns(text),
-        older.select(columns).with_columns(text + ending),
+        older.select(columns).with_columns(text + suffix),
     ]
     together = pl.concat(both, how="vertical_relaxed")
     grid = check_per_query(together, measures, segments, **keys)
     a, b = (
         np.array([find_place(grid.strategies, each) for each in names])
-        for names in (new, bases.cast(pl.String) + ending)
+        for names in (names_of_new, baselines.cast(pl.String) + suffix)
     )
-    names = [strategies, bases]
+    names = [strategies, baselines]
     return Matched(
         grid,
         a,
@@ -476,17 +486,17 @@ def _pair_with_results(
 
 
 BASELINE_SUFFIX = " of the baseline"
-"""Suffix that distinguishes a strategy of other results from one of the same name."""
+"""Suffix of older strategies, which may have the names of new ones."""
 
 
-def _check_same_names(strategies: pl.Series, before: pl.Series) -> None:
-    """Raise if one of several older strategies has no match by name."""
-    new = [each for each in strategies if each not in before.to_list()]
-    if len(before) > 1 and new:
+def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
+    """Raise if there are several older strategies, but none with the name of a strategy."""
+    unmatched = [each for each in strategies if each not in older.to_list()]
+    if len(older) > 1 and unmatched:
         msg = (
-            f"`baseline` must have one strategy, or each strategy that is compared with it, got "
-            f"{first_few(before.to_list())} for {first_few(new)}\n\n"
-            f"Hint: baseline=older.filter(pl.col({before.name!r}) == {before[0]!r}) is one of them"
+            "`baseline` must have one strategy, or one with the name of each compared strategy, "
+            f"got {first_few(older.to_list())}, but not {first_few(unmatched)}\n\n"
+            f"Hint: baseline=older.filter(pl.col({older.name!r}) == {older[0]!r}) has one strategy"
         )
         raise ValueError(msg)
 
@@ -506,18 +516,22 @@ def _read_baseline(baseline: Any) -> pl.DataFrame:
 # Verdicts
 
 
-def _check_margin(measure: str, margin: float | Mapping[str, float], top: float | None) -> float:
+def _check_margin(
+    measure: str, margin: float | Mapping[str, float], maximum: float | None
+) -> float:
     """Return the margin of a measure, less than the range of the measure."""
     if isinstance(margin, Mapping):
         if measure not in margin:
-            msg = f"`margin` must have a margin for {measure!r}, got those of {', '.join(margin)}"
+            msg = (
+                f"`margin` must have a margin for {measure!r}, got margins for {', '.join(margin)}"
+            )
             raise ValueError(msg)
         margin = margin[measure]
     margin = check_number("margin", margin, at_least=0)
-    if top is not None and margin >= top:
+    if maximum is not None and margin >= maximum:
         msg = (
-            f"`margin` must be less than {top:g}, the range of {measure!r}, got {margin:g}: "
-            "no change could be worse"
+            f"`margin` must be less than {maximum:g}, the range of {measure!r}, got {margin:g}: "
+            "no change could exceed it"
         )
         raise ValueError(msg)
     return margin
@@ -533,30 +547,34 @@ def find_maximum(measure: str, formula: str | None, values: Floats) -> float | N
 
 
 class VerdictInputs(NamedTuple):
-    """Data for the verdicts on a measure."""
+    """What the verdicts on a measure depend on, except the values."""
 
     margin: float
     options: Options
     level: float
-    top: float | None
+    maximum: float | None
 
 
-def _compute_verdicts(pairs: Pairs, complete: Results, by: VerdictInputs) -> dict[str, Any]:
+def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs) -> dict[str, Any]:
     """Return the statistics and verdicts of pairs of a strategy and its baseline."""
     mean, std, *_ = pairs.statistics
-    low, high, changed, verdict = decide_pairs(pairs, by)
-    has_value = ~np.isnan(complete.values)
+    low, high, changed, verdict = decide_pairs(pairs, inputs)
+    has_value = ~np.isnan(with_missing.values)
     lost = (has_value[pairs.a] != has_value[pairs.b]).sum(axis=1)
-    # A pair passes only if it also passes with the worst value for each query that it lost.
+    # A pair passes only if it also passes with the worst value for each query that one side lacks.
     is_overturned = np.zeros(len(pairs), bool)
     for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING_VERDICTS)).tolist():
-        *_, [counted_worst] = decide_pairs(_fill_with_worst(pairs, complete, place, by.top), by)
+        *_, [counted_worst] = decide_pairs(
+            _fill_with_worst(pairs, with_missing, place, inputs.maximum), inputs
+        )
         is_overturned[place] = counted_worst not in PASSING_VERDICTS
     verdict[is_overturned] = "undecided"
-    gap = np.abs(mean * pairs.results.sign + by.margin)
+    distance = np.abs(mean * pairs.results.sign + inputs.margin)
     means, baseline_means = pairs.means
-    open_ones = np.isin(verdict, OPEN_VERDICTS) & ~is_overturned
-    adverse = _compute_adverse_skewness(pairs, by) if pairs.n else np.zeros(len(pairs))
+    is_open_verdict = np.isin(verdict, OPEN_VERDICTS) & ~is_overturned
+    skewness_of_pairs = (
+        _compute_adverse_skewness(pairs, inputs) if pairs.n else np.zeros(len(pairs))
+    )
     return {
         "queries": np.full(len(pairs), pairs.n),
         "strategy_queries": has_value[pairs.a].sum(axis=1),
@@ -568,16 +586,16 @@ def _compute_verdicts(pairs: Pairs, complete: Results, by: VerdictInputs) -> dic
         "baseline_mean": baseline_means,
         "mean": means,
         "more_queries": [
-            _compute_more_queries(effect, skewness, n_changed, pairs.n, by.level)
+            _compute_more_queries(effect, skewness, n_changed, pairs.n, inputs.level)
             if is_open
             else None
             for is_open, effect, skewness, n_changed in zip(
-                open_ones, divide(gap, std), adverse, changed, strict=True
+                is_open_verdict, divide(distance, std), skewness_of_pairs, changed, strict=True
             )
         ],
-        "confidence": by.options.confidence,
-        "level": by.level,
-        "margin": by.margin,
+        "confidence": inputs.options.confidence,
+        "level": inputs.level,
+        "margin": inputs.margin,
         "difference": mean,
         "low": low,
         "high": high,
@@ -585,46 +603,52 @@ def _compute_verdicts(pairs: Pairs, complete: Results, by: VerdictInputs) -> dic
     }
 
 
-def decide_pairs(pairs: Pairs, by: VerdictInputs) -> tuple[Floats, Floats, Integers, Any]:
+def decide_pairs(pairs: Pairs, inputs: VerdictInputs) -> tuple[Floats, Floats, Integers, Any]:
     """Return the interval, the changed queries and the verdict of each pair."""
-    intervals = compute_careful_intervals(pairs, by.options, by.level, by.top)
+    intervals = compute_careful_intervals(pairs, inputs.options, inputs.level, inputs.maximum)
     mean, low, high = pairs.statistics.mean, intervals.low, intervals.high
-    up = pairs.results.higher_is_better
+    is_higher_better = pairs.results.higher_is_better
     gain = mean * pairs.results.sign
     # An equal loss in all queries suffices to stop a change, so the loss becomes an end of the
     # interval. An equal gain does not suffice to pass a change: Stringer's interval stays.
     is_loss = intervals.constant & (gain < 0)
-    if up:
+    if is_higher_better:
         high = np.where(is_loss, mean, high)
     else:
         low = np.where(is_loss, mean, low)
-    least, most = (low, high) if up else (-high, -low)
+    lowest_gain, highest_gain = (low, high) if is_higher_better else (-high, -low)
     verdicts = {
         UNCHANGED: (intervals.changed == 0) & (pairs.n > 0),
-        "better": least > 0,
-        "worse": most < -by.margin,
-        WITHIN: (most < 0) & (least > -by.margin),
-        BEYOND: most < 0,
-        "no worse": least > -by.margin,
+        "better": lowest_gain > 0,
+        "worse": highest_gain < -inputs.margin,
+        WITHIN: (highest_gain < 0) & (lowest_gain > -inputs.margin),
+        BEYOND: highest_gain < 0,
+        "no worse": lowest_gain > -inputs.margin,
     }
     verdict = np.select([*verdicts.values()], [*verdicts], "undecided").astype(object)
     return low, high, intervals.changed, verdict
 
 
-def _fill_with_worst(pairs: Pairs, complete: Results, place: int, top: float | None) -> Pairs:
+def _fill_with_worst(
+    pairs: Pairs, with_missing: Results, place: int, maximum: float | None
+) -> Pairs:
     """Return a pair with the worst values in place of missing ones.
 
     Missing values of the baseline become the best.
     """
-    values = complete.values[[pairs.a[place], pairs.b[place]]]
+    values = with_missing.values[[pairs.a[place], pairs.b[place]]]
     has_value = ~np.isnan(values)
-    some = has_value.any(axis=0)
-    ends = (
-        (0.0, top) if top is not None else (np.nanmin(complete.values), np.nanmax(complete.values))
+    has_either = has_value.any(axis=0)
+    value_range = (
+        (0.0, maximum)
+        if maximum is not None
+        else (np.nanmin(with_missing.values), np.nanmax(with_missing.values))
     )
-    worst, best = ends if pairs.results.higher_is_better else ends[::-1]
-    filled = np.where(has_value, values, [[worst], [best]])[:, some]
-    results = replace(complete, values=filled, queries=complete.queries.filter(pl.Series(some)))
+    worst, best = value_range if pairs.results.higher_is_better else value_range[::-1]
+    filled = np.where(has_value, values, [[worst], [best]])[:, has_either]
+    results = replace(
+        with_missing, values=filled, queries=with_missing.queries.filter(pl.Series(has_either))
+    )
     return Pairs(results, np.array([0]), np.array([1]))
 
 
@@ -632,15 +656,15 @@ MAX_QUERIES_RATIO = 100
 """Maximum ratio of recommended to given queries."""
 
 
-def _compute_adverse_skewness(pairs: Pairs, by: VerdictInputs) -> Floats:
-    """Return the skewness of the differences if it widens the interval towards the margin.
+def _compute_adverse_skewness(pairs: Pairs, inputs: VerdictInputs) -> Floats:
+    """Return the skewness that widens the interval towards the margin, as a positive number.
 
-    If it widens the interval on the other side, 0 is returned.
+    It is 0 if the skewness widens the other side.
     """
-    gain = pairs.statistics.mean * pairs.results.sign
+    mean_gain = pairs.statistics.mean * pairs.results.sign
     skewness = [compute_skewness(pairs.compute_differences(part)) for part in pairs.split(pairs.n)]
-    gained = np.concatenate(skewness) * pairs.results.sign
-    return np.maximum(np.where(gain > -by.margin, -gained, gained), 0)
+    skewness_of_gain = np.concatenate(skewness) * pairs.results.sign
+    return np.maximum(np.where(mean_gain > -inputs.margin, -skewness_of_gain, skewness_of_gain), 0)
 
 
 def _compute_more_queries(

@@ -44,7 +44,7 @@ MAX_VALUE = 1e150
 """Maximum magnitude of a value; the square of a larger one overflows."""
 
 ALL_QUERIES = pl.DataFrame(height=1)
-"""Key of the segment of all queries, which has no column."""
+"""Key of all queries if there are no segments: one row without columns."""
 
 MAX_NAMED_KEYS = 3
 """Maximum number of keys in an error."""
@@ -92,12 +92,12 @@ def check_graders(
 
 
 def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Series) -> list[int]:
-    """Return the places of one grader's strategies among another's."""
+    """Return the indices of one grader's strategies among another's."""
     if not own.sort().equals(others.sort(), check_names=False):
         msg = f"{grader!r} and {other!r} must have results of the same strategies"
         raise ValueError(msg)
-    places = {name: place for place, name in enumerate(others.to_list())}
-    return [places[name] for name in own.to_list()]
+    indices = {name: index for index, name in enumerate(others.to_list())}
+    return [indices[name] for name in own.to_list()]
 
 
 def check_named_once(columns: Sequence[str]) -> None:
@@ -137,12 +137,12 @@ def find_measures_and_curves(
     schema = per_query.collect_schema()
     queries, requested = check_column_names("query", query), list_named_columns(measures)
     # One of several query columns may define segments, but not all of them.
-    sharing = queries if {*queries} - {*segments} else []
-    apart = [name for name in segments if name not in sharing]
-    keys = [check_column_name("strategy", strategy), *queries, *apart]
+    query_segments = queries if {*queries} - {*segments} else []
+    other_segments = [name for name in segments if name not in query_segments]
+    keys = [check_column_name("strategy", strategy), *queries, *other_segments]
     check_columns("per_query", [*keys, *requested], schema)
     check_comparable(keys, schema)
-    _check_single(keys[: 1 + len(queries)], schema)
+    _check_scalar_keys(keys[: 1 + len(queries)], schema)
     check_named_once([*keys, *requested])
 
     def find_kind(name: str) -> str | None:
@@ -161,17 +161,17 @@ def find_measures_and_curves(
             raise TypeError(msg + hint if schema[name].is_nested() and not curves else msg)
     numbers = [name for name in schema if name not in keys and find_kind(name) == "number"]
     lists = [name for name in schema if name not in keys and find_kind(name) == "curve"]
-    measured = [name for name in numbers if Measure.parsed(name)]
-    chosen = [name for name in requested if name in numbers] or measured
+    measure_columns = [name for name in numbers if Measure.parsed(name)]
+    chosen = [name for name in requested if name in numbers] or measure_columns
     chosen_curves = [name for name in requested if name in lists] or lists
-    left = [name for name in numbers if name not in chosen and schema[name].is_float()]
-    if left and measured and not requested:
+    ignored = [name for name in numbers if name not in chosen and schema[name].is_float()]
+    if ignored and measure_columns and not requested:
         warn_the_caller(
             DataWarning.measures,
-            f"columns of numbers are left out, since their names are not those of measures: "
-            f"{', '.join(map(repr, left))}\n\n"
-            f"Hint: pass the columns with their measures, such as {{{left[0]!r}: 'ndcg@10'}}; or "
-            "drop them",
+            f"columns of numbers are ignored, since their names are not those of measures: "
+            f"{', '.join(map(repr, ignored))}\n\n"
+            f"Hint: pass the columns with their measures, such as {{{ignored[0]!r}: 'ndcg@10'}}; "
+            "or drop them",
         )
     check_columns("per_query", [*chosen, *chosen_curves], schema)
     if chosen or (curves and chosen_curves):
@@ -182,20 +182,20 @@ def find_measures_and_curves(
     example = f"{{{numbers[0]!r}: 'ndcg@10'}}"
     beginning = f"{HINT} pass each column with its measure, such as {example};"
     msg = (
-        f"`per_query` must have a column with the name of a measure, unless `measures` names one, "
-        f"got {first_few(numbers)}{hint_at_maker('per_query', beginning)}"
+        "`per_query` must have a column with the name of a measure, unless `measures` names "
+        f"columns, got {first_few(numbers)}{hint_at_maker('per_query', beginning)}"
     )
     raise ValueError(msg)
 
 
-def _check_single(keys: Sequence[str], schema: Mapping[str, pl.DataType]) -> None:
-    """Raise if a key column holds several values in a row.
+def _check_scalar_keys(keys: Sequence[str], schema: Mapping[str, pl.DataType]) -> None:
+    """Raise if the values of a key column are lists or arrays.
 
     The first key is the strategy, which must not be a struct either.
     """
-    for place, name in enumerate(keys):
+    for index, name in enumerate(keys):
         dtype = schema[name]
-        if isinstance(dtype, pl.List | pl.Array) or (place == 0 and dtype.is_nested()):
+        if isinstance(dtype, pl.List | pl.Array) or (index == 0 and dtype.is_nested()):
             msg = f"column {name!r} must hold single values that distinguish rows, got {dtype}"
             raise TypeError(msg)
 
@@ -210,7 +210,7 @@ def collect_rows(
 ) -> pl.DataFrame:
     """Return the columns of strategies, queries and segments, and further columns.
 
-    Several query columns become one struct. Each strategy has each query once in a segment.
+    Several query columns become one struct. Raise if a strategy has a query twice in a segment.
     """
     queries = check_column_names("query", query)
     one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries).alias(", ".join(queries))
@@ -222,7 +222,7 @@ def collect_rows(
     if frame.select(keys).n_unique() < frame.height:
         again = frame.select(keys).filter(frame.select(keys).is_duplicated()).unique().sort(keys)
         msg = (
-            f"each strategy must have each query once, got {again.height} more often: "
+            f"each strategy must have each query once, but {again.height} occur several times: "
             f"{_format_first_keys(again)}{hint_at_maker('per_query')}"
         )
         raise ValueError(msg)
@@ -237,8 +237,8 @@ def order_strategies(strategies: pl.Series) -> pl.Series:
 
     They keep the order of rows if the rows of each strategy are adjacent, and are sorted otherwise.
     """
-    together = strategies.rle().struct.field("value").alias(strategies.name)
-    return together if together.n_unique() == len(together) else sorting.in_order(strategies)
+    runs = strategies.rle().struct.field("value").alias(strategies.name)
+    return runs if runs.n_unique() == len(runs) else sorting.in_order(strategies)
 
 
 def _format_first_keys(keys: pl.DataFrame) -> str:
@@ -275,7 +275,7 @@ class Grid:
         self.formulas = {
             name: text for name, text in declared.items() if text not in get_args(Best)
         }
-        """Measures of columns whose names are not those of their measures."""
+        """The measure of each column with a name of its own."""
         self.strategies = order_strategies(frame[strategy]) if strategies is None else strategies
         queries = frame.select(query, *segments).unique().sort(*segments, query)
         self.queries = queries[query]
@@ -289,7 +289,7 @@ class Grid:
             else keys.join(frame, on=on, how="left", nulls_equal=True, maintain_order="left")
         )
         self.segments = _find_segments(queries, segments)
-        """Key of each segment, in one row, and the places of its queries."""
+        """Key of each segment, in one row, and the indices of its queries."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -306,13 +306,13 @@ class Grid:
 
     def get_results(self, measure: str) -> Results:
         """Return the values of a measure for the queries without a missing value."""
-        every, counts = self._get_all_values(measure)
-        return every.select(np.flatnonzero(counts))
+        results, is_complete = self._get_all_values(measure)
+        return results.select(np.flatnonzero(is_complete))
 
     def split_segments(self, measure: str) -> list[tuple[pl.DataFrame, Results]]:
         """Return the key of each segment and the values of its queries."""
-        every, counts = self._get_all_values(measure)
-        return [(key, every.select(places[counts[places]])) for key, places in self.segments]
+        results, is_complete = self._get_all_values(measure)
+        return [(key, results.select(places[is_complete[places]])) for key, places in self.segments]
 
     def _get_all_values(self, measure: str) -> tuple[Results, Mask]:
         """Return the values of a measure, and the mask of queries without a missing value."""
@@ -321,19 +321,19 @@ class Grid:
         self._check(np.isinf(values), name, "must be finite, got infinity")
         rule = f"must be within {MAX_VALUE:g} of 0, since it is squared, got a larger value"
         self._check(np.abs(values) > MAX_VALUE, name, rule)
-        absent = np.isnan(values)
-        self._check_present(absent, measure, name)
-        counts = np.logical_not(absent.any(axis=0))
-        return Results(measure, self.queries, values, self.best[measure]), counts
+        is_missing = np.isnan(values)
+        self._check_present(is_missing, measure, name)
+        is_complete = np.logical_not(is_missing.any(axis=0))
+        return Results(measure, self.queries, values, self.best[measure]), is_complete
 
     def get_directions(self, measures: Sequence[str]) -> dict[str, Best]:
         """Return which value of each measure is best; raise if that is unknown."""
         return {name: check_direction(name, self.best[name]) for name in measures}
 
-    def list_results(self, strategies: int = 2) -> Iterator[Results]:
+    def list_results(self, min_strategies: int = 2) -> Iterator[Results]:
         """Yield the values of each measure; raise if there are too few strategies or queries."""
-        if len(self.strategies) < strategies:
-            msg = f"there must be at least {strategies} strategies, got {len(self.strategies)}"
+        if len(self.strategies) < min_strategies:
+            msg = f"there must be at least {min_strategies} strategies, got {len(self.strategies)}"
             raise ValueError(msg)
         for measure in self.measures:
             results = self.get_results(measure)
@@ -374,24 +374,25 @@ class Grid:
             raise ValueError(msg)
         return np.nan_to_num(values, posinf=np.inf, neginf=-np.inf)
 
-    def _check_present(self, absent: Mask, column: str, name: str) -> None:
-        """Raise if a value is missing that must be present.
+    def _check_present(self, is_missing: Mask, column: str, name: str) -> None:
+        """Raise if a required value is missing.
 
-        `evaluate` writes null for all strategies if the measure is undefined for the query.
+        A query with null for all strategies is accepted, because `evaluate` writes this if the
+        measure is undefined for the query.
         """
         if self.missing == "error":
-            undefined = _find_nulls(self.frame[column]).reshape(self.shape).all(axis=0)
+            is_undefined = _find_nulls(self.frame[column]).reshape(self.shape).all(axis=0)
             rule = "must have a value for each strategy and query, got none, null or NaN"
             hint = (
                 "missing='drop' leaves such a query out for all strategies, missing='zero' counts "
                 "the value as 0"
             )
-            self._check(absent.reshape(self.shape) & ~undefined, name, rule, hint)
+            self._check(is_missing.reshape(self.shape) & ~is_undefined, name, rule, hint)
 
-    def _check(self, wrong: Mask, name: str, rule: str, hint: str = "") -> None:
-        """Raise if values are wrong, with the number of queries and some of them."""
-        if wrong.any():
-            rows = self.frame[:, :2].filter(pl.Series(wrong.ravel())).unique(maintain_order=True)
+    def _check(self, is_wrong: Mask, name: str, rule: str, hint: str = "") -> None:
+        """Raise if values are wrong; the error counts the queries and names a few."""
+        if is_wrong.any():
+            rows = self.frame[:, :2].filter(pl.Series(is_wrong.ravel())).unique(maintain_order=True)
             count = f"{rows.to_series(1).n_unique()} of {self.queries.n_unique()} queries"
             msg = f"{name} {rule} in {count}: {_format_first_keys(rows)}"
             raise ValueError(f"{msg}\n\nHint: {hint}" if hint else msg)
@@ -408,13 +409,13 @@ def _find_nulls(values: pl.Series) -> Mask:
 def _find_segments(
     queries: pl.DataFrame, segments: Sequence[str]
 ) -> list[tuple[pl.DataFrame, Integers]]:
-    """Return the key of each segment, and the places of its queries."""
-    places = np.arange(queries.height)
+    """Return the key of each segment, and the indices of its queries."""
+    indices = np.arange(queries.height)
     if not segments:
-        return [(ALL_QUERIES, places)]
+        return [(ALL_QUERIES, indices)]
     parts = queries.select(segments).partition_by(segments) or [queries.select(segments)]
     ends = np.cumsum([part.height for part in parts])
-    return [*zip((part.head(1) for part in parts), np.split(places, ends[:-1]), strict=True)]
+    return [*zip((part.head(1) for part in parts), np.split(indices, ends[:-1]), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -432,9 +433,9 @@ class Results:
         """Return the number of queries."""
         return len(self.queries)
 
-    def select(self, places: Integers) -> Results:
-        """Return the values of the queries at these places."""
-        return replace(self, queries=self.queries[places], values=self.values[:, places])
+    def select(self, indices: Integers) -> Results:
+        """Return the values of the queries at these indices."""
+        return replace(self, queries=self.queries[indices], values=self.values[:, indices])
 
     def restrict(self, queries: pl.Series, *, inside: bool = True) -> Results:
         """Return the values of the queries in a series, or of all others."""
@@ -443,9 +444,9 @@ class Results:
 
     @cached_property
     def floor(self) -> float:
-        """Return the smallest number that serves as the magnitude of a rounding error.
+        """Return the magnitude that replaces smaller ones when a rounding error is estimated.
 
-        A value near 0 may be a difference of larger numbers, and then has their rounding error.
+        A value near 0 may be a difference of larger numbers. Then its rounding error is theirs.
         """
         return min(1.0, float(np.abs(self.values).max(initial=0)))
 
@@ -462,32 +463,34 @@ class Results:
 
     @property
     def sign(self) -> int:
-        """Return the factor that makes gains of differences: -1 if a lower value is better."""
+        """Return the factor that turns differences into gains: 1, or -1 if lower is better."""
         return 1 if self.higher_is_better else -1
 
     @property
     def order(self) -> Floats:
-        """Return the place of each strategy by mean, the best highest.
+        """Return a number for each strategy that increases with its mean, the best highest.
 
-        Means that differ by rounding share a place.
+        Means that are equal up to rounding share a number.
         """
         count = len(self.values)
         if not count or not self.n:
             return np.full(count, np.nan)
         # Differences from the first strategy: a large common part then adds no rounding error.
-        every, first = np.arange(count), np.zeros(count, dtype=np.int64)
-        means = self.compute_differences(every, first).mean(axis=1)
-        rounding = self.compute_tolerances(every, first).mean(axis=1)
-        rising = np.argsort(means)
-        higher = np.diff(means[rising]) > np.maximum(rounding[rising[1:]], rounding[rising[:-1]])
-        places = np.empty(count)
-        places[rising] = np.concatenate([[0], np.cumsum(higher)])
-        return places * self.sign
+        all_indices, first_indices = np.arange(count), np.zeros(count, dtype=np.int64)
+        means = self.compute_differences(all_indices, first_indices).mean(axis=1)
+        rounding = self.compute_tolerances(all_indices, first_indices).mean(axis=1)
+        ascending = np.argsort(means)
+        is_higher = np.diff(means[ascending]) > np.maximum(
+            rounding[ascending[1:]], rounding[ascending[:-1]]
+        )
+        ranks = np.empty(count)
+        ranks[ascending] = np.concatenate([[0], np.cumsum(is_higher)])
+        return ranks * self.sign
 
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
-        """Return the rounding errors of differences of strategies, with one row per pair.
+        """Return the tolerance of each difference of strategies, with one row per pair.
 
-        The error is 0 if the two values are equal up to rounding.
+        A tolerance of 0 marks two values that are equal up to rounding.
         """
         x, y = self.values[a], self.values[b]
         size = np.maximum(np.maximum(np.abs(x), np.abs(y)), self.floor)
@@ -498,10 +501,10 @@ class Results:
     def compute_differences(self, a: Integers, b: Integers) -> Floats:
         """Return the differences of strategies, with one row per pair; 0 for ties."""
         differences: Floats = self.values[a] - self.values[b]
-        # `rounding` bounds all tolerances, so only a few pairs need their own. A tolerance of 0
-        # marks values that are equal up to rounding.
-        doubtful = (np.abs(differences) <= self.rounding) & (differences != 0)
-        if len(rows := np.flatnonzero(doubtful.any(axis=1))):
+        # No tolerance exceeds `rounding`, so tolerances are computed only for pairs with a
+        # difference below it.
+        may_be_tied = (np.abs(differences) <= self.rounding) & (differences != 0)
+        if len(rows := np.flatnonzero(may_be_tied.any(axis=1))):
             differences[rows] *= self.compute_tolerances(a[rows], b[rows]) > 0
         return differences
 
@@ -529,7 +532,7 @@ def list_named_columns(measures: Sequence[MeasureColumns]) -> list[str]:
 
 
 def list_declared_measures(measures: Sequence[MeasureColumns]) -> dict[str, str]:
-    """Return what the caller specified for each column: its measure, or its best value."""
+    """Return what the caller specified for each column: its measure, or which value is best."""
     return {
         column: text
         for each in measures
@@ -549,8 +552,8 @@ def check_direction(column: str, best: Best | None) -> Best:
     if best is None:
         msg = (
             f"`measures` must specify the best value of {column!r}, since no measure has this name"
-            f"\n\nHint: {{{column!r}: 'ndcg@10'}} specifies the measure, "
-            f"{{{column!r}: 'lowest'}} or 'highest' the best value"
+            f"\n\nHint: pass the measure, such as {{{column!r}: 'ndcg@10'}}, or the best value: "
+            f"{{{column!r}: 'lowest'}} or {{{column!r}: 'highest'}}"
         )
         raise ValueError(msg)
     return best
@@ -559,7 +562,7 @@ def check_direction(column: str, best: Best | None) -> Best:
 def check_has_best(column: str, best: Best | None, why: str) -> None:
     """Raise if neither the highest nor the lowest value of a column is best."""
     if best not in ("highest", "lowest"):
-        msg = f"measure {column!r} must have a best value to {why}, 'highest' or 'lowest'"
+        msg = f"the best value of measure {column!r} must be 'highest' or 'lowest' to {why}"
         raise ValueError(msg)
 
 
@@ -581,7 +584,7 @@ def make_table(
 ) -> pl.DataFrame:
     """Return statistics as a frame, with UInt32 counts and null for NaN.
 
-    `dtypes` specifies the types of other columns.
+    `dtypes` specifies the types of further columns.
     """
     frame = pl.DataFrame(statistics, schema_overrides={**TEXTS, **dtypes}, infer_schema_length=None)
     return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
@@ -612,8 +615,8 @@ def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str
     lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
     if lengths.n_unique() > 1:
         msg = (
-            f"the lists of {argument} must have one length, as those of a curve with a cutoff "
-            f"have, got {lengths.min()} to {lengths.max()}"
+            f"the lists of {argument} must all have the same length, as for a curve with a cutoff, "
+            f"got {lengths.min()} to {lengths.max()}"
         )
         raise ValueError(msg)
     return lengths.max() or 0
@@ -625,7 +628,7 @@ def compute_mean(values: Floats) -> float:
 
 
 def compute_central_interval(values: Floats, confidence: float) -> Floats:
-    """Return the ends of the central interval with this share of the values; NaN without any."""
+    """Return the ends of the central interval with the given share of values, or else NaN."""
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # if all are NaN
         ends: Floats = np.nanquantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     return ends
