@@ -52,7 +52,7 @@ def small_parts(monkeypatch):
 
 
 def cut(frame, keys, way):
-    return list(parts.Cut(way, tuple(keys), None).of(frame.lazy()))
+    return list(parts.Split(way, tuple(keys), None).divide(frame.lazy()))
 
 
 # Parts
@@ -108,7 +108,7 @@ def test_a_scratch_folder_is_gone_when_done_and_when_left(tmp_path, monkeypatch)
 
 def chosen(frame, told=None, strategy=None):
     keys = ["query"] if strategy is None else [strategy, "query"]
-    return parts.choose_cut(frame, ["query"], keys, told).way
+    return parts.choose_split(frame, ["query"], keys, told).way
 
 
 def test_rows_stream_where_the_plan_has_sorted_them():
@@ -118,11 +118,11 @@ def test_rows_stream_where_the_plan_has_sorted_them():
     assert chosen(lazy.sort("query", "score").filter(pl.col("grade") > 0)) == "sorted"
     assert chosen(lazy.sort("score")) != "sorted"
     stacked = STACKED.rename({"run": "strategy"}).lazy()
-    found = parts.choose_cut(
+    found = parts.choose_split(
         stacked.sort("strategy", "query"), ["query"], ["strategy", "query"], None
     )
     assert (found.way, found.keys) == ("sorted", ("strategy", "query"))
-    found = parts.choose_cut(
+    found = parts.choose_split(
         stacked.sort("query", "strategy"), ["query"], ["strategy", "query"], None
     )
     assert (found.way, found.keys) == ("sorted", ("query",))

@@ -71,7 +71,7 @@ def write_coinciding(
 def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float]:
     """Return the first point from which a line stays below a height, and the x of the crossing.
 
-    For a line that ends above the height, both are those of its last point.
+    If the line ends above the height, they are the last point and its x.
     """
     above = (y > height).arg_true()
     if y[-1] > height:

@@ -1,7 +1,7 @@
 """Rows of a run with their judgments, followed by the judged documents that the run missed.
 
-The rows of the run keep their order. A DataFrame is joined at once, a LazyFrame batch by batch when
-it is collected.
+The rows of the run keep their order. A DataFrame is joined immediately as a whole. A LazyFrame is
+joined batch by batch when it is collected.
 """
 
 from __future__ import annotations
@@ -39,30 +39,35 @@ def judged_rows(
     unjudged_below: float | None,
 ) -> Frame:
     """Return the joined rows; check the columns of a lazy run immediately."""
-    ours, theirs = runs.table.collect_schema(), judgments.collect_schema()
-    alone = runs.strategy is None and "strategy" in ours
-    strategy = "strategy" if alone else runs.strategy
-    pair = [query, doc]
-    key = check_schemas(ours, theirs, query, doc, grades, strategy)
+    run_schema, judgment_schema = runs.table.collect_schema(), judgments.collect_schema()
+    uses_strategy_column = runs.strategy is None and "strategy" in run_schema
+    strategy = "strategy" if uses_strategy_column else runs.strategy
+    pair_columns = [query, doc]
+    key = check_schemas(run_schema, judgment_schema, query, doc, grades, strategy)
     if isinstance(judgments, pl.DataFrame):
-        judgments = select_judgments(judgments, pair, grades, unjudged_below)
-    schema = pl.Schema({**ours, **{name: theirs[name] for name in theirs if name not in ours}})
+        judgments = select_judgments(judgments, pair_columns, grades, unjudged_below)
+    schema = pl.Schema(
+        {
+            **run_schema,
+            **{name: judgment_schema[name] for name in judgment_schema if name not in run_schema},
+        }
+    )
 
-    def rows(wanted: Collection[str], _: object = None) -> Iterator[pl.DataFrame]:
+    def iterate_rows(wanted: Collection[str], _: object = None) -> Iterator[pl.DataFrame]:
         judged = judgments
         if isinstance(judged, pl.LazyFrame):
-            judged = select_judgments(judged.collect(), pair, grades, unjudged_below)
+            judged = select_judgments(judged.collect(), pair_columns, grades, unjudged_below)
         columns = [name for name in schema if name in {*key, *wanted}]
-        judged = judged.select(cs.by_name([name for name in columns if name in theirs]))
-        run = runs.table.select(cs.by_name([name for name in columns if name in ours]))
+        judged = judged.select(cs.by_name([name for name in columns if name in judgment_schema]))
+        run = runs.table.select(cs.by_name([name for name in columns if name in run_schema]))
         join = Join(judged, query, doc, strategy)
         empty = schema.to_frame().select(cs.by_name(columns))
         for part in _iterate_parts(run, join, key, runs):
             yield pl.concat([empty, part], how="diagonal")
 
     if isinstance(runs.table, pl.DataFrame):
-        return pl.concat(rows(schema))
-    return scan_frames(schema, rows)
+        return pl.concat(iterate_rows(schema))
+    return scan_frames(schema, iterate_rows)
 
 
 def _iterate_parts(
@@ -72,18 +77,19 @@ def _iterate_parts(
     if isinstance(run, pl.DataFrame):
         blocks: Iterable[pl.DataFrame] = [run]
     else:
-        blocks = chain([run.head(0).collect()], read_batches(run))  # the schema if there is no row
-    alone = runs.strategy is None
-    not_null = [name for name in key if name != "strategy" or not alone]
+        # The empty block has the columns of a run without rows.
+        blocks = chain([run.head(0).collect()], read_batches(run))
+    is_one_strategy = runs.strategy is None
+    not_null = [name for name in key if name != "strategy" or not is_one_strategy]
     with closing(Hashes()) as hashes:
         for block in blocks:
             check_no_nulls(block, "run", not_null)
             hashes.add(hash_keys(block, key))
             yield join.add(block)
-            if alone:
+            if is_one_strategy:
                 check_one_strategy(join)
         _check_no_duplicates(run.lazy(), key, hashes.repeated())
-    if alone and not join.strategies:
+    if is_one_strategy and not join.strategies:
         join.meet(None)
     for name in runs.names:
         if name not in join.strategies:
@@ -97,8 +103,8 @@ def _check_no_duplicates(run: pl.LazyFrame, key: Sequence[str], repeated: pl.Ser
     if not len(repeated):
         return
     listed = repeated.head(MAX_LISTED_DUPLICATES)
-    again = [
+    suspected = [
         keys.filter(hash_keys(keys, key).is_in(listed.implode()))
         for keys in read_batches(run.select(key))
     ]
-    check_distinct(pl.concat(again), "run", key, len(repeated) - len(listed))
+    check_distinct(pl.concat(suspected), "run", key, len(repeated) - len(listed))

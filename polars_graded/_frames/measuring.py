@@ -14,7 +14,7 @@ from polars_graded._frames.directions import Directions
 from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.engines import find_engine
 from polars_graded._frames.pair_values import GatheredPairs, PairRequest
-from polars_graded._frames.parts import Cut, Parts, check_queries_are_together, choose_cut
+from polars_graded._frames.parts import Parts, Split, check_queries_are_together, choose_split
 from polars_graded._frames.progress import progress
 from polars_graded._frames.request import Request
 from polars_graded._frames.sources import scan_frames
@@ -37,22 +37,22 @@ def measured(
     request = requests[0]
     at_hand: Iterable[pl.DataFrame]
     if isinstance(frame, pl.DataFrame) and parts is None:
-        cut, at_hand = Cut(1, request.query, frame.height), [frame]
+        split, at_hand = Split(1, request.query, frame.height), [frame]
     else:
         rows = frame.lazy().select(
             *dict.fromkeys(name for each in requests for name in each.input_columns)
         )
-        cut = choose_cut(rows, request.query, request.part_keys, parts)
-        at_hand = cut.of(rows)
-        LOGGER.info("%s", cut)
-    total = None if cut.rows is None else cut.rows * len(request.by) * len(requests)
+        split = choose_split(rows, request.query, request.part_keys, parts)
+        at_hand = split.divide(rows)
+        LOGGER.info("%s", split)
+    total = None if split.rows is None else split.rows * len(request.by) * len(requests)
     gathered = [
         GatheredPairs(each) if isinstance(each, PairRequest) else Gathered(each)
         for each in requests
     ]
     directions = Directions(request)
     duplicates = Duplicates(requests)
-    with progress(str(cut), "rows", total, shown=shown) as more:
+    with progress(str(split), "rows", total, shown=shown) as more:
         for part in at_hand:
             rows_of_part = add_computed_columns(requests, part)
             groups = grouped(requests, rows_of_part)
@@ -62,7 +62,7 @@ def measured(
                 each.add(groups, more)
     directions.check()
     result = finished(gathered)
-    if cut.way == "sorted":
+    if split.way == "sorted":
         check_queries_are_together(result.select(request.result_keys), request.result_keys)
     return result
 

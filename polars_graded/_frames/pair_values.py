@@ -217,7 +217,7 @@ class PairPart(Part):
             names, lists = names * len(self.request.strategies), [*self._split(lists[0])]
         ranking = self.build_ranking(names[0])
         ordered = find_order_dependent_measures(self.request)
-        values = compute(measures, ranking, lists, ordered=ordered, pairs=self.request.pairs)
+        values = compute(measures, ranking, lists, tie_checked=ordered, pairs=self.request.pairs)
         for (a, _), each in zip(self.request.pairs, values, strict=True):
             yield names[a], each
 

@@ -3,13 +3,13 @@
 | way | what it needs | what it costs |
 |---|---|---|
 | `"sorted"` | the rows of a query are consecutive | one pass, the memory of a few batches |
-| a number n | rows that can be read again | n passes, each with a share of the queries by hash |
+| a number n | rows that can be read again | n passes, each over one share of the queries, by hash |
 | `"scratch"` | free disk space for all rows | one pass over the rows, one over a scratch folder |
 
-The plan of Polars lists the steps of a frame, and these steps determine the way. If a later version
-of Polars names a step differently, or returns no plan, rows go through a scratch folder. The values
-stay the same, but evaluation takes more time and memory. On 20 million rows of Parquet, the scratch
-folder took 1.6 times as long as five passes.
+The steps in the query plan of a LazyFrame determine the way. If a later version of Polars names a
+step differently, or returns no plan, rows go through a scratch folder. The values stay the same,
+but evaluation takes more time and memory. On 20 million rows of Parquet, the scratch folder took
+1.6 times as long as five passes.
 
 The rows of a query keep their order, since it may decide the ranks of tied documents.
 """
@@ -32,7 +32,7 @@ from polars_graded._frames.grouping import find_run_starts
 from polars_graded._frames.memory import find_free_memory
 
 Parts: TypeAlias = 'int | Literal["sorted", "scratch"] | None'
-"""Way to cut a frame; None chooses one."""
+"""How to split a frame; with None, its plan, its size and the free memory decide."""
 
 WAYS = ("sorted", "scratch")
 
@@ -69,8 +69,8 @@ CHEAP_STEPS |= {"select", "simple-projection", "with-columns", "negative-slice",
 
 
 @dataclass(frozen=True)
-class Cut:
-    """Way to cut a frame into parts, and the message about it."""
+class Split:
+    """How a frame is split into parts, which `str()` describes for the log."""
 
     way: int | str
     keys: tuple[str, ...]
@@ -87,7 +87,7 @@ class Cut:
             return "all rows at once"
         return f"{self.way} passes over the rows, by hash of {columns}"
 
-    def of(self, frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    def divide(self, frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         """Return the parts of the frame, with rows of the same keys in one part."""
         if self.way == "sorted":
             return split_sorted_rows(frame, self.keys)
@@ -97,33 +97,36 @@ class Cut:
 
 
 def check_parts(value: Any) -> Parts:
-    """Return the checked `parts`: the way to cut a frame."""
+    """Return the checked `parts`: the way to split a frame."""
     if value is None or not isinstance(value, str):
         return None if value is None else check_whole_number("parts", value)
     check_choice("parts", value, WAYS, instead="a number of passes")
     return "sorted" if value == "sorted" else "scratch"
 
 
-def choose_cut(
-    frame: pl.LazyFrame, query: Sequence[str], part_keys: Sequence[str], requested: Parts
-) -> Cut:
-    """Return the way to cut a frame: as passed, or chosen by its plan, size and free memory.
+def choose_split(
+    frame: pl.LazyFrame, query: Sequence[str], part_columns: Sequence[str], requested: Parts
+) -> Split:
+    """Return the way to split a frame: as passed, or chosen by plan, size and free memory.
 
     `part_keys` identify the rows that are measured together. Rows that are declared sorted by them
     are streamed.
     """
-    keys, part_keys = tuple(query), tuple(part_keys)
+    query_columns, part_columns = tuple(query), tuple(part_columns)
     rows = None
     if (steps := list_plan_steps(frame)) and steps <= CHEAP_STEPS:
         rows = frame.select(pl.len()).collect().item()
     if requested is None or requested == "sorted":
-        by = next((each for each in (part_keys, keys) if is_declared_sorted(frame, each)), None)
+        by = next(
+            (each for each in (part_columns, query_columns) if is_declared_sorted(frame, each)),
+            None,
+        )
         if by is not None or requested == "sorted":
-            return Cut("sorted", by or part_keys, rows)
+            return Split("sorted", by or part_columns, rows)
     if requested is None and rows is not None:
         passes = max(1, -(-rows // estimate_part_rows(frame.head(SAMPLE_ROWS).collect())))
         requested = passes if passes <= MAX_PASSES else None
-    return Cut(requested or "scratch", keys, rows)
+    return Split(requested or "scratch", query_columns, rows)
 
 
 def is_declared_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> bool:
@@ -188,16 +191,18 @@ def _slice_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 def check_queries_are_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
     """Raise if the rows of a query are not consecutive."""
-    varied = [key for key in keys if queries.get_column(key).n_unique() > 1]
-    if queries.height <= 1 or (varied and queries.select(varied).n_unique() == queries.height):
+    varying_keys = [key for key in keys if queries.get_column(key).n_unique() > 1]
+    if queries.height <= 1 or (
+        varying_keys and queries.select(varying_keys).n_unique() == queries.height
+    ):
         return
-    twice = queries.filter(queries.is_duplicated()).unique(maintain_order=True)
-    if twice.height:
+    scattered = queries.filter(queries.is_duplicated()).unique(maintain_order=True)
+    if scattered.height:
         msg = (
             f"rows declared as sorted by {', '.join(map(repr, keys))} must be consecutive for "
-            f"each query, got {twice.height} of {queries.n_unique()} queries in several "
-            f"places: {first_few(twice.rows())}\n\n"
-            "Hint: without set_sorted and parts='sorted' rows may be in any order"
+            f"each query, got {scattered.height} of {queries.n_unique()} queries in several "
+            f"places: {first_few(scattered.rows())}\n\n"
+            "Hint: the rows may be in any order without set_sorted and parts='sorted'"
         )
         raise ValueError(msg)
 
@@ -210,8 +215,8 @@ def read_in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator
     if n == 1:
         yield frame.collect(engine="streaming")
         return
-    # The hash modulo `BUCKETS` determines the subfolder of the scratch folder, so passes use the
-    # quotient.
+    # All rows in a subfolder of the scratch folder have the same hash modulo `BUCKETS`, so passes
+    # over a subfolder divide the rows by the quotient.
     share = _hash_keys(keys) // BUCKETS % n
     for number in range(n):
         yield frame.filter(share == number).collect(engine="streaming")

@@ -195,7 +195,7 @@ class Part:
         if documents:
             ordered = data_warnings.find_order_dependent_measures(self.request)
             ranking, lists = self.build_ranking(next(iter(documents))), [*documents.values()]
-            values = compute(measures, ranking, lists, ordered=ordered)
+            values = compute(measures, ranking, lists, tie_checked=ordered)
             yield from zip(documents, values, strict=True)
 
     def constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:

@@ -29,6 +29,7 @@ class Computed:
 
     measures: Sequence[Measure]
     chunks: Sequence[tuple[Sequence[Floats | Ragged], Mask]]
+    """Per chunk: the values of each measure, and the mask of queries that depend on ties."""
 
     def column(self, number: int) -> pl.Series:
         """Return the values of one of the measures; NaN is null."""
@@ -56,7 +57,7 @@ def compute(
     ranking: Ranking,
     strategies: Sequence[DocumentLists],
     *,
-    ordered: Sequence[Measure] = (),
+    tie_checked: Sequence[Measure] = (),
     pairs: Sequence[tuple[int, int]] | None = None,
 ) -> list[Computed]:
     """Return the values of the measures for each strategy, or raise an error.
@@ -65,7 +66,7 @@ def compute(
     queries in which either strategy has tied documents.
 
     Strategies that share a column of grades share the computations on it. For the measures in
-    `ordered`, the result also contains the queries for which the order of tied documents decides a
+    `tie_checked`, the result also marks the queries in which the order of tied documents changes a
     value.
     """
     round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
@@ -79,7 +80,7 @@ def compute(
     arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
 
     rankings = [*strategies]
-    if not (ordered or any(measure.needs_ties for measure in measures)):
+    if not (tie_checked or any(measure.needs_ties for measure in measures)):
         rankings = [replace(documents, ties=None) for documents in rankings]
     lists = [*dict.fromkeys(each for documents in rankings for each in documents.lists)]
 
@@ -114,10 +115,10 @@ def compute(
                 _compute_values(measure, options, queries, _choose_fill_value(measure, ranking))
                 for measure, options in zip(measures, arguments, strict=True)
             ]
-            ordered_pairs = [
-                pair for pair in zip(measures, arguments, strict=True) if pair[0] in ordered
+            checked_measures = [
+                pair for pair in zip(measures, arguments, strict=True) if pair[0] in tie_checked
             ]
-            return values, _find_decided_by_order(ordered_pairs, queries, ranking)
+            return values, _find_decided_by_order(checked_measures, queries, ranking)
 
         def compare(one: RankedLists, other: RankedLists) -> tuple[list[Floats | Ragged], Mask]:
             pair = ListPair(one, other)
@@ -136,7 +137,7 @@ def compute(
 
     n_values = max(measure.values_per_query for measure in measures)
     if pairs is not None:
-        # A chunk holds the rankings of all strategies, so that more of them make it shorter.
+        # A chunk holds the rankings of all strategies: with more strategies, it has fewer queries.
         n_rows = sum(len(documents.grades.flat) for documents in rankings)
         n_values = max(n_values, n_rows // (2 * max(1, len(rankings[0].grades))))
     chunks = batches.run(lists, kernel, values_per_query=n_values)
@@ -146,7 +147,7 @@ def compute(
 def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:
     """Return a function that rounds a number to the data type of the grades.
 
-    Polars compares a number with a column in the column's type, and so do measures.
+    To compare a number with a column, Polars converts it to the type of the column. So do measures.
     """
     kinds: dict[Any, Callable[[Any], Any]] = {pl.Float32: np.float32}
     if hasattr(pl, "Float16"):
@@ -154,7 +155,7 @@ def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:
     kind = kinds.get(dtype, float)
 
     def round_grade(number: float) -> float:
-        with np.errstate(over="ignore"):  # infinity is beyond all grades
+        with np.errstate(over="ignore"):  # a number too large becomes infinity
             return float(kind(number))
 
     return round_grade
@@ -180,16 +181,16 @@ def _find_decided_by_order(
 ) -> Mask:
     """Return the mask of queries for which the order of ties decides a value.
 
-    If no value falls when a document moves past a worse one just above it, the worst and the best
-    order of tie groups bound the value of any order. The order then decides the value if and only
-    if these two differ. For other measures, two orders with alternating documents are compared too.
-    No order bounds a measure of further columns, so `N_TIE_ORDERS` others are compared with the
-    order of the ranking.
+    For most measures, the value never falls when a document moves above a worse one. The values of
+    the worst and the best order within tie groups then bound those of all orders, so the order
+    matters if and only if these two differ. For the others, two orders with alternating documents
+    are compared too. For measures that use further columns, such as popularity, no order gives a
+    bound, so the order of the ranking is compared with `N_TIE_ORDERS` other orders.
     """
     decided = np.zeros(len(queries.ranked.lengths), bool)
     for measure, options in measures:
         compute = partial(
-            _compute_values, measure, options, undefined=_choose_fill_value(measure, ranking)
+            _compute_values, measure, options, fill_value=_choose_fill_value(measure, ranking)
         )
         if inputs := measure.definition.inputs:
             is_of_set = measure.definition.ignores_order
@@ -224,7 +225,7 @@ def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged
     """Return the values of a measure, and the mask of queries whose data it cannot use.
 
     Documents without popularity, for example, are an error only in orders of ties that put them
-    above the cutoff. The value of a query that is left out is that of an empty ranking.
+    above the cutoff. Such a query counts as an empty ranking, so its value means nothing.
     """
     unusable = np.zeros(len(queries.ranked.lengths), bool)
     while True:
@@ -256,7 +257,7 @@ def _compute_values(
     measure: Measure,
     arguments: Mapping[str, Any],
     queries: Queries,
-    undefined: float,
+    fill_value: float,
 ) -> Floats | Ragged:
     """Return the values of a measure, with the fill value where it is undefined."""
     definition = measure.definition
@@ -271,20 +272,21 @@ def _compute_values(
     defined = queries.relevant(queries.judged.top, arguments.get("threshold"))
     if isinstance(values, Ragged):
         defined_per_value = np.repeat(defined, values.lengths)
-        return values.of(_fill_undefined(measure, defined_per_value, values.values, undefined))
-    return _fill_undefined(measure, defined, values, undefined)
+        return values.of(_fill_undefined(measure, defined_per_value, values.values, fill_value))
+    return _fill_undefined(measure, defined, values, fill_value)
 
 
-def _fill_undefined(measure: Measure, defined: Mask, values: Floats, undefined: float) -> Floats:
+def _fill_undefined(measure: Measure, defined: Mask, values: Floats, fill_value: float) -> Floats:
     """Return the values with the fill value where the measure is undefined.
 
-    A NaN of a kernel whose measure cannot be undefined there is a defect and raises.
+    If a kernel returns NaN where its measure is always defined, its formula has a defect, and an
+    error is raised.
     """
     missing = defined & np.isnan(values)
     if missing.any() and not measure.definition.can_be_undefined:
         msg = f"{measure.name} is NaN in {missing.sum()} places, which is a defect of its formula"
         raise ArithmeticError(msg)
-    return np.where(defined & ~missing, values, measure.definition.if_undefined(undefined))
+    return np.where(defined & ~missing, values, measure.definition.if_undefined(fill_value))
 
 
 def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:

@@ -44,22 +44,22 @@ MAX_PAGE_POINTS = 1_200_000
 MAX_PAGE_VALUES = 640_000
 """Maximum number of per-query values in a page."""
 
-MAX_INSPECTED_QUERIES = 5000
-"""Maximum number of queries that can be inspected."""
+MAX_SHOWN_QUERIES = 5000
+"""Maximum number of queries that the page shows one by one."""
 
 MIN_POINTS = 20
 """Minimum number of points of each curve."""
 
 
-def describe_data(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Curve]) -> str:
+def describe_data(n_strategies: int, n_queries: int, n_shown: int, drawn: list[Curve]) -> str:
     """Describe the data of the page, and what it leaves out, in a sentence."""
     sentence = f"{format_count(n_strategies, 'strategies')}, {format_count(n_queries, 'queries')}."
     lengths = [len(curve["inspected"]) for curve in drawn if curve["inspected"]]
-    with_curves = min(lengths, default=n_seen)
-    if n_seen < n_queries:
-        sentence += f" {n_seen:,} of them, evenly spaced, are shown individually"
-        sentence += f", {with_curves:,} with their curves" if with_curves < n_seen else ""
-    elif with_curves < n_seen:
+    with_curves = min(lengths, default=n_shown)
+    if n_shown < n_queries:
+        sentence += f" {n_shown:,} of them, evenly spaced, are shown one by one"
+        sentence += f", {with_curves:,} with their curves" if with_curves < n_shown else ""
+    elif with_curves < n_shown:
         sentence += f" Curves are shown for {with_curves:,} of them, evenly spaced"
     else:
         return sentence
@@ -68,19 +68,19 @@ def describe_data(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Cu
 
 def choose_queries(n_queries: int, n_values: int) -> Integers:
     """Return the queries that the page can show, given the number of values per query."""
-    most = min(MAX_INSPECTED_QUERIES, MAX_PAGE_VALUES // max(1, n_values))
+    most = min(MAX_SHOWN_QUERIES, MAX_PAGE_VALUES // max(1, n_values))
     return curve_rows.choose_equal_steps(n_queries, max(2, most)).to_numpy()
 
 
 # Measures
 
 
-def build_measures(grid: Grid, seen: Integers) -> list[PageMeasure]:
+def build_measures(grid: Grid, shown: Integers) -> list[PageMeasure]:
     """Return each measure of the page, with its means and the packed values of queries."""
     result: list[PageMeasure] = []
     for name, best in grid.get_directions(grid.measures).items():
         rows = summarise_grid(grid, 1 - ALPHA, name)
-        falling = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
+        sort_keys = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
         values = grid.get_values(name)
         check_size(name, values)
         result.append(
@@ -92,9 +92,9 @@ def build_measures(grid: Grid, seen: Integers) -> list[PageMeasure]:
                 "means": round_numbers(rows["mean"]),
                 "margins": round_numbers(rows["ci_high"] - rows["mean"]),
                 "bests": find_best_places(rows["mean"], best),
-                "order": np.argsort(falling, kind="stable").tolist(),
-                "values": pack_values(values[:, seen]),
-                "bin": _choose_bin_width(values[:, seen]),
+                "order": np.argsort(sort_keys, kind="stable").tolist(),
+                "values": pack_values(values[:, shown]),
+                "bin": _choose_bin_width(values[:, shown]),
                 # Values are packed as 32-bit floats, so smaller differences are rounding errors
                 # and count as ties.
                 "rounding": 2**-22 * float(np.abs(np.nan_to_num(values)).max(initial=0)),
@@ -115,10 +115,10 @@ def _choose_bin_width(values: Floats) -> float:
 # Curves
 
 
-def build_curves(grid: Grid, seen: Integers) -> list[Curve]:
+def build_curves(grid: Grid, shown: Integers) -> list[Curve]:
     """Return each curve of the page, with its chart, its means and the packed values of queries.
 
-    All measures of the grid are curves.
+    The grid must contain only curves.
     """
     from polars_graded._drawing.style import MAX_COLOURS, MAX_MARKED_POINTS
     from polars_graded._report import specs
@@ -142,12 +142,12 @@ def build_curves(grid: Grid, seen: Integers) -> list[Curve]:
             if not np.isnan(values).all()
         ]
         n_lines = sum(map(len, (lines, *ideal_lines))) * len(kinds)
-        kept, seen_places = _choose_points(lines, kind, n_lines, len(seen))
-        at = curve_rows.find_positions(name, kind, length).to_numpy()
-        complete = np.asarray(np.isfinite(lines).all(axis=(0, 2)))
+        kept, with_curve = _choose_points(lines, kind, n_lines, len(shown))
+        positions = curve_rows.find_positions(name, kind, length).to_numpy()
+        is_complete = np.asarray(np.isfinite(lines).all(axis=(0, 2)))
         drawn = [values[:, :, kept] for values in (lines, *ideal_lines)]
         packed, *ideal_packed = (
-            pack_points(points[:, seen[seen_places]], _average_points(points, complete))
+            pack_points(points[:, shown[with_curve]], _average_points(points, is_complete))
             for points in drawn
         )
         result.append(
@@ -155,18 +155,18 @@ def build_curves(grid: Grid, seen: Integers) -> list[Curve]:
                 "name": name,
                 "about": explain_measure(name, grid.formulas.get(name)),
                 "kind": kind,
-                "at": at[kept].tolist(),
+                "at": positions[kept].tolist(),
                 "unit": all(
                     bool(np.nanmin(points) >= 0 and np.nanmax(points) <= 1) for points in drawn
                 ),
-                "queries": int(complete.sum()),
-                "inspected": None if len(seen_places) == len(seen) else seen_places.tolist(),
+                "queries": int(is_complete.sum()),
+                "inspected": None if len(with_curve) == len(shown) else with_curve.tolist(),
                 "packed": packed,
                 "ideal": ideal_packed[0] if ideal_lines else None,
                 "specs": specs.build_curve_specs(
                     write_axis_title(name),
                     kind,
-                    int(at[-1]),
+                    int(positions[-1]),
                     few=len(kept) <= MAX_MARKED_POINTS and len(lines) <= MAX_COLOURS,
                     ideal=bool(ideal_lines),
                 ),
@@ -176,21 +176,21 @@ def build_curves(grid: Grid, seen: Integers) -> list[Curve]:
 
 
 def _choose_points(
-    lines: Floats, kind: str, n_lines: int, n_seen: int
+    lines: Floats, kind: str, n_lines: int, n_shown: int
 ) -> tuple[Integers, Integers]:
     """Choose the points of a curve, and the queries whose own curve is stored.
 
-    The points of the means and of these queries fit into the page.
+    They are chosen so that all points fit in the page: those of the means, and of these queries.
     """
     n_strategies, _, length = lines.shape
     kept = np.arange(length)
     if kind == "rank":
-        most = max(MIN_POINTS, MAX_PAGE_POINTS // (n_lines * n_seen))
+        most = max(MIN_POINTS, MAX_PAGE_POINTS // (n_lines * n_shown))
         most = min(most, curve_rows.compute_max_points(n_strategies))
         kept = curve_rows.choose_equal_steps(length, most).to_numpy()
     # If even the minimum number of points does not fit, fewer queries get the curve.
     most = max(2, MAX_PAGE_POINTS // (n_lines * max(1, len(kept))))
-    return kept, curve_rows.choose_equal_steps(n_seen, most).to_numpy()
+    return kept, curve_rows.choose_equal_steps(n_shown, most).to_numpy()
 
 
 def explain_missing_curves(names: list[str], drawn: list[Curve]) -> dict[str, str]:
@@ -215,10 +215,12 @@ def _is_shared(lines: Floats) -> bool:
     return np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
 
 
-def _average_points(points: Floats, complete: Mask) -> list[list[float | None]]:
+def _average_points(points: Floats, is_complete: Mask) -> list[list[float | None]]:
     """Average the points of each strategy over the complete queries."""
-    used = points[:, complete]
-    means = used.mean(axis=1) if complete.any() else np.full((len(points), points.shape[2]), np.nan)
+    used = points[:, is_complete]
+    means = (
+        used.mean(axis=1) if is_complete.any() else np.full((len(points), points.shape[2]), np.nan)
+    )
     return [round_numbers(row) for row in means]
 
 
@@ -229,16 +231,18 @@ def build_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pair]]
     """Return the pairs of each measure, with rounded numbers and p values as text."""
     result = compare_grid(grid, options, baseline)
     result = result.with_columns(is_significant(result.columns, ALPHA).alias("significant"))
-    place = {name: i for i, name in enumerate(grid.strategies.to_list())}
+    index = {name: i for i, name in enumerate(grid.strategies.to_list())}
 
     def build_pair(row: Mapping[str, Any]) -> Pair:
         numbers: Any = {name: format_cell(row[name]) for name in PairNumbers.__annotations__}
-        both: Any = {
-            "strategy": place[row[grid.strategies.name]],
-            "baseline": place[row["baseline"]],
+        indices: Any = {
+            "strategy": index[row[grid.strategies.name]],
+            "baseline": index[row["baseline"]],
         }
         return (
-            both | numbers | {"p": format_p(row["p_corrected"]), "significant": row["significant"]}
+            indices
+            | numbers
+            | {"p": format_p(row["p_corrected"]), "significant": row["significant"]}
         )
 
     return [

@@ -1,4 +1,4 @@
-"""Measures of the recommendations to all users together, relative to the catalogue."""
+"""Measures of what is recommended to all users combined, relative to the catalogue."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def catalogue(
     resamples: int = 1000,
     seed: int = 0,
 ) -> pl.DataFrame:
-    r"""Measure the recommendations of each strategy to all users together.
+    r"""Measure what each strategy recommends to all users combined.
 
     Users are queries, and items are documents. With the share :math:`p_j` of item j among the first
     n recommendations of all users, and N items in the catalogue, in ascending order of
@@ -127,12 +127,12 @@ def catalogue(
     Notes
     -----
     A resample contains only 63 % of the users, some of them several times. It covers fewer items
-    than all users do, so that its own coverage is too low. The interval therefore consists of the
-    value plus quantiles of the deviations of the resamples from their mean, cut off at the ends of
-    the range. In simulations with 30 to 500 users, 93 to 99 % of such intervals of coverage, Gini
-    index and entropy contain the expected value for this number of users, and at most 73 % of the
-    intervals between plain quantiles do. All strategies with the same number of users have the same
-    resamples.
+    than all users do, so that its own coverage is too low. The ends of the interval are therefore
+    the value plus quantiles of the deviations of the resamples from their mean, limited to the
+    range of the measure. In simulations with 30 to 500 users, 93 to 99 % of such intervals of
+    coverage, Gini index and entropy contain the expected value for this number of users. Of the
+    intervals between plain quantiles of the resamples, at most 73 % contain it. All strategies with
+    the same number of users have the same resamples.
 
     References
     ----------
@@ -183,7 +183,7 @@ def catalogue(
         draws = [recommended.measure(draw) for draw in recommended.draw(rng, resamples)]
         for measure, value in values.items():
             low, high = _find_ends(value, np.array([draw[measure] for draw in draws]), level)
-            top = 1.0 if measure in UNIT_MEASURES else math.inf
+            highest = 1.0 if measure in UNIT_MEASURES else math.inf
             tables.append(
                 {
                     "measure": f"{measure}@{n}",
@@ -191,7 +191,7 @@ def catalogue(
                     "queries": recommended.n_users,
                     "mean": value,
                     "ci_low": None if low is None else max(low, 0.0),
-                    "ci_high": None if high is None else min(high, top),
+                    "ci_high": None if high is None else min(high, highest),
                     "confidence": confidence,
                 }
             )
@@ -217,9 +217,10 @@ def catalogue_curve(
     """Return the Lorenz curve of the recommendations of each strategy.
 
     The items of the catalogue are sorted by the number of users to whom they are recommended, the
-    lowest first. A point of the curve is a share of these items, and their share of all
-    recommendations. The curve of equal shares is the diagonal. The Gini index of `catalogue` is
-    twice the area between both, times N / (N - 1) for N items.
+    lowest first. A point of the curve is the share of the first items in this order among all
+    items, and their share of all recommendations. The curve of equal shares is the diagonal. The
+    Gini index of `catalogue` is twice the area between the curve and the diagonal, times N / (N -
+    1) for N items.
 
     Parameters
     ----------
@@ -290,7 +291,7 @@ UNIT_MEASURES = ("catalogue_coverage", "gini_index", "long_tail_share")
 
 @dataclass(frozen=True)
 class Recommendations:
-    """First recommendations of one strategy, by the numbers of users and of items."""
+    """First recommendations of one strategy: the indices of their users and items."""
 
     users: Integers
     items: Integers
@@ -341,7 +342,7 @@ def _find_ends(value: float | None, draws: Any, level: float) -> tuple[float | N
 
 
 def _make_request(**ranking: Any) -> Request:
-    """Return the request to rank recommendations, which nobody judges."""
+    """Return the request that ranks recommendations without grades."""
     return Request.of(["n_retrieved"], grade=NO_GRADE, **ranking)
 
 
@@ -368,8 +369,10 @@ def _recommend(
     groups = grouped([request], rows)
     Directions.of(request, groups).check()
     Duplicates([request]).check(rows, groups)
-    of_items = _read_items(source.lazy().select(doc, *columns).collect(), popularity, items is None)
-    properties = {} if popularity is None else _describe_items(of_items, popularity, head)
+    catalogue_items = _read_items(
+        source.lazy().select(doc, *columns).collect(), popularity, items is None
+    )
+    properties = {} if popularity is None else _describe_items(catalogue_items, popularity, head)
     for name, ranked in rank_rows_of_strategies(request, rows):
         if request.ties is None and request.tool is None:
             _warn_of_ties(request, name, ranked, n)
@@ -378,7 +381,11 @@ def _recommend(
             users, on=request.query, how="left", nulls_equal=True, maintain_order="left"
         )
         first = first.join(
-            of_items.select(doc, ITEM), on=doc, how="left", nulls_equal=True, maintain_order="left"
+            catalogue_items.select(doc, ITEM),
+            on=doc,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
         )
         if nulls := first.get_column(doc).null_count():
             msg = (
@@ -386,11 +393,11 @@ def _recommend(
                 f"{nulls} of {first.height} rows of {name!r}"
             )
             raise ValueError(msg)
-        lacking = first.filter(pl.col(ITEM).is_null()).get_column(doc).unique().sort()
-        if len(lacking):
+        missing = first.filter(pl.col(ITEM).is_null()).get_column(doc).unique().sort()
+        if len(missing):
             msg = (
-                f"`items` must contain each recommended document, got {len(lacking)} that it "
-                f"lacks: {first_few(lacking.to_list())}"
+                f"`items` must contain each recommended document, but lacks {len(missing)}: "
+                f"{first_few(missing.to_list())}"
             )
             raise ValueError(msg)
         user, item = (first.get_column(key).to_numpy().astype(np.int64) for key in (USER, ITEM))
@@ -400,17 +407,17 @@ def _recommend(
             / np.where(length > 0, length, np.nan)
             for key, each in properties.items()
         }
-        yield name, Recommendations(user, item, users.height, of_items.height, means)
+        yield name, Recommendations(user, item, users.height, catalogue_items.height, means)
 
 
-def _read_items(rows: pl.DataFrame, popularity: str | None, of_frame: bool) -> pl.DataFrame:  # noqa: FBT001
+def _read_items(rows: pl.DataFrame, popularity: str | None, is_frame: bool) -> pl.DataFrame:  # noqa: FBT001
     """Return the catalogue, one row per item, with the number of each item."""
     doc = rows.columns[0]
-    items = rows.unique(maintain_order=True) if of_frame else rows
+    items = rows.unique(maintain_order=True) if is_frame else rows
     repeated = items.filter(pl.col(doc).is_duplicated()).get_column(doc).unique().sort()
     if len(repeated):
-        subject = f"popularity {popularity!r}" if of_frame else "`items`"
-        rule = f"one value for each document of {doc!r}" if of_frame else "each document once"
+        subject = f"popularity {popularity!r}" if is_frame else "`items`"
+        rule = f"one value for each document of {doc!r}" if is_frame else "each document once"
         msg = (
             f"{subject} must have {rule}, got several for {len(repeated)} of "
             f"{items.get_column(doc).n_unique()} documents: {first_few(repeated.to_list())}"
@@ -428,8 +435,9 @@ def _describe_items(items: pl.DataFrame, popularity: str, head: float) -> dict[s
     numbers = values.cast(pl.Float64)
     if n := numbers.len() - int((numbers.is_finite() & (numbers >= 0)).sum()):
         msg = (
-            f"popularity {popularity!r} must be a number of at least 0 for each item, got others "
-            f"for {n} of {items.height}\n\nHint: .fill_null(0) counts an item as never chosen"
+            f"popularity {popularity!r} must be a number of at least 0 for each item, got "
+            f"other values for {n} of {items.height}\n\n"
+            "Hint: .fill_null(0) counts an item as never chosen"
         )
         raise ValueError(msg)
     # Rounded, since 0.1 · 30 is above 3 in doubles.
@@ -450,5 +458,5 @@ def _warn_of_ties(request: Request, name: str, ranked: pl.DataFrame, n: int) -> 
             DataWarning.ties,
             f"the order of documents with the same score decides which are among the first {n} "
             f"of {name!r}, for {several} of {ranked.select(request.query).n_unique()} queries\n\n"
-            f"Hint: ties={request.document!r} confirms the order by that column",
+            f"Hint: ties={request.document!r} accepts the order by that column",
         )
