@@ -212,7 +212,7 @@ def first_by_ap(title, may, n):
     if len(may) == 1:
         assert title == f"{min(may)} is clearly first ({test})"
         return
-    pattern = rf"No strategy is clearly first: (.*) may be first \((.*)\) \({test}\)"
+    pattern = rf"No strategy is clearly first, (.*) may be: (.*) \({test}\)"
     count, called = re.fullmatch(pattern, title).groups()
     assert amount(f"{count} x") == (len(may), n)
     assert "other" in called or {*names_of(called)} == may

@@ -445,8 +445,8 @@ def test_baselines_that_are_none_are_answered_with_the_call(tmp_path):
     new, older = (
         values.filter((pl.col("strategy") == "strong") == is_new) for is_new in (True, False)
     )
-    hint = r"Hint: baseline=older.filter\(pl.col\('strategy'\) == 'fair'\) is one of them"
-    with pytest.raises(ValueError, match=f"got 'fair', 'weak' for 'strong'\n\n{hint}"):
+    hint = r"Hint: baseline=older.filter\(pl.col\('strategy'\) == 'fair'\) has one strategy"
+    with pytest.raises(ValueError, match=f"got 'fair', 'weak', but not 'strong'\n\n{hint}"):
         pg.gate(new, "ap", baseline=older)
     pg.gate(new, "ap", baseline=older.filter(pl.col("strategy") == "fair"))
 

@@ -430,7 +430,7 @@ def test_of_more_queries_than_can_be_seen_some_are_shown_and_all_count(written):
     assert len(page["queries"]) == 5000
     assert (page["queries"][0], page["queries"][-1], page["total"]) == ("0", "129999", 130_000)
     assert page["about"] == (
-        "2 strategies, 130,000 queries. 5,000 of them, evenly spaced, are shown individually; "
+        "2 strategies, 130,000 queries. 5,000 of them, evenly spaced, are shown one by one; "
         "means, intervals and tests cover all queries."
     )
     expected = summarise(frame, "ap")

@@ -162,7 +162,7 @@ def name_first(may_be_first: Sequence[TextOrStrategy], n: int) -> Sentence:
     if len(may_be_first) == 1:
         return [may_be_first[0], " is clearly first"]
     which = format_part(len(may_be_first), n, "strategies").removesuffix(" strategies")
-    return [f"{NO_FIRST}: {which} may be first (", *list_strategies(may_be_first), ")"]
+    return [f"{NO_FIRST}, {which} may be: ", *list_strategies(may_be_first)]
 
 
 def list_strategies(strategies: Sequence[TextOrStrategy]) -> Sentence:

@@ -586,14 +586,14 @@ def similarity_histogram(
     >>> similar = pl.DataFrame({"strategy": "a and b", "query": [1, 2, 3], "rbo": [0.5, 1, 0.5]})
     >>> similarity_histogram(similar, "rbo").data
     shape: (2, 4)
-    ┌──────────┬──────┬──────┬─────────┐
-    │ strategy ┆ low  ┆ high ┆ queries │
-    │ ---      ┆ ---  ┆ ---  ┆ ---     │
-    │ str      ┆ f64  ┆ f64  ┆ u32     │
-    ╞══════════╪══════╪══════╪═════════╡
-    │ a and b  ┆ 0.5  ┆ 0.6  ┆ 2       │
-    │ a and b  ┆ 0.9  ┆ 1.0  ┆ 1       │
-    └──────────┴──────┴──────┴─────────┘
+    ┌──────────┬─────┬──────┬─────────┐
+    │ strategy ┆ low ┆ high ┆ queries │
+    │ ---      ┆ --- ┆ ---  ┆ ---     │
+    │ str      ┆ f64 ┆ f64  ┆ u32     │
+    ╞══════════╪═════╪══════╪═════════╡
+    │ a and b  ┆ 0.5 ┆ 0.6  ┆ 2       │
+    │ a and b  ┆ 0.9 ┆ 1.0  ┆ 1       │
+    └──────────┴─────┴──────┴─────────┘
     """
     points = _Points.of(frame, {"value": measure}, panel, query, strategy, lanes=panel is ...)
     count = format_count(points.table.height, points.things)

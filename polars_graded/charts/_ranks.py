@@ -55,7 +55,7 @@ def strategy_ranks(
     ... )
     >>> chart = per_query.pipe(rank_strategies).pipe(strategy_ranks)
     >>> print(" ".join(chart.title["text"]))
-    No strategy is clearly first: both may be first, ours and bm25 (paired t test)
+    No strategy is clearly first, both may be: ours and bm25 (paired t test)
     """
     numbers = ["rank", "rank_low", "rank_high"]
     keys: dict[str, Any] = {"texts": ["measure", "group"], "strategy": strategy, "panel": panel}
