@@ -22,8 +22,11 @@ MINUS_SIGN = "\u2212"
 MIN_EQUIVALENCE_PROBABILITY = 0.95
 """Minimum probability of equivalence for a difference that counts as negligible."""
 
-UNSETTLED_OPACITY = 0.25
+UNDECIDED_OPACITY = 0.25
 """Opacity of differences that are not significant."""
+
+STRONGEST_ON_DARK = "#9ecae1"
+"""Colour of the highest similarity on a dark background."""
 
 
 def strategy_bars(
@@ -343,7 +346,7 @@ def comparison_matrix(
     on_dark = f"abs(datum.difference) > {0.6 * furthest}"
     ink = alt.condition(on_dark, alt.value("white"), alt.value(style.INK))
     signs = base.mark_text(fontSize=max(12, step * 0.7)).encode(text=alt.Text("mark:N"), color=ink)
-    strength = alt.condition("datum.mark !== ''", alt.value(1), alt.value(UNSETTLED_OPACITY))
+    strength = alt.condition("datum.mark !== ''", alt.value(1), alt.value(UNDECIDED_OPACITY))
     believed = table.filter(pl.col("mark") != "").height // 2
     described = (
         f"differences of {table.height // 2} pairs, {believed} with corrected p ≤ {level:g}; "
@@ -405,11 +408,14 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     chart_checks.check_row_count("frame", table)
     low, high = float(table["mean"].min()), float(table["mean"].max())  # type: ignore[arg-type]
     furthest = max(1.0, high, -low)
-    scale: Any = alt.Scale(
-        domain=[0, furthest], range=["white", style.PALETTE[0]], interpolate="rgb"
-    )
+    # A cell without similarity has the colour of the background.
+    ink, paper = style.find_ink_and_paper()
+    strongest = style.PALETTE[0] if ink == style.INK else STRONGEST_ON_DARK
+    scale: Any = alt.Scale(domain=[0, furthest], range=[paper, strongest], interpolate="rgb")
+    on_strong, on_weak = paper, ink
     if low < 0:
         scale = alt.Scale(domain=[-furthest, furthest], scheme="blueorange", reverse=True)
+        on_strong, on_weak = "white", style.INK
     step = max(20, min(48, 480 // len(names)))
     down = style.order_axis(names, labelLimit=250)
     across = style.order_axis(names, labelLimit=250, labelAngle=-90, orient="top")
@@ -426,13 +432,13 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
         else "format(datum.mean, '.2~s')"
     )
     numbers = base.transform_calculate(number=number).mark_text(fontSize=min(12, step * 0.42))
-    on_dark = alt.condition(
-        f"abs(datum.mean) > {furthest / 2}", alt.value("white"), alt.value(style.INK)
+    written = alt.condition(
+        f"abs(datum.mean) > {furthest / 2}", alt.value(on_strong), alt.value(on_weak)
     )
     fill = alt.Fill("mean:Q", title=f"mean {measure}", scale=scale)
     layers = [
         base.mark_rect(stroke=style.FAINT).encode(fill=fill),
-        numbers.encode(text=alt.Text("number:N"), color=on_dark),
+        numbers.encode(text=alt.Text("number:N"), color=written),
     ]
     facts = titles.Drawn([measure], len(names), 0, table["queries"].unique().sort().to_list())
     notes = [*titles.write_subtitle(facts), *(["similar strategies side by side"] if alike else [])]
