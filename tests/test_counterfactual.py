@@ -214,7 +214,7 @@ GOOD = log_of([("q", "abc", [True, False, True]), ("r", "bca", [True, False, Tru
     [
         (GOOD, NEW.filter(query="q"), {}, "got none for 1 of 2 queries"),
         (GOOD, pl.concat([NEW, NEW]), {}, "got 12 rows of repeated documents, "),
-        (GOOD, NEW.with_columns(pl.col("rank") - 1), {}, "rows of repeated documents, 6 ranks that"),
+        (GOOD, NEW.with_columns(pl.col("rank") - 1), {}, "of repeated documents, 6 ranks that"),
         (GOOD, NEW.clear(), {}, "`ranking` must not be empty"),
         (GOOD.clear(), NEW, {}, "`log` must not be empty"),
         (GOOD, NEW.with_columns(doc=1), {}, "'doc' must have the same type in `log` and `ranking`"),

@@ -89,45 +89,49 @@ def draw_curves(
     look: dict[str, Any],
     *,
     few: bool,
-    unit: bool = False,
-    bands: int = 0,
+    is_unit: bool = False,
+    n_bands: int = 0,
     ideal: bool = False,
     named_at: int | alt.ExprRef | None = None,
     ends: tuple[Any, Any] | None = None,
-    seen: Sequence[alt.Parameter] = (),
+    selections: Sequence[alt.Parameter] = (),
     names: Iterable[str] | None = None,
 ) -> list[alt.Chart]:
     """Draw a line for each strategy in its look, and points whose tooltips show the values.
 
-    The lines that the parameters in `seen` select stay visible, and the others fade. The names are
-    to the left of the lines if `named_at` is -1, and to the right if it is 1. At most
+    The points are visible if there are `few` of them. The lines that the parameters in `selections`
+    select stay visible, and the others fade. The names are to the
+    left of the lines if `named_at` is -1, and to the right if it is 1. At most
     `MAX_STRONG_BANDS` bands are drawn at once. If there are more, only the band of the line under
     the pointer is drawn.
 
     Rows have `strategy`, the field of `x` and `value`. A band also needs `ci_low` and `ci_high`, an
     ideal curve needs `ideal`, and names beside lines need `label_at`.
     """
-    limits = {"scale": build_unit_scale(unit)} if ends is None else bound_axis(ends)
+    limits = {"scale": build_unit_scale(is_unit)} if ends is None else bound_axis(ends)
     y = alt.Y("value:Q", title=title, **limits)
-    colour, shown = {"color": look["color"], "detail": alt.Detail("strategy:N")}, 1 if few else 0
+    colour = {"color": look["color"], "detail": alt.Detail("strategy:N")}
+    point_opacity = 1 if few else 0
     base = alt.Chart().encode(x=x, y=y, **colour)
-    # Around the nearest point, Vega-Lite only finds texts that a function formats.
+    # The tooltip of the nearest point shows only texts that a function formats.
     name: Any = (
-        alt.Tooltip("strategy:N", format="", formatType="toString") if seen else "strategy:N"
+        alt.Tooltip("strategy:N", format="", formatType="toString") if selections else "strategy:N"
     )
     tooltip = list_tooltips(name, x.shorthand, *format_decimals("value"))
-    points = base.mark_point(filled=True, opacity=shown)
-    points = points.encode(tooltip=tooltip, **_fade_others(seen, shown))
-    layers = [base.mark_line().encode(**look, **_fade_others(seen, 1))]
-    if bands:
+    points = base.mark_point(filled=True, opacity=point_opacity)
+    points = points.encode(tooltip=tooltip, **_fade_others(selections, point_opacity))
+    layers = [base.mark_line().encode(**look, **_fade_others(selections, 1))]
+    if n_bands:
         low = alt.Y("ci_low:Q", title=title)
         area = alt.Chart().mark_area(opacity=BAND_OPACITY, clip=True)
         area = area.encode(x=x, y=low, y2=alt.Y2("ci_high:Q"), **colour)
-        if bands <= MAX_STRONG_BANDS:
-            area = area.encode(**_fade_others(seen, BAND_OPACITY))
+        if n_bands <= MAX_STRONG_BANDS:
+            area = area.encode(**_fade_others(selections, BAND_OPACITY))
         else:
-            pointed = alt.condition(seen[0], alt.value(BAND_OPACITY), alt.value(0), empty=False)
-            area = area.encode(opacity=pointed)
+            opacity = alt.condition(
+                selections[0], alt.value(BAND_OPACITY), alt.value(0), empty=False
+            )
+            area = area.encode(opacity=opacity)
         layers.insert(0, area)
     if ideal:
         symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
@@ -138,11 +142,11 @@ def draw_curves(
         )
     if named_at is not None:
         texts = draw_line_names(x, title, "strategy", look["color"], side=named_at, names=names)
-        layers += [text.encode(**_fade_others(seen, 1)) for text in texts]
+        layers += [text.encode(**_fade_others(selections, 1)) for text in texts]
     # Lines would hide the tooltips of points. With a selection, the layers above let the pointer
     # through, and the points are at the back, because Altair looks for a selection in the first
     # layer when a chart with panels is next to another chart.
-    return [add_selection(points, *seen), *layers] if seen else [*layers, points]
+    return [add_selection(points, *selections), *layers] if selections else [*layers, points]
 
 
 def draw_line_names(
@@ -181,15 +185,15 @@ def draw_line_names(
 
 
 def _multiply(length: int, side: int | alt.ExprRef) -> Any:
-    """Return a length in the direction of a side, which can be a signal."""
+    """Return a length in the direction of a side, a number or a signal."""
     return length * side if isinstance(side, int) else alt.ExprRef(f"{length} * {side.expr}")
 
 
-def _fade_others(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
+def _fade_others(selections: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
     """Return the opacity of selected lines, and a fraction of it for the others."""
-    if not seen:
+    if not selections:
         return {}
-    kept: Any = reduce(and_, seen)
+    kept: Any = reduce(and_, selections)
     return {"opacity": alt.condition(kept, alt.value(opacity), alt.value(opacity * 0.15))}
 
 
@@ -262,9 +266,9 @@ def draw_placed_bars(
 
 
 def _build_stroke(colour: alt.Color) -> alt.Stroke:
-    """Return the stroke of bars of a colour."""
-    same: Any = colour.to_dict()
-    return alt.Stroke(**same)
+    """Return the stroke of bars that has the colour of their fill."""
+    definition: Any = colour.to_dict()
+    return alt.Stroke(**definition)
 
 
 def _draw_bars(y_title: str, colour: alt.Color) -> alt.Chart:
@@ -300,7 +304,7 @@ def draw_forest(
     title: str,
     pairs: list[str] | alt.ExprRef,
     axis: alt.Axis,
-    believed: str,
+    significant: str,
     size: int,
     ends: tuple[str, str] = pair_rows.AGREEING_ENDS,
     rope: float = 0,
@@ -315,18 +319,18 @@ def draw_forest(
     """
     y = alt.Y("pair:N", title=None, axis=axis, sort=None, scale=alt.Scale(domain=pairs))
     scale = alt.Scale(padding=INTERVAL_PADDING)
-    ticks = alt.Axis(titleLimit=300, tickCount=6, **UNFLUSHED_LABELS)
-    x = alt.X("difference:Q", title=title, axis=ticks, scale=scale)
+    x_axis = alt.Axis(titleLimit=300, tickCount=6, **UNFLUSHED_LABELS)
+    x = alt.X("difference:Q", title=title, axis=x_axis, scale=scale)
     base, p = add_p(alt.Chart())
     tooltip = list_tooltips(
         "measure:N", "strategy:N", "baseline:N", *format_decimals("difference", *ends), p
     )
     base = base.encode(y=y, tooltip=tooltip)
-    is_believed = alt.FieldEqualPredicate(field="significance", equal=believed)
+    is_significant = alt.FieldEqualPredicate(field="significance", equal=significant)
     # A hollow point has the colour of the background inside, which hides its interval.
-    written, paper = find_ink_and_paper()
+    ink, paper = find_ink_and_paper()
     colour, inside = (
-        alt.condition(is_believed, alt.value(written), alt.value(other)) for other in (DOUBT, paper)
+        alt.condition(is_significant, alt.value(ink), alt.value(other)) for other in (DOUBT, paper)
     )
     # A thin outline keeps a small point hollow.
     point = base.mark_point(size=size, strokeWidth=2 if size > MAX_SMALL_DOT else 1, opacity=1)
@@ -355,6 +359,6 @@ def _draw_sides(left: str, right: str, y: alt.Y) -> list[alt.Chart]:
     ]
 
 
-def write_significance_key(believed: str, doubted: str) -> str:
+def write_significance_key(significant: str, insignificant: str) -> str:
     """Write a line that explains the marks of `draw_forest`."""
-    return f"● {believed}, ○ {doubted}"
+    return f"● {significant}, ○ {insignificant}"

@@ -22,10 +22,10 @@ concatenated, but Altair cannot layer them.
 Altair's default renderer needs a network and a trusted notebook.
 ``alt.renderers.enable("png", ppi=144)`` needs neither.
 
-`panel` names a column. Each of its values gets a panel, in the order of the rows. By default this
-is the measure, if there are several. With one value, or with `panel=None`, the result is a plain
-layered chart, which supports `.properties(width=...)` and `.facet(...)` by any column of
-`chart.data`. `strategy` names the column of strategies.
+`panel` names a column. Each of its values gets a panel, in the order of the rows. For many
+charts the default is the measure, if there are several. With one value, or with `panel=None`, the
+result is a plain layered chart, which supports `.properties(width=...)` and `.facet(...)` by any
+column of `chart.data`. `strategy` names the column of strategies.
 
 A `ValueError` is raised if nothing can be drawn, if a strategy or a pair occurs twice in a panel,
 and for more than 60 panels or more than 3000 rows in a chart that draws each row.
