@@ -158,23 +158,29 @@ def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
 def _estimate(cells: pl.DataFrame, method: str) -> pl.DataFrame:
     """Return the propensity of each rank, from counts by query, document and rank."""
     cells = cells.filter(pl.col("impressions") > 0)
-    counted = cells.with_columns((pl.len().over(KEYS) > 1).alias("movable")).sort(*KEYS, "rank")
+    sorted_cells = cells.with_columns((pl.len().over(KEYS) > 1).alias("movable")).sort(
+        *KEYS, "rank"
+    )
     by_rank = (
-        counted.group_by("rank")
+        sorted_cells.group_by("rank")
         .agg(pl.col("impressions", "clicks").sum(), pl.col("movable").sum().cast(pl.Int64))
         .sort("rank")
     )
     # A document that was shown at one rank only does not reveal the propensity of this rank.
-    moved = counted.filter("movable")
+    movable_cells = sorted_cells.filter("movable")
     values = np.ones(by_rank.height)
     if by_rank.height > 1:
-        r = by_rank["rank"].search_sorted(moved["rank"]).to_numpy().astype(np.int64)
-        d = moved.select(pl.struct(KEYS).rle_id()).to_series().to_numpy().astype(np.int64)
+        r = by_rank["rank"].search_sorted(movable_cells["rank"]).to_numpy().astype(np.int64)
+        d = movable_cells.select(pl.struct(KEYS).rle_id()).to_series().to_numpy().astype(np.int64)
         _check_links(by_rank["rank"], r, d)
-        if not moved.filter(pl.col("rank") == by_rank["rank"][0])["clicks"].sum():
+        if not movable_cells.filter(pl.col("rank") == by_rank["rank"][0])["clicks"].sum():
             msg = "documents shown at several ranks must have clicks at the first rank, got none"
             raise ValueError(msg)
-        values = _run_em(moved, r, d) if method == "em" else _compute_ratios(moved, by_rank, method)
+        values = (
+            _run_em(movable_cells, r, d)
+            if method == "em"
+            else _compute_ratios(movable_cells, by_rank, method)
+        )
     return by_rank.with_columns(pl.Series("propensity", values, pl.Float64))
 
 
@@ -202,10 +208,10 @@ def _check_links(ranks: pl.Series, r: Integers, d: Integers) -> None:
         raise ValueError(msg)
 
 
-def _compute_ratios(moved: pl.DataFrame, by_rank: pl.DataFrame, method: str) -> Floats:
+def _compute_ratios(movable_cells: pl.DataFrame, by_rank: pl.DataFrame, method: str) -> Floats:
     """Return the ratios of rates to the first rank, or products of ratios of neighbours."""
     ranks = by_rank["rank"].to_list()
-    rates = moved.select(*KEYS, "rank", rate=pl.col("clicks") / pl.col("impressions"))
+    rates = movable_cells.select(*KEYS, "rank", rate=pl.col("clicks") / pl.col("impressions"))
     values = [1.0]
     for number, rank in enumerate(ranks[1:]):
         base = ranks[0] if method == "pivot" else ranks[number]
@@ -223,15 +229,15 @@ def _compute_ratios(moved: pl.DataFrame, by_rank: pl.DataFrame, method: str) -> 
     return np.array(values)
 
 
-def _run_em(moved: pl.DataFrame, r: Integers, d: Integers) -> Floats:
+def _run_em(movable_cells: pl.DataFrame, r: Integers, d: Integers) -> Floats:
     """Return the propensities with the highest likelihood, from counts.
 
     The i-th row of the counts is that of the document `d[i]` at the rank `r[i]`, both from 0.
     A parameter vector has the propensities of all ranks but the first, which is 1, and then the
     attractiveness of each document.
     """
-    n = moved["impressions"].to_numpy().astype(float)
-    c = moved["clicks"].to_numpy().astype(float)
+    n = movable_cells["impressions"].to_numpy().astype(float)
+    c = movable_cells["clicks"].to_numpy().astype(float)
     by_r, by_d = np.bincount(r, n), np.bincount(d, n)
     k = len(by_r)
 

@@ -20,7 +20,7 @@ MIN_GRADERS = 2
 
 
 def _find_measures(condition: Callable[[Measure], object]) -> Callable[[Arguments], Iterable[str]]:
-    """Return a function that finds the first measure with a condition."""
+    """Return a function that finds the first measure that meets a condition."""
     return lambda arguments: [each.name for each in arguments.measures.values() if condition(each)][
         :1
     ]

@@ -75,9 +75,9 @@ def check_count(what: str, n: int, maximum: int) -> None:
 def check_not_empty(argument: str, table: pl.DataFrame, *values: str) -> None:
     """Raise if there is no row to draw."""
     if table.is_empty():
-        both = "both " if len(values) > 1 else "a value in "
-        wanted = " and ".join(map(repr, values))
-        msg = f"`{argument}` must have a row with {both}{wanted}, got none"
+        quantifier = "both " if len(values) > 1 else "a value in "
+        names = " and ".join(map(repr, values))
+        msg = f"`{argument}` must have a row with {quantifier}{names}, got none"
         raise ValueError(msg)
 
 

@@ -97,10 +97,10 @@ def build_curve_points(
         count = format_count(repeated, "rows")
         msg = f"a strategy must have each {kind} once, got {count} too many"
         raise ValueError(msg)
-    drawn = [*keys, kind, *values]
-    replaced = {*drawn, *keys.values(), position, *values.values()}
+    drawn_columns = [*keys, kind, *values]
+    replaced = {*drawn_columns, *keys.values(), position, *values.values()}
     others = [name for name in points.columns if name not in replaced]
-    return thin_by_position(points.select(*drawn, *others), kind)
+    return thin_by_position(points.select(*drawn_columns, *others), kind)
 
 
 def find_panel(
@@ -207,8 +207,8 @@ def thin_by_position(table: pl.DataFrame, position: str) -> pl.DataFrame:
     """Return the rows at evenly spaced positions, as many as a chart can draw."""
     positions = table[position].unique().sort()
     n_lines: Any = table[position].value_counts()["count"].max()
-    kept = positions[choose_equal_steps(len(positions), compute_max_points(n_lines))]
-    return table.filter(pl.col(position).is_in(kept.implode()))
+    kept_positions = positions[choose_equal_steps(len(positions), compute_max_points(n_lines))]
+    return table.filter(pl.col(position).is_in(kept_positions.implode()))
 
 
 def compute_max_points(n_lines: int) -> int:
@@ -219,8 +219,8 @@ def compute_max_points(n_lines: int) -> int:
 
 def choose_equal_steps(n: int, maximum: int) -> pl.Series:
     """Return up to `maximum` indices below n, evenly spaced, with the first and the last."""
-    kept = min(n, maximum)
-    return (pl.int_range(kept, eager=True) * (n - 1) / max(1, kept - 1)).round().cast(pl.Int64)
+    n_kept = min(n, maximum)
+    return (pl.int_range(n_kept, eager=True) * (n - 1) / max(1, n_kept - 1)).round().cast(pl.Int64)
 
 
 def find_only_curve(

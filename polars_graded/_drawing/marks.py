@@ -193,8 +193,8 @@ def _fade_others(selections: Sequence[alt.Parameter], opacity: float) -> dict[st
     """Return the opacity of selected lines, and a fraction of it for the others."""
     if not selections:
         return {}
-    kept: Any = reduce(and_, selections)
-    return {"opacity": alt.condition(kept, alt.value(opacity), alt.value(opacity * 0.15))}
+    is_selected: Any = reduce(and_, selections)
+    return {"opacity": alt.condition(is_selected, alt.value(opacity), alt.value(opacity * 0.15))}
 
 
 # Queries
@@ -218,10 +218,15 @@ def draw_mean_and_interval(
     return [band.encode(alt.YDatum(low), alt.Y2Datum(high))], line
 
 
-def draw_better_sides(above: str | None, below: str | None, colour: alt.Color) -> list[alt.Chart]:
+def draw_better_sides(
+    better_above: str | None, better_below: str | None, colour: alt.Color
+) -> list[alt.Chart]:
     """Draw the names of the strategies that are better above and below 0 beside the bars."""
-    both = [str(name) for name in (above, below) if name is not None]
-    sides = [(above, "↑", alt.value(8)), (below, "↓", alt.value(alt.expr("height - 8")))]
+    both = [str(name) for name in (better_above, better_below) if name is not None]
+    sides = [
+        (better_above, "↑", alt.value(8)),
+        (better_below, "↓", alt.value(alt.expr("height - 8"))),
+    ]
     return [
         build_one_row()
         .transform_calculate(
@@ -291,8 +296,8 @@ def _draw_ties() -> alt.Chart:
 def draw_diagonal(ends: AxisEnds, *, nice: bool = False) -> alt.Chart:
     """Draw the line on which x equals y, between the ends that both axes share."""
     low, high = ends
-    same: dict[str, Any] = {"scale": alt.Scale(domain=[low, high], nice=nice)}
-    x, y = (channel(low, type="quantitative", **same) for channel in (alt.XDatum, alt.YDatum))
+    options: dict[str, Any] = {"scale": alt.Scale(domain=[low, high], nice=nice)}
+    x, y = (channel(low, type="quantitative", **options) for channel in (alt.XDatum, alt.YDatum))
     line = build_one_row().mark_rule(color="gray")
     return line.encode(x=x, x2=alt.X2Datum(high), y=y, y2=alt.Y2Datum(high))
 
@@ -329,13 +334,13 @@ def draw_forest(
     is_significant = alt.FieldEqualPredicate(field="significance", equal=significant)
     # A hollow point has the colour of the background inside, which hides its interval.
     ink, paper = find_ink_and_paper()
-    colour, inside = (
+    colour, fill_colour = (
         alt.condition(is_significant, alt.value(ink), alt.value(other)) for other in (DOUBT, paper)
     )
     # A thin outline keeps a small point hollow.
     point = base.mark_point(size=size, strokeWidth=2 if size > MAX_SMALL_DOT else 1, opacity=1)
     line = draw_interval(base, title, ends, scale=scale).encode(fill=colour)
-    layers = [draw_rule(x=0), line, point.encode(x=x, fill=inside, stroke=colour)]
+    layers = [draw_rule(x=0), line, point.encode(x=x, fill=fill_colour, stroke=colour)]
     if rope:
         region = build_one_row().mark_rect(color=DOUBT, opacity=0.2)
         layers.insert(0, region.encode(alt.XDatum(-rope), alt.X2Datum(rope)))
@@ -348,13 +353,13 @@ MAX_SMALL_DOT = 30
 
 def _draw_sides(left: str, right: str, y: alt.Y) -> list[alt.Chart]:
     """Draw words above the plot to the left and to the right of 0."""
-    first: Any = y["scale"]["domain"][0]
-    above = alt.YDatum(first, type="nominal", bandPosition=0)
+    first_pair: Any = y["scale"]["domain"][0]
+    top_edge = alt.YDatum(first_pair, type="nominal", bandPosition=0)
     sides: Any = ("right", -5, f"← {left}"), ("left", 5, f"{right} →")
     return [
         build_one_row()
         .mark_text(align=align, dx=dx, dy=-9, fontSize=11, color=find_ink())
-        .encode(x=alt.XDatum(0), y=above, text=alt.value(text))
+        .encode(x=alt.XDatum(0), y=top_edge, text=alt.value(text))
         for align, dx, text in sides
     ]
 

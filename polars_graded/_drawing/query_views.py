@@ -325,7 +325,7 @@ def write_t_quantile(degrees: str, confidence: float) -> str:
     error of less than 1e-8 (Abramowitz and Stegun, 26.7.5).
     """
     numbers = np.arange(2, MAX_LISTED_DEGREES + 2)
-    listed = compute_mean_margin(np.sqrt(numbers), numbers, confidence).tolist()
+    quantiles = compute_mean_margin(np.sqrt(numbers), numbers, confidence).tolist()
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     terms = [
         (z**3 + z) / 4,
@@ -333,7 +333,7 @@ def write_t_quantile(degrees: str, confidence: float) -> str:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     ]
-    beyond = " + ".join(
+    expansion = " + ".join(
         [repr(z), *(f"{t!r} / pow({degrees}, {k})" for k, t in enumerate(terms, 1))]
     )
-    return f"({degrees} <= {MAX_LISTED_DEGREES} ? {listed}[{degrees} - 1] : {beyond})"
+    return f"({degrees} <= {MAX_LISTED_DEGREES} ? {quantiles}[{degrees} - 1] : {expansion})"

@@ -58,7 +58,7 @@ FAINT = "#d5d8dc"
 """Colour of lines and bars in the background."""
 
 INK = "#30363d"
-"""Colour of text and of significant results. No strategy has it."""
+"""Colour of text and of significant results. No strategy has this colour."""
 
 LIGHT_INK = "#e6e9ed"
 """The same colour for a dark background."""
@@ -180,8 +180,8 @@ def _combine_layers(
     if finding or notes:
         size["title"] = build_title(finding, notes)
     chart: Any = alt.LayerChart(data=table, layer=list(layers), **size)
-    own = dict.fromkeys(independent, "independent")
-    return chart.resolve_scale(**own) if own else chart
+    resolutions = dict.fromkeys(independent, "independent")
+    return chart.resolve_scale(**resolutions) if resolutions else chart
 
 
 def escape_chart(part: Any) -> Any:
@@ -211,8 +211,8 @@ def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
     """Return a title that starts at the edge of the chart, with notes below."""
     lines = _wrap_evenly(finding, MAX_TITLE_LINE_LETTERS)
     text = lines if len(lines) > 1 else "".join(lines)
-    below = [line for note in notes for line in _wrap_evenly(note, MAX_NOTE_LINE_LETTERS)]
-    size: dict[str, Any] = {"subtitle": below, "subtitleFontSize": 11} if below else {}
+    subtitle = [line for note in notes for line in _wrap_evenly(note, MAX_NOTE_LINE_LETTERS)]
+    size: dict[str, Any] = {"subtitle": subtitle, "subtitleFontSize": 11} if subtitle else {}
     return alt.TitleParams(text, anchor="start", fontSize=13, **size)
 
 
@@ -285,13 +285,13 @@ def choose_look(
     *,
     field: str = "strategy",
     prioritised: Iterable[str] = (),
-    drawn: Collection[str] | None = None,
+    drawn_names: Collection[str] | None = None,
     legends: bool = True,
 ) -> dict[str, Any]:
     """Return the colours of strategies, equal in all charts that draw the same strategies.
 
     With more strategies than colours, the first strategies in `prioritised` have a colour, and the
-    others are grey. If `drawn` is given, the scale contains only these strategies.
+    others are grey. If `drawn_names` are passed, the scale contains only these.
     """
     sorted_names = sort_naturally(set(names))
     coloured = (
@@ -300,11 +300,13 @@ def choose_look(
         else sort_naturally([*prioritised][:MAX_COLOURS])
     )
     scale = alt.Scale(domain=coloured, range=PALETTE)
-    if drawn is not None:
-        shown = {
-            name: colour for name, colour in zip(coloured, PALETTE, strict=False) if name in drawn
+    if drawn_names is not None:
+        drawn_colours = {
+            name: colour
+            for name, colour in zip(coloured, PALETTE, strict=False)
+            if name in drawn_names
         }
-        scale = alt.Scale(domain=[*shown], range=[*shown.values()])
+        scale = alt.Scale(domain=[*drawn_colours], range=[*drawn_colours.values()])
     if has_theme_colours():
         # Only the theme knows its colours, so that its legend contains all strategies.
         scale = alt.Scale(domain=coloured)
@@ -419,12 +421,12 @@ MAX_PAIR_LABEL_LETTERS = MAX_LABEL_LETTERS // 2 + 2
 
 def build_pairs_axis(table: pl.DataFrame, pair: str = "pair", **axis: Any) -> alt.Axis:
     """Return the axis of the names of pairs, where each strategy's name is shortened by itself."""
-    several = table["baseline"].n_unique() > 1
-    columns = ["strategy", "baseline"] if several else ["strategy"]
+    has_several = table["baseline"].n_unique() > 1
+    columns = ["strategy", "baseline"] if has_several else ["strategy"]
     names = pl.concat([table[column] for column in columns]).unique().sort()
-    most = MAX_PAIR_LABEL_LETTERS if several else MAX_LABEL_LETTERS
-    short = pl.col(*columns).replace_strict(names, shorten_names(names.to_list(), most))
-    label = build_pair_name(versus=several).alias("label")
+    max_letters = MAX_PAIR_LABEL_LETTERS if has_several else MAX_LABEL_LETTERS
+    short = pl.col(*columns).replace_strict(names, shorten_names(names.to_list(), max_letters))
+    label = build_pair_name(versus=has_several).alias("label")
     labels = table.select(pair, *columns).unique().sort(pair).with_columns(short)
     cut = labels.with_columns(label).filter(pl.col("label") != pl.col(pair))
     if not cut.is_empty():
@@ -495,9 +497,9 @@ def fit_name_axis(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any
     return {"labelAngle": 0 if fits else -90, "labelLimit": 250} | axis
 
 
-def write_labels(written: Mapping[Any, str]) -> str:
+def write_labels(texts: Mapping[Any, str]) -> str:
     """Write an expression for the labels of an axis, from the text at each labelled value."""
-    cases = (f"datum.value === {at!r} ? {label}" for at, label in written.items())
+    cases = (f"datum.value === {at!r} ? {label}" for at, label in texts.items())
     return " : ".join([*cases, "''"])
 
 
@@ -569,9 +571,9 @@ def draw_rule(**at: float) -> alt.Chart:
     return build_one_row().mark_rule(color="gray").encode(value)
 
 
-def build_pointer(name: str, field: str, **more: Any) -> alt.Parameter:
+def build_pointer(name: str, field: str, **options: Any) -> alt.Parameter:
     """Return a parameter that selects all marks with the field of the mark under the pointer."""
-    pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", **more}
+    pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", **options}
     return alt.selection_point(name=name, fields=[field], **pointer)
 
 

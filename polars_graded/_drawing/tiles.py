@@ -106,11 +106,13 @@ def build_tile_rows(
     )
     documents = documents.join(heads.drop("label"), on="strategy", maintain_order="left")
     y = pl.col("rank").cast(pl.Float64).alias("y")
-    top = documents.filter(pl.col("rank") <= n).with_columns(y)
-    max_rank: Any = top["rank"].max()
-    documents_below, counts_below = _list_documents_below(documents, top, n, (max_rank or 0) + 2.0)
+    top_documents = documents.filter(pl.col("rank") <= n).with_columns(y)
+    max_rank: Any = top_documents["rank"].max()
+    documents_below, counts_below = _list_documents_below(
+        documents, top_documents, n, (max_rank or 0) + 2.0
+    )
     share = pl.when(pl.col("value") > 0).then(pl.col("adds") / pl.col("value"))
-    tiles = pl.concat([top, documents_below], how="diagonal")
+    tiles = pl.concat([top_documents, documents_below], how="diagonal")
     tiles = tiles.with_columns(part=pl.lit("document"), share=share).drop("value")
     heads = heads.join(counts_below, on="strategy", how="left").with_columns(
         part=pl.lit("strategy")
@@ -119,7 +121,7 @@ def build_tile_rows(
 
 
 def _list_documents_below(
-    documents: pl.DataFrame, top: pl.DataFrame, n: int, first_y: float
+    documents: pl.DataFrame, top_documents: pl.DataFrame, n: int, first_y: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the relevant documents below rank n, and their number for each strategy.
 
@@ -128,12 +130,14 @@ def _list_documents_below(
     missed_documents = documents.filter(
         pl.col("relevant"), (pl.col("rank") > n) | pl.col("rank").is_null()
     )
-    is_in_top = pl.col("doc").is_in(top["doc"].unique().implode())
-    chosen = missed_documents.sort(
+    is_in_top = pl.col("doc").is_in(top_documents["doc"].unique().implode())
+    listed_documents = missed_documents.sort(
         is_in_top, "grade", "rank", "doc", descending=[True, True, False, False], nulls_last=True
     )
-    chosen = chosen.group_by("strategy", maintain_order=True).head(MAX_MISSED_DOCUMENTS)
-    by_rank = chosen.sort(
+    listed_documents = listed_documents.group_by("strategy", maintain_order=True).head(
+        MAX_MISSED_DOCUMENTS
+    )
+    by_rank = listed_documents.sort(
         "column", "rank", "grade", "doc", descending=[False, False, True, False], nulls_last=True
     )
     position = pl.int_range(pl.len()).over("strategy") + first_y
@@ -289,13 +293,13 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         for full, else_ in ((find_ink(), DOUBT), (0.55, 0.35), (1, 1))
     )
     look_of_line = {"stroke": stroke, "strokeOpacity": stroke_opacity, "strokeWidth": stroke_width}
-    place = {
+    line_position = {
         "x": encode_across("start"),
         "x2": alt.X2("end:Q"),
         "y": encode_down("y"),
         "y2": alt.Y2("y_next:Q"),
     }
-    layers = [lines.encode(**place, **look_of_line, **fading)]
+    layers = [lines.encode(**line_position, **look_of_line, **fading)]
     # The fill channel is used, since `color` belongs to strategies.
     sides = {"right": f"datum.column + {TILE_WIDTH}", **TILE_EDGES}
     shape = {
@@ -347,14 +351,14 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         bare = {UNJUDGED_LEVEL} if find_ink() != INK else set()
         dark = [name for name, colour in colours.items() if is_dark(colour) or name in bare]
         on_dark = alt.FieldOneOfPredicate(field="level", oneOf=dark)
-        written = alt.condition(on_dark, alt.value("white"), alt.value(INK))
+        text_colour = alt.condition(on_dark, alt.value("white"), alt.value(INK))
         room = width * TILE_WIDTH - 8
         words = _select_part("document").mark_text(
             align="left", dx=4, limit=room, fontSize=TILE_FONT_SIZE
         )
         position = {"x": encode_across("column"), "y": encode_down("y")}
         layers.append(
-            words.encode(**position, text=alt.Text("name:N"), fill=written, tooltip=tooltip)
+            words.encode(**position, text=alt.Text("name:N"), fill=text_colour, tooltip=tooltip)
         )
     if has_numbers:
         adds = alt.Text("adds:Q", format=".3f")
@@ -395,8 +399,8 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         unit = next(
             (unit for unit in COUNT_WORDS if width >= (5 + len(unit)) * TILE_LETTER_WIDTH), ""
         )
-        below = f"datum.below + '{unit}'"
-        caption_fields = {"at": f"{last_rank + 1}", "caption": f"'' + {below}"}
+        count_text = f"datum.below + '{unit}'"
+        caption_fields = {"at": f"{last_rank + 1}", "caption": f"'' + {count_text}"}
         counts = _select_part("strategy", "datum.below > 0", **caption_fields)
         caption = counts.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=DOUBT)
         line = alt.YDatum(last_rank + 0.5, title="rank", **ranks)

@@ -76,10 +76,10 @@ def compute_stringer_interval(differences: Floats, level: float, max_difference:
 
     Let :math:`p_j` be the upper Clopper-Pearson bound of a probability if j of n were observed, and
     :math:`d_{(j)}` the differences in ascending order. The lower end is
-    :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`. It assumes that a share of :math:`p_0`, which
-    was not observed, is as bad as possible. For values of 0 and -1 it is the exact binomial bound.
-    For others it is conservative in practice, and proven to be so for many values (de Jager, Pap,
-    van Zuijlen: Facts, phantasies, and a new proposal concerning the Stringer bound, 1997).
+    :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`. This end assumes that a share of :math:`p_0`,
+    which was not observed, is as bad as possible. For values of 0 and -1 it is the exact binomial
+    bound. For others it is conservative in practice, and proven to be so for many values (de Jager,
+    Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the Stringer bound, 1997).
     """
     from scipy.special import betaincinv
 

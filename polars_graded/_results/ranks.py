@@ -97,7 +97,7 @@ def rank_strategies(
 
     A group is a clique of strategies that are not distinguished. A greedy search finds a small
     number of cliques that together contain each pair that is not distinguished. If all intervals
-    contain all ranks, no rank is known.
+    contain all ranks, nothing is known about the ranks.
 
     References
     ----------

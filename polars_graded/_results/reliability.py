@@ -450,16 +450,21 @@ def _correlate_graders(
         grids = [check_per_query(each, measures, **keys) for each in shared]
         strategies = check_same_strategies(x, y, *(grid.strategies for grid in grids))
         for measure in grids[0].measures:
-            own, others = (grid.get_results(measure) for grid in grids)
-            own, others = own.restrict(others.queries), others.restrict(own.queries)
+            results_x, results_y = (grid.get_results(measure) for grid in grids)
+            results_x, results_y = (
+                results_x.restrict(results_y.queries),
+                results_y.restrict(results_x.queries),
+            )
             rows.append(
                 {
                     "measure": measure,
                     "grader": x,
                     "reference": y,
-                    "queries": own.n,
+                    "queries": results_x.n,
                     "strategies": len(strategies),
-                    "tau": _correlate(own.order, others.order[strategies], reference, method),
+                    "tau": _correlate(
+                        results_x.order, results_y.order[strategies], reference, method
+                    ),
                 }
             )
     return make_table(rows).sort("measure", maintain_order=True)
@@ -519,8 +524,8 @@ def compute_kendalls(signs: Floats, reference: Floats) -> Floats:
 def compute_tau_ap(x: Floats, reference: Floats) -> float:
     """Return τ_AP of an order, read from its top, with a reference."""
     # Yilmaz, Aslam, Robertson 2008: the mean of C(i) / (i - 1) for each place below the top.
-    above = x > x[:, np.newaxis]
-    agree = above & (reference > reference[:, np.newaxis])
-    n_above, n_agree = above.sum(axis=1), agree.sum(axis=1)
+    is_above = x > x[:, np.newaxis]
+    is_above_in_both = is_above & (reference > reference[:, np.newaxis])
+    n_above, n_agree = is_above.sum(axis=1), is_above_in_both.sum(axis=1)
     below_top = n_above > 0
     return 2 * compute_mean(n_agree[below_top] / n_above[below_top]) - 1

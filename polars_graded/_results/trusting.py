@@ -66,8 +66,8 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
     """
     n, others = y.shape[1], other_f.shape[1]
     trusted, model = _estimate_means(y), _estimate_means(np.concatenate([f, other_f], axis=1))
-    own, other_model = _estimate_means(f), _estimate_means(other_f)
-    varies = (trusted.error > 0) & (own.error > 0)
+    shared_model, other_model = _estimate_means(f), _estimate_means(other_f)
+    varies = (trusted.error > 0) & (shared_model.error > 0)
     weights = np.zeros_like(y)
     if n >= MIN_FITTED_QUERIES and others:
         scale = ((1 + n / others) * model.error**2 * model.n)[:, np.newaxis]
@@ -81,7 +81,7 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
     estimate = _estimate_means(y - weights * (f - other_mean))
     error = np.hypot(np.nan_to_num(estimate.error), weight * np.nan_to_num(other_model.error))
     correlation = np.full(len(y), np.nan)
-    product = trusted.error * own.error * n
+    product = trusted.error * shared_model.error * n
     np.divide(_compute_covariance(y, f), product, out=correlation, where=varies)
     # Without variation of the trusted values there is no interval, even if the model's values vary.
     has_errors = (trusted.error > 0) & (error > 0)

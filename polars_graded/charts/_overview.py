@@ -196,16 +196,14 @@ def _build_cells(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a strategy's cells: the empty part, and the filled part with the text."""
     queries = strategy_row["queries"]
-    least, median, most = (
-        _format_number(strategy_row[name]) for name in ("least", "median", "most")
-    )
-    spread = median if least == most else f"{median} ({least}–{most})"
+    low, median, high = (_format_number(strategy_row[name]) for name in ("least", "median", "most"))
+    spread = median if low == high else f"{median} ({low}–{high})"
     for what, text in (("queries", _format_number(queries)), ("documents", spread)):
         yield _build_cell(what, left_edges[what], CELL_WIDTHS[what], EMPTY_COLOUR, text)
     for what in (*SHARE_COLUMNS, *QUERY_COLUMNS, *ROW_COLUMNS):
         start, value = left_edges[what], strategy_row[what]
         share = value if what in SHARE_COLUMNS or value is None else value / queries
-        share = min(1, value or 0) if what in ROW_COLUMNS else share  # one row is an error
+        share = min(1, value or 0) if what in ROW_COLUMNS else share  # a single row fills the cell
         is_share = what in SHARE_COLUMNS and value is not None
         text = format_percent(value, decimals=0) if is_share else _format_number(value)
         yield _build_cell(what, start, CELL_WIDTH, EMPTY_COLOUR)

@@ -194,8 +194,8 @@ def build_compared_queries(
 def find_better(table: pl.DataFrame) -> tuple[str | None, str | None]:
     """Return the strategies that are better if the difference is above 0, and if it is below."""
     signs = [pl.col("difference") > 0, pl.col("difference") < 0]
-    above, below = (table.filter(sign)["better"].head(1).to_list() for sign in signs)
-    return above[0] if above else None, below[0] if below else None
+    better_above, better_below = (table.filter(sign)["better"].head(1).to_list() for sign in signs)
+    return better_above[0] if better_above else None, better_below[0] if better_below else None
 
 
 def choose_pair_look(
@@ -211,7 +211,7 @@ def choose_pair_look(
     domain = all_names if len(all_names) <= style.MAX_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
     return style.choose_look(
-        domain, f"better {strategy}", field="better", drawn=better, legends=legends
+        domain, f"better {strategy}", field="better", drawn_names=better, legends=legends
     )
 
 
@@ -377,8 +377,9 @@ def measure_agreement(
         `strategy`, `low`, `high` and `queries`. Bins have equal widths, and 0 is in the middle of a
         bin. More than ten strategies have no colours, and are counted together.
 
-        Both axes of `"agreement"` have the same ends, unless the range of one measure is more than
-        ten times that of the other. Then each axis has its own ends, and there is no diagonal.
+        Both axes of `"agreement"` have the same ends, unless the range of both measures together is
+        more than ten times the range of one of them. Then each axis has its own ends, and there is
+        no diagonal.
 
     Examples
     --------

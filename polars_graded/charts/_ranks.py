@@ -223,8 +223,8 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
 def _build_diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return the rows of strategies, groups and members to draw, and the height."""
     low, high = axis_ends.choose_ends(table["mean"])
-    rising = table.sort("mean", maintain_order=True)
-    sets = rising.select(
+    ascending = table.sort("mean", maintain_order=True)
+    sets = ascending.select(
         "strategy", "mean", pl.col("group").str.extract_all("[a-z]|[0-9]+").alias("set")
     ).explode("set", empty_as_null=True)
     bars = (
@@ -235,10 +235,10 @@ def _build_diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     levels = _stack_spans(bars.select("mean", "to").rows(), LETTER_SHARE * (high - low))
     bars = bars.with_columns(row=BAR_SPACING * (pl.Series(levels, dtype=pl.Int64) + 1))
     names_top = BAR_SPACING * (max(levels, default=-1) + 1) + BAR_SPACING + BAR_SPACING // 2
-    n_left = (rising.height + 1) // 2
+    n_left = (ascending.height + 1) // 2
     index = pl.int_range(pl.len())
     is_left = index < n_left
-    names = rising.select(
+    names = ascending.select(
         "strategy",
         "mean",
         "rank",

@@ -385,7 +385,7 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     LayerChart
         The rows contain `a` (the row of the matrix), `b` (its column), `mean` and `queries`. Each
         pair has two cells, or one if the measure is not symmetric, such as `tau_ap` and
-        `relevant_entered`. There are at most 1500 pairs.
+        `relevant_entered`. There are at most 3000 cells.
 
     See Also
     --------
@@ -431,7 +431,7 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
         y=alt.Y("a:N", title=None, **row_axis),
         tooltip=style.list_tooltips("a:N", "b:N", *style.format_decimals("mean"), "queries:Q"),
     )
-    # Shares without their zero fit into small cells.
+    # Shares have no zero before the point, so that they fit into small cells.
     is_share = scale_end == 1
     number = (
         "replace(format(datum.mean, '.2f'), '0.', '.')"

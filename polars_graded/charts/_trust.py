@@ -215,7 +215,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     table = chart_rows.build_result_rows("curve", curve, *numbers, positions=positions, panel=panel)
     table = table.with_columns(pl.col("at_hand").cast(pl.Boolean))
     table = _sort_and_thin(table, "queries")
-    table = _add_names(table, "queries", by=["power"], ends=(0.0, 1.0), inside=True)
+    table = _add_names(table, "queries", by=["power"], ends=(0.0, 1.0), is_inside=True)
     x = _build_queries_axis(table)
     y = alt.Y(
         "power:Q",
@@ -748,11 +748,11 @@ def _add_names(
     *,
     by: Sequence[str],
     ends: AxisEnds,
-    inside: bool = False,
+    is_inside: bool = False,
 ) -> pl.DataFrame:
-    """Return the rows with `label` and `label_at` at the end of each line, or `inside` the plot.
+    """Return the rows with `label` and `label_at` at the end of each line, or inside the plot.
 
-    The label is the measure, unless the measure is the title of the panel. With `inside`, labels
+    The label is the measure, unless the measure is the title of the panel. With `is_inside`, labels
     are inside the plot if there is a position where all lines are far enough apart.
     """
     lines = _list_line_columns(table)
@@ -762,7 +762,7 @@ def _add_names(
     names = _list_named_measures(table)
     named_rows = table.filter(pl.col("measure").is_in(names))
     name_position = (
-        line_names.choose_place(named_rows, position, by[0], ends, lines) if inside else None
+        line_names.choose_place(named_rows, position, by[0], ends, lines) if is_inside else None
     )
     label_masks = [pl.col(position) == pl.col(position).max().over(lines)]
     label_masks = (
