@@ -190,7 +190,7 @@ def estimate_clicks(
 def _read_ranking(
     log: Log, ranking: Any, strategy: str | None
 ) -> dict[tuple[Any, ...], pl.DataFrame]:
-    """Return the new ranking of each strategy, with the same names of columns as the log."""
+    """Return the ranking of each strategy, with the log's names of columns."""
     frame, schema = check_collected("ranking", ranking), log.rows.collect_schema()
     columns = {name: log.names[name] for name in (*KEYS, "rank")}
     for name, column in columns.items():

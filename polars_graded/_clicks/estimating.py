@@ -440,7 +440,7 @@ def _estimate_by_rank(
     *,
     is_rate: bool = True,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Return estimates whose exposure is the sum of the propensities of all impressions."""
+    """Return estimates whose exposure sums the propensity of each impression."""
 
     def estimate(collect: Collect) -> pl.DataFrame:
         [cells] = collect(log.count(*KEYS, "rank"))

@@ -216,7 +216,7 @@ def _find_teams(log: Log, team: str) -> list[str]:
 def _prefer_by_clicks(
     rows: pl.LazyFrame, keys: Sequence[str], first: pl.Expr, second: pl.Expr
 ) -> pl.DataFrame:
-    """Return 1 for lists in which the first ranker has more clicks, 0.5 for ties, else 0."""
+    """Return 1 for lists that the first ranker wins, 0.5 for ties, else 0."""
     clicks_of_rankers = [
         ((pl.col("clicked") == 1) & each).sum().cast(pl.Int64) for each in (first, second)
     ]
@@ -239,7 +239,7 @@ def _prefer_by_depth(
 def _prefer_by_chance(
     rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], depth: int | None
 ) -> pl.DataFrame:
-    """Return the probability that the first ranker has more clicks, plus half that of a tie.
+    """Return the first ranker's probability to win, plus half that of a tie.
 
     A ranker draws the document at rank r with a probability in proportion to r^-3, among the
     documents that are not in the list above it.

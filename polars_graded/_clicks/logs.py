@@ -112,7 +112,7 @@ class Log:
         return self.rows.group_by(keys).agg(self.impressions, self.clicks)
 
     def run(self, compute: Callable[[Collect], pl.DataFrame]) -> pl.DataFrame | pl.LazyFrame:
-        """Return the result of `compute`, which collects plans; a LazyFrame for a lazy log."""
+        """Return the result of `compute`; a LazyFrame for a lazy log."""
 
         def collect(*plans: pl.LazyFrame) -> list[pl.DataFrame]:
             return pl.collect_all(plans, engine="streaming")
@@ -174,7 +174,7 @@ class Log:
 
     @property
     def _unit(self) -> str:
-        """Return the word for impressions: a row is one, unless a column counts them."""
+        """Return the unit of impressions in an error: impressions or rows."""
         return "impressions" if "impressions" in self.names else "rows"
 
 

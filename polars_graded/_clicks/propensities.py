@@ -128,7 +128,7 @@ def estimate_propensities(
 
 
 def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """Return the function that computes propensities from counts, for a value of an argument."""
+    """Return a function from counts to propensities for a user's argument."""
     if isinstance(value, str):
         method = check_choice("propensities", value, get_args(Method))
         return lambda cells: _estimate(cells, method)
@@ -209,7 +209,7 @@ def _check_links(ranks: pl.Series, r: Integers, d: Integers) -> None:
 
 
 def _compute_ratios(movable_cells: pl.DataFrame, by_rank: pl.DataFrame, method: str) -> Floats:
-    """Return the ratios of rates to the first rank, or products of ratios of neighbours."""
+    """Return ratios of rates to the first rank, or products along the ranks."""
     ranks = by_rank["rank"].to_list()
     rates = movable_cells.select(*KEYS, "rank", rate=pl.col("clicks") / pl.col("impressions"))
     values = [1.0]

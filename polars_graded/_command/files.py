@@ -174,7 +174,7 @@ def _is_parquet(file: str) -> bool:
 
 
 def _read_parquet(file: str, columns: Sequence[str], *, is_large: bool = False) -> pl.LazyFrame:
-    """Return the rows of a file with these columns; queries and documents become strings."""
+    """Return the rows of a file; queries and documents become strings."""
     try:
         with Path(file).open("rb") as opened:
             frame = (

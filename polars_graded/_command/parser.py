@@ -27,7 +27,7 @@ FRAME, LETOR, QRELS, RUNS = "--frame", "--letor", "--qrels", "--runs"
 
 
 class Option(NamedTuple):
-    """Option of the command, with the options and the suffixes that it requires."""
+    """Option of the command, with the options and suffixes that it needs."""
 
     help: str
     settings: Mapping[str, Any]

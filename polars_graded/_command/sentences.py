@@ -41,7 +41,7 @@ def _write_option(argument: re.Match[str]) -> str:
 
 
 def _write_value(name: str, value: Any) -> str | None:
-    """Return a value as the command reads it, or None if it cannot read the value."""
+    """Return a value as the command reads it; None if that is impossible."""
     if isinstance(value, bool):
         return str(value).lower()
     if value is None:

@@ -128,9 +128,9 @@ def _write_differences(per_query: pl.DataFrame, arguments: Arguments) -> str:
 
 
 def _mark_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
-    """Return strategies in order of the first measure, with the best in brackets.
+    """Return strategies by the first measure, with best values in brackets.
 
-    Stars in place of brackets would suggest significance.
+    Stars would suggest significance.
     """
     first, direction = next(iter(best.items()))
     order = pl.col(first).round(12)
@@ -157,7 +157,7 @@ def _format_numbers(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
 
 
 def format_table(table: pl.DataFrame) -> str:
-    """Return a table with lines, or in ASCII if the output cannot encode lines."""
+    """Return a table with lines, or in ASCII if no line can be encoded."""
     texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
     table = table.with_columns(
         pl.Series(

@@ -22,7 +22,7 @@ UNNAMED_DTYPES = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Duration, pl.Binar
 def check_numbers(
     argument: str, frame: pl.DataFrame, columns: Iterable[str], *, lists: bool = False
 ) -> None:
-    """Raise if a column holds no numbers; with `lists`, it may hold lists of numbers."""
+    """Raise if a column holds no numbers; `lists` also allows lists of them."""
     for column in columns:
         dtype: Any = frame.schema[column]
         inner = dtype.inner if lists and isinstance(dtype, pl.List) else dtype

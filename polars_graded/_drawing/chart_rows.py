@@ -178,7 +178,7 @@ def build_query_rows(
     numbers: Mapping[str, str],
     optional_numbers: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
-    """Return the rows that have all of the numbers, under the names of the mappings."""
+    """Return the rows that have all `numbers`, with renamed columns."""
     table = frame.select(
         build_columns("frame", frame, keys, {**numbers, **(optional_numbers or {})})
     )
@@ -194,7 +194,7 @@ def has_panels(table: pl.DataFrame) -> bool:
 
 
 def collect_title_facts(table: pl.DataFrame) -> Drawn:
-    """Return the facts for a title: measures, counts of strategies, panels and queries."""
+    """Return measures, and counts of strategies, panels and queries."""
     columns = {*table.columns}
     measures = (
         table["measure"].unique(maintain_order=True).to_list() if "measure" in columns else []

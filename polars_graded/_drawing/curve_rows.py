@@ -218,7 +218,7 @@ def compute_max_points(n_lines: int) -> int:
 
 
 def choose_equal_steps(n: int, maximum: int) -> pl.Series:
-    """Return up to `maximum` indices below n, evenly spaced, with the first and the last."""
+    """Return up to `maximum` evenly spaced indices, from 0 to n - 1."""
     n_kept = min(n, maximum)
     return (pl.int_range(n_kept, eager=True) * (n - 1) / max(1, n_kept - 1)).round().cast(pl.Int64)
 
@@ -281,7 +281,7 @@ def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
 def thin_by_value(
     table: pl.DataFrame, value: str, maximum: int, keys: Sequence[str]
 ) -> pl.DataFrame:
-    """Return up to `maximum` rows of each group, at equal steps in the order of a value."""
+    """Return up to `maximum` rows per group, at equal steps of sorted rows."""
     # The rows from the first to the last are divided into `maximum - 1` steps. A row is kept if its
     # step differs from the step of the row before it.
     table = table.sort(*keys, value)

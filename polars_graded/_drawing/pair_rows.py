@@ -61,7 +61,7 @@ def add_mirrored(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
-    """Return the strategies; those that resemble the same others are side by side.
+    """Return the strategies, side by side if they resemble the same others.
 
     Rows are pairs `a` and `b` with their `mean`. If a pair is missing, the strategies with the
     most pairs come first, and the others are in the order of their means.
@@ -91,7 +91,7 @@ def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
 
 
 def _turn_pairs(pairs: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
-    """Return the pairs, with both strategies exchanged in all columns if a condition holds."""
+    """Return the pairs, with both strategies exchanged if a condition holds."""
     exchanged = {name: -pl.col(name) for name in ("difference", "d_z", RANK_COLUMN)}
     exchanged["relative_difference"] = -pl.col("difference") / pl.col("mean")
     for one, other in (("ci_low", "ci_high"), AGREEING_ENDS):
@@ -106,7 +106,7 @@ def _turn_pairs(pairs: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
 
 
 def build_pair_name(*, versus: bool) -> pl.Expr:
-    """Return an expression of the name of a pair: its strategy, or with `versus` both names."""
+    """Return the name of a pair: its strategy, or with `versus` both names."""
     difference = pl.format("{} \N{MINUS SIGN} {}", "strategy", "baseline")
     return difference if versus else pl.col("strategy")
 

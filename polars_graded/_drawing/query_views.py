@@ -1,4 +1,4 @@
-"""Draw linked views in which a reader selects queries, whose means the page computes."""
+"""Draw linked views of queries; the page averages the selected queries."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class ExploredQueries:
 def draw_views(
     queries: ExploredQueries, query: str, ranks: dict[str, int], curve: str | None
 ) -> alt.VConcatChart:
-    """Draw all views as one chart. `ranks` map columns to ranks of the curve, if there is one."""
+    """Draw all views as one chart. `ranks` map columns to ranks of a curve."""
     both = {"value_a": queries.a, "value_b": queries.b}
     aligned: dict[str, Any] = {"spacing": VIEW_SPACING, "bounds": "flush"}
     upper_row = alt.hconcat(_draw_points(queries), _draw_bins(queries), **aligned)

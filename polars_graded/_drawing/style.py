@@ -322,7 +322,7 @@ def choose_look(
 
 
 def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the colours of names beside marks, with a legible grey for grey marks."""
+    """Return the colours of names beside marks, with a legible grey."""
     colour = look["color"]
     if isinstance(colour, alt.Color):
         return {"color": colour}
@@ -383,7 +383,10 @@ def mix_colours(one: str, other: str, share: float) -> str:
 
 
 def build_ramp(one: str, other: str, n: int, *, single_share: float = 0.5) -> list[str]:
-    """Return n colours from one to the other; a single one has the `single_share` of the other."""
+    """Return n colours from one to the other.
+
+    A single colour has the `single_share` of the other.
+    """
     shares = [single_share] if n == 1 else [step / (n - 1) for step in range(n)]
     return [mix_colours(one, other, share) for share in shares]
 

@@ -267,8 +267,8 @@ def robustness_to_grading(
         lowest grade) and the grading of `moved`.
     moved
         The share of judged documents whose grade moves by one level at random, in a grading called
-        "10 % moved" (the lowest level can only move up, the highest only down); 0 for none. `moved`
-        is ignored if `gradings` is passed.
+        "10 % moved" (the lowest and the highest level only move inwards); 0 for none. `moved` is
+        ignored if `gradings` is passed.
     confidence
         Differences are significant if p is at most 1 - `confidence`, by the paired t test with
         Holm's correction.

@@ -750,10 +750,11 @@ def _add_names(
     ends: AxisEnds,
     is_inside: bool = False,
 ) -> pl.DataFrame:
-    """Return the rows with `label` and `label_at` at the end of each line, or inside the plot.
+    """Return the rows with `label` and `label_at` for the name of each line.
 
-    The label is the measure, unless the measure is the title of the panel. With `is_inside`, labels
-    are inside the plot if there is a position where all lines are far enough apart.
+    The label is the measure, unless the measure is the title of the panel. It is placed at the end
+    of the line, or with `is_inside` where all lines are far enough apart, if there is such a
+    position.
     """
     lines = _list_line_columns(table)
     label: pl.Expr = pl.col("measure")
