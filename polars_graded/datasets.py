@@ -139,7 +139,7 @@ def _chen() -> pl.DataFrame:
         "example 3.3": {"d3": 3, "d56": 2, "d129": 1},
     }
     # fmt: on
-    scores = {doc: len(ranking) - place for place, doc in enumerate(ranking)}
+    scores = {doc: len(ranking) - index for index, doc in enumerate(ranking)}
     return pl.DataFrame(
         [
             (query, doc, grades.get(doc, 0), scores.get(doc))

@@ -56,7 +56,7 @@ SCORES_PER_UNIT = 10
 
 SWAPPED_RANK = 10
 """Rank that scenario 1 of Moniz, Torgo and Vinagre swaps with the next. Scenario 2 inverts the
-ranks up to it."""
+ranks up to this one."""
 
 MAX_TABLE_LEVELS = 20
 """Maximum number of levels in a table without `thresholds`."""
@@ -211,14 +211,14 @@ def swapped_rankings(
 
 def _swap_scores(lengths: Integers, swaps: Integers, rng: np.random.Generator) -> Integers:
     """Return the concatenated scores of rankings, after swaps of random pairs."""
-    start = np.cumsum(lengths) - lengths
-    scores = np.repeat(start + lengths, lengths) - np.arange(lengths.sum())
+    starts = np.cumsum(lengths) - lengths
+    scores = np.repeat(starts + lengths, lengths) - np.arange(lengths.sum())
     for number in range(swaps.max(initial=0)):
         chosen = np.flatnonzero((swaps > number) & (lengths > 1))
-        first, n = start[chosen], lengths[chosen]
-        one = rng.integers(n)
-        other = (one + rng.integers(1, n)) % n
-        scores[first + one], scores[first + other] = scores[first + other], scores[first + one]
+        offsets, n = starts[chosen], lengths[chosen]
+        i = rng.integers(n)
+        j = (i + rng.integers(1, n)) % n
+        scores[offsets + i], scores[offsets + j] = scores[offsets + j], scores[offsets + i]
     return scores
 
 
@@ -249,8 +249,8 @@ def popularity_rankings(
     DataFrame
         `query`, `doc`, `popularity`, `grade` as `ad_hoc_grade` makes it, and two columns of scores:
         in `scenario_1` the documents at ranks 10 and 11 of the ideal order are swapped, and in
-        `scenario_2` its first 10 are inverted. (The paper states that all are inverted, which would
-        make every measure 0.) Rows are sorted by query and descending popularity.
+        `scenario_2` its first 10 are inverted. (The paper states that all documents are inverted,
+        which would make every measure 0.) Rows are sorted by query and descending popularity.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def _have_outliers(scores: Floats) -> npt.NDArray[np.bool_]:
 
 
 def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl.Expr:
-    """Return grades by rank alone: the number of cuts of at least the rank.
+    """Return grades by rank alone: the number of cuts at or after the rank.
 
     By default the 10 highest scores of a query get grade 3, those up to rank 25 grade 2, those up
     to rank 50 grade 1, and the others 0. Unlike in `phi_relevance`, distances between scores do not
@@ -447,7 +447,7 @@ def threshold_profile(
     query
         The column that identifies queries.
     thresholds
-        The lowest relevant grades; by default every grade above 0, at most 20.
+        The lowest relevant grades; by default every grade above 0, if there are at most 20.
     measures
         Measures to compute in addition to `ap` at the thresholds, as for `evaluate`.
     ties
@@ -476,15 +476,15 @@ def threshold_profile(
     """
     frame = check_collected("frame", frame)
     judges = [check_column_name("grade", judge) for judge in check_list("grade", grade)]
-    wanted = [check_column_name("query", query), *judges]
-    check_columns("frame", wanted, frame.columns)
-    chosen = thresholds
-    if chosen is not None:
-        chosen = check_increasing("thresholds", check_list("thresholds", thresholds))
+    needed_columns = [check_column_name("query", query), *judges]
+    check_columns("frame", needed_columns, frame.columns)
+    common_levels = thresholds
+    if common_levels is not None:
+        common_levels = check_increasing("thresholds", check_list("thresholds", thresholds))
     parts = []
     for judge in judges:
-        at = _find_levels(frame.get_column(judge)) if chosen is None else chosen
-        precisions = [Measure.of("ap", threshold=threshold).name for threshold in at]
+        levels = _find_levels(frame.get_column(judge)) if common_levels is None else common_levels
+        precisions = [Measure.of("ap", threshold=threshold).name for threshold in levels]
         names = parse_scalar_measures([precisions, measures])
         per_query = evaluate(frame, *names, query=query, grade=judge, by=by, ties=ties)
         means = _compute_means(per_query.drop(query), "strategy")
@@ -628,8 +628,8 @@ def popularity_scenarios(
     parts = []
     for imbalance in check_list("imbalances", imbalances):
         rankings = popularity_rankings(queries, imbalance=imbalance, seed=seed)
-        both = ndcg_by_relevance(rankings, by=scenarios, cutoffs=cutoff)
-        parts.append(both.select(pl.lit(float(imbalance)).alias("imbalance"), pl.all()))
+        scenario_rows = ndcg_by_relevance(rankings, by=scenarios, cutoffs=cutoff)
+        parts.append(scenario_rows.select(pl.lit(float(imbalance)).alias("imbalance"), pl.all()))
     return pl.concat(parts)
 
 

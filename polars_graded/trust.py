@@ -1,4 +1,4 @@
-"""Functions to assess the trust in results: power, stability, and other judgments.
+"""Assess how reliable results are: power, stability and other judgments.
 
 Each function takes the frame that `evaluate` returns, or the frame that was evaluated.
 """

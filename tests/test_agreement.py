@@ -152,9 +152,9 @@ def test_published_numbers_of_models_that_graded(data):
         ([1, 1, 1], [1, 1, 1], "only one grade was given"),
         ([2], [2], "only one grade was given"),
         ([1, None, None], [1, None, 1], "only one grade was given"),
-        ([1, None], [None, 2], "no document has grades of two"),
-        ([None, None], [None, None], "no document has grades of two"),
-        ([], [], "no document has grades of two"),
+        ([1, None], [None, 2], "no document has grades of two graders"),
+        ([None, None], [None, None], "no document has grades of two graders"),
+        ([], [], "no document has grades of two graders"),
     ],
 )
 @pytest.mark.parametrize("third", [False, True])

@@ -119,7 +119,7 @@ def test_one_rank_per_document_and_bots_are_warned_of():
         }
     ).with_columns(pl.col("query") % 5000)
     moved = bot.with_columns(rank=pl.when(pl.int_range(pl.len()) == 0).then(2).otherwise("rank"))
-    with pytest.warns(DataWarning.bots, match=r"1 sessions have more .* up to 10000, .*: 'bot'"):
+    with pytest.warns(DataWarning.bots, match=r"1 sessions have more .* up to 10000; .*: 'bot'"):
         clicks.describe_log(moved)
 
 
@@ -686,7 +686,7 @@ def test_wrong_arguments_are_refused(options, text):
         ({1: 1.0}, "`propensities` must have each rank of `log`, got none for rank 2"),
         (
             pl.DataFrame({"rank": [1, 1, 2], "propensity": [1.0, 0.5, 0.5]}),
-            "`propensities` must have each rank once, got 2 rows that repeat a rank",
+            "`propensities` must have each rank once, got 2 rows of repeated ranks",
         ),
         ({1: 1.0, 2: 0.0}, "`propensities` must be above 0, got 0"),
         ({1: 1.0, 2: 1.5}, "`propensities` must be at most 1, got 1.5"),
@@ -765,6 +765,6 @@ def test_other_columns_of_a_log_may_have_any_name(name):
     sources = [path.read_text() for path in Path(clicks.__file__).parent.glob("_clicks/*.py")]
     names = set(re.findall(r'"(\w+)"|\b(\w+)=', " ".join(sources)))
     others = {each for pair in names for each in pair if each} - {*log.columns}
-    assert {"lists", "length", "last", "propensity"} <= others
+    assert {"lists", "length", "last_rank", "propensity"} <= others
     crowded = log.with_columns(pl.lit(7).alias(each) for each in sorted(others))
     assert_frame_equal(call(crowded, **options), call(log, **options))

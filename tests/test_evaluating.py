@@ -306,8 +306,12 @@ NOT_AVERAGED = [
     (["dcg_curve@5", "dcg@5"], ValueError, "dcg@5 is not a curve"),
     (["dcg_curve"], ValueError, "a curve needs a cutoff to be averaged, such as 'dcg_curve@20'"),
     (["cg_curve@5", "dcg_curve"], ValueError, "a curve needs a cutoff to be averaged"),
-    (["cg_curve@5", "dcg_curve@6"], ValueError, "one cutoff, got cg_curve@5, dcg_curve@6"),
-    (["cg_curve@11", "interpolated_precision"], ValueError, "curves must have one cutoff, got"),
+    (["cg_curve@5", "dcg_curve@6"], ValueError, "the same cutoff, got cg_curve@5, dcg_curve@6"),
+    (
+        ["cg_curve@11", "interpolated_precision"],
+        ValueError,
+        "curves must have the same cutoff, got",
+    ),
     (["cg_curve@5", "cg_curve@5"], ValueError, "each measure must be named once"),
     (
         ["cg_kurve@5"],

@@ -178,7 +178,7 @@ def two_measures(frame: pl.DataFrame) -> pl.DataFrame:
             differing,
             {"colour": "country"},
             ValueError,
-            "`colour` must have one value for each query, got several for 9 in 'country'",
+            "`colour` must have one value for each query, got several in 'country' for 9 queries",
         ),
         (None, {"confidence": 95}, ValueError, "`confidence` must be below 1, got 95"),
         (None, {"curve": "ndcg"}, TypeError, "`curve` must be a column of lists, one per query"),

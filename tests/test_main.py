@@ -412,8 +412,8 @@ def test_a_papers_table_is_printed(command, form):
     ("arguments", "sentence"),
     [
         (["--measure", "=ap"], "--measure must have a name before its '=', got '=ap'"),
-        (["--measure", "x=ap", "x=cg"], "each measure must be named once, got x more often"),
-        (["--measure", "C=cg_curve@3"], "a curve keeps its name, got 'C=cg_curve@3'"),
+        (["--measure", "x=ap", "x=cg"], "each measure must be named once, got x several times"),
+        (["--measure", "C=cg_curve@3"], "a curve must not be renamed, got 'C=cg_curve@3'"),
         (["--measure", "x=nothing"], "there is no measure 'nothing'.*"),
         (
             ["--measure", "cg_curve@3", "--format", "latex"],
@@ -888,7 +888,7 @@ ERRORS = [
     (["--measure", "ndcg(10)"], r"there is no measure 'ndcg\(10\)'; .* is 'ndcg@10' here"),
     (["--measure", "ap(depth=3)"], "ap has no option 'depth'; it has threshold, over, ties"),
     (["--measure", "ndcg(gain=lin)"], "`gain` must be one of 'exp2', 'linear', .*, got 'lin'.*"),
-    (["--measure", "ap", "ap"], "each measure must be named once, got ap more often"),
+    (["--measure", "ap", "ap"], "each measure must be named once, got ap several times"),
     (
         ["--measure", "relative_recall"],
         "relative_recall needs `known`, a column that is true for .*, got none",
@@ -919,7 +919,7 @@ ERRORS = [
     (["--baseline", ""], "there is no strategy ''.*"),
     # Parquet.
     (["--letor", "absent.parquet"], r"No such file or directory: absent\.parquet"),
-    (["--qrels", "here.parquet", "good.run"], r"here\.parquet must be a whole Parquet file: .*"),
+    (["--qrels", "here.parquet", "good.run"], r"here\.parquet must be a complete Parquet file: .*"),
     (["--qrels", "few.parquet", "good.run"], r"`few\.parquet` has no column 'doc'.*"),
     (
         ["--qrels", "nested.parquet", "good.run"],

@@ -417,7 +417,7 @@ def test_what_cannot_be_graded_anew_is_refused(options, sentence):
     ("gradings", "error", "sentence"),
     [
         (["grade"], TypeError, r"`gradings` must be a mapping from names to gradings, got \['gr"),
-        ({1: "grade"}, TypeError, "`gradings` must have strings for names, got 1"),
+        ({1: "grade"}, TypeError, "`gradings` must have strings as names, got 1"),
         ({"as given": "grade"}, ValueError, "`gradings` must not have the name 'as given', which"),
         ({"a": {"x": 1}}, TypeError, r"`gradings\['a'\]` must be a number, got 'x'"),
         ({"a": {1: "x"}}, TypeError, r"`gradings\['a'\]` must be a number, got 'x'"),

@@ -81,7 +81,7 @@ def estimate_clicks(
     propensity
         The column of the log with the probability, above 0 and at most 1, that the old ranker shows
         what the method matches: the document at this rank, the documents down to this rank, or the
-        complete list. By default, the share of the query's lists that show it.
+        complete list. By default, the share of the query's lists that show this part.
     strategy
         The column of `ranking` that distinguishes several new rankings, which are estimated
         separately.
@@ -98,7 +98,7 @@ def estimate_clicks(
         and as Float64
 
         - `effective_lists`: the number of equally weighted lists with the same variance, at the
-          rank where it is lowest: :math:`(\sum_i w_{ik})^2 / \sum_i w_{ik}^2`;
+          rank where this number is lowest: :math:`(\sum_i w_{ik})^2 / \sum_i w_{ik}^2`;
         - `support`: the share of the ranks of the new ranking at which a list of the log matches.
           Each query counts with its number of lists;
         - `logged_clicks`: clicks per list of the log;
@@ -154,7 +154,8 @@ def estimate_clicks(
     """
     check_choice("method", method, get_args(BehaviourName))
     check_choice("weights", weights, get_args(WeightName))
-    clip = None if max_weight is None else check_number("max_weight", max_weight, at_least=1)
+    if max_weight is not None:
+        max_weight = check_number("max_weight", max_weight, at_least=1)
     z = find_z(confidence)
     if propensity is not None:
         [propensity] = log.find_names([check_column_name("propensity", propensity)])
@@ -166,28 +167,30 @@ def estimate_clicks(
         msg = "`log` must not be empty"
         raise ValueError(msg)
     rows = []
-    for key, new in _read_ranking(log, ranking, strategy).items():
-        if missing := lists.join(new, on="query", how="anti").height:
+    for key, new_ranking in _read_ranking(log, ranking, strategy).items():
+        if missing := lists.join(new_ranking, on="query", how="anti").height:
             msg = (
                 f"`ranking` must rank documents for each query of `log`, got none for {missing} "
                 f"of {lists.height} queries\n\nHint: leave out queries without a ranking"
             )
             raise ValueError(msg)
-        positions = new.with_columns(pl.len().over("query").alias("length")).join(lists, on="query")
+        length = pl.len().over("query").alias("length")
+        positions = new_ranking.with_columns(length).join(lists, on="query")
         matched = _match(log, positions, method, propensity)
-        values = _estimate(matched, positions, clip, z, is_normalised=weights == "self_normalised")
+        is_normalised = weights == "self_normalised"
+        values = _estimate(matched, positions, max_weight, z, is_normalised=is_normalised)
         label = {} if strategy is None else {strategy: key[0]}
         rows.append({**label, "method": method, "weights": weights, "lists": total, **values})
-    logged = pl.lit(int(counts["clicks"].sum()) / total).alias("logged_clicks")
-    ends = pl.col("estimate", "ci_low", "ci_high").cast(pl.Float64)
+    logged_clicks = pl.lit(int(counts["clicks"].sum()) / total).alias("logged_clicks")
+    estimates = pl.col("estimate", "ci_low", "ci_high").cast(pl.Float64)
     table = pl.DataFrame(rows, infer_schema_length=None)
-    return table.select(pl.exclude("estimate", "ci_low", "ci_high"), logged, ends)
+    return table.select(pl.exclude("estimate", "ci_low", "ci_high"), logged_clicks, estimates)
 
 
 def _read_ranking(
     log: Log, ranking: Any, strategy: str | None
 ) -> dict[tuple[Any, ...], pl.DataFrame]:
-    """Return the new rankings by strategy, with the names of columns of the log."""
+    """Return the ranking of each strategy, with the log's names of columns."""
     frame, schema = check_collected("ranking", ranking), log.rows.collect_schema()
     columns = {name: log.names[name] for name in (*KEYS, "rank")}
     for name, column in columns.items():
@@ -209,13 +212,16 @@ def _read_ranking(
         raise ValueError(msg)
     renamed = [pl.col(column).cast(schema[name]).alias(name) for name, column in columns.items()]
     rankings = {key: part.select(renamed) for key, part in parts.items()}
-    for new in rankings.values():
-        twice = new.select(KEYS).is_duplicated().sum()
-        gaps = new.filter(pl.col("rank").rank("ordinal").over("query") != pl.col("rank")).height
-        if twice or gaps or new.select(pl.any_horizontal(pl.all().is_null().any())).item():
+    for new_ranking in rankings.values():
+        repeated = new_ranking.select(KEYS).is_duplicated().sum()
+        is_gap = pl.col("rank").rank("ordinal").over("query") != pl.col("rank")
+        gaps = new_ranking.filter(is_gap).height
+        nulls = new_ranking.null_count().sum_horizontal().item()
+        if repeated or gaps or nulls:
             msg = (
                 "`ranking` must have each document once and ranks 1, 2, ... for each query, got "
-                f"{twice} repeated documents and {gaps} ranks that do not count up"
+                f"{repeated} rows of repeated documents, {gaps} ranks that do not count up, and "
+                f"{nulls} nulls"
             )
             raise ValueError(msg)
     return rankings
@@ -223,17 +229,17 @@ def _read_ranking(
 
 def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | None) -> pl.DataFrame:
     """Return the rows of the log that match the new ranking, with their propensity."""
-    given = [] if propensity is None else [pl.col(propensity).alias("p")]
+    propensities = [] if propensity is None else [pl.col(propensity).alias("p")]
     # Other columns of the user may have the names of the columns that are joined.
     clicks = (pl.col("clicked") == 1).alias("clicks")
     rows = (
-        log.rows.select(*LISTS, "doc", "rank", clicks, *given)
+        log.rows.select(*LISTS, "doc", "rank", clicks, *propensities)
         .join(positions.lazy(), on=[*KEYS, "rank"])
         .select(*LISTS, "rank", "clicks", "length", "lists", "^p$")
         .collect(engine="streaming")
     )
-    if twice := rows.select(*LISTS, "rank").is_duplicated().sum():
-        msg = f"a list of `log` must have one row per rank, got {twice} rows that repeat a rank"
+    if repeated := rows.select(*LISTS, "rank").is_duplicated().sum():
+        msg = f"a list of `log` must have one row per rank, got {repeated} rows of repeated ranks"
         raise ValueError(msg)
     if method != "item_position":
         # Matching ranks count up from 1 as far as all documents above match, too.
@@ -242,10 +248,10 @@ def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | Non
         rows = rows.filter(pl.len().over(LISTS) == pl.col("length"))
     if propensity is None:
         return rows.with_columns((pl.len().over("query", "rank") / pl.col("lists")).alias("p"))
-    valid = (pl.col("p") > 0) & (pl.col("p") <= 1)
-    wrong = rows.filter(valid.not_() | valid.is_null())["p"].to_list()
-    if wrong:
-        got = f"another value in {len(wrong)} rows: {first_few(wrong)}"
+    is_valid = (pl.col("p") > 0) & (pl.col("p") <= 1)
+    invalid = rows.filter(is_valid.not_() | is_valid.is_null())["p"].to_list()
+    if invalid:
+        got = f"another value in {len(invalid)} rows: {first_few(invalid)}"
         refuse(log.names.get(propensity, propensity), "be above 0 and at most 1", got)
     return rows
 
@@ -260,32 +266,33 @@ def _estimate(
 ) -> dict[str, Any]:
     """Return the estimate of clicks per list with its interval, and the evidence behind it.
 
-    Both estimates are the mean over lists of the sum of s w c. With inverse propensities s is 1.
-    With self-normalised weights s makes the sum of weights at a rank the number of its lists, and
-    the interval is that of s w (c - rate), the linear form of a ratio.
+    Both estimates are the mean over lists of ∑ s w c, with the weight w, the click c and a scale s.
+    The scale is 1 for inverse propensities. Self-normalised weights at a rank are scaled so that
+    their sum is the number of lists with this rank. The interval is then that of s w (c - rate), a
+    linear approximation of the ratio.
     """
-    by_rank = positions.group_by("rank").agg(pl.col("lists").sum().alias("at_rank"))
-    total = int(by_rank.filter(pl.col("rank") == 1)["at_rank"].item())
-    supported = int(matched.unique(["query", "rank"])["lists"].sum()) / int(
-        by_rank["at_rank"].sum()
+    by_rank = positions.group_by("rank").agg(pl.col("lists").sum().alias("lists_at_rank"))
+    total = int(by_rank.filter(pl.col("rank") == 1)["lists_at_rank"].item())
+    support = int(matched.unique(["query", "rank"])["lists"].sum()) / int(
+        by_rank["lists_at_rank"].sum()
     )
-    if not supported:
+    if not support:
         msg = (
             "lists of `log` must show what the new ranking shows, got none that matches\n\n"
             "Hint: method='item_position' needs the fewest documents in common"
         )
         raise ValueError(msg)
-    if supported < 1:
+    if support < 1:
         warn_the_caller(
             DataWarning.support,
-            f"the log shows {supported:.1%} of what the new ranking shows, weighted by lists; the "
+            f"the log shows {support:.1%} of what the new ranking shows, weighted by lists; the "
             "estimate has no evidence for the rest\n\n"
             "Hint: unsupported ranks count as not clicked with weights='ips'",
         )
     w, c = pl.col("w"), pl.col("clicks").cast(pl.Float64)
     scale, rate = pl.lit(1.0), pl.lit(0.0)
     if is_normalised:
-        scale = pl.col("at_rank") / w.sum().over("rank")
+        scale = pl.col("lists_at_rank") / w.sum().over("rank")
         rate = (w * c).sum().over("rank") / w.sum().over("rank")
     # Sorted rows make sums of fractions the same in each call.
     rows = (
@@ -295,17 +302,17 @@ def _estimate(
         .with_columns((scale * w * c).alias("value"), (scale * w * (c - rate)).alias("linear"))
     )
     by_list = rows.group_by(LISTS, maintain_order=True).agg(pl.col("linear").sum())
-    linear, value = by_list["linear"].to_numpy(), float(rows["value"].sum()) / total
+    linear, estimate = by_list["linear"].to_numpy(), float(rows["value"].sum()) / total
     low = high = None
     if total > 1:
         squares = float((linear**2).sum() - linear.sum() ** 2 / total)
         margin = z * (max(squares, 0.0) / (total * (total - 1))) ** 0.5
-        low, high = value - margin, value + margin
+        low, high = estimate - margin, estimate + margin
     return {
         "matched_lists": len(linear),
         "effective_lists": rows.group_by("rank").agg(w.sum() ** 2 / (w**2).sum())["w"].min(),
-        "support": supported,
-        "estimate": value,
+        "support": support,
+        "estimate": estimate,
         "ci_low": low,
         "ci_high": high,
     }

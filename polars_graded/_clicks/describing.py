@@ -71,7 +71,7 @@ def describe_log(
         - `invalid_ranks`: rows whose rank is null or below 1; `hidden_clicks`: clicks in these
           rows, such as clicks joined to a log that did not show the document;
         - `invalid_clicks`: rows whose `clicked` is null or another value than 0 and 1;
-        - `max_session_clicks`: clicks of the session with the most.
+        - `max_session_clicks`: the largest number of clicks of a session.
 
     Warns
     -----
@@ -111,11 +111,13 @@ def describe_log(
     """
     documents = (
         log.rows.group_by(KEYS)
-        .agg((pl.col("rank").min() < pl.col("rank").max()).alias("moved"), pl.len().alias("rows"))
+        .agg(
+            (pl.col("rank").min() < pl.col("rank").max()).alias("is_moved"), pl.len().alias("rows")
+        )
         .select(
             pl.len().alias("documents"),
             pl.col("query").n_unique().alias("queries"),
-            pl.col("moved").mean().alias("movable_share"),
+            pl.col("is_moved").mean().alias("movable_share"),
             pl.col("rows").sum(),
         )
     )
@@ -129,10 +131,8 @@ def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl
     part = pl.col("session").hash() % parts
     totals = pl.concat(collect(_describe_lists(log, part == n))[0] for n in range(parts))
     counts = totals.select(pl.exclude("max_session_clicks", "bots").sum())
-    [n_bots], [busiest] = (
-        counts["n_bots"],
-        totals.select(pl.col("max_session_clicks").max().fill_null(0)).to_series(),
-    )
+    n_bots = counts["n_bots"].item()
+    max_clicks = totals.select(pl.col("max_session_clicks").max().fill_null(0)).item()
     if (documents["movable_share"] == 0).any():
         warn_the_caller(
             DataWarning.positions,
@@ -143,8 +143,8 @@ def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl
         bots = first_few(totals["bots"].explode().drop_nulls().to_list())
         warn_the_caller(
             DataWarning.bots,
-            f"{n_bots} sessions have more than {MAX_SESSION_CLICKS} clicks, up to {busiest}, as "
-            f"programs do: {bots}\n\nHint: drop their rows",
+            f"{n_bots} sessions have more than {MAX_SESSION_CLICKS} clicks, up to {max_clicks}; "
+            f"such sessions are usually programs: {bots}\n\nHint: drop their rows",
         )
     return counts.join(documents, how="cross").select(
         pl.col("lists", "sessions", "queries", "documents", "impressions", "clicks").cast(pl.Int64),
@@ -154,24 +154,25 @@ def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl
             *("lists_without_click", "duplicate_rows", "gap_lists"),
             *("invalid_ranks", "hidden_clicks", "invalid_clicks"),
         ).cast(pl.Int64),
-        pl.lit(busiest).cast(pl.Int64).alias("max_session_clicks"),
+        pl.lit(max_clicks).cast(pl.Int64).alias("max_session_clicks"),
     )
 
 
 def _describe_lists(log: Log, is_part: pl.Expr) -> pl.LazyFrame:
     """Return a row of counts of the lists and the sessions in a part of the log."""
-    clicks, valid = pl.col("clicks") % FLAG, pl.col("valid")
+    clicks, valid_rank = pl.col("clicks") % FLAG, pl.col("valid_rank")
+    n_valid_ranks = valid_rank.n_unique() - (valid_rank.null_count() > 0)
     lists = (
         log.rows.filter(is_part)
-        .with_columns(pl.when(pl.col("rank") >= 1).then("rank").alias("valid"))
-        .with_columns((valid.is_null() & (pl.col("clicked") == 1)).alias("hidden_clicks"))
+        .with_columns(pl.when(pl.col("rank") >= 1).then("rank").alias("valid_rank"))
+        .with_columns((valid_rank.is_null() & (pl.col("clicked") == 1)).alias("hidden_clicks"))
         .group_by(LISTS)
         .agg(
             log.impressions,
             log.clicks,
             (pl.len() - pl.col("doc").n_unique()).alias("duplicate_rows"),
-            valid.null_count().alias("invalid_ranks"),
-            (valid.max() > valid.n_unique() - (valid.null_count() > 0)).alias("gap_lists"),
+            valid_rank.null_count().alias("invalid_ranks"),
+            (valid_rank.max() > n_valid_ranks).alias("gap_lists"),
             pl.col("hidden_clicks").sum(),
         )
     )
@@ -218,8 +219,8 @@ def count_clicks(
     log, rank, clicked
         As for `describe_log`.
     impressions
-        The column of the number of impressions, if each row stands for several. The column
-        `clicked` then has the number of their clicks.
+        The column of the number of impressions, if a row stands for several impressions. The column
+        `clicked` then contains the number of their clicks.
     confidence
         The confidence of the intervals, between 0 and 1. They assume independent impressions.
 
@@ -259,10 +260,10 @@ def count_clicks(
     └──────┴─────────────┴────────┴────────────┴──────────┴──────────┘
     """
     z = find_z(confidence)
-    shown = pl.col("impressions")
+    exposure = pl.col("impressions")
 
     def count(collect: Collect) -> pl.DataFrame:
-        rate, *ends = compute_interval(z, pl.col("clicks"), shown, shown)
+        rate, *ends = compute_interval(z, pl.col("clicks"), exposure, exposure)
         level = pl.lit(float(confidence)).alias("confidence")
         [table] = collect(log.count("rank"))
         return (

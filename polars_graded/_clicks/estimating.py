@@ -1,7 +1,7 @@
 """Estimates of the quality of documents from clicks.
 
-Each estimator is a rate: clicks over an exposure, which is the number of clicks that the best
-document would have got. The exposure of an impression depends on its rank.
+Each estimator divides clicks, or last clicks, by an exposure. The exposure is the number of
+impressions, of examinations or of expected clicks. It corrects for ranks, except in `estimate_ctr`.
 """
 
 from __future__ import annotations
@@ -52,21 +52,22 @@ def estimate_ctr(
     ----------
     log
         Any data frame, with one row per document shown, clicked or not. A LazyFrame returns a
-        LazyFrame, and its rows are streamed. A repeated row counts again; `describe_log` counts
-        repeated rows.
+        LazyFrame, and its rows are streamed. A repeated row counts each time;
+        `describe_log` shows the number of repeated rows.
     query, doc
         The columns of queries and of documents.
     clicked
         The column that states whether the document was clicked: Boolean, or 0 and 1.
     impressions
-        The column of the number of impressions, if each row stands for several. The column
-        `clicked` then has the number of their clicks.
+        The column of the number of impressions, if a row stands for several impressions. The column
+        `clicked` then contains the number of their clicks.
     confidence
         The confidence of the intervals, between 0 and 1. They assume independent impressions.
     prior
         The parameters a and b of the Beta distribution of the rates of all documents, both above 0.
         By default its mean and its variance are estimated by the method of moments (Kleinman 1973):
-        the mean is the rate of all rows, and the variance is the part that chance does not explain.
+        the mean is the rate of all rows, and the variance is the part of the variance of the rates
+        that chance does not explain.
         If chance explains everything, the shrunk value is the mean.
 
     Returns
@@ -296,19 +297,20 @@ def estimate_sdbn(
     z, beta = find_z(confidence), _check_prior(prior)
     # Other columns of the user may have the names of the columns that are joined.
     rows, is_click = log.rows.select(*log.names), pl.col("clicked") == 1
-    last_clicks = rows.filter(is_click).group_by(LISTS).agg(pl.col("rank").max().alias("last"))
+    last_ranks = rows.filter(is_click).group_by(LISTS).agg(pl.col("rank").max().alias("last_rank"))
 
     def estimate(collect: Collect) -> pl.DataFrame:
-        [last] = collect(last_clicks)
-        # Where one list of each session has clicks, its session finds it. One key is joined in
-        # half of the time of two.
-        on = ["session"] if last["session"].n_unique() == last.height else LISTS
-        last = last.select(*on, pl.col("query").alias("clicked_query"), "last")
+        [last_clicks] = collect(last_ranks)
+        # If each session has at most one list with clicks, the session identifies this list. A join
+        # on one key takes half the time of a join on two.
+        on = ["session"] if last_clicks["session"].is_unique().all() else LISTS
+        last_clicks = last_clicks.select(*on, pl.col("query").alias("clicked_query"), "last_rank")
         is_in_list = pl.col("query") == pl.col("clicked_query")
-        is_examined = (is_in_list & (pl.col("rank") <= pl.col("last"))).fill_null(value=False)
-        is_last = is_click & is_in_list & (pl.col("rank") == pl.col("last"))
+        is_examined = is_in_list & (pl.col("rank") <= pl.col("last_rank"))
+        is_examined = is_examined.fill_null(value=False)
+        is_last = is_click & is_in_list & (pl.col("rank") == pl.col("last_rank"))
         counts = (
-            rows.join(last.lazy(), on=on, how="left")
+            rows.join(last_clicks.lazy(), on=on, how="left")
             .group_by(KEYS)
             .agg(
                 log.impressions,
@@ -320,7 +322,7 @@ def estimate_sdbn(
         [table] = collect(counts)
         log.check_counts(table, "examined")
         # In lists without gaps, documents are examined at each rank down to the last click.
-        examined, expected = int(table["examined"].sum()), int(last["last"].sum())
+        examined, expected = int(table["examined"].sum()), int(last_clicks["last_rank"].sum())
         if examined != expected:
             rule = "without gaps" if examined < expected else "with one document at each rank"
             msg = (
@@ -366,8 +368,8 @@ def estimate_pbm(
     Parameters
     ----------
     log, query, doc, clicked, impressions, confidence, prior
-        As for `estimate_ctr`. The intervals treat the propensities
-        as exact: they do not contain the error of estimated propensities.
+        As for `estimate_ctr`. The intervals treat the propensities as exact: they do not contain
+        the error of estimated propensities.
     propensities
         The probability that a rank is examined, relative to rank 1: a mapping from ranks, or the
         frame that `estimate_propensities` returns, with values above 0 and at most 1. Or the method
@@ -431,18 +433,18 @@ def estimate_pbm(
 
 def _estimate_by_rank(
     log: Log,
-    find: Callable[[pl.DataFrame], pl.DataFrame],
+    compute_propensities: Callable[[pl.DataFrame], pl.DataFrame],
     exposure: str,
     z: float,
     prior: Sequence[float] | None,
     *,
     is_rate: bool = True,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Return estimates whose exposure is the sum of a propensity of each rank."""
+    """Return estimates whose exposure sums the propensity of each impression."""
 
     def estimate(collect: Collect) -> pl.DataFrame:
         [cells] = collect(log.count(*KEYS, "rank"))
-        by_rank = find(log.check_counts(cells)).select(
+        by_rank = compute_propensities(log.check_counts(cells)).select(
             pl.col("rank").cast(cells.schema["rank"]), "propensity"
         )
         exposures = pl.col("impressions") * pl.col("propensity")
@@ -486,7 +488,7 @@ def _make_estimates(
         mean = prior[0] / strength
     shrunk = pl.lit(mean, pl.Float64)
     if mean is not None and strength is not None:
-        # An exposure below the clicks, by chance, must not make a probability exceed 1.
+        # By chance there may be more clicks than exposure, but a probability is at most 1.
         shrunk = ((c + strength * mean) / (e + strength)).clip(upper_bound=1 if is_rate else None)
     values = [*compute_interval(z, c, e, q), shrunk.alias("shrunk")]
     return table.with_columns(values).drop("squares", strict=False)
@@ -499,16 +501,17 @@ def _fit_prior(
 
     The strength is None if chance explains all differences between documents. With weights E, the
     expected sum of squared deviations is the sum of E (1 - E / sum E) Var(c / E), where
-    Var(c / E) = m / E - (m² + t) Q / E² + t, and t is the variance of the true values.
+    Var(c / E) = m / E - (m² + t) Q / E² + t. Here m is the mean and t is the variance of the true
+    values.
     """
     if rows.is_empty():
         return None, None
     clicks, total = rows.select(c.sum().alias("clicks"), e.sum()).row(0)
-    mean, weight = clicks / total, 1 - e / total
+    mean, share_of_others = clicks / total, 1 - e / total
     observed, chance, factor = rows.select(
         (e * (c / e - mean) ** 2).sum(),
-        (weight * (mean - mean**2 * q / e)).sum().alias("chance"),
-        (weight * (e - q / e)).sum().alias("factor"),
+        (share_of_others * (mean - mean**2 * q / e)).sum().alias("chance"),
+        (share_of_others * (e - q / e)).sum().alias("factor"),
     ).row(0)
     variance = (observed - chance) / factor if factor > 0 else 0.0
     if variance <= 0 or mean <= 0:

@@ -27,7 +27,8 @@ InterleavingName: TypeAlias = Literal["team_draft", "balanced", "probabilistic"]
 SOFTMAX_POWER = 3
 """Power of the rank in the ranker's distribution of documents, as in Hofmann and others (2011)."""
 
-DEPTH = "credited depth"
+CREDITED_DEPTH = "credited depth"
+"""Column of the number of documents of a ranking whose clicks count, in balanced interleaving."""
 
 
 @takes_log
@@ -148,9 +149,9 @@ def compare_interleaved(
     """
     check_choice("method", method, get_args(InterleavingName))
     check_choice("unit", unit, ("list", "query"))
-    others = check_segment_columns(segments)
-    others += [] if cluster is None else [check_column_name("cluster", cluster)]
-    keys = [*dict.fromkeys([*LISTS, *log.find_names(others)])]
+    further_columns = check_segment_columns(segments)
+    further_columns += [] if cluster is None else [check_column_name("cluster", cluster)]
+    keys = [*dict.fromkeys([*LISTS, *log.find_names(further_columns)])]
     if log.check_counts(log.count("query").collect(engine="streaming")).is_empty():
         msg = "`log` must not be empty"
         raise ValueError(msg)
@@ -172,11 +173,11 @@ def compare_interleaved(
         keys.remove("session")
         preferences = preferences.group_by(keys).agg(pl.col("preference").mean())
     values = log.rename(preferences.sort(keys).with_columns(pl.lit(names[0]).alias("strategy")))
-    expected = values.with_columns(
+    baseline_values = values.with_columns(
         pl.lit(0.5).alias("preference"), pl.lit(names[1]).alias("strategy")
     )
     return compare(
-        pl.concat([values, expected]),
+        pl.concat([values, baseline_values]),
         {"preference": "highest"},
         baseline=names[1],
         query=[query, session] if unit == "list" else query,
@@ -215,9 +216,11 @@ def _find_teams(log: Log, team: str) -> list[str]:
 def _prefer_by_clicks(
     rows: pl.LazyFrame, keys: Sequence[str], first: pl.Expr, second: pl.Expr
 ) -> pl.DataFrame:
-    """Return 1 for lists with more clicks on documents of the first ranker, 0.5 for ties, or 0."""
-    credited = [((pl.col("clicked") == 1) & each).sum().cast(pl.Int64) for each in (first, second)]
-    preference = ((credited[0] - credited[1]).sign() + 1) / 2
+    """Return 1 for lists that the first ranker wins, 0.5 for ties, else 0."""
+    clicks_of_rankers = [
+        ((pl.col("clicked") == 1) & each).sum().cast(pl.Int64) for each in (first, second)
+    ]
+    preference = ((clicks_of_rankers[0] - clicks_of_rankers[1]).sign() + 1) / 2
     return rows.group_by(keys).agg(preference.alias("preference")).collect(engine="streaming")
 
 
@@ -227,29 +230,31 @@ def _prefer_by_depth(
     """Return preferences by the clicks above the better rank of the lowest clicked document."""
     lowest = pl.col("rank").filter(pl.col("clicked") == 1).max()
     better = pl.min_horizontal(columns).filter(pl.col("rank") == lowest).first()
-    rows = rows.with_columns(better.over(LISTS).alias(DEPTH))
-    return _prefer_by_clicks(rows, keys, *(pl.col(each) <= pl.col(DEPTH) for each in columns))
+    rows = rows.with_columns(better.over(LISTS).alias(CREDITED_DEPTH))
+    return _prefer_by_clicks(
+        rows, keys, *(pl.col(each) <= pl.col(CREDITED_DEPTH) for each in columns)
+    )
 
 
 def _prefer_by_chance(
     rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], depth: int | None
 ) -> pl.DataFrame:
-    """Return the probability that the first ranker has more clicks, with half that of a tie.
+    """Return the first ranker's probability to win, plus half that of a tie.
 
     A ranker draws the document at rank r with a probability in proportion to r^-3, among the
     documents that are not in the list above it.
     """
-    needed = [*dict.fromkeys([*keys, *LISTS, "rank", "clicked", *columns])]
-    table = rows.select(needed).collect(engine="streaming")
-    deepest: Any = max(table[each].max() or 1 for each in columns)
-    length = check_whole_number("depth", deepest if depth is None else depth, at_least=deepest)
+    needed_columns = [*dict.fromkeys([*keys, *LISTS, "rank", "clicked", *columns])]
+    table = rows.select(needed_columns).collect(engine="streaming")
+    max_rank: Any = max(table[each].max() or 1 for each in columns)
+    length = check_whole_number("depth", max_rank if depth is None else depth, at_least=max_rank)
     total = float((np.arange(1.0, length + 1) ** -SOFTMAX_POWER).sum())
     chances = []
     for column in columns:
         weight = (pl.col(column).cast(pl.Float64) ** -SOFTMAX_POWER).fill_null(0)
-        above = weight.cum_sum().over(LISTS, order_by="rank") - weight
-        # The last document of a ranking has all of the rest, up to rounding.
-        chances.append(weight / pl.max_horizontal(total - above, weight, 1e-300))
+        weight_above = weight.cum_sum().over(LISTS, order_by="rank") - weight
+        # The remaining weight is at least the document's own, which rounding must not change.
+        chances.append(weight / pl.max_horizontal(total - weight_above, weight, 1e-300))
     # A click counts if a ranker retrieves the document.
     is_click = (pl.col("clicked") == 1) & (pl.any_horizontal(pl.col(columns).is_not_null()))
     lists = (

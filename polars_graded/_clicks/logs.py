@@ -59,8 +59,8 @@ class Log:
             check_columns("log", [check_column_name(argument, column)], schema, argument=argument)
         columns = [*names.values()]
         check_comparable(columns, schema)
-        if twice := [each for each in columns if columns.count(each) > 1]:
-            msg = f"each argument must name a different column of `log`, got {twice[0]!r} twice"
+        if repeated := [each for each in columns if columns.count(each) > 1]:
+            msg = f"each argument must name a different column of `log`, got {repeated[0]!r} twice"
             raise ValueError(msg)
         for argument in {"rank", "impressions"} & names.keys():
             check_whole_type(names[argument], schema)
@@ -74,12 +74,18 @@ class Log:
 
     def find_names(self, columns: Sequence[str]) -> list[str]:
         """Return the names that further columns of the user have in `rows`."""
-        schema, own = self.rows.collect_schema(), {new: name for name, new in self.names.items()}
-        if shadowed := [each for each in columns if each in self.names and each not in own]:
-            msg = f"`log` must not have a column {shadowed[0]!r} beside {self.names[shadowed[0]]!r}"
+        schema = self.rows.collect_schema()
+        names_in_rows = {column: name for name, column in self.names.items()}
+        for name in columns:
+            if name not in self.names or name in names_in_rows:
+                continue
+            msg = (
+                f"`log` must not have a column {name!r} if `{name}` names another column, got "
+                f"{name}={self.names[name]!r}"
+            )
             raise ValueError(msg)
         check_columns("log", columns, [self.names.get(each, each) for each in schema])
-        names = [own.get(each, each) for each in columns]
+        names = [names_in_rows.get(each, each) for each in columns]
         check_comparable(names, schema)
         return names
 
@@ -94,26 +100,26 @@ class Log:
     def clicks(self) -> pl.Expr:
         """Number of clicks in a group of rows, plus `FLAG` for each invalid value."""
         clicked = pl.col("clicked")
-        # NaN has no whole number, and is invalid.
+        # The cast turns NaN into null, which is invalid.
         count = clicked.cast(pl.Int64, strict=False)
-        valid = count.is_between(0, pl.col("impressions") if "impressions" in self.names else 1)
+        is_valid = count.is_between(0, pl.col("impressions") if "impressions" in self.names else 1)
         if self.rows.collect_schema()["clicked"] != pl.Boolean:
-            valid &= count == clicked
-        return sum_checked(count, valid, "clicks")
+            is_valid &= count == clicked
+        return sum_checked(count, is_valid, "clicks")
 
     def count(self, *keys: str) -> pl.LazyFrame:
         """Return the impressions and clicks of each group of rows."""
         return self.rows.group_by(keys).agg(self.impressions, self.clicks)
 
     def run(self, compute: Callable[[Collect], pl.DataFrame]) -> pl.DataFrame | pl.LazyFrame:
-        """Return what `compute` makes of the plans that it collects, lazily for a lazy log."""
+        """Return the result of `compute`; a LazyFrame for a lazy log."""
 
         def collect(*plans: pl.LazyFrame) -> list[pl.DataFrame]:
             return pl.collect_all(plans, engine="streaming")
 
         if not self.is_lazy:
             return self.rename(compute(collect))
-        # The schema is that of a log without rows.
+        # Empty frames in place of the collected plans show the schema of the result.
         schema = compute(lambda *plans: [each.collect_schema().to_frame() for each in plans])
         return scan_frames(
             self.rename(schema).schema, lambda *_: iter([self.rename(compute(collect))])
@@ -138,11 +144,11 @@ class Log:
     def check_counts(self, table: pl.DataFrame, by_rank: str | None = None) -> pl.DataFrame:
         """Return a table of counts, or raise if it contains invalid values.
 
-        `by_rank` is a sum in which each invalid rank counts as `FLAG`.
+        `by_rank` is the column of a sum in which each invalid rank counts as `FLAG`.
         """
         for name in {*table.columns} & {"query", "doc", "rank"}:
-            if rows := _sum_rows(table.filter(pl.col(name).is_null())):
-                refuse(self.names[name], "not be null", f"null in {rows} rows")
+            if n := _count_impressions(table.filter(pl.col(name).is_null())):
+                refuse(self.names[name], "not be null", f"null in {n} {self._unit}")
         if invalid := _count_flags(table, "impressions"):
             refuse(self.names["impressions"], "contain counts", f"another value in {invalid} rows")
         if invalid := _count_flags(table, "clicks"):
@@ -160,9 +166,16 @@ class Log:
             if (low := table.filter(pl.col("rank") < 1)).height:
                 got, column = first_few(low["rank"].unique().sort().to_list()), self.names["rank"]
                 hint = f"log.with_columns(pl.col({column!r}) + 1) if ranks count from 0"
-                refuse(column, "count from 1", f"{got} in {_sum_rows(low)} rows", hint)
+                refuse(
+                    column, "count from 1", f"{got} in {_count_impressions(low)} {self._unit}", hint
+                )
             _check_no_gaps(table)
         return table
+
+    @property
+    def _unit(self) -> str:
+        """Return the unit of impressions in an error: impressions or rows."""
+        return "impressions" if "impressions" in self.names else "rows"
 
 
 P = ParamSpec("P")
@@ -196,9 +209,9 @@ def takes_log(function: Any) -> Any:
             del names["impressions"]
         return function(Log.read(log, names), *args, **options)
 
-    shown = signature(function)
-    first, *others = shown.parameters.values()
-    call.__signature__ = shown.replace(parameters=[first.replace(annotation="Any"), *others])  # type: ignore[attr-defined]
+    declared = signature(function)
+    first, *others = declared.parameters.values()
+    call.__signature__ = declared.replace(parameters=[first.replace(annotation="Any"), *others])  # type: ignore[attr-defined]
     return call
 
 
@@ -210,9 +223,9 @@ def refuse(
     raise error(msg + (hint and f"\n\nHint: {hint}"))
 
 
-def sum_checked(value: pl.Expr, valid: pl.Expr, name: str) -> pl.Expr:
+def sum_checked(value: pl.Expr, is_valid: pl.Expr, name: str) -> pl.Expr:
     """Return the sum of values, in which each invalid or null value counts as `FLAG`."""
-    return pl.when(valid).then(value.cast(pl.Int64)).otherwise(FLAG).sum().alias(name)
+    return pl.when(is_valid).then(value.cast(pl.Int64)).otherwise(FLAG).sum().alias(name)
 
 
 def compute_interval(
@@ -260,17 +273,20 @@ def _check_no_gaps(table: pl.DataFrame) -> None:
     """
     by_rank = dict(table.group_by("rank").agg(pl.col("impressions").sum()).sort("rank").rows())
     for rank, shown in by_rank.items():
-        if rank > 1 and shown > (above := by_rank.get(rank - 1, 0)):
+        if rank > 1 and shown > (shown_above := by_rank.get(rank - 1, 0)):
             msg = (
-                f"ranks must have no gaps, got {shown} impressions at rank {rank} and {above} at "
-                f"rank {rank - 1}\n\nHint: a log has a row for each document shown, clicked or not"
+                f"ranks must have no gaps, got {shown} impressions at rank {rank} and "
+                f"{shown_above} at rank {rank - 1}\n\n"
+                "Hint: a log has a row for each document shown, clicked or not"
             )
             raise ValueError(msg)
 
 
-def _sum_rows(table: pl.DataFrame) -> int:
+def _count_impressions(table: pl.DataFrame) -> int:
+    """Return the number of impressions in a table of counts."""
     return int((table["impressions"] % FLAG).sum())
 
 
 def _count_flags(table: pl.DataFrame, column: str) -> int:
+    """Return the number of invalid values in a column of sums."""
     return int((table[column] // FLAG).sum())

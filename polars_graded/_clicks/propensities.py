@@ -71,7 +71,7 @@ def estimate_propensities(
     -------
     DataFrame
         One row per rank, in this order: `rank`, `impressions` and `clicks` (Int64), `movable`, the
-        number of documents (of a query) shown here and at other ranks (Int64), and `propensity`
+        number of documents (of a query) shown at this and at other ranks (Int64), and `propensity`
         (Float64), 1 for the first rank. By chance `"pivot"` and `"chain"` may exceed 1.
 
     Raises
@@ -128,53 +128,59 @@ def estimate_propensities(
 
 
 def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """Return the function from counts to propensities that an argument stands for."""
+    """Return a function from counts to propensities for a user's argument."""
     if isinstance(value, str):
         method = check_choice("propensities", value, get_args(Method))
         return lambda cells: _estimate(cells, method)
     if isinstance(value, Mapping):
-        given = pl.DataFrame({"rank": [*value], "propensity": [*value.values()]}, strict=False)
+        table = pl.DataFrame({"rank": [*value], "propensity": [*value.values()]}, strict=False)
     else:
-        given = check_collected("propensities", value)
-    check_columns("propensities", ["rank", "propensity"], given.columns)
-    if not given.schema["rank"].is_integer():
-        msg = f"`propensities` must have whole numbers as ranks, got {given.schema['rank']}"
+        table = check_collected("propensities", value)
+    check_columns("propensities", ["rank", "propensity"], table.columns)
+    if not table.schema["rank"].is_integer():
+        msg = f"`propensities` must have whole numbers as ranks, got {table.schema['rank']}"
         raise TypeError(msg)
-    if twice := given["rank"].is_duplicated().sum():
-        msg = f"`propensities` must have each rank once, got {twice} rows that repeat a rank"
+    if repeated := table["rank"].is_duplicated().sum():
+        msg = f"`propensities` must have each rank once, got {repeated} rows of repeated ranks"
         raise ValueError(msg)
-    for each in given["propensity"]:
+    for each in table["propensity"]:
         check_number("propensities", each, above=0, at_most=1)
 
     def look_up(cells: pl.DataFrame) -> pl.DataFrame:
-        if missing := {*cells["rank"]} - {*given["rank"]}:
+        if missing := {*cells["rank"]} - {*table["rank"]}:
             msg = f"`propensities` must have each rank of `log`, got none for rank {min(missing)}"
             raise ValueError(msg)
-        return given
+        return table
 
     return look_up
 
 
 def _estimate(cells: pl.DataFrame, method: str) -> pl.DataFrame:
     """Return the propensity of each rank, from counts by query, document and rank."""
-    shown = cells.filter(pl.col("impressions") > 0)
-    counted = shown.with_columns((pl.len().over(KEYS) > 1).alias("movable")).sort(*KEYS, "rank")
+    cells = cells.filter(pl.col("impressions") > 0)
+    sorted_cells = cells.with_columns((pl.len().over(KEYS) > 1).alias("movable")).sort(
+        *KEYS, "rank"
+    )
     by_rank = (
-        counted.group_by("rank")
+        sorted_cells.group_by("rank")
         .agg(pl.col("impressions", "clicks").sum(), pl.col("movable").sum().cast(pl.Int64))
         .sort("rank")
     )
-    # A document shown at one rank reveals nothing about it.
-    moved = counted.filter("movable")
+    # A document that was shown at one rank only does not reveal the propensity of this rank.
+    movable_cells = sorted_cells.filter("movable")
     values = np.ones(by_rank.height)
     if by_rank.height > 1:
-        r = by_rank["rank"].search_sorted(moved["rank"]).to_numpy().astype(np.int64)
-        d = moved.select(pl.struct(KEYS).rle_id()).to_series().to_numpy().astype(np.int64)
+        r = by_rank["rank"].search_sorted(movable_cells["rank"]).to_numpy().astype(np.int64)
+        d = movable_cells.select(pl.struct(KEYS).rle_id()).to_series().to_numpy().astype(np.int64)
         _check_links(by_rank["rank"], r, d)
-        if not moved.filter(pl.col("rank") == by_rank["rank"][0])["clicks"].sum():
+        if not movable_cells.filter(pl.col("rank") == by_rank["rank"][0])["clicks"].sum():
             msg = "documents shown at several ranks must have clicks at the first rank, got none"
             raise ValueError(msg)
-        values = _run_em(moved, r, d) if method == "em" else _chain(moved, by_rank, method)
+        values = (
+            _run_em(movable_cells, r, d)
+            if method == "em"
+            else _compute_ratios(movable_cells, by_rank, method)
+        )
     return by_rank.with_columns(pl.Series("propensity", values, pl.Float64))
 
 
@@ -193,44 +199,45 @@ def _check_links(ranks: pl.Series, r: Integers, d: Integers) -> None:
     k = len(ranks)
     edges = coo_array((np.ones(len(r)), (r, k + d)), shape=(k + d.max() + 1,) * 2)
     _, groups = connected_components(edges, directed=False)
-    if apart := ranks.filter(pl.Series(groups[:k] != groups[0])).to_list():
+    if unlinked := ranks.filter(pl.Series(groups[:k] != groups[0])).to_list():
         msg = (
-            f"documents must link all ranks, got no link from rank {ranks[0]} to rank {apart[0]} "
-            f"({len(apart)} ranks in all)\n\n"
+            f"documents must link all ranks, got no link from rank {ranks[0]} to rank "
+            f"{unlinked[0]} ({len(unlinked)} ranks in all)\n\n"
             "Hint: pass propensities=, or leave out these ranks"
         )
         raise ValueError(msg)
 
 
-def _chain(counted: pl.DataFrame, by_rank: pl.DataFrame, method: str) -> Floats:
-    """Return the ratios of rates to the first rank, or their products along the ranks."""
+def _compute_ratios(movable_cells: pl.DataFrame, by_rank: pl.DataFrame, method: str) -> Floats:
+    """Return ratios of rates to the first rank, or products along the ranks."""
     ranks = by_rank["rank"].to_list()
-    rates = counted.select(*KEYS, "rank", rate=pl.col("clicks") / pl.col("impressions"))
+    rates = movable_cells.select(*KEYS, "rank", rate=pl.col("clicks") / pl.col("impressions"))
     values = [1.0]
     for number, rank in enumerate(ranks[1:]):
         base = ranks[0] if method == "pivot" else ranks[number]
-        both = rates.filter(pl.col("rank") == base).join(
-            rates.filter(pl.col("rank") == rank), on=KEYS, suffix="_here"
+        shared_documents = rates.filter(pl.col("rank") == base).join(
+            rates.filter(pl.col("rank") == rank), on=KEYS, suffix="_at_rank"
         )
-        above, here = both.select(pl.col("rate", "rate_here").sum()).row(0)
-        if not above or not here:
+        base_sum, rank_sum = shared_documents.select(pl.col("rate", "rate_at_rank").sum()).row(0)
+        if not base_sum or not rank_sum:
             msg = (
                 f"documents shown at ranks {base} and {rank} must have clicks at both, got "
-                f"{both.height} documents\n\nHint: method='em' uses all ranks at once"
+                f"{shared_documents.height} documents\n\nHint: method='em' uses all ranks at once"
             )
             raise ValueError(msg)
-        values.append(here / above * (1.0 if method == "pivot" else values[-1]))
+        values.append(rank_sum / base_sum * (1.0 if method == "pivot" else values[-1]))
     return np.array(values)
 
 
-def _run_em(counted: pl.DataFrame, r: Integers, d: Integers) -> Floats:
-    """Return the propensities of ranks `r` of documents `d` with the highest likelihood.
+def _run_em(movable_cells: pl.DataFrame, r: Integers, d: Integers) -> Floats:
+    """Return the propensities with the highest likelihood, from counts.
 
+    The i-th row of the counts is that of the document `d[i]` at the rank `r[i]`, both from 0.
     A parameter vector has the propensities of all ranks but the first, which is 1, and then the
     attractiveness of each document.
     """
-    n = counted["impressions"].to_numpy().astype(float)
-    c = counted["clicks"].to_numpy().astype(float)
+    n = movable_cells["impressions"].to_numpy().astype(float)
+    c = movable_cells["clicks"].to_numpy().astype(float)
     by_r, by_d = np.bincount(r, n), np.bincount(d, n)
     k = len(by_r)
 

@@ -34,7 +34,7 @@ def simulated_log(
     Each result list belongs to a random query and shows the ranking of a random ranker. The
     attractiveness :math:`a` of each document of a query is the square of a uniform number. Its
     satisfaction :math:`s`, the probability that a click satisfies the user, is uniform from 0.1 to
-    0.9 and independent of it.
+    0.9 and independent of the attractiveness.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def simulated_log(
           independent of other ranks, and clicks an examined document with the probability a.
         - `"dbn"`: the user reads from the top, clicks an examined document with the probability a,
           and stops after a click with the probability s. Otherwise the user reads on with the
-          probability `continuation`. With 1, this is the simplified dynamic Bayesian network, and a
-          document's relevance is a s.
+          probability `continuation`. If that is 1, this is the simplified dynamic Bayesian network,
+          and a document's relevance is a s.
         - `"dcm"`: the dependent click model. The user reads from the top and clicks with the
           probability a. After a click at rank r the user reads on with the probability
           :math:`1 - r^{-\text{decay}} / 2`, and without a click always.
@@ -102,7 +102,9 @@ def simulated_log(
     """
     for name, number in {"lists": lists, "queries": queries, "documents": documents}.items():
         check_whole_number(name, number)
-    shown = documents if length is None else check_whole_number("length", length, at_most=documents)
+    n_shown = (
+        documents if length is None else check_whole_number("length", length, at_most=documents)
+    )
     check_choice("model", model, get_args(UserModel))
     check_number("shuffled", shuffled, at_least=0, at_most=1)
     check_number("decay", decay, at_least=0)
@@ -122,7 +124,7 @@ def simulated_log(
     # One ranking per ranker and query: documents by descending noisy attractiveness.
     orders = np.stack(
         [
-            np.argsort(-attractiveness - noise * rng.normal(size=(queries, documents)))[:, :shown]
+            np.argsort(-attractiveness - noise * rng.normal(size=(queries, documents)))[:, :n_shown]
             for noise in noises.values()
         ]
     )
@@ -130,18 +132,18 @@ def simulated_log(
     ranker = rng.integers(len(noises), size=lists)
     docs = orders[ranker, query]
     is_shuffled = rng.random(lists) < shuffled
-    docs[is_shuffled] = np.argsort(rng.random((is_shuffled.sum(), documents)))[:, :shown]
+    docs[is_shuffled] = np.argsort(rng.random((is_shuffled.sum(), documents)))[:, :n_shown]
     rows = query[:, np.newaxis]
     a, s = attractiveness[rows, docs], satisfaction[rows, docs]
     clicked = _simulate_clicks(rng, a, s, model, decay, continuation)
-    names = pl.Series("ranker", [*noises]).gather(ranker).set(pl.Series(is_shuffled), None)
+    ranker_names = pl.Series("ranker", [*noises]).gather(ranker).set(pl.Series(is_shuffled), None)
     return pl.DataFrame(
         {
-            "session": np.repeat(np.arange(1, lists + 1), shown),
-            "query": np.repeat(query + 1, shown),
+            "session": np.repeat(np.arange(1, lists + 1), n_shown),
+            "query": np.repeat(query + 1, n_shown),
             "doc": docs.ravel() + 1,
-            "rank": np.tile(np.arange(1, shown + 1), lists),
-            "ranker": names.gather(np.repeat(np.arange(lists), shown)),
+            "rank": np.tile(np.arange(1, n_shown + 1), lists),
+            "ranker": ranker_names.gather(np.repeat(np.arange(lists), n_shown)),
             "clicked": clicked.ravel(),
             "attractiveness": a.ravel(),
             "satisfaction": s.ravel(),
@@ -154,14 +156,14 @@ def _simulate_clicks(
 ) -> Mask:
     """Return the clicks in lists of documents with attractiveness `a` and satisfaction `s`."""
     ranks = np.arange(1, a.shape[1] + 1)
-    attracted = rng.random(a.shape) < a
+    is_attracted = rng.random(a.shape) < a
     if model == "pbm":
-        clicked: Mask = attracted & (rng.random(a.shape) < ranks**-decay)
-        return clicked
+        is_clicked: Mask = is_attracted & (rng.random(a.shape) < ranks**-decay)
+        return is_clicked
     if model == "dbn":
-        stops = attracted & (rng.random(a.shape) < s) | (rng.random(a.shape) >= continuation)
+        is_stop = is_attracted & (rng.random(a.shape) < s) | (rng.random(a.shape) >= continuation)
     else:
-        stops = attracted & (rng.random(a.shape) < ranks**-decay / 2)
+        is_stop = is_attracted & (rng.random(a.shape) < ranks**-decay / 2)
     # A document is examined if the user stopped at no rank above it.
-    examined: Mask = np.cumsum(stops, axis=1) - stops == 0
-    return attracted & examined
+    is_examined: Mask = np.cumsum(is_stop, axis=1) - is_stop == 0
+    return is_attracted & is_examined

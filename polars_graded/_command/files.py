@@ -29,13 +29,13 @@ Rows = tuple[pl.DataFrame | pl.LazyFrame, dict[str, Any]]
 """Rows to measure, and the keywords of `evaluate` that name their columns."""
 
 MEMORY_PER_BYTE = 8
-"""Bytes of memory per byte of a run, which may be compressed, including the joined frame."""
+"""Bytes of memory per byte of a run file, which may be compressed, with the joined frame."""
 
 
 def read_rows(arguments: Arguments) -> Rows:
     """Return the rows to measure and the keywords for their columns.
 
-    Without files they are an example.
+    Without files, the rows are those of an example.
     """
     if arguments.frame:
         frame, columns = _read_frame(arguments, arguments.frame)
@@ -60,8 +60,8 @@ def _read_frame(arguments: Arguments, files: Sequence[str]) -> Rows:
     _check_not_empty(frame, *files)
     inputs = [vars(arguments)[name] for name in DOCUMENT_INPUTS]
     grade = [arguments.grade] if arguments.needs_grades else []
-    needed = [*columns["query"], *grade, *columns["by"].values(), *filter(None, inputs)]
-    check_columns(", ".join(files), needed, frame.schema)
+    needed_columns = [*columns["query"], *grade, *columns["by"].values(), *filter(None, inputs)]
+    check_columns(", ".join(files), needed_columns, frame.schema)
     return frame, columns
 
 
@@ -105,7 +105,7 @@ def _read_features(arguments: Arguments) -> Rows:
 def _read_runs(arguments: Arguments) -> Rows:
     """Return the rows of runs with their judgments, if there are any.
 
-    They are lazy if they may exceed memory. The tag of a run is its strategy.
+    The rows are lazy if they may exceed memory. The tag of a run is its strategy.
     """
     # Only measures of subtopics need judgments by subtopic.
     subtopic = "subtopic" if "subtopics" in arguments.needed_inputs else None
@@ -124,7 +124,7 @@ def _read_runs(arguments: Arguments) -> Rows:
     names = names if len(set(names)) == len(runs) else list(runs)
     named_runs = zip(frames, make_names_distinct(tags, names), strict=True)
     stacked = pl.concat([frame.with_columns(name) for frame, name in named_runs])
-    # The highest score of a run comes first, even where scores are the numbers of ranks.
+    # The highest score of a run ranks first, even if the scores look like ranks.
     columns = {"by": ["score"], "strategy": "strategy", "descending": True}
     if not judgments:
         return stacked if is_large else stacked.collect(), columns
@@ -174,7 +174,7 @@ def _is_parquet(file: str) -> bool:
 
 
 def _read_parquet(file: str, columns: Sequence[str], *, is_large: bool = False) -> pl.LazyFrame:
-    """Return a file with these columns; queries and documents become strings."""
+    """Return the rows of a file; queries and documents become strings."""
     try:
         with Path(file).open("rb") as opened:
             frame = (
@@ -182,7 +182,7 @@ def _read_parquet(file: str, columns: Sequence[str], *, is_large: bool = False) 
             )
         schema = frame.collect_schema()
     except pl.exceptions.ComputeError as error:
-        msg = f"{file} must be a whole Parquet file: {error}"
+        msg = f"{file} must be a complete Parquet file: {error}"
         raise ValueError(msg) from None
     check_columns(file, columns, schema)
     keys = [name for name in ("query", "doc") if name in schema]

@@ -27,7 +27,7 @@ FRAME, LETOR, QRELS, RUNS = "--frame", "--letor", "--qrels", "--runs"
 
 
 class Option(NamedTuple):
-    """Option with the rules that concern it alone."""
+    """Option of the command, with the options and suffixes that it needs."""
 
     help: str
     settings: Mapping[str, Any]
@@ -51,10 +51,10 @@ def _parse_undefined(text: str) -> Undefined:
 
 def _describe_input(name: str) -> Option:
     """Return the option that names a further column of documents."""
-    users = [each for each, definition in DEFINITIONS.items() if name in definition.inputs]
-    help_text = f"with --frame, {DOCUMENT_INPUTS[name].meaning}, for {join_words(users)}"
+    measures = [each for each, definition in DEFINITIONS.items() if name in definition.inputs]
+    help_text = f"with --frame, {DOCUMENT_INPUTS[name].meaning}, for {join_words(measures)}"
     if name == "subtopics":
-        help_text += "; with --qrels, they read the second field of a line"
+        help_text += "; with --qrels, these measures read the second field of a line"
     return Option(help_text, {"metavar": "COLUMN"}, needs=(FRAME,))
 
 
@@ -161,8 +161,7 @@ OPTIONS = {
     ),
     "--baseline": Option(
         "the strategy to compare all others with; without it, --test or --correction compares all "
-        "pairs; "
-        "with --gate also a .parquet or .csv file that --per-query wrote",
+        "pairs; with --gate also a .parquet or .csv file that --per-query wrote",
         {"metavar": "NAME"},
     ),
     "--gate": Option(
@@ -257,8 +256,8 @@ class Arguments(argparse.Namespace):
         return {name for each in self.measures.values() for name in each.definition.inputs}
 
     @cached_property
-    def numbers(self) -> dict[str, Best]:
-        """Return the best direction of each measure that is not a curve."""
+    def scalar_measures(self) -> dict[str, Best]:
+        """Return each measure that is not a curve, with its best direction."""
         measures = self.measures.items()
         return {name: m.definition.best for name, m in measures if not m.is_curve}
 
@@ -363,11 +362,11 @@ def parse_measures(
             msg = f"--measure must have a name before its '=', got {text!r}"
             raise ValueError(msg)
         if name in measures:
-            msg = f"each measure must be named once, got {name} more often"
+            msg = f"each measure must be named once, got {name} several times"
             raise ValueError(msg)
         measures[name] = measure = Measure.parse(formula, among)
         if name != formula and measure.is_curve:
-            msg = f"a curve keeps its name, got {text!r}"
+            msg = f"a curve must not be renamed, got {text!r}"
             raise ValueError(msg)
     return measures
 
@@ -396,9 +395,9 @@ class Parser(argparse.ArgumentParser):
         return self.parse_args(arguments, namespace=Arguments())
 
     def fail(self, sentence: str) -> NoReturn:
-        """Exit with status 2 after an error that no other option avoids."""
+        """Exit with status 2 after an error that other options cannot avoid."""
         self.exit(2, f"{self.prog}: error: {sentence}\n")
 
     def error(self, message: str) -> NoReturn:
-        """Exit with status 2 after an error that other options avoid."""
+        """Exit with status 2 after an error that other options can avoid."""
         self.fail(f"{message}\nsee {self.prog} --help")

@@ -16,11 +16,11 @@ MAX_PRINTED_RANKS = 10_000
 """Maximum cutoff of a curve; each of its ranks is a column of the table."""
 
 MIN_GRADERS = 2
-"""Minimum number of graders for a trusted one."""
+"""Minimum number of graders that count as several."""
 
 
 def _find_measures(condition: Callable[[Measure], object]) -> Callable[[Arguments], Iterable[str]]:
-    """Return a function that finds the first measure with a condition."""
+    """Return a function that finds the first measure that meets a condition."""
     return lambda arguments: [each.name for each in arguments.measures.values() if condition(each)][
         :1
     ]
@@ -28,19 +28,19 @@ def _find_measures(condition: Callable[[Measure], object]) -> Callable[[Argument
 
 def _find_one_grader_options(arguments: Arguments) -> Iterable[str]:
     """Return the options that need one grader, if there are several."""
-    several = len(arguments.graders) >= MIN_GRADERS and arguments.trusted is None
-    return filter(arguments.get_value, ("--report", "--chart", "--format")) if several else ()
+    has_several = len(arguments.graders) >= MIN_GRADERS and arguments.trusted is None
+    return filter(arguments.get_value, ("--report", "--chart", "--format")) if has_several else ()
 
 
 def _find_number_options(arguments: Arguments) -> Iterable[str]:
     """Return the options that need numbers, if all measures are curves."""
-    return () if arguments.numbers else filter(arguments.get_value, ("--format", "--chart"))
+    return () if arguments.scalar_measures else filter(arguments.get_value, ("--format", "--chart"))
 
 
 def _find_wrong_trusted(arguments: Arguments) -> Iterable[str]:
     """Yield the trusted grader and all graders, if it is not one of several."""
-    is_one = arguments.trusted in arguments.graders and len(arguments.graders) >= MIN_GRADERS
-    if arguments.trusted is not None and not is_one:
+    is_valid = arguments.trusted in arguments.graders and len(arguments.graders) >= MIN_GRADERS
+    if arguments.trusted is not None and not is_valid:
         yield f"{arguments.trusted!r} of {', '.join(arguments.graders) or 'none'}"
 
 
@@ -56,8 +56,8 @@ GRADE_OPTIONS = ("--grade", "--irrelevant", "--relevant-from", "--unjudged-below
 
 def _find_foreign_options(arguments: Arguments) -> Iterable[str]:
     """Return the options that --similarity does not take."""
-    taken = {*SIMILARITY_OPTIONS, *(GRADE_OPTIONS if arguments.needs_grades else ())}
-    names = [name for name in OPTIONS if name not in taken]
+    compatible = {*SIMILARITY_OPTIONS, *(GRADE_OPTIONS if arguments.needs_grades else ())}
+    names = [name for name in OPTIONS if name not in compatible]
     return filter(arguments.get_value, names) if arguments.similarity else ()
 
 
@@ -130,11 +130,14 @@ RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
     ),
     (
         lambda arguments: [name for name, n in Counter(arguments.strategy).items() if n > 1],
-        "--strategy takes each column once, got {} more often",
+        "--strategy takes each column once, got {} several times",
     ),
     (
         lambda arguments: {
-            end for file in arguments.letor or () for end in SEPARATORS if end in file.lower()
+            suffix
+            for file in arguments.letor or ()
+            for suffix in SEPARATORS
+            if suffix in file.lower()
         },
         "--letor takes lines of LETOR's format; a {} file is read by --frame",
     ),

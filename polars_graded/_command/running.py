@@ -96,8 +96,8 @@ def _write_refusal_on_error(markdown: Path | None) -> Iterator[None]:
     except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
         if markdown is not None:
             reason = write_for_the_shell(error)
-            with _name_file_in_errors(markdown), write_atomically(markdown) as part:
-                part.write_text(write_refusal(reason), encoding="utf-8")
+            with _name_file_in_errors(markdown), write_atomically(markdown) as output:
+                output.write_text(write_refusal(reason), encoding="utf-8")
         raise
 
 
@@ -194,8 +194,8 @@ def _compare_with_baseline(
     messages: Sequence[str],
 ) -> tuple[str, int]:
     """Return the verdicts of the gate as text, and the exit status."""
-    best = {name: arguments.numbers[name] for name in parse_measures(gate_measures)}
-    # Queries without a relevant document have no value on either side and are left out.
+    best = {name: arguments.scalar_measures[name] for name in parse_measures(gate_measures)}
+    # A measure that is undefined for a query is null for all strategies: the query is left out.
     keys: Keys = {
         "strategy": "strategy",
         "query": arguments.query_columns,
@@ -220,8 +220,11 @@ def _compare_with_baseline(
         matched, arguments.margin, Options(arguments.comparison["test"], "none")
     )
     if arguments.markdown:
-        with _name_file_in_errors(arguments.markdown), write_atomically(arguments.markdown) as part:
-            part.write_text(write_gate_summary(matched, verdicts, messages), encoding="utf-8")
+        with (
+            _name_file_in_errors(arguments.markdown),
+            write_atomically(arguments.markdown) as output,
+        ):
+            output.write_text(write_gate_summary(matched, verdicts, messages), encoding="utf-8")
     status = next(
         (EXIT_STATUS[each] for each in FAILING_VERDICTS if each in {*verdicts["verdict"]}), 0
     )
@@ -234,16 +237,16 @@ def _write_chart(per_query: pl.DataFrame, arguments: Arguments, file: Path) -> N
 
     options = arguments.comparison
     if arguments.trusted is not None:
-        means = summarise(per_query, arguments.numbers, trusted=arguments.trusted)
+        means = summarise(per_query, arguments.scalar_measures, trusted=arguments.trusted)
         chart: Any = charts.trusted_forest(means)
     elif options["baseline"] is not None:
-        chart = charts.comparison_forest(compare(per_query, arguments.numbers, **options))
+        chart = charts.comparison_forest(compare(per_query, arguments.scalar_measures, **options))
     else:
         keys = {name: options[name] for name in ("query", "missing")}
-        chart = charts.strategy_bars(summarise(per_query, arguments.numbers, **keys))
-    with _name_file_in_errors(file), write_atomically(file) as part:
+        chart = charts.strategy_bars(summarise(per_query, arguments.scalar_measures, **keys))
+    with _name_file_in_errors(file), write_atomically(file) as output:
         kind = file.suffix.lower().removeprefix(".")
-        chart.save(str(part), format=kind, **({"inline": True} if kind == "html" else {}))
+        chart.save(str(output), format=kind, **({"inline": True} if kind == "html" else {}))
 
 
 def _report_options(

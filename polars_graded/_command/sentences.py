@@ -23,7 +23,7 @@ def write_for_the_shell(error: Exception | Warning | str) -> str:
 
 
 def _write_option(argument: re.Match[str]) -> str:
-    """Return the option for an argument, or the argument without one."""
+    """Return the option for an argument, or the argument if no option exists."""
     name, text = argument.groups()
     option = f"--{name.replace('_', '-')}"
     try:
@@ -36,20 +36,20 @@ def _write_option(argument: re.Match[str]) -> str:
         return argument[0]
     if value is True and OPTIONS[option].settings.get("action") == "store_true":
         return option
-    written = _write_value(name, value)
-    return argument[0] if written is None else f"{option} {written}"
+    value_text = _write_value(name, value)
+    return argument[0] if value_text is None else f"{option} {value_text}"
 
 
 def _write_value(name: str, value: Any) -> str | None:
-    """Return a value as the command reads it, or None if it has no such form."""
+    """Return a value as the command reads it; None if that is impossible."""
     if isinstance(value, bool):
         return str(value).lower()
     if value is None:
         return "none" if name == "undefined_as" else None
     if isinstance(value, dict):
-        flags = all(isinstance(each, bool) for each in value.values())
+        are_flags = all(isinstance(each, bool) for each in value.values())
         parts = [f"{key}={str(each).lower()}" for key, each in value.items()]
-        return shlex.join(parts) if flags else None
+        return shlex.join(parts) if are_flags else None
     if isinstance(value, list):
         return shlex.join(value) if all(isinstance(each, str) for each in value) else None
     return shlex.quote(str(value))

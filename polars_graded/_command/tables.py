@@ -31,7 +31,7 @@ def write_tables(per_query: pl.DataFrame, arguments: Arguments) -> str:
     for grader, rows in split_by_grader(per_query, {"measures": [[*arguments.measures]]}).items():
         first, *others = _write_means(rows, arguments)
         tables += [f"Grades of {grader}\n{first}" if grader else first, *others]
-    if arguments.numbers and arguments.trusted is not None:
+    if arguments.scalar_measures and arguments.trusted is not None:
         tables.append(_write_trusted_means(per_query, arguments))
     if arguments.is_compared:
         tables.append(_write_differences(per_query, arguments))
@@ -45,7 +45,10 @@ def _write_paper_tables(per_query: pl.DataFrame, arguments: Arguments) -> str:
     if arguments.trusted is not None:
         graders = per_query[GRADER].unique(maintain_order=True).to_list()
         graders.remove(arguments.trusted)
-    tables = [paper_table(per_query, arguments.numbers, grader=each, **options) for each in graders]
+    tables = [
+        paper_table(per_query, arguments.scalar_measures, grader=each, **options)
+        for each in graders
+    ]
     return "\n\n".join(tables)
 
 
@@ -53,17 +56,23 @@ def _write_means(per_query: pl.DataFrame, arguments: Arguments) -> Iterator[str]
     """Yield the table of means, a table for each curve, and notes."""
     best = "" if arguments.similarity else ", the best of each column in brackets"
     notes = [f"Means over the queries{best}."]
-    if arguments.numbers:
+    if arguments.scalar_measures:
         summary = summarise(
-            per_query, arguments.numbers, query=arguments.query_columns, missing="drop"
+            per_query, arguments.scalar_measures, query=arguments.query_columns, missing="drop"
         )
         counts = per_query.group_by("strategy").agg(pl.len().alias("queries"))
         means = counts.join(summary.pivot("measure", index="strategy", values="mean"), "strategy")
-        yield format_table(_mark_best(means, arguments.numbers))
-        used = dict(summary.select("measure", "queries").iter_rows())
+        yield format_table(_mark_best(means, arguments.scalar_measures))
+        counts_with_value = dict(summary.select("measure", "queries").iter_rows())
         total = counts["queries"].max()
-        absent = [f"{total - n} of {name}" for name, n in used.items() if n < total]
-        notes += [f"Queries without a value are left out: {', '.join(absent)}."] if absent else []
+        without_value = [
+            f"{total - n} of {name}" for name, n in counts_with_value.items() if n < total
+        ]
+        notes += (
+            [f"Queries without a value are left out: {', '.join(without_value)}."]
+            if without_value
+            else []
+        )
     for name, measure in arguments.measures.items():
         if measure.is_curve:
             yield _write_curve(per_query, measure, name)
@@ -72,7 +81,7 @@ def _write_means(per_query: pl.DataFrame, arguments: Arguments) -> Iterator[str]
 
 def _write_trusted_means(per_query: pl.DataFrame, arguments: Arguments) -> str:
     """Return the means that the trusted grader would find in all queries."""
-    means = summarise(per_query, arguments.numbers, trusted=arguments.trusted)
+    means = summarise(per_query, arguments.scalar_measures, trusted=arguments.trusted)
     keys = ["grader", "measure", "strategy"]
     columns = ["mean", "ci_low", "ci_high", "trusted_mean", "model_mean"]
     table = _format_numbers(means.select(*keys, *columns, pl.col("worth").round(1)), columns)
@@ -90,11 +99,11 @@ def _write_trusted_means(per_query: pl.DataFrame, arguments: Arguments) -> str:
 
 def _write_curve(per_query: pl.DataFrame, curve: Measure, column: str) -> str:
     """Return the mean of a curve at each of its positions."""
-    name, places = curve.positions or ("", ())
-    positions = pl.Series("at", places)
+    name, values = curve.positions or ("", ())
+    positions = pl.Series("at", values)
     means = compute_curve_means(per_query.lazy(), [column], positions, ["strategy"]).collect()
     wide = means.pivot("at", index="strategy", values=column)
-    wide.columns = ["strategy", *(f"{place:g}" for place in places)]
+    wide.columns = ["strategy", *(f"{value:g}" for value in values)]
     best = dict.fromkeys(wide.columns[1:], curve.definition.best)
     return f"{column} by {name}\n{format_table(_mark_best(wide, best))}"
 
@@ -106,7 +115,7 @@ def _write_differences(per_query: pl.DataFrame, arguments: Arguments) -> str:
     counts = ["wins", "ties", "losses"]
     if arguments.trusted is not None:
         options, counts = options | {"trusted": arguments.trusted}, []
-    result = compare(per_query, arguments.numbers, **options)
+    result = compare(per_query, arguments.scalar_measures, **options)
     columns, p_values = ["difference", "ci_low", "ci_high"], ["p_value", "p_corrected"]
     keys = [name for name in ("grader", "measure", "strategy", "baseline") if name in result]
     table = _format_numbers(
@@ -119,17 +128,19 @@ def _write_differences(per_query: pl.DataFrame, arguments: Arguments) -> str:
 
 
 def _mark_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
-    """Return strategies by the first measure, with the best in brackets.
+    """Return strategies by the first measure, with best values in brackets.
 
-    A star would suggest significance.
+    Stars would suggest significance.
     """
-    first, which = next(iter(best.items()))
+    first, direction = next(iter(best.items()))
     order = pl.col(first).round(12)
-    means = means.sort(order, "strategy", descending=[which != "lowest", False])
+    means = means.sort(order, "strategy", descending=[direction != "lowest", False])
     table = _format_numbers(means, best)
-    for name, side in best.items():
-        tops = find_best_places(means[name], side)
-        cells = [f"[{text}]" if i in tops else f"{text} " for i, text in enumerate(table[name])]
+    for name, best_direction in best.items():
+        best_rows = find_best_places(means[name], best_direction)
+        cells = [
+            f"[{text}]" if i in best_rows else f"{text} " for i, text in enumerate(table[name])
+        ]
         table = table.with_columns(pl.Series(name, cells, dtype=pl.String))
     return table
 
@@ -146,7 +157,7 @@ def _format_numbers(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
 
 
 def format_table(table: pl.DataFrame) -> str:
-    """Return a table in lines, or in ASCII if the output lacks lines."""
+    """Return a table with lines, or in ASCII if no line can be encoded."""
     texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
     table = table.with_columns(
         pl.Series(
@@ -180,7 +191,7 @@ def find_output_encoding() -> str:
 def escape_control_characters(text: str) -> str:
     """Return the text with escaped control characters.
 
-    They could move the cursor.
+    Control characters could move the cursor.
     """
     return "".join(
         char.encode("unicode_escape").decode()

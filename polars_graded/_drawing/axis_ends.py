@@ -15,15 +15,15 @@ MIN_SPAN_RATIO = 10
 """Minimum ratio of the joint range of x and y to the narrower range, for different ends of axes."""
 
 
-def choose_step(least: float) -> float:
-    """Return the smallest round number that is at least `least`.
+def choose_step(minimum: float) -> float:
+    """Return the smallest round number that is at least `minimum`.
 
-    Round numbers are 1, 2 and 5 times a power of ten. If `least` is 0 or less, it is 0.02.
+    Round numbers are 1, 2 and 5 times a power of ten. The result is 0.02 if `minimum` is 0 or less.
     """
-    if least <= 0:
+    if minimum <= 0:
         return 0.02
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= least)
+    power = 10.0 ** math.floor(math.log10(minimum))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= minimum)
 
 
 def choose_ends(values: pl.Series, steps: int = 5) -> AxisEnds:
@@ -57,16 +57,16 @@ def choose_power_ticks(low: float, high: float) -> list[float]:
 
     If there are few powers, the axis also labels two and five times each power.
     """
-    furthest = max(abs(low), abs(high), 1.0)
-    powers = [10.0**power for power in range(math.floor(math.log10(furthest)) + 1)]
-    rounded: list[float] = []
+    max_amount = max(abs(low), abs(high), 1.0)
+    powers = [10.0**power for power in range(math.floor(math.log10(max_amount)) + 1)]
+    ticks: list[float] = []
     for steps in ([1.0], [1.0, 2.0, 5.0]):
         amounts = [step * power for power in powers for step in steps]
-        each = sorted({0.0, *amounts, *(-amount for amount in amounts)})
-        rounded = [amount for amount in each if low <= amount <= high]
-        if len(rounded) > 3:  # noqa: PLR2004
+        candidates = sorted({0.0, *amounts, *(-amount for amount in amounts)})
+        ticks = [amount for amount in candidates if low <= amount <= high]
+        if len(ticks) > 3:  # noqa: PLR2004
             break
-    return rounded
+    return ticks
 
 
 def choose_log_ticks(low: float, high: float) -> list[float]:

@@ -46,12 +46,12 @@ def build_shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
 
 
 def build_heatmap_rows(
-    results: Results, names: pl.Series, most: int
+    results: Results, names: pl.Series, max_rows: int
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return one row per query and strategy, and the names of the queries.
 
-    The hardest query and the best strategy come first. If there are more than `most` queries, or
-    more than can be drawn, neighbours share a row.
+    The hardest query and the best strategy come first. If there are more than `max_rows` queries,
+    or more than can be drawn, neighbours share a row.
     """
     sign = -1 if results.best == "lowest" else 1
     # Means that differ only by rounding errors are ties, which keep their order.
@@ -59,7 +59,7 @@ def build_heatmap_rows(
     rows = np.argsort(sign * results.values.mean(axis=0).round(12), kind="stable")
     values, names = results.values[columns][:, rows], names[columns]
     [queries] = results.queries.to_frame("name").select(build_name_column("name"))[rows]
-    size = -(-len(queries) // min(most, MAX_DRAWN_ROWS // len(names)))
+    size = -(-len(queries) // min(max_rows, MAX_DRAWN_ROWS // len(names)))
     starts = np.arange(0, len(queries), size)
     ends = np.minimum(starts + size, len(queries))
     ends_of_rows = zip(starts.tolist(), ends.tolist(), strict=True)
@@ -68,8 +68,8 @@ def build_heatmap_rows(
             "position": starts + 1,
             "last": ends,
             "query": [
-                queries[at] if end - at == 1 else f"{queries[at]} … {queries[end - 1]}"
-                for at, end in ends_of_rows
+                queries[start] if end - start == 1 else f"{queries[start]} … {queries[end - 1]}"
+                for start, end in ends_of_rows
             ],
             "queries": pl.Series(ends - starts, dtype=pl.UInt32),
             "value": (np.add.reduceat(values, starts, axis=1) / (ends - starts)).T.tolist(),
@@ -83,40 +83,43 @@ def build_boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return one row per box, and one row for each value beyond its whiskers."""
     value = pl.col("value")
     q1, q3 = (value.quantile(q, "linear").over(keys) for q in (0.25, 0.75))
-    inside = value.is_between(q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1))
-    samples = samples.with_columns(inside.alias("inside"))
-    within = value.filter("inside")
+    is_inside = value.is_between(q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1))
+    samples = samples.with_columns(is_inside.alias("is_inside"))
+    inside_values = value.filter("is_inside")
     boxes = samples.group_by(keys, maintain_order=True).agg(
         pl.len().alias("samples"),
         pl.col("reference").mean(),
-        within.min().alias("whisker_low"),
+        inside_values.min().alias("whisker_low"),
         value.quantile(0.25, "linear").alias("q1"),
         value.median().alias("median"),
         value.quantile(0.75, "linear").alias("q3"),
-        within.max().alias("whisker_high"),
+        inside_values.max().alias("whisker_high"),
     )
     check_count("boxes", boxes.height, MAX_DRAWN_ROWS // 3)
-    most = MAX_DRAWN_ROWS // boxes.height - 1
-    beyond = thin_by_value(samples.filter(~pl.col("inside")), "value", most, keys)
-    points = beyond.select(*keys, pl.col("value").alias("outlier"))
+    max_outliers = MAX_DRAWN_ROWS // boxes.height - 1
+    outliers = samples.filter(~pl.col("is_inside"))
+    outliers = thin_by_value(outliers, "value", max_outliers, keys)
+    points = outliers.select(*keys, pl.col("value").alias("outlier"))
     return pl.concat([boxes.select(*keys, "samples", *BOX, "reference"), points], how="diagonal")
 
 
 def count_by_bin(
-    table: pl.DataFrame, groups: list[str], most: int, *, centred: bool
+    table: pl.DataFrame, groups: list[str], max_bins: int, *, centred: bool
 ) -> pl.DataFrame:
     """Count the values of each group by bin, with 0 in the middle or at the edge of a bin.
 
     The middle suits differences, and the edge suits values that cannot be below 0.
     """
     # The axis always shows 0: including it keeps bins wide enough to be seen.
-    drawn = np.append(table["value"].to_numpy(), 0.0)
-    width = choose_step(float(np.ptp(drawn)) / most)
+    values = np.append(table["value"].to_numpy(), 0.0)
+    width = choose_step(float(np.ptp(values)) / max_bins)
     # Rounding errors must not move a value such as 0.3 below the edge at 0.3.
-    place = (pl.col("value") / width).round(9)
+    bin_position = (pl.col("value") / width).round(9)
     # The highest bin contains its upper edge, such as 1.
-    last = max(0, math.ceil(round(float(drawn.max()) / width, 9)) - 1)
-    bin_number = place.round() if centred else place.floor().clip(upper_bound=last)
+    last_bin = max(0, math.ceil(round(float(values.max()) / width, 9)) - 1)
+    bin_number = (
+        bin_position.round() if centred else bin_position.floor().clip(upper_bound=last_bin)
+    )
     bins = table.with_columns(bin_number.alias("bin"))
     counts = bins.group_by(*groups, "bin").agg(pl.len().alias("queries")).sort(*groups, "bin")
     low = pl.col("bin") - 0.5 if centred else pl.col("bin")

@@ -7,6 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from polars_graded._sentences import format_count
+
 MAX_DRAWN_ROWS = 3000
 """Maximum number of rows of a chart."""
 
@@ -20,7 +22,7 @@ UNNAMED_DTYPES = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Duration, pl.Binar
 def check_numbers(
     argument: str, frame: pl.DataFrame, columns: Iterable[str], *, lists: bool = False
 ) -> None:
-    """Raise if a column holds no numbers; with `lists`, lists of numbers pass too."""
+    """Raise if a column holds no numbers; `lists` also allows lists of them."""
     for column in columns:
         dtype: Any = frame.schema[column]
         inner = dtype.inner if lists and isinstance(dtype, pl.List) else dtype
@@ -46,15 +48,16 @@ def check_row_count(argument: str, table: pl.DataFrame) -> None:
 
 
 def check_not_repeated(
-    argument: str, table: pl.DataFrame, name: str, panel: str | None, of: Sequence[str] = ()
+    argument: str, table: pl.DataFrame, name: str, panel: str | None, columns: Sequence[str] = ()
 ) -> None:
     """Raise if a name occurs twice in a panel, since both would be drawn as one.
 
-    `of` lists the columns that form the name, if it is not a column itself.
+    `columns` form the name together, if the name is not a column itself.
     """
-    if panel and (repeated := table.height - table.n_unique([*(of or [name]), "panel"])):
+    if panel and (repeated := table.height - table.n_unique([*(columns or [name]), "panel"])):
         msg = (
-            f"`{argument}` must have each {name} once in a panel, got {repeated} again; "
+            f"`{argument}` must have each {name} once in a panel, got "
+            f"{format_count(repeated, 'rows')} too many; "
             "`panel` names the column that distinguishes them"
         )
         if panel != "measure" and "measure" in table.columns and table["measure"].n_unique() > 1:
@@ -62,19 +65,19 @@ def check_not_repeated(
         raise ValueError(msg)
 
 
-def check_count(what: str, n: int, most: int) -> None:
-    """Raise if there are more than `most` things to draw."""
-    if n > most:
-        msg = f"at most {most} {what} can be drawn, got {n}; filter the frame"
+def check_count(what: str, n: int, maximum: int) -> None:
+    """Raise if there are more than `maximum` things to draw."""
+    if n > maximum:
+        msg = f"at most {maximum} {what} can be drawn, got {n}; filter the frame"
         raise ValueError(msg)
 
 
 def check_not_empty(argument: str, table: pl.DataFrame, *values: str) -> None:
     """Raise if there is no row to draw."""
     if table.is_empty():
-        both = "both " if len(values) > 1 else "a value in "
-        wanted = " and ".join(map(repr, values))
-        msg = f"`{argument}` must have a row with {both}{wanted}, got none"
+        quantifier = "both " if len(values) > 1 else "a value in "
+        names = " and ".join(map(repr, values))
+        msg = f"`{argument}` must have a row with {quantifier}{names}, got none"
         raise ValueError(msg)
 
 

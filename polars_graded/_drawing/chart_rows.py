@@ -40,10 +40,12 @@ OBJECT_PROPERTY_NAMES = (
 def select_drawable(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the columns that a chart can show, with null for NaN and infinity."""
     names = cs.by_dtype(pl.Categorical, pl.Enum)
-    shown = cs.numeric() | cs.string() | cs.boolean() | cs.date() | cs.datetime() | names
-    frame = frame.select(shown).with_columns(cs.decimal().cast(pl.Float64), names.cast(pl.String))
-    finite = pl.when(cs.float().is_finite()).then(cs.float())
-    return frame.with_columns(escape_texts(cs.string()), finite)
+    drawable = cs.numeric() | cs.string() | cs.boolean() | cs.date() | cs.datetime() | names
+    frame = frame.select(drawable).with_columns(
+        cs.decimal().cast(pl.Float64), names.cast(pl.String)
+    )
+    finite_numbers = pl.when(cs.float().is_finite()).then(cs.float())
+    return frame.with_columns(escape_texts(cs.string()), finite_numbers)
 
 
 def build_name_column(column: str) -> pl.Expr:
@@ -52,8 +54,8 @@ def build_name_column(column: str) -> pl.Expr:
     Vega stores marks by name in JavaScript objects, and confuses a name with a property of these
     objects. Such a name gets a zero-width space at its end.
     """
-    others = {name: f"{name}\u200b" for name in OBJECT_PROPERTY_NAMES}
-    names = pl.col(column).cast(pl.String).fill_null("null").replace(others)
+    replacements = {name: f"{name}\u200b" for name in OBJECT_PROPERTY_NAMES}
+    names = pl.col(column).cast(pl.String).fill_null("null").replace(replacements)
     return escape_texts(names)
 
 
@@ -114,10 +116,10 @@ def build_result_rows(
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
     frame = collect_one_grader(argument, frame, panel, *texts)
     names = keys | {name: name for name in texts}
-    drawn = build_columns(
+    expressions = build_columns(
         argument, frame, names, dict(zip(numbers, numbers, strict=True)), positions
     )
-    frame = frame.with_columns(drawn)
+    frame = frame.with_columns(expressions)
     check_panels(frame, panel)
     frame = select_drawable(frame).drop_nulls([numbers[0], *positions])
     ends = pl.col("^ci_(low|high)$")
@@ -137,19 +139,19 @@ def join_query_columns(
 ) -> tuple[pl.DataFrame, str]:
     """Join several query columns into one; return the frame and the name of the column.
 
-    The joined column is an Enum in the order of the several columns, so that it sorts like them.
+    The joined column is an Enum in the order of the query columns, so that it sorts like them.
     """
-    several = check_column_names("query", query)
+    query_columns = check_column_names("query", query)
     frame = check_collected(argument, frame)
-    check_names(frame, [*several, strategy])
-    if len(several) == 1:
-        return frame, several[0]
-    check_columns(argument, several, frame.columns)
-    name = ", ".join(several)
-    texts = pl.concat_str([build_name_column(column) for column in several], separator=", ").alias(
-        name
-    )
-    order = frame.select(several).unique().sort(several).select(texts).to_series()
+    check_names(frame, [*query_columns, strategy])
+    if len(query_columns) == 1:
+        return frame, query_columns[0]
+    check_columns(argument, query_columns, frame.columns)
+    name = ", ".join(query_columns)
+    texts = pl.concat_str(
+        [build_name_column(column) for column in query_columns], separator=", "
+    ).alias(name)
+    order = frame.select(query_columns).unique().sort(query_columns).select(texts).to_series()
     return frame.with_columns(texts.cast(pl.Enum(order.unique(maintain_order=True)))), name
 
 
@@ -174,10 +176,12 @@ def build_query_rows(
     frame: pl.DataFrame,
     keys: Mapping[str, str],
     numbers: Mapping[str, str],
-    others: Mapping[str, str] | None = None,
+    optional_numbers: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
-    """Return the rows that have all of the numbers, with columns renamed as given."""
-    table = frame.select(build_columns("frame", frame, keys, {**numbers, **(others or {})}))
+    """Return the rows that have all `numbers`, with renamed columns."""
+    table = frame.select(
+        build_columns("frame", frame, keys, {**numbers, **(optional_numbers or {})})
+    )
     table = table.drop_nulls(list(numbers))
     check_not_empty("frame", table, *numbers.values())
     check_panels(table, keys.get("panel"))
@@ -190,7 +194,7 @@ def has_panels(table: pl.DataFrame) -> bool:
 
 
 def collect_title_facts(table: pl.DataFrame) -> Drawn:
-    """Return the measures, strategies, panels and numbers of queries of rows of results."""
+    """Return measures, and counts of strategies, panels and queries."""
     columns = {*table.columns}
     measures = (
         table["measure"].unique(maintain_order=True).to_list() if "measure" in columns else []
@@ -209,8 +213,8 @@ def collect_title_facts(table: pl.DataFrame) -> Drawn:
 
 def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:
     """Return names in descending order of the first measure, then names without this measure."""
-    first = (pl.col("measure") == pl.col("measure").first()).alias("first")
-    ordered = table.sort(first, value, descending=True, maintain_order=True)
+    is_first = (pl.col("measure") == pl.col("measure").first()).alias("is_first")
+    ordered = table.sort(is_first, value, descending=True, maintain_order=True)
     return ordered[name].unique(maintain_order=True).to_list()
 
 

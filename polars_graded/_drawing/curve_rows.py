@@ -28,6 +28,7 @@ from polars_graded._results.per_query import (
     compute_mean_margin,
     find_place,
 )
+from polars_graded._sentences import format_count
 from polars_graded._sentences.titles import write_axis_title
 
 EXAMPLE_CURVES = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
@@ -64,14 +65,15 @@ def build_curve_points(
     if is_list:
         check_columns("frame", [query], frame.columns)
         if repeated := frame.height - frame.n_unique([*keys, query]):
-            msg = f"`frame` must have each {query} of a {strategy} once, got {repeated} again"
+            count = format_count(repeated, "rows")
+            msg = f"`frame` must have each {query} of a {strategy} once, got {count} too many"
             raise ValueError(msg)
         if baseline is not None:
             frame = _subtract_baseline(frame, curve, baseline, [*keys, query])
         return _average_lists(frame, keys, values, kind, confidence)
-    for argument, given in (("baseline", baseline), ("confidence", confidence)):
-        if given is not None:
-            msg = f"`{argument}` needs a list for each query, as evaluate() gives, "
+    for argument, value in (("baseline", baseline), ("confidence", confidence)):
+        if value is not None:
+            msg = f"`{argument}` needs a list for each query, as evaluate() returns it, "
             msg += f"got a number in {curve!r}"
             raise ValueError(msg)
     if isinstance(position, str) and position not in frame.columns:
@@ -81,42 +83,49 @@ def build_curve_points(
         )
         raise pl.exceptions.ColumnNotFoundError(msg)
     numbers = build_columns("frame", frame, {}, values, [position])
-    not_ranks = (pl.col(position) < 1) | (pl.col(position) % 1 != 0)
-    if kind == "rank" and (wrong := frame.filter(not_ranks).height):
-        msg = f"{position!r} must be ranks, whole numbers from 1 on, got {wrong} others"
+    is_no_rank = (pl.col(position) < 1) | (pl.col(position) % 1 != 0)
+    if kind == "rank" and (n_wrong := frame.filter(is_no_rank).height):
+        msg = f"{position!r} must contain ranks, whole numbers from 1, got {n_wrong} other values"
         raise ValueError(msg)
     points = select_drawable(frame.with_columns(pl.col(position).alias(kind), *numbers))
     points = points.drop_nulls(["value", kind])
     check_not_empty("frame", points, curve)
-    apart = [name for name, dtype in points.schema.items() if name == kind or not dtype.is_float()]
-    if repeated := points.height - points.n_unique(apart):
-        msg = f"a strategy must have each {kind} once, got {repeated} again"
+    key_columns = [
+        name for name, dtype in points.schema.items() if name == kind or not dtype.is_float()
+    ]
+    if repeated := points.height - points.n_unique(key_columns):
+        count = format_count(repeated, "rows")
+        msg = f"a strategy must have each {kind} once, got {count} too many"
         raise ValueError(msg)
-    drawn = [*keys, kind, *values]
-    replaced = {*drawn, *keys.values(), position, *values.values()}
+    drawn_columns = [*keys, kind, *values]
+    replaced = {*drawn_columns, *keys.values(), position, *values.values()}
     others = [name for name in points.columns if name not in replaced]
-    return thin_by_position(points.select(*drawn, *others), kind)
+    return thin_by_position(points.select(*drawn_columns, *others), kind)
 
 
 def find_panel(
     frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, position: str
 ) -> str | None:
     """Return `panel`, or by default the column that separates the curves of a strategy."""
-    taken = {strategy, position, curve}
-    if panel or not taken <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
+    used_columns = {strategy, position, curve}
+    if panel or not used_columns <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
         return panel
     points = select_drawable(frame.drop_nulls([curve, position]))
-    if not taken <= {*points.columns} or points.n_unique([strategy, position]) == points.height:
+    if (
+        not used_columns <= {*points.columns}
+        or points.n_unique([strategy, position]) == points.height
+    ):
         return None
-    others = [name for name in points.columns if name not in taken]
+    others = [name for name in points.columns if name not in used_columns]
     names = [name for name in others if not points.schema[name].is_float()]
     candidates = [
         name for name in names if points.n_unique([strategy, position, name]) == points.height
     ]
     if not candidates and names and points.n_unique([strategy, position, *names]) == points.height:
-        again = points.height - points.n_unique([strategy, position])
+        repeated = points.height - points.n_unique([strategy, position])
+        count = format_count(repeated, "rows")
         msg = (
-            f"a strategy must have each {position} once in a panel, got {again} again; "
+            f"a strategy must have each {position} once in a panel, got {count} too many; "
             f"`panel` names one column, and {' and '.join(names)} distinguish them together"
         )
         raise ValueError(msg)
@@ -129,15 +138,17 @@ def _subtract_baseline(
     """Subtract the baseline's curve from each other curve of the same query."""
     [name] = format_names([baseline])
     find_place(frame["strategy"].unique().sort(), name)
-    same = [key for key in keys if key != "strategy"]
-    base = frame.filter(strategy=name).select(*same, pl.col(curve).alias("of the baseline"))
-    both = frame.filter(pl.col("strategy") != name).join(
-        base, on=same, nulls_equal=True, maintain_order="left"
+    shared_keys = [key for key in keys if key != "strategy"]
+    baseline_lists = frame.filter(strategy=name).select(
+        *shared_keys, pl.col(curve).alias("of the baseline")
+    )
+    paired_lists = frame.filter(pl.col("strategy") != name).join(
+        baseline_lists, on=shared_keys, nulls_equal=True, maintain_order="left"
     )
     one, other = pl.col(curve), pl.col("of the baseline")
-    both = both.filter(one.list.len() == other.list.len())
+    paired_lists = paired_lists.filter(one.list.len() == other.list.len())
     floats = pl.List(pl.Float64)
-    return both.with_columns(one.cast(floats) - other.cast(floats))
+    return paired_lists.with_columns(one.cast(floats) - other.cast(floats))
 
 
 def _average_lists(
@@ -154,20 +165,22 @@ def _average_lists(
     frame = frame.with_columns(pl.col(*values.values()).cast(pl.List(pl.Float64)))
     n = check_list_length(frame, [*values.values()], " and ".join(values.values()))
     positions = find_positions(curve, position, n)
-    kept = choose_equal_steps(len(positions), compute_max_points(frame.n_unique(list(keys))))
-    chosen = pl.lit(pl.Series(kept)).implode()
-    nothing = pl.lit(pl.Series([[None] * n], dtype=pl.List(pl.Float64))).first()
+    kept_indices = choose_equal_steps(
+        len(positions), compute_max_points(frame.n_unique(list(keys)))
+    )
+    indices = pl.lit(pl.Series(kept_indices)).implode()
+    null_list = pl.lit(pl.Series([[None] * n], dtype=pl.List(pl.Float64))).first()
     numbers = pl.when(pl.element().is_finite()).then(pl.element())
     lists = frame.select(
         *keys,
         *(
             # A null instead of an ideal list becomes a list of nulls, as long as the curve.
-            pl.col(column).fill_null(nothing).list.gather(chosen).list.eval(numbers).alias(name)
+            pl.col(column).fill_null(null_list).list.gather(indices).list.eval(numbers).alias(name)
             for name, column in values.items()
         ),
     )
     lines = compute_curve_means(
-        lists.lazy(), list(values), positions[kept].alias(position), list(keys)
+        lists.lazy(), list(values), positions[kept_indices].alias(position), list(keys)
     )
     means = lines.collect().drop_nulls("value")
     check_not_empty("frame", means, curve)
@@ -194,8 +207,8 @@ def thin_by_position(table: pl.DataFrame, position: str) -> pl.DataFrame:
     """Return the rows at evenly spaced positions, as many as a chart can draw."""
     positions = table[position].unique().sort()
     n_lines: Any = table[position].value_counts()["count"].max()
-    kept = positions[choose_equal_steps(len(positions), compute_max_points(n_lines))]
-    return table.filter(pl.col(position).is_in(kept.implode()))
+    kept_positions = positions[choose_equal_steps(len(positions), compute_max_points(n_lines))]
+    return table.filter(pl.col(position).is_in(kept_positions.implode()))
 
 
 def compute_max_points(n_lines: int) -> int:
@@ -204,24 +217,24 @@ def compute_max_points(n_lines: int) -> int:
     return MAX_DRAWN_ROWS // n_lines
 
 
-def choose_equal_steps(n: int, most: int) -> pl.Series:
-    """Return at most `most` of the indices below n, evenly spaced, with the first and the last."""
-    kept = min(n, most)
-    return (pl.int_range(kept, eager=True) * (n - 1) / max(1, kept - 1)).round().cast(pl.Int64)
+def choose_equal_steps(n: int, maximum: int) -> pl.Series:
+    """Return up to `maximum` evenly spaced indices, from 0 to n - 1."""
+    n_kept = min(n, maximum)
+    return (pl.int_range(n_kept, eager=True) * (n - 1) / max(1, n_kept - 1)).round().cast(pl.Int64)
 
 
 def find_only_curve(
-    frame: pl.DataFrame, kind: str, position: str, but: Collection[str | None]
+    frame: pl.DataFrame, kind: str, position: str, excluded: Collection[str | None]
 ) -> str:
     """Return the only curve of a kind: a column of lists, or of numbers at positions."""
-    names = [name for name in frame.columns if name not in but and find_kind(name) == kind]
+    names = [name for name in frame.columns if name not in excluded and find_kind(name) == kind]
     columns = {name: frame.schema[name] for name in names}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
     if not lists and position not in frame.columns:
         msg = (
             "`frame` must have a curve, a column of lists or numbers beside a column "
             f"{position!r}, got {', '.join(frame.columns)}\n\n"
-            f"Hint: evaluate(frame, {EXAMPLE_CURVES[kind]!r}) has one"
+            f"Hint: evaluate(frame, {EXAMPLE_CURVES[kind]!r}) returns one"
         )
         raise ValueError(msg)
     floats = [name for name, dtype in columns.items() if dtype.is_float()]
@@ -234,7 +247,7 @@ def find_only_curve(
 
 
 def write_curve_title(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
-    """Write the title of a curve's axis: "mean" precedes it, unless each query has a panel."""
+    """Write the title of a curve's axis, with "mean" if queries are averaged."""
     is_list = isinstance(frame.schema[curve], pl.List)
     words = write_axis_title(curve)
     return f"mean {words}" if is_list and not each_query else words
@@ -265,12 +278,14 @@ def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
     return None
 
 
-def thin_by_value(table: pl.DataFrame, value: str, most: int, keys: Sequence[str]) -> pl.DataFrame:
-    """Return at most `most` rows of each group, evenly spaced by value, with both ends."""
-    # A row is kept if its step, of the `most - 1` steps from first to last, differs from the step
-    # of the row before it.
+def thin_by_value(
+    table: pl.DataFrame, value: str, maximum: int, keys: Sequence[str]
+) -> pl.DataFrame:
+    """Return up to `maximum` rows per group, at equal steps of sorted rows."""
+    # The rows from the first to the last are divided into `maximum - 1` steps. A row is kept if its
+    # step differs from the step of the row before it.
     table = table.sort(*keys, value)
     rank, last = pl.int_range(pl.len()), (pl.len().cast(pl.Int64) - 1).clip(1)
     if keys:
         rank, last = rank.over(keys), last.over(keys)
-    return table.filter(rank * (most - 1) // last > (rank - 1) * (most - 1) // last)
+    return table.filter(rank * (maximum - 1) // last > (rank - 1) * (maximum - 1) // last)

@@ -89,45 +89,49 @@ def draw_curves(
     look: dict[str, Any],
     *,
     few: bool,
-    unit: bool = False,
-    bands: int = 0,
+    is_unit: bool = False,
+    n_bands: int = 0,
     ideal: bool = False,
     named_at: int | alt.ExprRef | None = None,
     ends: tuple[Any, Any] | None = None,
-    seen: Sequence[alt.Parameter] = (),
+    selections: Sequence[alt.Parameter] = (),
     names: Iterable[str] | None = None,
 ) -> list[alt.Chart]:
     """Draw a line for each strategy in its look, and points whose tooltips show the values.
 
-    The lines that the parameters in `seen` select stay visible, and the others fade. The names are
-    to the left of the lines if `named_at` is -1, and to the right if it is 1. At most
+    The points are visible if there are `few` of them. The lines that the parameters in `selections`
+    select stay visible, and the others fade. The names are to the
+    left of the lines if `named_at` is -1, and to the right if it is 1. At most
     `MAX_STRONG_BANDS` bands are drawn at once. If there are more, only the band of the line under
     the pointer is drawn.
 
     Rows have `strategy`, the field of `x` and `value`. A band also needs `ci_low` and `ci_high`, an
     ideal curve needs `ideal`, and names beside lines need `label_at`.
     """
-    limits = {"scale": build_unit_scale(unit)} if ends is None else bound_axis(ends)
+    limits = {"scale": build_unit_scale(is_unit)} if ends is None else bound_axis(ends)
     y = alt.Y("value:Q", title=title, **limits)
-    colour, shown = {"color": look["color"], "detail": alt.Detail("strategy:N")}, 1 if few else 0
+    colour = {"color": look["color"], "detail": alt.Detail("strategy:N")}
+    point_opacity = 1 if few else 0
     base = alt.Chart().encode(x=x, y=y, **colour)
-    # Around the nearest point, Vega-Lite only finds texts that a function formats.
+    # The tooltip of the nearest point shows only texts that a function formats.
     name: Any = (
-        alt.Tooltip("strategy:N", format="", formatType="toString") if seen else "strategy:N"
+        alt.Tooltip("strategy:N", format="", formatType="toString") if selections else "strategy:N"
     )
     tooltip = list_tooltips(name, x.shorthand, *format_decimals("value"))
-    points = base.mark_point(filled=True, opacity=shown)
-    points = points.encode(tooltip=tooltip, **_fade_others(seen, shown))
-    layers = [base.mark_line().encode(**look, **_fade_others(seen, 1))]
-    if bands:
+    points = base.mark_point(filled=True, opacity=point_opacity)
+    points = points.encode(tooltip=tooltip, **_fade_others(selections, point_opacity))
+    layers = [base.mark_line().encode(**look, **_fade_others(selections, 1))]
+    if n_bands:
         low = alt.Y("ci_low:Q", title=title)
         area = alt.Chart().mark_area(opacity=BAND_OPACITY, clip=True)
         area = area.encode(x=x, y=low, y2=alt.Y2("ci_high:Q"), **colour)
-        if bands <= MAX_STRONG_BANDS:
-            area = area.encode(**_fade_others(seen, BAND_OPACITY))
+        if n_bands <= MAX_STRONG_BANDS:
+            area = area.encode(**_fade_others(selections, BAND_OPACITY))
         else:
-            pointed = alt.condition(seen[0], alt.value(BAND_OPACITY), alt.value(0), empty=False)
-            area = area.encode(opacity=pointed)
+            opacity = alt.condition(
+                selections[0], alt.value(BAND_OPACITY), alt.value(0), empty=False
+            )
+            area = area.encode(opacity=opacity)
         layers.insert(0, area)
     if ideal:
         symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
@@ -138,11 +142,11 @@ def draw_curves(
         )
     if named_at is not None:
         texts = draw_line_names(x, title, "strategy", look["color"], side=named_at, names=names)
-        layers += [text.encode(**_fade_others(seen, 1)) for text in texts]
+        layers += [text.encode(**_fade_others(selections, 1)) for text in texts]
     # Lines would hide the tooltips of points. With a selection, the layers above let the pointer
     # through, and the points are at the back, because Altair looks for a selection in the first
     # layer when a chart with panels is next to another chart.
-    return [add_selection(points, *seen), *layers] if seen else [*layers, points]
+    return [add_selection(points, *selections), *layers] if selections else [*layers, points]
 
 
 def draw_line_names(
@@ -181,16 +185,16 @@ def draw_line_names(
 
 
 def _multiply(length: int, side: int | alt.ExprRef) -> Any:
-    """Return a length in the direction of a side, which can be a signal."""
+    """Return a length in the direction of a side, a number or a signal."""
     return length * side if isinstance(side, int) else alt.ExprRef(f"{length} * {side.expr}")
 
 
-def _fade_others(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
+def _fade_others(selections: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
     """Return the opacity of selected lines, and a fraction of it for the others."""
-    if not seen:
+    if not selections:
         return {}
-    kept: Any = reduce(and_, seen)
-    return {"opacity": alt.condition(kept, alt.value(opacity), alt.value(opacity * 0.15))}
+    is_selected: Any = reduce(and_, selections)
+    return {"opacity": alt.condition(is_selected, alt.value(opacity), alt.value(opacity * 0.15))}
 
 
 # Queries
@@ -214,10 +218,15 @@ def draw_mean_and_interval(
     return [band.encode(alt.YDatum(low), alt.Y2Datum(high))], line
 
 
-def draw_better_sides(above: str | None, below: str | None, colour: alt.Color) -> list[alt.Chart]:
+def draw_better_sides(
+    better_above: str | None, better_below: str | None, colour: alt.Color
+) -> list[alt.Chart]:
     """Draw the names of the strategies that are better above and below 0 beside the bars."""
-    both = [str(name) for name in (above, below) if name is not None]
-    sides = [(above, "↑", alt.value(8)), (below, "↓", alt.value(alt.expr("height - 8")))]
+    both = [str(name) for name in (better_above, better_below) if name is not None]
+    sides = [
+        (better_above, "↑", alt.value(8)),
+        (better_below, "↓", alt.value(alt.expr("height - 8"))),
+    ]
     return [
         build_one_row()
         .transform_calculate(
@@ -262,9 +271,9 @@ def draw_placed_bars(
 
 
 def _build_stroke(colour: alt.Color) -> alt.Stroke:
-    """Return the stroke of bars of a colour."""
-    same: Any = colour.to_dict()
-    return alt.Stroke(**same)
+    """Return the stroke of bars that has the colour of their fill."""
+    definition: Any = colour.to_dict()
+    return alt.Stroke(**definition)
 
 
 def _draw_bars(y_title: str, colour: alt.Color) -> alt.Chart:
@@ -287,8 +296,8 @@ def _draw_ties() -> alt.Chart:
 def draw_diagonal(ends: AxisEnds, *, nice: bool = False) -> alt.Chart:
     """Draw the line on which x equals y, between the ends that both axes share."""
     low, high = ends
-    same: dict[str, Any] = {"scale": alt.Scale(domain=[low, high], nice=nice)}
-    x, y = (channel(low, type="quantitative", **same) for channel in (alt.XDatum, alt.YDatum))
+    options: dict[str, Any] = {"scale": alt.Scale(domain=[low, high], nice=nice)}
+    x, y = (channel(low, type="quantitative", **options) for channel in (alt.XDatum, alt.YDatum))
     line = build_one_row().mark_rule(color="gray")
     return line.encode(x=x, x2=alt.X2Datum(high), y=y, y2=alt.Y2Datum(high))
 
@@ -300,7 +309,7 @@ def draw_forest(
     title: str,
     pairs: list[str] | alt.ExprRef,
     axis: alt.Axis,
-    believed: str,
+    significant: str,
     size: int,
     ends: tuple[str, str] = pair_rows.AGREEING_ENDS,
     rope: float = 0,
@@ -315,23 +324,23 @@ def draw_forest(
     """
     y = alt.Y("pair:N", title=None, axis=axis, sort=None, scale=alt.Scale(domain=pairs))
     scale = alt.Scale(padding=INTERVAL_PADDING)
-    ticks = alt.Axis(titleLimit=300, tickCount=6, **UNFLUSHED_LABELS)
-    x = alt.X("difference:Q", title=title, axis=ticks, scale=scale)
+    x_axis = alt.Axis(titleLimit=300, tickCount=6, **UNFLUSHED_LABELS)
+    x = alt.X("difference:Q", title=title, axis=x_axis, scale=scale)
     base, p = add_p(alt.Chart())
     tooltip = list_tooltips(
         "measure:N", "strategy:N", "baseline:N", *format_decimals("difference", *ends), p
     )
     base = base.encode(y=y, tooltip=tooltip)
-    is_believed = alt.FieldEqualPredicate(field="significance", equal=believed)
+    is_significant = alt.FieldEqualPredicate(field="significance", equal=significant)
     # A hollow point has the colour of the background inside, which hides its interval.
-    written, paper = find_ink_and_paper()
-    colour, inside = (
-        alt.condition(is_believed, alt.value(written), alt.value(other)) for other in (DOUBT, paper)
+    ink, paper = find_ink_and_paper()
+    colour, fill_colour = (
+        alt.condition(is_significant, alt.value(ink), alt.value(other)) for other in (DOUBT, paper)
     )
     # A thin outline keeps a small point hollow.
     point = base.mark_point(size=size, strokeWidth=2 if size > MAX_SMALL_DOT else 1, opacity=1)
     line = draw_interval(base, title, ends, scale=scale).encode(fill=colour)
-    layers = [draw_rule(x=0), line, point.encode(x=x, fill=inside, stroke=colour)]
+    layers = [draw_rule(x=0), line, point.encode(x=x, fill=fill_colour, stroke=colour)]
     if rope:
         region = build_one_row().mark_rect(color=DOUBT, opacity=0.2)
         layers.insert(0, region.encode(alt.XDatum(-rope), alt.X2Datum(rope)))
@@ -344,17 +353,17 @@ MAX_SMALL_DOT = 30
 
 def _draw_sides(left: str, right: str, y: alt.Y) -> list[alt.Chart]:
     """Draw words above the plot to the left and to the right of 0."""
-    first: Any = y["scale"]["domain"][0]
-    above = alt.YDatum(first, type="nominal", bandPosition=0)
+    first_pair: Any = y["scale"]["domain"][0]
+    top_edge = alt.YDatum(first_pair, type="nominal", bandPosition=0)
     sides: Any = ("right", -5, f"← {left}"), ("left", 5, f"{right} →")
     return [
         build_one_row()
         .mark_text(align=align, dx=dx, dy=-9, fontSize=11, color=find_ink())
-        .encode(x=alt.XDatum(0), y=above, text=alt.value(text))
+        .encode(x=alt.XDatum(0), y=top_edge, text=alt.value(text))
         for align, dx, text in sides
     ]
 
 
-def write_significance_key(believed: str, doubted: str) -> str:
+def write_significance_key(significant: str, insignificant: str) -> str:
     """Write a line that explains the marks of `draw_forest`."""
-    return f"● {believed}, ○ {doubted}"
+    return f"● {significant}, ○ {insignificant}"

@@ -1,4 +1,4 @@
-"""Exchange the two strategies of pairs of a comparison."""
+"""Exchange, name and order the two strategies of pairs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ SIDES = (
 
 def choose_interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
     """Return the columns of the intervals to draw: those that agree with p, if they have values."""
-    agree = (
+    has_values = (
         set(AGREEING_ENDS) <= set(comparison.columns)
         and comparison[AGREEING_ENDS].drop_nulls().height
     )
-    return AGREEING_ENDS if agree else ("ci_low", "ci_high")
+    return AGREEING_ENDS if has_values else ("ci_low", "ci_high")
 
 
 def put_higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -34,7 +34,7 @@ def put_higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
     return _turn_pairs(pairs, pl.col("difference") < 0)
 
 
-def holds_pairs(frame: pl.DataFrame, strategy: str) -> bool:
+def has_pairs(frame: pl.DataFrame, strategy: str) -> bool:
     """Return whether the strategies are pairs, as `similarity` returns them."""
     if not {"a", "b", strategy} <= set(frame.columns):
         return False
@@ -44,7 +44,7 @@ def holds_pairs(frame: pl.DataFrame, strategy: str) -> bool:
 
 def shorten_pair_names(frame: pl.DataFrame, strategy: str) -> pl.DataFrame:
     """Return the frame with each strategy's name shortened by itself in long names of pairs."""
-    if not holds_pairs(frame, strategy):
+    if not has_pairs(frame, strategy):
         return frame
     lengths = frame[strategy].cast(pl.String).str.len_chars()
     if not (lengths > MAX_NAME_LETTERS).any():
@@ -61,46 +61,52 @@ def add_mirrored(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
-    """Return the names of strategies, with those that are similar to the same others together.
+    """Return the strategies, side by side if they resemble the same others.
 
-    Rows are pairs `a` and `b` with their `mean`. If a pair is missing, the strategies of most pairs
-    come first, and the others are in the order of their means.
+    Rows are pairs `a` and `b` with their `mean`. If a pair is missing, the strategies with the
+    most pairs come first, and the others are in the order of their means.
     """
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import pdist
 
     both = add_mirrored(pairs).unique(["a", "b"], keep="first", maintain_order=True)
-    of_each = both.group_by("a").agg(pl.col("mean").mean(), pl.len().alias("others"))
-    of_each = of_each.sort("others", "mean", "a", descending=[True, True, False])
-    names = of_each["a"].to_list()
+    strategy_means = both.group_by("a").agg(pl.col("mean").mean(), pl.len().alias("others"))
+    strategy_means = strategy_means.sort("others", "mean", "a", descending=[True, True, False])
+    names = strategy_means["a"].to_list()
     if len(both) < len(names) * (len(names) - 1) or len(names) <= 2:  # noqa: PLR2004
         return names
-    # A strategy counts as similar to itself as it is to others, whatever value means equal.
-    own = of_each.select("a", b="a", mean="mean")
-    places = pl.col("a", "b").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
-    matrix = pl.concat([both.select(own.columns), own]).sort(places).get_column("mean").to_numpy()
+    # A strategy resembles itself as much as the others on average, since the value for equal
+    # rankings depends on the measure.
+    diagonal = strategy_means.select("a", b="a", mean="mean")
+    indices = pl.col("a", "b").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+    matrix = (
+        pl.concat([both.select(diagonal.columns), diagonal])
+        .sort(indices)
+        .get_column("mean")
+        .to_numpy()
+    )
     square = matrix.reshape(len(names), len(names))
     order = leaves_list(linkage(pdist(square), "average", optimal_ordering=True))
-    return [names[place] for place in order]
+    return [names[index] for index in order]
 
 
-def _turn_pairs(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
-    """Return the pairs, with both strategies exchanged in all columns if `which` is true."""
-    turned = {name: -pl.col(name) for name in ("difference", "d_z", RANK_COLUMN)}
-    turned["relative_difference"] = -pl.col("difference") / pl.col("mean")
+def _turn_pairs(pairs: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
+    """Return the pairs, with both strategies exchanged if a condition holds."""
+    exchanged = {name: -pl.col(name) for name in ("difference", "d_z", RANK_COLUMN)}
+    exchanged["relative_difference"] = -pl.col("difference") / pl.col("mean")
     for one, other in (("ci_low", "ci_high"), AGREEING_ENDS):
-        turned |= {one: -pl.col(other), other: -pl.col(one)}
+        exchanged |= {one: -pl.col(other), other: -pl.col(one)}
     for one, other in SIDES:
-        turned |= {one: pl.col(other), other: pl.col(one)}
+        exchanged |= {one: pl.col(other), other: pl.col(one)}
     return pairs.with_columns(
-        pl.when(which).then(value).otherwise(name).alias(name)
-        for name, value in turned.items()
+        pl.when(condition).then(value).otherwise(name).alias(name)
+        for name, value in exchanged.items()
         if {name, *value.meta.root_names()} <= set(pairs.columns)
     )
 
 
 def build_pair_name(*, versus: bool) -> pl.Expr:
-    """Return an expression of the name of a pair: its strategy, and with `versus` the baseline."""
+    """Return the name of a pair: its strategy, or with `versus` both names."""
     difference = pl.format("{} \N{MINUS SIGN} {}", "strategy", "baseline")
     return difference if versus else pl.col("strategy")
 

@@ -1,4 +1,4 @@
-"""Draw linked views in which a reader selects queries; the page computes the means of these."""
+"""Draw linked views of queries; the page averages the selected queries."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ExploredQueries:
     """A further condition for a query to be selected, as an expression."""
 
     @property
-    def minus(self) -> str:
+    def difference_name(self) -> str:
         """Return the name of the difference."""
         return f"{self.a} \N{MINUS SIGN} {self.b}"
 
@@ -90,15 +90,15 @@ class ExploredQueries:
         return alt.selection_point(name=f"legend_{self.name}", fields=["group"], bind="legend")
 
     @property
-    def kept(self) -> Any:
+    def is_selected(self) -> Any:
         """Return the condition for a query to be selected; without a selection all queries are."""
-        kept: Any = self.brush if self.attribute is None else self.brush & self.legend
-        return kept if self.typed is None else kept & self.typed
+        selection: Any = self.brush if self.attribute is None else self.brush & self.legend
+        return selection if self.typed is None else selection & self.typed
 
     def look(self, *, legend: bool = False) -> dict[str, Any]:
         """Return the colour of a query: light if not selected, grey if both values are equal."""
         colour = self.colour["color"].to_dict() | ({} if legend else {"legend": None})
-        conditions: list[dict[str, Any]] = [{"test": (~self.kept).to_dict(), "value": FAINT}]
+        conditions: list[dict[str, Any]] = [{"test": (~self.is_selected).to_dict(), "value": FAINT}]
         if self.attribute is None:
             conditions.append({"test": "!isValid(datum.better)", "value": DOUBT})
         return {"color": alt.Color(**colour, condition=conditions)}
@@ -107,7 +107,7 @@ class ExploredQueries:
     def tooltip(self) -> list[Any]:
         """Return the tooltip of a query."""
         group = [] if self.attribute is None else [alt.Tooltip("group:N", title=self.attribute)]
-        values = {"value_a": self.a, "value_b": self.b, "difference": self.minus}
+        values = {"value_a": self.a, "value_b": self.b, "difference": self.difference_name}
         numbers = [
             alt.Tooltip(f"{field}:Q", title=title, format=".4f") for field, title in values.items()
         ]
@@ -117,35 +117,37 @@ class ExploredQueries:
 def draw_views(
     queries: ExploredQueries, query: str, ranks: dict[str, int], curve: str | None
 ) -> alt.VConcatChart:
-    """Draw all views side by side. `ranks` are the columns of the curve, if there is one."""
+    """Draw all views as one chart. `ranks` map columns to ranks of a curve."""
     both = {"value_a": queries.a, "value_b": queries.b}
     aligned: dict[str, Any] = {"spacing": VIEW_SPACING, "bounds": "flush"}
-    squares = alt.hconcat(_draw_points(queries), _draw_bins(queries), **aligned)
-    numbers = alt.hconcat(
+    upper_row = alt.hconcat(_draw_points(queries), _draw_bins(queries), **aligned)
+    means_row = alt.hconcat(
         _draw_means(queries, both, queries.values),
-        _draw_means(queries, {"difference": queries.minus}, queries.differences),
+        _draw_means(queries, {"difference": queries.difference_name}, queries.differences),
         **aligned,
     )
-    wide = _draw_by_rank(queries, ranks, curve or "") if ranks else _draw_in_order(queries, query)
+    lower_view = (
+        _draw_by_rank(queries, ranks, curve or "") if ranks else _draw_in_order(queries, query)
+    )
     # Each view has its own scale of colours, so that no other chart adds to it.
     own_colours = alt.Resolve(scale=alt.ScaleResolveMap(color="independent"))
-    grid: Any = alt.vconcat(squares, numbers, wide, resolve=own_colours)
+    grid: Any = alt.vconcat(upper_row, means_row, lower_view, resolve=own_colours)
     left, right = grid.vconcat[0].hconcat
     views = {"points": left.layer[1], "bins": right.layer[0]}
     if not ranks:
         views["order"] = grid.vconcat[2].layer[0]
     # Altair names the layers of charts that it concatenates by their positions, without updating
     # the parameters. The views get such names here, so that the parameters can refer to them.
-    for place, (what, view) in enumerate(views.items()):
-        view.name = f"{what}_{queries.name}_{place}"
+    for index, (what, view) in enumerate(views.items()):
+        view.name = f"{what}_{queries.name}_{index}"
     choices: list[tuple[Any, list[str]]] = [(queries.brush, [*views])]
     if queries.attribute is not None:
         choices.append((queries.legend, ["points"]))
     grid.params = [
         alt.TopLevelSelectionParameter(
-            **choice.param.to_dict(), views=[views[what].name for what in seen]
+            **choice.param.to_dict(), views=[views[what].name for what in view_names]
         )
-        for choice, seen in choices
+        for choice, view_names in choices
     ]
     return grid
 
@@ -173,20 +175,23 @@ def _draw_points(queries: ExploredQueries) -> Any:
 def _draw_bins(queries: ExploredQueries) -> Any:
     """Draw a histogram of differences, in which each query is a cell of a bar."""
     low, high = queries.differences
-    span = f"({write_operand(high)} - {write_operand(low)})"
-    piece = f"max(1, {WIDTH} * {write_operand(queries.bin)} / {span} - 1)"
+    range_of_differences = f"({write_operand(high)} - {write_operand(low)})"
+    bar_width = f"max(1, {WIDTH} * {write_operand(queries.bin)} / {range_of_differences} - 1)"
     # Cells that are thinner than a few pixels overlap, since gaps would show as stripes.
-    seam = f"{write_operand(queries.highest_bin_count)} / {HEIGHT}"
-    under = f"max(0, datum.place - 1 - ({seam} < {MAX_SEPARATE_PER_PIXEL} ? 0 : {seam}))"
+    queries_per_pixel = f"{write_operand(queries.highest_bin_count)} / {HEIGHT}"
+    overlap = f"{queries_per_pixel} < {MAX_SEPARATE_PER_PIXEL} ? 0 : {queries_per_pixel}"
+    cell_bottom = f"max(0, datum.place - 1 - ({overlap}))"
     n_ticks = min(6, queries.highest_bin_count) if isinstance(queries.highest_bin_count, int) else 6
     counts = alt.Axis(format=",d", tickMinStep=1, tickCount=n_ticks)
-    up = alt.Scale(domain=[0, queries.highest_bin_count])
-    bars = alt.Chart().transform_calculate(under=under)
-    bars = bars.mark_bar(orient="vertical", size=alt.ExprRef(piece)).encode(
+    count_scale = alt.Scale(domain=[0, queries.highest_bin_count])
+    bars = alt.Chart().transform_calculate(under=cell_bottom)
+    bars = bars.mark_bar(orient="vertical", size=alt.ExprRef(bar_width)).encode(
         x=alt.X(
-            "middle:Q", title=queries.minus, **bound_axis((low, high), zero=False, tickCount=6)
+            "middle:Q",
+            title=queries.difference_name,
+            **bound_axis((low, high), zero=False, tickCount=6),
         ),
-        y=alt.Y("place:Q", title="queries", scale=up, axis=counts),
+        y=alt.Y("place:Q", title="queries", scale=count_scale, axis=counts),
         y2=alt.Y2("under:Q"),
         tooltip=queries.tooltip,
         **queries.look(legend=True),
@@ -205,8 +210,8 @@ def _draw_in_order(queries: ExploredQueries, query: str) -> Any:
         **bound_axis((0.5, end), zero=False, format=",d", **ticks),
     )
     # Bars of many queries touch, and those of few have gaps.
-    bar = alt.ExprRef(f"max(1, 0.9 * {FULL_WIDTH} / {write_operand(queries.total)})")
-    bars = alt.Chart().mark_bar(orient="vertical", size=bar)
+    bar_width = alt.ExprRef(f"max(1, 0.9 * {FULL_WIDTH} / {write_operand(queries.total)})")
+    bars = alt.Chart().mark_bar(orient="vertical", size=bar_width)
     bars = bars.encode(
         x=x,
         y=alt.Y("difference:Q", title="difference", stack=None),
@@ -247,10 +252,10 @@ def _draw_means(queries: ExploredQueries, columns: dict[str, str], ends: Any) ->
     names = order_axis([*columns.values()], labels=False, ticks=False, domain=False)
     y = alt.Y("what:N", title=None, **names)
     # The number is first, since a long text is cut at its end.
-    ends_of = "' [' + format(datum.low, '.4f') + ', ' + format(datum.high, '.4f') + ']'"
-    printed = base.transform_calculate(
+    interval_text = "' [' + format(datum.low, '.4f') + ', ' + format(datum.high, '.4f') + ']'"
+    texts = base.transform_calculate(
         printed="format(datum.mean, '.4f') + "
-        f"(isValid(datum.low) ? {ends_of} : '') + '   ' + datum.what"
+        f"(isValid(datum.low) ? {interval_text} : '') + '   ' + datum.what"
     ).mark_text(dy=-10, color=find_ink(), limit=WIDTH)
     # The line at 0 would cross text in the middle, so the text is at the top.
     middle, height = alt.value(WIDTH / 2), alt.value(0) if "difference" in columns else y
@@ -263,17 +268,19 @@ def _draw_means(queries: ExploredQueries, columns: dict[str, str], ends: Any) ->
             y=y,
             tooltip=list_tooltips("what:N", "queries:Q", *format_decimals("mean", "low", "high")),
         ),
-        printed.encode(x=middle, y=height, text=alt.Text("printed:N")),
+        texts.encode(x=middle, y=height, text=alt.Text("printed:N")),
     ]
     if "difference" in columns:
-        of_all = f"' of ' + format({write_operand(queries.total)}, ',') + ' queries'"
-        count = alt.Chart().transform_filter(queries.kept).transform_aggregate(queries="count()")
-        count = count.transform_calculate(said=f"format(datum.queries, ',') + {of_all}")
+        text_of_all = f"' of ' + format({write_operand(queries.total)}, ',') + ' queries'"
+        count = (
+            alt.Chart().transform_filter(queries.is_selected).transform_aggregate(queries="count()")
+        )
+        count = count.transform_calculate(caption=f"format(datum.queries, ',') + {text_of_all}")
         count = count.mark_text(dy=-26, color=find_ink())
         layers = [
             draw_rule(x=0),
             *layers,
-            count.encode(x=middle, y=height, text=alt.Text("said:N")),
+            count.encode(x=middle, y=height, text=alt.Text("caption:N")),
         ]
     return alt.layer(*layers, width=WIDTH, height=2 * ROW_HEIGHT)
 
@@ -284,28 +291,28 @@ def write_operand(number: Any) -> str:
 
 
 def _summarise_selected(
-    queries: ExploredQueries, columns: list[Any], key: str, of_column: str
+    queries: ExploredQueries, columns: list[Any], key: str, key_expression: str
 ) -> alt.Chart:
     """Compute the mean of columns over the selected queries in the page, with Student's interval.
 
     The result has one row for each column, with the column's name in `key`, and the fields
     `queries`, `mean`, `low` and `high`.
     """
-    several = "datum.queries > 1"
+    has_several = "datum.queries > 1"
     margin = f"{write_t_quantile('(datum.queries - 1)', queries.confidence)} * datum.std"
     return (
         alt.Chart()
-        .transform_filter(queries.kept)
+        .transform_filter(queries.is_selected)
         .transform_fold(columns, as_=["column", "number"])
-        .transform_calculate(**{key: of_column})
+        .transform_calculate(**{key: key_expression})
         .transform_filter("isValid(datum.number)")
         .transform_aggregate(
             queries="count()", mean="mean(number)", std="stdev(number)", groupby=[key]
         )
         .transform_calculate(
-            margin=f"{several} ? {margin} / sqrt(datum.queries) : null",
-            low=f"{several} ? datum.mean - datum.margin : null",
-            high=f"{several} ? datum.mean + datum.margin : null",
+            margin=f"{has_several} ? {margin} / sqrt(datum.queries) : null",
+            low=f"{has_several} ? datum.mean - datum.margin : null",
+            high=f"{has_several} ? datum.mean + datum.margin : null",
         )
     )
 
@@ -318,7 +325,7 @@ def write_t_quantile(degrees: str, confidence: float) -> str:
     error of less than 1e-8 (Abramowitz and Stegun, 26.7.5).
     """
     numbers = np.arange(2, MAX_LISTED_DEGREES + 2)
-    listed = compute_mean_margin(np.sqrt(numbers), numbers, confidence).tolist()
+    quantiles = compute_mean_margin(np.sqrt(numbers), numbers, confidence).tolist()
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     terms = [
         (z**3 + z) / 4,
@@ -326,7 +333,7 @@ def write_t_quantile(degrees: str, confidence: float) -> str:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     ]
-    beyond = " + ".join(
+    expansion = " + ".join(
         [repr(z), *(f"{t!r} / pow({degrees}, {k})" for k, t in enumerate(terms, 1))]
     )
-    return f"({degrees} <= {MAX_LISTED_DEGREES} ? {listed}[{degrees} - 1] : {beyond})"
+    return f"({degrees} <= {MAX_LISTED_DEGREES} ? {quantiles}[{degrees} - 1] : {expansion})"

@@ -58,10 +58,16 @@ FAINT = "#d5d8dc"
 """Colour of lines and bars in the background."""
 
 INK = "#30363d"
-"""Colour of text and of significant results. No strategy has it."""
+"""Colour of text and of significant results. No strategy has this colour."""
 
 LIGHT_INK = "#e6e9ed"
 """The same colour for a dark background."""
+
+STRONGEST_ON_DARK = "#9ecae1"
+"""Colour of the strongest cells on a dark background."""
+
+MIDDLE = 0.179
+"""Luminance at which black and white texts have the same contrast, 4.6."""
 
 SOFT_SHARE = 0.3
 """Share of the background in the colour of less important text, whose contrast is above 4.5."""
@@ -76,7 +82,7 @@ LINE_SYMBOL = {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2
 """Symbol in a legend: a piece of a line, long enough to show its dashes."""
 
 MAX_LARGE_PANELS = 9
-"""Maximum number of panels of full size; more stand five in a row."""
+"""Maximum number of panels of full size; with more panels, there are five in a row."""
 
 PANEL_SIZES = {2: 270, 3: 175}
 """Width and height of panels in pixels, by the number side by side: a notebook has 700 pixels."""
@@ -116,32 +122,32 @@ def draw_panels(
     x: Literal["shared", "independent"] = "shared",
     *,
     columns: int | None = None,
-    apart: Collection[str] = (),
+    independent: Collection[str] = (),
     **size: Any,
 ) -> Chart:
     """Draw the layers as one chart, with a panel for each value of `panel`.
 
-    The channels in `apart` must not have a legend, which each panel would repeat.
+    The channels in `independent` must not have a legend, which each panel would repeat.
     """
-    names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
-    if len(names) < 2:  # noqa: PLR2004
+    panel_names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
+    if len(panel_names) < 2:  # noqa: PLR2004
         rows = table if panel is None else table.drop("panel")
-        return draw_layers(layers, rows, words, apart=apart, **size)
-    are_large = len(names) <= MAX_LARGE_PANELS
-    columns = columns or ((2 if len(names) in {2, 4} else 3) if are_large else 5)
+        return draw_layers(layers, rows, words, independent=independent, **size)
+    are_large = len(panel_names) <= MAX_LARGE_PANELS
+    columns = columns or ((2 if len(panel_names) in {2, 4} else 3) if are_large else 5)
     side = PANEL_SIZES.get(columns, 300) if are_large else 180
     size = {"width": side} | ({} if _has_names(layers) else {"height": side}) | size
     # Without a sort, panels would be in alphabetical order.
     header = alt.Header(labelLimit=300)
-    facet = alt.Facet("panel:N", title=None, sort=names, header=header)
-    chart = _lay(layers, table, Words(described=""), apart, **size)
-    described = f"{words.described or describe_axes(layers)}, {len(names)} panels"
+    facet = alt.Facet("panel:N", title=None, sort=panel_names, header=header)
+    chart = _combine_layers(layers, table, Words(described=""), independent, **size)
+    described = f"{words.described or describe_axes(layers)}, {len(panel_names)} panels"
     panels: Any = chart.facet(facet, columns=columns).resolve_scale(x=x)
     panels.spacing = PANEL_SPACING
     panels.description = _join_description(words.finding, described)
     if words.finding or words.notes:
         panels.title = build_title(words.finding, words.notes)
-    if len(names) % columns:
+    if len(panel_names) % columns:
         # A shared axis would be drawn below empty places of the last row of panels.
         panels = panels.resolve_axis(x="independent")
     return escape_chart(panels)
@@ -152,19 +158,23 @@ def draw_layers(
     table: Data,
     words: Words = NO_WORDS,
     *,
-    apart: Collection[str] = (),
+    independent: Collection[str] = (),
     **size: Any,
 ) -> alt.LayerChart:
     """Draw the layers as one chart of one data set, so that it can be faceted.
 
     Charts side by side share the scales of their common channels, such as `color` for strategies.
-    The channels in `apart` have scales of their own.
+    The channels in `independent` have scales of their own.
     """
-    return escape_chart(_lay(layers, table, words, apart, **size))
+    return escape_chart(_combine_layers(layers, table, words, independent, **size))
 
 
-def _lay(
-    layers: Sequence[alt.Chart], table: Data, words: Words, apart: Collection[str], **size: Any
+def _combine_layers(
+    layers: Sequence[alt.Chart],
+    table: Data,
+    words: Words,
+    independent: Collection[str],
+    **size: Any,
 ) -> alt.LayerChart:
     """Lay the layers over each other. Texts are not escaped, except the names of columns."""
     finding, notes, described = words
@@ -176,8 +186,8 @@ def _lay(
     if finding or notes:
         size["title"] = build_title(finding, notes)
     chart: Any = alt.LayerChart(data=table, layer=list(layers), **size)
-    own = dict.fromkeys(apart, "independent")
-    return chart.resolve_scale(**own) if own else chart
+    resolutions = dict.fromkeys(independent, "independent")
+    return chart.resolve_scale(**resolutions) if resolutions else chart
 
 
 def escape_chart(part: Any) -> Any:
@@ -207,8 +217,8 @@ def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
     """Return a title that starts at the edge of the chart, with notes below."""
     lines = _wrap_evenly(finding, MAX_TITLE_LINE_LETTERS)
     text = lines if len(lines) > 1 else "".join(lines)
-    below = [line for note in notes for line in _wrap_evenly(note, MAX_NOTE_LINE_LETTERS)]
-    size: dict[str, Any] = {"subtitle": below, "subtitleFontSize": 11} if below else {}
+    subtitle = [line for note in notes for line in _wrap_evenly(note, MAX_NOTE_LINE_LETTERS)]
+    size: dict[str, Any] = {"subtitle": subtitle, "subtitleFontSize": 11} if subtitle else {}
     return alt.TitleParams(text, anchor="start", fontSize=13, **size)
 
 
@@ -216,24 +226,24 @@ JOINED_WORDS = re.compile(r"(?<=\d) (?=[^\W\d]|%)|(?<=\d (?:is|to)) (?=\S)|(?<=\
 """Spaces after a number, and after a number and its verb, at which no line ends."""
 
 
-def _wrap_evenly(text: str, most: int) -> list[str]:
+def _wrap_evenly(text: str, max_letters: int) -> list[str]:
     """Wrap a text into as few lines as possible, of about the same length."""
-    widths = range(most, 0, -1)
+    widths = range(max_letters, 0, -1)
     # A number stays on the line of the word that it counts.
     text = JOINED_WORDS.sub("\N{NO-BREAK SPACE}", text)
     wrapped = [
         textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
         for width in widths
     ]
-    shortest = [lines for lines in wrapped if len(lines) == len(wrapped[0])][-1]
-    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in shortest]
+    most_even = [lines for lines in wrapped if len(lines) == len(wrapped[0])][-1]
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in most_even]
 
 
 def write_rest_note(names: Collection[str], reason: str = "") -> list[str]:
     """Write a note about the grey marks and why they are grey, if there are many strategies."""
-    others = len(names) - MAX_COLOURS
-    after = f", with {reason}" if reason else ""
-    return [f"grey: the {others:,} others{after}"] if others > 0 else []
+    n_others = len(names) - MAX_COLOURS
+    clause = f", with {reason}" if reason else ""
+    return [f"grey: the {n_others:,} others{clause}"] if n_others > 0 else []
 
 
 def _join_description(finding: str, description: str) -> str:
@@ -267,12 +277,12 @@ def describe_axes(layers: Sequence[alt.Chart]) -> str:
 def list_values(what: str, values: Iterable[tuple[Any, Any]]) -> str:
     """Write the first values in words: "mean ap: ours 0.7500, bm25 0.5000"."""
     texts = [f"{name} {value:.4f}" for name, value in values if value is not None]
-    more = (
+    rest = (
         [f"and {len(texts) - MAX_DESCRIBED_VALUES} more"]
         if len(texts) > MAX_DESCRIBED_VALUES
         else []
     )
-    return f"{what}: {', '.join([*texts[:MAX_DESCRIBED_VALUES], *more])}"
+    return f"{what}: {', '.join([*texts[:MAX_DESCRIBED_VALUES], *rest])}"
 
 
 def choose_look(
@@ -280,41 +290,45 @@ def choose_look(
     title: str,
     *,
     field: str = "strategy",
-    matter: Iterable[str] = (),
-    drawn: Collection[str] | None = None,
+    prioritised: Iterable[str] = (),
+    drawn_names: Collection[str] | None = None,
     legends: bool = True,
 ) -> dict[str, Any]:
     """Return the colours of strategies, equal in all charts that draw the same strategies.
 
-    With more strategies than colours, the first strategies in `matter` have a colour, and the
-    others are grey. If `drawn` is given, the scale contains only these strategies.
+    With more strategies than colours, the first strategies in `prioritised` have a colour, and the
+    others are grey. If `drawn_names` are passed, the scale contains only these.
     """
     sorted_names = sort_naturally(set(names))
     coloured = (
         sorted_names
         if len(sorted_names) <= MAX_COLOURS
-        else sort_naturally([*matter][:MAX_COLOURS])
+        else sort_naturally([*prioritised][:MAX_COLOURS])
     )
     scale = alt.Scale(domain=coloured, range=PALETTE)
-    if drawn is not None:
-        shown = {
-            name: colour for name, colour in zip(coloured, PALETTE, strict=False) if name in drawn
+    if drawn_names is not None:
+        drawn_colours = {
+            name: colour
+            for name, colour in zip(coloured, PALETTE, strict=False)
+            if name in drawn_names
         }
-        scale = alt.Scale(domain=[*shown], range=[*shown.values()])
+        scale = alt.Scale(domain=[*drawn_colours], range=[*drawn_colours.values()])
     if has_theme_colours():
         # Only the theme knows its colours, so that its legend contains all strategies.
         scale = alt.Scale(domain=coloured)
     # A chart beside this one adds its names to the same legend, which needs room for them.
-    room = build_legend(coloured, symbolLimit=len(coloured) + MAX_NAMED_MARKS) if legends else None
-    colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=room)
+    legend = (
+        build_legend(coloured, symbolLimit=len(coloured) + MAX_NAMED_MARKS) if legends else None
+    )
+    colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=legend)
     if coloured == sorted_names:
         return {"color": colour}
-    chosen = alt.FieldOneOfPredicate(field=field, oneOf=coloured)
-    return {"color": alt.condition(chosen, colour, alt.value(REST))}
+    is_coloured = alt.FieldOneOfPredicate(field=field, oneOf=coloured)
+    return {"color": alt.condition(is_coloured, colour, alt.value(REST))}
 
 
 def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the colours of names beside marks: those of the grey marks are legible as text."""
+    """Return the colours of names beside marks, with a legible grey."""
     colour = look["color"]
     if isinstance(colour, alt.Color):
         return {"color": colour}
@@ -355,6 +369,44 @@ def find_ink() -> str:
     return find_ink_and_paper()[0]
 
 
+class CellColours(NamedTuple):
+    """Colours of cells from 0 to a highest value, and of the texts on them."""
+
+    scale: alt.Scale
+    on_weak: str
+    on_strong: str
+    strong_from: float
+    """Value from which a text is more legible in the colour `on_strong`."""
+
+    def choose_text_colour(self, value: str) -> Any:
+        """Return the condition for the colour of a text on a cell with a value."""
+        is_strong = f"{value} > {self.strong_from}"
+        return alt.condition(is_strong, alt.value(self.on_strong), alt.value(self.on_weak))
+
+
+def build_cell_colours(highest: float) -> CellColours:
+    """Return the colours of cells: a cell with the value 0 has that of the background."""
+    ink, paper = find_ink_and_paper()
+    strongest = PALETTE[0] if ink == INK else STRONGEST_ON_DARK
+    scale = alt.Scale(domain=[0, highest], range=[paper, strongest], interpolate="rgb")
+    shares = [share / 100 for share in range(101)]
+    is_light = [compute_luminance(mix_colours(paper, strongest, each)) > MIDDLE for each in shares]
+    # The first share whose colour is on the other side of the middle than the background.
+    strong_from = shares[is_light.index(not is_light[0])]
+    on_weak, on_strong = ("black", "white") if ink == INK else ("white", "black")
+    return CellColours(scale, on_weak, on_strong, strong_from * highest)
+
+
+def compute_luminance(colour: str) -> float:
+    """Return the relative luminance of a colour, as WCAG defines it, from 0 to 1."""
+    parts = [part / 255 for part in split_colour(colour)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4  # noqa: PLR2004
+        for part in parts
+    ]
+    return sum(w * part for w, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
 def find_soft_ink() -> str:
     """Return the colour of less important text under the active theme."""
     return mix_colours(*find_ink_and_paper(), SOFT_SHARE)
@@ -374,10 +426,13 @@ def mix_colours(one: str, other: str, share: float) -> str:
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(*ends, strict=True))
 
 
-def build_ramp(one: str, other: str, n: int, *, alone: float = 0.5) -> list[str]:
-    """Return n colours from one to the other; a single colour is mixed with the share `alone`."""
-    steps = [alone] if n == 1 else [place / (n - 1) for place in range(n)]
-    return [mix_colours(one, other, step) for step in steps]
+def build_ramp(one: str, other: str, n: int, *, single_share: float = 0.5) -> list[str]:
+    """Return n colours from one to the other.
+
+    A single colour has the `single_share` of the other.
+    """
+    shares = [single_share] if n == 1 else [step / (n - 1) for step in range(n)]
+    return [mix_colours(one, other, share) for share in shares]
 
 
 def build_legend(names: Iterable[str] = (), **options: Any) -> alt.Legend:
@@ -413,12 +468,12 @@ MAX_PAIR_LABEL_LETTERS = MAX_LABEL_LETTERS // 2 + 2
 
 def build_pairs_axis(table: pl.DataFrame, pair: str = "pair", **axis: Any) -> alt.Axis:
     """Return the axis of the names of pairs, where each strategy's name is shortened by itself."""
-    several = table["baseline"].n_unique() > 1
-    columns = ["strategy", "baseline"] if several else ["strategy"]
+    has_several = table["baseline"].n_unique() > 1
+    columns = ["strategy", "baseline"] if has_several else ["strategy"]
     names = pl.concat([table[column] for column in columns]).unique().sort()
-    most = MAX_PAIR_LABEL_LETTERS if several else MAX_LABEL_LETTERS
-    short = pl.col(*columns).replace_strict(names, shorten_names(names.to_list(), most))
-    label = build_pair_name(versus=several).alias("label")
+    max_letters = MAX_PAIR_LABEL_LETTERS if has_several else MAX_LABEL_LETTERS
+    short = pl.col(*columns).replace_strict(names, shorten_names(names.to_list(), max_letters))
+    label = build_pair_name(versus=has_several).alias("label")
     labels = table.select(pair, *columns).unique().sort(pair).with_columns(short)
     cut = labels.with_columns(label).filter(pl.col("label") != pl.col(pair))
     if not cut.is_empty():
@@ -489,23 +544,23 @@ def fit_name_axis(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any
     return {"labelAngle": 0 if fits else -90, "labelLimit": 250} | axis
 
 
-def write_labels(written: Mapping[Any, str]) -> str:
+def write_labels(texts: Mapping[Any, str]) -> str:
     """Write an expression for the labels of an axis, from the text at each labelled value."""
-    cases = (f"datum.value === {at!r} ? {label}" for at, label in written.items())
+    cases = (f"datum.value === {at!r} ? {label}" for at, label in texts.items())
     return " : ".join([*cases, "''"])
 
 
 def build_amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
     """Return an axis of amounts in everyday notation: 250, 1,000, 10k, 2M."""
-    written = "abs(datum.value) < 10000 ? format(datum.value, ',') : format(datum.value, '~s')"
-    given = {"tickCount": 6} if values is None else {"values": list(values)}
-    return alt.Axis(labelExpr=written, **given)
+    label = "abs(datum.value) < 10000 ? format(datum.value, ',') : format(datum.value, '~s')"
+    ticks = {"tickCount": 6} if values is None else {"values": list(values)}
+    return alt.Axis(labelExpr=label, **ticks)
 
 
 def build_means_axis() -> alt.Axis:
     """Return an axis of means, with distinct labels even if all means are equal."""
-    written = "datum.label === '0' ? format(datum.value, '~g') : datum.label"
-    return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written, **UNFLUSHED_LABELS)
+    label = "datum.label === '0' ? format(datum.value, '~g') : datum.label"
+    return alt.Axis(tickCount=5, titleLimit=300, labelExpr=label, **UNFLUSHED_LABELS)
 
 
 def draw_interval(
@@ -525,23 +580,23 @@ MIN_DOT_SIZE = 7
 
 
 def fit_dot_size(
-    table: pl.DataFrame, ends: Sequence[str], shared: str, width: int, most: int
+    table: pl.DataFrame, ends: Sequence[str], axis_sharing: str, width: int, max_size: int
 ) -> int:
     """Return the size of dots that leave half of nearly every interval visible.
 
-    `shared` is how panels share their axis, and `width` is the width of a panel in pixels.
+    `axis_sharing` is how panels share their axis, `width` is the width of a panel in pixels.
     """
     intervals = table.drop_nulls([*ends]) if ends else table.clear()
     if intervals.is_empty():
-        return most
+        return max_size
     low, high = (pl.col(end) for end in ends)
     extent = high.max() - low.min()
-    if shared == "independent" and "panel" in table.columns:
+    if axis_sharing == "independent" and "panel" in table.columns:
         extent = extent.over("panel")
     lengths = ((high - low) / extent).fill_nan(1).quantile(1 / 10)
     length: Any = intervals.select(lengths).item()
     diameter = width * length / 2
-    return round(min(most, max(MIN_DOT_SIZE, math.pi * diameter**2 / 4)))
+    return round(min(max_size, max(MIN_DOT_SIZE, math.pi * diameter**2 / 4)))
 
 
 def build_one_row() -> alt.Chart:
@@ -563,9 +618,9 @@ def draw_rule(**at: float) -> alt.Chart:
     return build_one_row().mark_rule(color="gray").encode(value)
 
 
-def build_pointer(name: str, field: str, **more: Any) -> alt.Parameter:
+def build_pointer(name: str, field: str, **options: Any) -> alt.Parameter:
     """Return a parameter that selects all marks with the field of the mark under the pointer."""
-    pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", **more}
+    pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", **options}
     return alt.selection_point(name=name, fields=[field], **pointer)
 
 
@@ -598,10 +653,10 @@ def add_p(chart: alt.Chart) -> tuple[alt.Chart, alt.Tooltip]:
     return chart, alt.Tooltip("p:N", title="corrected p")
 
 
-def write_mean_title(table: pl.DataFrame, before: str = "mean ", otherwise: str = "mean") -> str:
+def write_mean_title(table: pl.DataFrame, prefix: str = "mean ", default: str = "mean") -> str:
     """Write the axis title of means, with the measure if there is only one."""
     names = table["measure"].unique().to_list() if "measure" in table.columns else []
-    return f"{before}{names[0]}" if len(names) == 1 else otherwise
+    return f"{prefix}{names[0]}" if len(names) == 1 else default
 
 
 def build_unit_scale(unit: bool) -> alt.Scale:  # noqa: FBT001

@@ -32,11 +32,13 @@ from polars_graded._drawing.style import (
 from polars_graded._sentences import shorten_names
 
 TILE_WIDTH, TILE_GAP, BAR_WIDTH = 0.5, 0.02, 0.18
-TIE_PLACE = -TILE_GAP
+"""Width of a tile, of the gap beside it, and of the longest bar, as shares of a column."""
+
+TIE_POSITION = -TILE_GAP
 """Position of the line beside tied tiles, as a share of a column."""
 
 BAR_START, BAR_END = round(TILE_WIDTH + TILE_GAP, 2), round(TILE_WIDTH + TILE_GAP + BAR_WIDTH, 2)
-"""Width of a document's tile, and the ends of the bar beside it, as shares of a column."""
+"""Both ends of the longest bar beside a tile, as shares of a column."""
 
 MAX_COLOURED_GRADES = 6
 """Maximum number of relevant grades with a colour each; more grades share four colours."""
@@ -60,10 +62,10 @@ TILE_FONT_SIZE = 10
 MAX_JOINED_COLUMNS = 4
 """Maximum number of columns with lines between them. More lines could not be followed."""
 
-MIN_LEVEL_NAME_WIDTH = 60
+MIN_HORIZONTAL_NAME_WIDTH = 60
 """Minimum width of a column with a horizontal name, in pixels."""
 
-MIN_LEVEL_NAME_LETTERS = 10
+MIN_HORIZONTAL_NAME_LETTERS = 10
 """Minimum number of letters of a horizontal name."""
 
 BOLD_LETTER_WIDTH = 7
@@ -72,7 +74,7 @@ BOLD_LETTER_WIDTH = 7
 MAX_NUMBERED_RANKS = 25
 """Maximum number of ranks that are all numbered."""
 
-BELOW = " relevant below", " below"
+COUNT_WORDS = " relevant below", " below"
 """Words after the number of relevant documents below the line, if they fit."""
 
 LABELS_ONLY: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
@@ -97,57 +99,65 @@ def build_tile_rows(
 
     `column` is the position of a strategy. `y` is the rank, or the position below the line.
     """
-    written = ["" if value is None else f"{label} {value:.4f}" for value in values.values()]
+    value_labels = ["" if value is None else f"{label} {value:.4f}" for value in values.values()]
     heads = pl.DataFrame(
-        [[*values], [*values.values()], written, [*range(len(values))]],
+        [[*values], [*values.values()], value_labels, [*range(len(values))]],
         {"strategy": pl.String, "value": pl.Float64, "label": pl.String, "column": pl.Int64},
     )
     documents = documents.join(heads.drop("label"), on="strategy", maintain_order="left")
     y = pl.col("rank").cast(pl.Float64).alias("y")
-    top = documents.filter(pl.col("rank") <= n).with_columns(y)
-    deepest: Any = top["rank"].max()
-    shown, hidden = _list_documents_below(documents, top, n, (deepest or 0) + 2.0)
+    top_documents = documents.filter(pl.col("rank") <= n).with_columns(y)
+    max_rank: Any = top_documents["rank"].max()
+    documents_below, counts_below = _list_documents_below(
+        documents, top_documents, n, (max_rank or 0) + 2.0
+    )
     share = pl.when(pl.col("value") > 0).then(pl.col("adds") / pl.col("value"))
-    tiles = pl.concat([top, shown], how="diagonal")
+    tiles = pl.concat([top_documents, documents_below], how="diagonal")
     tiles = tiles.with_columns(part=pl.lit("document"), share=share).drop("value")
-    heads = heads.join(hidden, on="strategy", how="left").with_columns(part=pl.lit("strategy"))
+    heads = heads.join(counts_below, on="strategy", how="left").with_columns(
+        part=pl.lit("strategy")
+    )
     return pl.concat([tiles, _build_lines(tiles), heads], how="diagonal")
 
 
 def _list_documents_below(
-    documents: pl.DataFrame, top: pl.DataFrame, n: int, first: float
+    documents: pl.DataFrame, top_documents: pl.DataFrame, n: int, first_y: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the relevant documents below rank n, and their number for each strategy.
 
     If there are too many, documents in the first n of another strategy take precedence.
     """
-    missed = documents.filter(pl.col("relevant"), (pl.col("rank") > n) | pl.col("rank").is_null())
-    elsewhere = pl.col("doc").is_in(top["doc"].unique().implode())
-    chosen = missed.sort(
-        elsewhere, "grade", "rank", "doc", descending=[True, True, False, False], nulls_last=True
+    missed_documents = documents.filter(
+        pl.col("relevant"), (pl.col("rank") > n) | pl.col("rank").is_null()
     )
-    chosen = chosen.group_by("strategy", maintain_order=True).head(MAX_MISSED_DOCUMENTS)
-    by_rank = chosen.sort(
+    is_in_top = pl.col("doc").is_in(top_documents["doc"].unique().implode())
+    listed_documents = missed_documents.sort(
+        is_in_top, "grade", "rank", "doc", descending=[True, True, False, False], nulls_last=True
+    )
+    listed_documents = listed_documents.group_by("strategy", maintain_order=True).head(
+        MAX_MISSED_DOCUMENTS
+    )
+    by_rank = listed_documents.sort(
         "column", "rank", "grade", "doc", descending=[False, False, True, False], nulls_last=True
     )
-    at = pl.int_range(pl.len()).over("strategy") + first
+    position = pl.int_range(pl.len()).over("strategy") + first_y
     rank = pl.when(pl.col("rank").is_null()).then(pl.lit("no rank"))
-    shown = by_rank.with_columns(
-        at.cast(pl.Float64).alias("y"),
+    documents_below = by_rank.with_columns(
+        position.cast(pl.Float64).alias("y"),
         rank.otherwise(pl.format("rank {}", "rank")).alias("label"),
         pl.lit(None, pl.Float64).alias("adds"),
     )
-    counts = missed.group_by("strategy").agg(below=pl.len())
-    return shown, counts
+    counts = missed_documents.group_by("strategy").agg(below=pl.len())
+    return documents_below, counts
 
 
 def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
     """Return a line from each document to the same document in the next column."""
     if tiles["column"].n_unique() > MAX_JOINED_COLUMNS:
         tiles = tiles.clear()
-    left = tiles.select("strategy", "column", "y", "doc", "relevant", "adds", "label")
-    right = left.select(pl.col("column") - 1, pl.col("y").alias("y_next"), "doc")
-    lines = left.join(right, on=["column", "doc"], maintain_order="left")
+    starts = tiles.select("strategy", "column", "y", "doc", "relevant", "adds", "label")
+    ends = starts.select(pl.col("column") - 1, pl.col("y").alias("y_next"), "doc")
+    lines = starts.join(ends, on=["column", "doc"], maintain_order="left")
     return lines.with_columns(pl.lit("line").alias("part"))
 
 
@@ -156,8 +166,10 @@ def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame
     grade = pl.col("grade")
     grades = documents["grade"].drop_nulls()
     relevant = grades.filter(grades > irrelevant).unique().sort().to_list()
-    others = grades.filter(grades <= irrelevant)
-    low = f"{irrelevant:g}" if (others == irrelevant).all() else f"{irrelevant:g} or below"
+    low_grades = grades.filter(grades <= irrelevant)
+    lowest_level = (
+        f"{irrelevant:g}" if (low_grades == irrelevant).all() else f"{irrelevant:g} or below"
+    )
     if len(relevant) <= MAX_COLOURED_GRADES:
         ends = relevant
         names = [f"{end:g}" for end in ends]
@@ -167,16 +179,20 @@ def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame
         names = [f"up to {end:.3g}" for end in ends]
     # Each grade gets the level whose range contains it; a range includes its upper end.
     judged_grades = documents["grade"].fill_null(irrelevant).to_numpy()
-    level = pl.Series([low, *names])[np.searchsorted([irrelevant, *ends][:-1], judged_grades)]
-    leveled = documents.with_columns(
+    level = pl.Series([lowest_level, *names])[
+        np.searchsorted([irrelevant, *ends][:-1], judged_grades)
+    ]
+    graded_documents = documents.with_columns(
         level=pl.when(grade.is_null()).then(pl.lit(UNJUDGED_LEVEL)).otherwise(level)
     )
-    colours = {low: IRRELEVANT_COLOUR} | dict(
+    colours = {lowest_level: IRRELEVANT_COLOUR} | dict(
         zip(names, build_ramp(LOWEST_GRADE_COLOUR, HIGHEST_GRADE_COLOUR, len(names)), strict=True)
     )
     colours[UNJUDGED_LEVEL] = "#ffffff"
-    used_levels = set(leveled["level"])
-    return leveled, {name: colour for name, colour in colours.items() if name in used_levels}
+    used_levels = set(graded_documents["level"])
+    return graded_documents, {
+        name: colour for name, colour in colours.items() if name in used_levels
+    }
 
 
 def is_dark(colour: str) -> bool:
@@ -200,7 +216,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     """
     documents, heads = table.filter(part="document"), table.filter(part="strategy")
     names, labels = heads["strategy"].to_list(), heads["label"].to_list()
-    last_rank, lowest, most = documents.select(
+    last_rank, lowest, max_added = documents.select(
         pl.col("rank").filter(pl.col("rank") <= n).max().fill_null(0),
         pl.col("y").max().fill_null(0),
         pl.col("adds").max().fill_null(0),
@@ -211,20 +227,32 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     width = compute_column_width(len(names))
     last = round(len(names) - 1 + BAR_END + 0.1, 2)
     all_ranks = list(range(1, last_rank + 1))
-    values = (
+    labelled_ranks = (
         all_ranks if last_rank <= MAX_NUMBERED_RANKS else axis_ends.choose_rank_ticks(last_rank)
     )
-    side = {"labels": False, "titleAnchor": "start", **LABELS_ONLY}
-    up: dict[str, Any] = {"format": "d", "labelOverlap": False, "titleAngle": 0, "titleY": 22}
-    columns = bound_axis((2 * TIE_PLACE, last), zero=False, **side)
-    # Names above narrow columns are upright.
-    most_letters = max(MIN_LEVEL_NAME_LETTERS, int(width / BOLD_LETTER_WIDTH))
-    short = dict(zip(names, shorten_names(names, most_letters), strict=True))
-    is_upright = width < MIN_LEVEL_NAME_WIDTH or max(map(len, short.values())) > most_letters
+    x_options = {"labels": False, "titleAnchor": "start", **LABELS_ONLY}
+    y_options: dict[str, Any] = {
+        "format": "d",
+        "labelOverlap": False,
+        "titleAngle": 0,
+        "titleY": 22,
+    }
+    columns = bound_axis((2 * TIE_POSITION, last), zero=False, **x_options)
+    # Names above narrow columns are vertical.
+    most_letters = max(MIN_HORIZONTAL_NAME_LETTERS, int(width / BOLD_LETTER_WIDTH))
+    short_names = dict(zip(names, shorten_names(names, most_letters), strict=True))
+    is_upright = (
+        width < MIN_HORIZONTAL_NAME_WIDTH or max(map(len, short_names.values())) > most_letters
+    )
     letters = min(MAX_LABEL_LETTERS, max(len(name) for name in names)) + len("  0.0000")
-    first = -0.3 - letters * TILE_LETTER_WIDTH / ROW_HEIGHT if is_upright else -1.2
+    top_y = -0.3 - letters * TILE_LETTER_WIDTH / ROW_HEIGHT if is_upright else -1.2
     ranks = bound_axis(
-        (first, lowest + 0.6), reverse=True, zero=False, values=values, **up, **LABELS_ONLY
+        (top_y, lowest + 0.6),
+        reverse=True,
+        zero=False,
+        values=labelled_ranks,
+        **y_options,
+        **LABELS_ONLY,
     )
 
     def encode_across(field: str) -> alt.X:
@@ -235,38 +263,43 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         """Return the channel of vertical positions."""
         return alt.Y(f"{field}:Q", title="rank", **ranks)
 
-    kept = [name for name in ("title", "tied", "gain") if name in table.columns]
+    extra_columns = [name for name in ("title", "tied", "gain") if name in table.columns]
     tooltip = list_tooltips(
-        *("strategy:N", "rank:Q", "doc:N", *(f"{name}:N" for name in kept if name == "title")),
+        *(
+            "strategy:N",
+            "rank:Q",
+            "doc:N",
+            *(f"{name}:N" for name in extra_columns if name == "title"),
+        ),
         alt.Tooltip("grade:Q", title=grade),
-        *(f"{name}:N" for name in kept if name == "tied"),
-        *format_decimals(*(name for name in kept if name == "gain"), "adds"),
+        *(f"{name}:N" for name in extra_columns if name == "tied"),
+        *format_decimals(*(name for name in extra_columns if name == "gain"), "adds"),
         alt.Tooltip("share:Q", format=".1%"),
     )
     # If the pointer selects a document, all others are faint.
-    seen = {"opacity": alt.condition(selected, alt.value(1), alt.value(0.15))}
-    prints = width * BAR_WIDTH >= 5 * TILE_LETTER_WIDTH
-    bar = f"{BAR_START} + {BAR_WIDTH} * datum.adds / {most}"
+    fading = {"opacity": alt.condition(selected, alt.value(1), alt.value(0.15))}
+    has_numbers = width * BAR_WIDTH >= 5 * TILE_LETTER_WIDTH
+    bar = f"{BAR_START} + {BAR_WIDTH} * datum.adds / {max_added}"
 
     # A line begins at the end of a bar or of a text.
-    side_of = f"datum.adds > 0 ? {bar} : {TILE_WIDTH}"
-    if prints:
-        side_of = f"datum.adds > 0 || isValid(datum.label) ? {BAR_END} : {TILE_WIDTH}"
+    line_start = f"datum.adds > 0 ? {bar} : {TILE_WIDTH}"
+    if has_numbers:
+        line_start = f"datum.adds > 0 || isValid(datum.label) ? {BAR_END} : {TILE_WIDTH}"
     lines = _select_part(
-        "line", start=f"datum.column + ({side_of})", end="datum.column + 1"
+        "line", start=f"datum.column + ({line_start})", end="datum.column + 1"
     ).mark_rule()
-    stroke, strong, wide = (
+    stroke, stroke_opacity, stroke_width = (
         alt.condition("datum.relevant", alt.value(full), alt.value(else_))
         for full, else_ in ((find_ink(), DOUBT), (0.55, 0.35), (1, 1))
     )
-    look_of_line = {"stroke": stroke, "strokeOpacity": strong, "strokeWidth": wide}
-    place = {
+    look_of_line = {"stroke": stroke, "strokeOpacity": stroke_opacity, "strokeWidth": stroke_width}
+    line_position = {
         "x": encode_across("start"),
         "x2": alt.X2("end:Q"),
         "y": encode_down("y"),
         "y2": alt.Y2("y_next:Q"),
     }
-    layers = [lines.encode(**place, **look_of_line, **seen)]
+    layers = [lines.encode(**line_position, **look_of_line, **fading)]
     # The fill channel is used, since `color` belongs to strategies.
     sides = {"right": f"datum.column + {TILE_WIDTH}", **TILE_EDGES}
     shape = {
@@ -279,23 +312,23 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     symbols = build_legend(symbolStrokeColor=REST, symbolType="square")
     fill = alt.Fill("level:N", title=grade, scale=scale, legend=symbols)
     filled = _select_part("document", **sides).mark_rect()
-    filled = filled.encode(**shape, **seen, fill=fill, tooltip=tooltip)
+    filled = filled.encode(**shape, **fading, fill=fill, tooltip=tooltip)
     layers.append(add_selection(filled, selected))
     if UNJUDGED_LEVEL in colours:
         # Unjudged tiles have only an outline.
         unjudged = _select_part("document", f"datum.level === '{UNJUDGED_LEVEL}'", **sides)
         outline = unjudged.mark_rect(fill=None, stroke=DOUBT, strokeDash=[3, 2])
-        layers.append(outline.encode(**shape, **seen))
+        layers.append(outline.encode(**shape, **fading))
     if documents["tied"].any():
         # The lines of tied tiles below each other form one line.
         edges = {"top": "datum.y - 0.5", "bottom": "datum.y + 0.5"}
-        side_line = _select_part(
-            "document", "datum.tied", at=f"datum.column + {TIE_PLACE}", **edges
+        tie_line = _select_part(
+            "document", "datum.tied", at=f"datum.column + {TIE_POSITION}", **edges
         )
-        side_line = side_line.mark_rule(strokeWidth=3, color=find_ink())
+        tie_line = tie_line.mark_rule(strokeWidth=3, color=find_ink())
         down = {"y": encode_down("top"), "y2": alt.Y2("bottom:Q")}
-        layers.append(side_line.encode(x=encode_across("at"), **down))
-    if most:
+        layers.append(tie_line.encode(x=encode_across("at"), **down))
+    if max_added:
         ends = {
             "start": f"datum.column + {BAR_START}",
             "end": f"datum.column + {bar}",
@@ -318,20 +351,22 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         bare = {UNJUDGED_LEVEL} if find_ink() != INK else set()
         dark = [name for name, colour in colours.items() if is_dark(colour) or name in bare]
         on_dark = alt.FieldOneOfPredicate(field="level", oneOf=dark)
-        written = alt.condition(on_dark, alt.value("white"), alt.value(INK))
+        text_colour = alt.condition(on_dark, alt.value("white"), alt.value(INK))
         room = width * TILE_WIDTH - 8
         words = _select_part("document").mark_text(
             align="left", dx=4, limit=room, fontSize=TILE_FONT_SIZE
         )
-        at = {"x": encode_across("column"), "y": encode_down("y")}
-        layers.append(words.encode(**at, text=alt.Text("name:N"), fill=written, tooltip=tooltip))
-    if prints:
+        position = {"x": encode_across("column"), "y": encode_down("y")}
+        layers.append(
+            words.encode(**position, text=alt.Text("name:N"), fill=text_colour, tooltip=tooltip)
+        )
+    if has_numbers:
         adds = alt.Text("adds:Q", format=".3f")
-        for which, colour, text in (
+        for condition, colour, text in (
             ("datum.adds > 0", find_ink(), adds),
             ("isValid(datum.label)", DOUBT, alt.Text("label:N")),
         ):
-            words = _select_part("document", which, beside=f"datum.column + {BAR_START}")
+            words = _select_part("document", condition, beside=f"datum.column + {BAR_START}")
             words = words.mark_text(align="left", dx=2, fontSize=TILE_FONT_SIZE, color=colour)
             layers.append(words.encode(x=encode_across("beside"), y=encode_down("y"), text=text))
     # Names of strategies and their values are above the columns.
@@ -345,14 +380,14 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
             "strategy", middle=f"datum.column + {TILE_WIDTH / 2}", above="0.3", head=label
         )
         bold = bold.mark_text(align="left", angle=270, fontWeight="bold", color=find_ink())
-        at = {"x": encode_across("middle"), "y": encode_down("above")}
+        position = {"x": encode_across("middle"), "y": encode_down("above")}
     else:
-        label = f"{json.dumps(short)}[datum.strategy]"
+        label = f"{json.dumps(short_names)}[datum.strategy]"
         bold = _select_part("strategy", above="-0.75", head=label)
         bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95, color=find_ink())
-        at = {"x": encode_across("column"), "y": encode_down("above")}
+        position = {"x": encode_across("column"), "y": encode_down("above")}
     head = alt.Text("head:N")
-    layers.append(bold.encode(**at, text=head, tooltip=value_tooltip, **look))
+    layers.append(bold.encode(**position, text=head, tooltip=value_tooltip, **look))
     if not is_upright:
         fits = width >= TILE_LETTER_WIDTH * max(len(label) for label in labels)
         text = alt.Text("label:N") if fits else alt.Text("value:Q", format=".3f")
@@ -361,10 +396,12 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         layers.append(numbers.encode(x=encode_across("column"), y=encode_down("at"), text=text))
     if lowest > last_rank:
         # A caption below the line shows the number of relevant documents below it.
-        unit = next((unit for unit in BELOW if width >= (5 + len(unit)) * TILE_LETTER_WIDTH), "")
-        below = f"datum.below + '{unit}'"
-        said_of = {"at": f"{last_rank + 1}", "caption": f"'' + {below}"}
-        counts = _select_part("strategy", "datum.below > 0", **said_of)
+        unit = next(
+            (unit for unit in COUNT_WORDS if width >= (5 + len(unit)) * TILE_LETTER_WIDTH), ""
+        )
+        count_text = f"datum.below + '{unit}'"
+        caption_fields = {"at": f"{last_rank + 1}", "caption": f"'' + {count_text}"}
+        counts = _select_part("strategy", "datum.below > 0", **caption_fields)
         caption = counts.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=DOUBT)
         line = alt.YDatum(last_rank + 0.5, title="rank", **ranks)
         layers += [
@@ -373,12 +410,12 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
                 x=encode_across("column"), y=encode_down("at"), text=alt.Text("caption:N")
             ),
         ]
-    return layers, {"width": width * len(names), "height": ROW_HEIGHT * (lowest + 0.6 - first)}
+    return layers, {"width": width * len(names), "height": ROW_HEIGHT * (lowest + 0.6 - top_y)}
 
 
 def _select_part(name: str, *filters: str, **calculated: str) -> alt.Chart:
     """Return a chart of the rows of a part that pass the filters, with calculated fields."""
     chart: Any = alt.Chart().transform_filter(f"datum.part === '{name}'")
-    for kept in filters:
-        chart = chart.transform_filter(kept)
+    for condition in filters:
+        chart = chart.transform_filter(condition)
     return chart.transform_calculate(**calculated) if calculated else chart

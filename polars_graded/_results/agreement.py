@@ -67,9 +67,9 @@ def agreement(
     r"""Return coefficients of agreement of graders, with their intervals.
 
     Each pair of graders is compared on the documents that both judged. The coefficients of the
-    whole group use the documents that at least two judged. With :math:`p_{ij}` the share of
-    documents that have grade i from one
-    grader and j from the other, and its sums :math:`p_{i\cdot}` and :math:`p_{\cdot j}`:
+    whole group use the documents that at least two judged. Let :math:`p_{ij}` be the share of
+    documents that have grade i from one grader and j from the other, with the sums
+    :math:`p_{i\cdot}` and :math:`p_{\cdot j}`:
 
     .. math:: \kappa = 1 - \frac{\sum_{ij} d_{ij} p_{ij}}{\sum_{ij} d_{ij} p_{i\cdot} p_{\cdot j}}
         \qquad AC_2 = \frac{\sum_{ij} w_{ij} p_{ij} - e}{1 - e} \qquad
@@ -77,9 +77,9 @@ def agreement(
 
     As text: ``κ = 1 - ∑ d(i, j) p(i, j) / ∑ d(i, j) p(i) p(j); AC2 = (∑ w(i, j) p(i, j) - e) /
     (1 - e); e = ∑ w(i, j) / (k (k - 1)) * ∑ π(i) (1 - π(i))``. k is the number of different
-    grades of all graders. π(i) is the share of grade i among the grades of both graders. w(i, j)
-    is 1
-    minus the squared distance of the two grades, where the largest distance of grades counts as 1.
+    grades of all graders. π(i) is the share of grade i among the grades of both graders. w(i, j) is
+    1 minus the squared distance of the two grades, where the largest distance of grades counts as
+    1.
 
     Parameters
     ----------
@@ -238,23 +238,23 @@ def collect_grades(
     rows = check_collected("frame", frame)
     queries = check_column_names("query", query)
     check_columns("frame", queries, rows.columns, argument="query")
-    long = grader or (GRADER if not {*graders} & {*rows.columns} else None)
-    is_found = doc == DEFAULT_DOC
-    if is_found:
-        others = {*queries, *graders} | (set() if long is None else {long, grade})
+    grader_column = grader or (GRADER if not {*graders} & {*rows.columns} else None)
+    is_default_doc = doc == DEFAULT_DOC
+    if is_default_doc:
+        others = {*queries, *graders} | (set() if grader_column is None else {grader_column, grade})
         doc = find_document_column(rows.schema, others)
-    columns = {} if long is None else {GRADER: long, "grade": grade}
+    columns = {} if grader_column is None else {GRADER: grader_column, "grade": grade}
     columns |= {} if doc is None else {"doc": doc}
     for argument, name in columns.items():
         if [*queries, *columns.values()].count(name) > 1:
             msg = f"`{argument}` must name a column other than that of `query`, got {name!r}"
             raise ValueError(msg)
         check_columns("frame", [check_column_name(argument, name)], rows.columns, argument=argument)
-    if long is not None:
+    if grader_column is not None:
         if doc is None:
             msg = "`doc` must name the column of documents of a frame with a row per grader"
             raise ValueError(msg)
-        rows = split_graders("frame", rows, [*queries, doc], long, grade)
+        rows = split_graders("frame", rows, [*queries, doc], grader_column, grade)
         graders = graders or [name for name in rows.columns if name not in {*queries, doc}]
     names = [*graders]
     if len(names) < 2:  # noqa: PLR2004
@@ -265,7 +265,7 @@ def collect_grades(
     if doc is not None:
         rows = rows.select(*queries, doc, *names).unique(maintain_order=True)
         check_distinct(rows, "frame", [*queries, doc])
-    elif is_found:
+    elif is_default_doc:
         check_unnamed_documents(rows, queries, None, names)
     for name in names:
         check_grade(f"grade {name!r}", rows.schema[name])
@@ -299,17 +299,19 @@ class Grades:
     def of(cls, rows: pl.DataFrame, names: Sequence[str]) -> Grades:
         """Return the grades in these columns."""
         rows = rows.sort("query")
-        given = rows.select(names).to_numpy().reshape(rows.height, len(names))
+        numbers = rows.select(names).to_numpy().reshape(rows.height, len(names))
         are_present = rows.select(pl.col(names).is_not_null()).to_numpy()
-        for name, column, is_present in zip(names, given.T, are_present.T, strict=True):
+        for name, column, is_present in zip(names, numbers.T, are_present.T, strict=True):
             if not np.isfinite(column[is_present]).all():
                 msg = f"grade {name!r} must be finite, got NaN or infinity"
                 raise ValueError(msg)
-        values = np.unique(given[are_present]) if are_present.any() else np.zeros(1)
+        values = np.unique(numbers[are_present]) if are_present.any() else np.zeros(1)
         if len(values) > MAX_GRADES:
             msg = f"there must be at most {MAX_GRADES} different grades, got {len(values)}"
             raise ValueError(msg)
-        codes = np.where(are_present, np.searchsorted(values, np.where(are_present, given, 0)), -1)
+        codes = np.where(
+            are_present, np.searchsorted(values, np.where(are_present, numbers, 0)), -1
+        )
         return cls(names, values, codes, rows["query"].to_numpy())
 
     @property
@@ -331,24 +333,24 @@ class Grades:
             others = [j for j, other in enumerate(self.names) if other != name]
             if trusted is not None:
                 others = [self.names.index(trusted)]
-            others_scale, own = (
+            grades_of_others, own_grades = (
                 self.values[each[each >= 0]] for each in (self.codes[:, others], self.codes[:, i])
             )
-            low, high = others_scale.min(initial=np.inf), others_scale.max(initial=-np.inf)
-            outside = own[(own < low) | (own > high)]
-            if name == trusted or not len(outside) or not high > low:
+            low, high = grades_of_others.min(initial=np.inf), grades_of_others.max(initial=-np.inf)
+            stray_grades = own_grades[(own_grades < low) | (own_grades > high)]
+            if name == trusted or not len(stray_grades) or not high > low:
                 continue
-            step = np.diff(np.unique(others_scale)).min()
-            is_far = ((outside < low - step) | (outside > high + step)).any()
-            is_rare = len(outside) <= MAX_STRAY_SHARE * len(own)
+            step = np.diff(np.unique(grades_of_others)).min()
+            is_far = ((stray_grades < low - step) | (stray_grades > high + step)).any()
+            is_rare = len(stray_grades) <= MAX_STRAY_SHARE * len(own_grades)
             if trusted is not None or is_far or is_rare:
                 warned.add(name)
                 reference = "the others" if trusted is None else repr(trusted)
                 warn_the_caller(
                     DataWarning.scale,
-                    f"{name!r} gives {len(outside)} of {len(own)} documents grades outside those "
-                    f"of {reference}, {low:g} to {high:g}: "
-                    f"{first_few(np.unique(outside).tolist())}\n\n"
+                    f"{name!r} gives {len(stray_grades)} of {len(own_grades)} documents grades "
+                    f"outside those of {reference}, {low:g} to {high:g}: "
+                    f"{first_few(np.unique(stray_grades).tolist())}\n\n"
                     f"{_hint_at_strays(low, high, name)}",
                 )
         self._warn_below_zero(warned)
@@ -374,9 +376,9 @@ class Grades:
 
         Several graders gave them, or the trusted one.
         """
-        given = self.codes[self.codes >= 0]
-        counts = np.bincount(given, minlength=len(self.values))
-        common = np.flatnonzero(counts > MAX_SHARED_STRAY_SHARE * len(given))
+        all_codes = self.codes[self.codes >= 0]
+        counts = np.bincount(all_codes, minlength=len(self.values))
+        common = np.flatnonzero(counts > MAX_SHARED_STRAY_SHARE * len(all_codes))
         if len(common) < 2:  # noqa: PLR2004
             return
         low, high = self.values[common[[0, -1]]]
@@ -390,8 +392,8 @@ class Grades:
         if len(graders) > 1 or trusted in graders:
             warn_the_caller(
                 DataWarning.scale,
-                f"{first_few(graders)} gave {counts[is_stray].sum()} of {len(given)} grades beyond "
-                f"all common ones, {low:g} to {high:g}: "
+                f"{first_few(graders)} gave {counts[is_stray].sum()} of {len(all_codes)} grades "
+                f"beyond all common ones, {low:g} to {high:g}: "
                 f"{first_few(self.values[is_stray].tolist())}\n\n"
                 f"{_hint_at_strays(low, high, *graders)}",
             )
@@ -402,29 +404,31 @@ class Grades:
         """Yield the agreement of one grader with some others."""
         k, count = len(self.values), len(others)
         a, b = self.codes[:, [i]], self.codes[:, others]
-        both = (a >= 0) & (b >= 0)
+        has_both = (a >= 0) & (b >= 0)
         cells = ((self.query[:, np.newaxis] * count + np.arange(count)) * k + a) * k + b
-        joint = np.bincount(cells[both], minlength=self.n_queries * count * k * k)
+        joint = np.bincount(cells[has_both], minlength=self.n_queries * count * k * k)
         by_query = joint.reshape(self.n_queries, count, k, k).astype(np.float64)
         jackknifed = _compute_pair_coefficients(_jackknife(by_query), self.values)
-        for place, j in enumerate(others):
-            own = by_query[:, place]
+        for position, j in enumerate(others):
+            tables_of_pair = by_query[:, position]
             counts, coefficients = (
-                own.sum(axis=1) + own.sum(axis=2),
-                {name: each[:, place] for name, each in jackknifed.items()},
+                tables_of_pair.sum(axis=1) + tables_of_pair.sum(axis=2),
+                {name: each[:, position] for name, each in jackknifed.items()},
             )
             estimates = _compute_intervals(coefficients, _find_counted(counts), level)
             graders = self.names[i], self.names[j]
             yield from self._make_rows(
-                graders, both[:, place], estimates, _count_telling_queries(counts)
+                graders, has_both[:, position], estimates, _count_telling_queries(counts)
             )
 
     def compare_all(self, level: float) -> Iterator[dict[str, Any]]:
         """Yield the agreement of all graders; documents may have different numbers of grades."""
-        k, near = len(self.values), _compute_nearness(self.values)
-        given = np.stack([(self.codes == code).sum(axis=1) for code in range(k)], axis=1) * 1.0
-        count = given.sum(axis=1, keepdims=True)
-        several = count > 1
+        k, nearness = len(self.values), _compute_nearness(self.values)
+        grade_counts = (
+            np.stack([(self.codes == code).sum(axis=1) for code in range(k)], axis=1) * 1.0
+        )
+        n_grades = grade_counts.sum(axis=1, keepdims=True)
+        has_several = n_grades > 1
         starts = np.flatnonzero(np.diff(self.query, prepend=-1))
 
         def sum_by_query(of_document: Floats) -> Floats:
@@ -432,17 +436,23 @@ class Grades:
 
         # The share of agreeing pairs of grades of a document, by weights of 0 or 1 (the identity)
         # and by quadratic weights. A document with one grade has no pairs, and gets 0.
-        pairs = np.where(several, count * (count - 1), np.inf)
-        agreeing = [(given * (given @ kind - 1)).sum(axis=1) for kind in (np.eye(k), near)]
+        pairs = np.where(has_several, n_grades * (n_grades - 1), np.inf)
+        agreeing = [
+            (grade_counts * (grade_counts @ kind - 1)).sum(axis=1) for kind in (np.eye(k), nearness)
+        ]
         shares = np.stack(agreeing, axis=1) / pairs
-        one = given / np.maximum(count, 1)
-        sums = sum_by_query(np.concatenate([several, shares, count > 0, one], axis=1))
+        shares_of_document = grade_counts / np.maximum(n_grades, 1)
+        sums = sum_by_query(
+            np.concatenate([has_several, shares, n_grades > 0, shares_of_document], axis=1)
+        )
         # Krippendorff's coincidences: each ordered pair of grades of a document, over its number of
         # grades less 1. The diagonal leaves out pairs of a grade with itself.
-        shared = given / np.where(several, count - 1, np.inf)
-        coincidences = np.stack([sum_by_query(given[:, [i]] * shared) for i in range(k)], axis=1)
-        coincidences[:, np.arange(k), np.arange(k)] -= sum_by_query(shared)
-        n, equal, nearly, n_judged, *pi = _jackknife(sums).T
+        weighted_counts = grade_counts / np.where(has_several, n_grades - 1, np.inf)
+        coincidences = np.stack(
+            [sum_by_query(grade_counts[:, [i]] * weighted_counts) for i in range(k)], axis=1
+        )
+        coincidences[:, np.arange(k), np.arange(k)] -= sum_by_query(weighted_counts)
+        n, equal, near_pairs, n_judged, *pi = _jackknife(sums).T
         tables = _jackknife(coincidences)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.array(pi).T / n_judged[:, np.newaxis]
@@ -450,11 +460,14 @@ class Grades:
                 "equal": equal / n,
                 "fleiss_kappa": _correct_for_chance(equal / n, (shares**2).sum(axis=1)),
                 **_compute_alphas(tables, self.values),
-                "ac2": _compute_ac2(nearly / n, shares, near),
+                "ac2": _compute_ac2(near_pairs / n, shares, nearness),
             }
-        ends = _compute_intervals(estimates, _find_counted(sums), level)
+        intervals = _compute_intervals(estimates, _find_counted(sums), level)
         return self._make_rows(
-            (None, None), several[:, 0], ends, _count_telling_queries(sum_by_query(given))
+            (None, None),
+            has_several[:, 0],
+            intervals,
+            _count_telling_queries(sum_by_query(grade_counts)),
         )
 
     def _make_rows(
@@ -470,15 +483,15 @@ class Grades:
         for coefficient, (value, low, high) in estimates.items():
             note = None
             if not counts["documents"]:
-                note = "no document has grades of two"
+                note = "no document has grades of two graders"
             elif np.isnan(value):
-                note = "only one grade was given, so chance agrees as well"
+                note = "only one grade was given, so chance would agree, too"
             elif queries < 2:  # noqa: PLR2004
                 note = "a single query has no variation, so there is no interval"
             elif np.isnan(low):
                 note = (
-                    "the value is the same without each query, or there is none without one of "
-                    "them, so there is no interval"
+                    "the value is the same without any one query, or unknown without one of them, "
+                    "so there is no interval"
                 )
             elif n_telling < MIN_TELLING_QUERIES:
                 have = "has" if n_telling == 1 else "have"
@@ -510,8 +523,8 @@ def _find_counted(counts: Floats) -> Mask:
 
 def _count_telling_queries(counts: Floats) -> int:
     """Count the queries with a grade other than the most common one."""
-    most = int(counts.sum(axis=0).argmax()) if len(counts) else 0
-    return int(np.count_nonzero(np.delete(counts, most, axis=1).any(axis=1)))
+    most_common = int(counts.sum(axis=0).argmax()) if len(counts) else 0
+    return int(np.count_nonzero(np.delete(counts, most_common, axis=1).any(axis=1)))
 
 
 def _compute_intervals(
@@ -559,16 +572,18 @@ def _compute_pair_coefficients(tables: Floats, values: Floats) -> dict[str, Floa
         distance = np.abs(values[:, np.newaxis] - values)
         kinds = {"": distance > 0, "_linear": distance, "_quadratic": distance**2}
         flat = shares.reshape(*shares.shape[:-2], -1)
-        apart = {name: flat @ kind.ravel().astype(np.float64) for name, kind in kinds.items()}
-        near = _compute_nearness(values)
+        disagreement = {
+            name: flat @ kind.ravel().astype(np.float64) for name, kind in kinds.items()
+        }
+        nearness = _compute_nearness(values)
         return {
-            "equal": 1 - apart[""],
+            "equal": 1 - disagreement[""],
             **{
-                f"kappa{name}": 1 - apart[name] / ((one @ kind) * other).sum(axis=-1)
+                f"kappa{name}": 1 - disagreement[name] / ((one @ kind) * other).sum(axis=-1)
                 for name, kind in kinds.items()
             },
             **_compute_alphas(tables + tables.swapaxes(-2, -1), values),
-            "ac2": _compute_ac2(flat @ near.ravel(), (one + other) / 2, near),
+            "ac2": _compute_ac2(flat @ nearness.ravel(), (one + other) / 2, nearness),
             "difference": one @ values - other @ values,
         }
 
@@ -578,17 +593,17 @@ def _compute_alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
 
     The ordinal distance of two grades is the distance of their ranks among all given grades.
     """
-    n_of = coincidences.sum(axis=-1)
-    n = n_of.sum(axis=-1)
-    ranks = n_of.cumsum(axis=-1) - n_of / 2
+    counts = coincidences.sum(axis=-1)
+    n = counts.sum(axis=-1)
+    ranks = counts.cumsum(axis=-1) - counts / 2
     alphas = {}
-    for name, places in (("alpha_ordinal", ranks), ("alpha_interval", values + 0 * ranks)):
+    for name, positions in (("alpha_ordinal", ranks), ("alpha_interval", values + 0 * ranks)):
         # alpha = 1 - (n - 1) / n * (observed / expected disagreement), of centred values x.
-        x = places - ((n_of * places).sum(axis=-1) / n)[..., np.newaxis]
-        spread = (n_of * x**2).sum(axis=-1)
+        x = positions - ((counts * positions).sum(axis=-1) / n)[..., np.newaxis]
+        spread = (counts * x**2).sum(axis=-1)
         product = ((coincidences @ x[..., np.newaxis])[..., 0] * x).sum(axis=-1)
         value = 1 - (n - 1) / n * (spread - product) / spread
-        alphas[name] = np.where((n_of > 0).sum(axis=-1) > 1, value, np.nan)
+        alphas[name] = np.where((counts > 0).sum(axis=-1) > 1, value, np.nan)
     return alphas
 
 
@@ -598,17 +613,19 @@ def _compute_nearness(values: Floats) -> Floats:
     The squared distance is divided by its maximum.
     """
     distance: Floats = (values[:, np.newaxis] - values) ** 2
-    near: Floats = 1 - distance / max(distance.max(initial=0), np.finfo(float).tiny)
-    return near
+    nearness: Floats = 1 - distance / max(distance.max(initial=0), np.finfo(float).tiny)
+    return nearness
 
 
-def _compute_ac2(observed: Floats, shares: Floats, near: Floats) -> Floats:
+def _compute_ac2(observed: Floats, shares: Floats, nearness: Floats) -> Floats:
     """Return Gwet's AC2, whose agreement by chance rises with the evenness of grades."""
-    k = max(len(near), 2)
+    k = max(len(nearness), 2)
     # e = Σ w(i, j) / (k (k - 1)) · Σ π(i) (1 - π(i)): Gwet's agreement by chance.
-    chance = near.sum() / (k * (k - 1)) * (shares * (1 - shares)).sum(axis=-1)
+    chance = nearness.sum() / (k * (k - 1)) * (shares * (1 - shares)).sum(axis=-1)
     return (
-        _correct_for_chance(observed, chance) if len(near) > 1 else np.full(observed.shape, np.nan)
+        _correct_for_chance(observed, chance)
+        if len(nearness) > 1
+        else np.full(observed.shape, np.nan)
     )
 
 

@@ -87,14 +87,14 @@ def average_curves(
     """
     _check_no_fingerprint(options)
     name, positions = _find_positions([Measure.parse(curve) for curve in curves])
-    parts = check_segment_columns(segments)
+    segment_columns = check_segment_columns(segments)
     check_free_names([name], segments=segments, strategy=options.get("strategy") or "strategy")
-    if parts:
+    if segment_columns:
         query = options.get("query", "query")
-        options["query"] = [*parts, *([query] if isinstance(query, str) else query)]
+        options["query"] = [*segment_columns, *([query] if isinstance(query, str) else query)]
     per_query = check_frame("per_query", evaluate(frame, *curves, **options))
     names = per_query.collect_schema().names()
-    keys, columns = [*_find_strategy_columns(names), *parts], names[-len(curves) :]
+    keys, columns = [*_find_strategy_columns(names), *segment_columns], names[-len(curves) :]
     if keys[0] == GRADER:
         per_query = per_query.drop_nulls(columns)
     means = compute_curve_means(per_query.lazy(), columns, positions, keys).select(
@@ -128,15 +128,15 @@ def _find_positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
         if not curve.is_curve:
             msg = f"{curve.name} is not a curve: it has one value per query"
             raise ValueError(msg)
-    places = [curve.positions for curve in curves]
-    if places[0] is None or None in places:
+    positions = [curve.positions for curve in curves]
+    if positions[0] is None or None in positions:
         msg = "a curve needs a cutoff to be averaged, such as 'dcg_curve@20'"
         raise ValueError(msg)
-    if len(set(places)) > 1:
-        msg = f"curves must have one cutoff, got {', '.join(curve.name for curve in curves)}"
+    if len(set(positions)) > 1:
+        msg = f"curves must have the same cutoff, got {', '.join(curve.name for curve in curves)}"
         raise ValueError(msg)
-    name, values = places[0]
-    return name, pl.Series(name, values, dtype=pl.UInt32 if name == "rank" else pl.Float64)
+    name, position_values = positions[0]
+    return name, pl.Series(name, position_values, dtype=pl.UInt32 if name == "rank" else pl.Float64)
 
 
 @overload
@@ -188,8 +188,10 @@ def count_retrieved(
     """
     _check_no_fingerprint(options)
     counts = ("retrieved", "relevant", "relevant_retrieved")
-    level = "" if threshold is None else f"(threshold={check_number('threshold', threshold)!r})"
-    requested = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
+    threshold_suffix = (
+        "" if threshold is None else f"(threshold={check_number('threshold', threshold)!r})"
+    )
+    requested = [f"n_{count}{threshold_suffix if count != 'retrieved' else ''}" for count in counts]
     names = [Measure.parse(name).name for name in requested]
     per_query = check_frame("per_query", evaluate(frame, *names, **options))
     keys = _find_strategy_columns(per_query.collect_schema().names())

@@ -47,15 +47,15 @@ def compute_careful_intervals(
     interval from 0 to 0.
     """
     mean, std, higher, lower = pairs.statistics
-    changed = higher + lower
+    n_changed = higher + lower
     low, high = run_test(pairs, options).agreeing(np.full(len(pairs), level))
     if options.test == "t" and pairs.n > 1:
         for part in pairs.split(pairs.n):
-            below, above = compute_johnson_interval(pairs.compute_differences(part), level)
-            low[part], high[part] = np.fmin(low[part], below), np.fmax(high[part], above)
-    constant = (std == 0) & (mean != 0) & (pairs.n > 1)
+            johnson = compute_johnson_interval(pairs.compute_differences(part), level)
+            low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
+    is_constant = (std == 0) & (mean != 0) & (pairs.n > 1)
     # Student's interval of few changes is too short, so Stringer's takes its place.
-    is_sparse = (changed < MIN_CHANGED_QUERIES) | (std == 0)
+    is_sparse = (n_changed < MIN_CHANGED_QUERIES) | (std == 0)
     low[is_sparse] = high[is_sparse] = np.nan
     if max_difference is not None and pairs.n and is_sparse.any():
         sparse_pairs = replace(pairs, a=pairs.a[is_sparse], b=pairs.b[is_sparse])
@@ -64,9 +64,9 @@ def compute_careful_intervals(
         low[is_sparse], high[is_sparse] = np.concatenate(ends, axis=1)
     if max_difference is not None:
         low, high = np.fmax(low, -max_difference), np.fmin(high, max_difference)
-    unchanged = (changed == 0) & (pairs.n > 0)
-    low[unchanged] = high[unchanged] = 0
-    return CarefulIntervals(low, high, changed, constant)
+    is_unchanged = (n_changed == 0) & (pairs.n > 0)
+    low[is_unchanged] = high[is_unchanged] = 0
+    return CarefulIntervals(low, high, n_changed, is_constant)
 
 
 def compute_stringer_interval(differences: Floats, level: float, max_difference: float) -> Floats:
@@ -76,10 +76,10 @@ def compute_stringer_interval(differences: Floats, level: float, max_difference:
 
     Let :math:`p_j` be the upper Clopper-Pearson bound of a probability if j of n were observed, and
     :math:`d_{(j)}` the differences in ascending order. The lower end is
-    :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`. It assumes that a share of :math:`p_0`, which
-    was not observed, is as bad as possible. For values of 0 and -1 it is the exact binomial bound.
-    For others it is conservative in practice, and proven to be so for many values (de Jager, Pap,
-    van Zuijlen: Facts, phantasies, and a new proposal concerning the Stringer bound, 1997).
+    :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`. This end assumes that a share of :math:`p_0`,
+    which was not observed, is as bad as possible. For values of 0 and -1 it is the exact binomial
+    bound. For others it is conservative in practice, and proven to be so for many values (de Jager,
+    Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the Stringer bound, 1997).
     """
     from scipy.special import betaincinv
 
@@ -87,13 +87,13 @@ def compute_stringer_interval(differences: Floats, level: float, max_difference:
     counts = np.arange(n)
     # Clopper-Pearson bounds p_j; the last one, p_n, is 1.
     bounds = np.append(betaincinv(counts + 1, n - counts, 1 - level / 2), 1.0)
-    steps, rising = np.diff(bounds), np.sort(differences, axis=1)
-    unseen = bounds[0] * max_difference
-    return np.array([rising @ steps - unseen, rising[:, ::-1] @ steps + unseen])
+    steps, ascending = np.diff(bounds), np.sort(differences, axis=1)
+    unseen_loss = bounds[0] * max_difference
+    return np.array([ascending @ steps - unseen_loss, ascending[:, ::-1] @ steps + unseen_loss])
 
 
 def count_deciding_queries(
-    effect: float, level: float, skewness: float, changed: float
+    effect: float, level: float, skewness: float, changed_share: float
 ) -> int | None:
     """Return the number of queries with which a gate decides in 80 % of cases.
 
@@ -101,18 +101,19 @@ def count_deciding_queries(
 
     `effect` is the distance of the mean difference from the nearest boundary between verdicts, in
     standard deviations. `skewness` is that of the differences if it widens the interval towards
-    this boundary, and 0 otherwise. `changed` is the share of queries with a difference.
+    this boundary, and 0 otherwise. `changed_share` is that of queries with a difference.
     """
     from scipy.special import stdtrit
 
-    n = find_min_queries(effect, DECIDING_POWER, level) if effect > 0 and changed > 0 else None
+    can_decide = effect > 0 and changed_share > 0
+    n = find_min_queries(effect, DECIDING_POWER, level) if can_decide else None
     if n is None:
         return None
     # Johnson's interval is wider by c / sqrt(n) standard errors. Without skewness, sqrt(n) effect
     # must be a, so x = sqrt(n) solves x effect = a + c / x.
     c = skewness * (1 + 2 * stdtrit(max(n - 1, 1), 1 - level / 2) ** 2) / 6
     root = (np.sqrt(n) + np.sqrt(n + 4 * c / effect)) / 2
-    return max(int(np.ceil(root**2)), int(np.ceil(MIN_EXPECTED_CHANGED_QUERIES / changed)))
+    return max(int(np.ceil(root**2)), int(np.ceil(MIN_EXPECTED_CHANGED_QUERIES / changed_share)))
 
 
 def compute_skewness(differences: Floats) -> Floats:
@@ -139,5 +140,5 @@ def compute_johnson_interval(differences: Floats, level: float) -> tuple[Floats,
         skewness = (deviations**3).mean(axis=1) / std**3
     t, error = stdtrit(n - 1, 1 - level / 2), std / np.sqrt(n)
     # Johnson's correction: the mean moves by mu3 (1 + 2 t²) / (6 s² n).
-    moved = mean + error * skewness * (1 + 2 * t**2) / (6 * np.sqrt(n))
-    return moved - t * error, moved + t * error
+    center = mean + error * skewness * (1 + 2 * t**2) / (6 * np.sqrt(n))
+    return center - t * error, center + t * error

@@ -32,14 +32,14 @@ MIN_CLUSTERS = 20
 """Minimum number of clusters for a t test; with fewer, it rejects too often."""
 
 CLUSTER, QUERY = "cluster", "query"
-"""Columns of `Clusters.of_query`."""
+"""Columns of `Clusters.assignment`."""
 
 
 @dataclass(frozen=True)
 class Clusters:
     """Assignment of queries to clusters."""
 
-    of_query: pl.DataFrame
+    assignment: pl.DataFrame
     """One row per query, with the number of its cluster."""
 
     @classmethod
@@ -58,17 +58,17 @@ class Clusters:
         column = check_column_name("cluster", cluster)
         queries = check_column_names("query", query)
         check_columns("per_query", [column], per_query.collect_schema(), argument="cluster")
-        one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries)
-        rows = per_query.lazy().select(one.alias(QUERY), pl.col(column).alias(CLUSTER))
+        query_key = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries)
+        rows = per_query.lazy().select(query_key.alias(QUERY), pl.col(column).alias(CLUSTER))
         distinct = rows.unique(maintain_order=True).collect()
         if nulls := distinct.get_column(CLUSTER).null_count():
             msg = f"cluster {cluster!r} must not be null, got null for {nulls} queries"
             raise ValueError(msg)
-        several = distinct.filter(pl.col(QUERY).is_duplicated()).get_column(QUERY).unique()
-        if len(several):
+        unclear = distinct.filter(pl.col(QUERY).is_duplicated()).get_column(QUERY).unique()
+        if len(unclear):
             msg = (
-                f"each query must have one cluster, got several in {cluster!r} for {len(several)} "
-                f"queries: {first_few(several.to_list())}"
+                f"each query must have one cluster, got several in {cluster!r} for {len(unclear)} "
+                f"queries: {first_few(unclear.to_list())}"
             )
             raise ValueError(msg)
         number = pl.col(CLUSTER).rank("dense").cast(pl.Int64) - 1
@@ -79,7 +79,7 @@ class Clusters:
         positions = (
             queries.alias(QUERY)
             .to_frame()
-            .join(self.of_query, on=QUERY, how="left", nulls_equal=True, maintain_order="left")
+            .join(self.assignment, on=QUERY, how="left", nulls_equal=True, maintain_order="left")
         )
         return np.unique(positions.get_column(CLUSTER).to_numpy(), return_inverse=True)[1]
 
@@ -142,12 +142,14 @@ class Clusters:
         counts = [count for each in segments if (count := len(self.count_queries(each))) > 1]
         if not counts:
             return
-        least = [TESTS[options.test].compute_min_p(count, 2, options.resamples) for count in counts]
-        p_values = np.repeat(least, len(segments[0]))
+        min_p_values = [
+            TESTS[options.test].compute_min_p(count, 2, options.resamples) for count in counts
+        ]
+        p_values = np.repeat(min_p_values, len(segments[0]))
         smallest_p = correct_p_values(options.correction, p_values).min()
         if smallest_p > options.level:
-            clause = write_weak_test(options, f"{max(counts)} clusters", min(least))
-            yield f"{clause}\n\nHint: more clusters can show one, or test='t'"
+            clause = write_weak_test(options, f"{max(counts)} clusters", min(min_p_values))
+            yield f"{clause}\n\nHint: more clusters can show a difference, or test='t'"
         elif options.test == "t" and min(counts) < MIN_CLUSTERS:
             yield (
                 f"with {min(counts)} clusters the t test finds differences too often\n\n"

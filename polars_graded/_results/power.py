@@ -129,7 +129,7 @@ def discriminative_power(
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     options = Options(test, correction, confidence, seed, resamples, progress)
     rows, messages = [], dict[str, None]()
-    for pairs, p in _compute_p_of_findings(grid, options):
+    for pairs, p in _compute_p_values(grid, options):
         messages |= dict.fromkeys(find_weak_tests([pairs], options))
         n_significant = int(np.count_nonzero(p <= options.level))
         rows.append(
@@ -178,8 +178,9 @@ def significance_levels(
     DataFrame
         One row per measure and pair, by descending p value: `measure` (String), `place` (UInt32,
         from 1), the strategy (under the name of its column), `baseline`, `test` and `correction`
-        (String), and `p_corrected` (Float64). A pair without a p value is not distinguished
-        and has 1. So does a pair whose ranks contradict its means, with `test="wilcoxon"`.
+        (String), and `p_corrected` (Float64).
+        `p_corrected` is 1 for a pair without a p value, and with `test="wilcoxon"` for a pair whose
+        ranks contradict its means.
 
     See Also
     --------
@@ -216,24 +217,24 @@ def significance_levels(
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     options = Options(test, correction, seed=seed, resamples=resamples, progress=progress)
     tables = []
-    for pairs, p in _compute_p_of_findings(grid, options):
-        falling = np.argsort(-p, kind="stable")
-        names = name_pairs(grid.strategies, pairs.a[falling], pairs.b[falling])
-        levels = {
+    for pairs, p in _compute_p_values(grid, options):
+        order = np.argsort(-p, kind="stable")
+        names = name_pairs(grid.strategies, pairs.a[order], pairs.b[order])
+        columns = {
             "place": np.arange(1, len(p) + 1),
             "test": options.test,
             "correction": options.correction,
-            "p_corrected": p[falling],
+            "p_corrected": p[order],
         }
-        rows = make_measure_table(pairs.results.measure, ALL_QUERIES, names, levels)
+        rows = make_measure_table(pairs.results.measure, ALL_QUERIES, names, columns)
         tables.append(rows.select("measure", "place", pl.exclude("measure", "place")))
     return pl.concat(tables)
 
 
-def _compute_p_of_findings(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
-    """Yield all pairs for each measure, with their p values; 1 if there is none.
+def _compute_p_values(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
+    """Yield all pairs for each measure, with their corrected p values.
 
-    A pair whose ranks contradict its means also gets 1.
+    A pair without a p value gets 1, and so does a pair whose ranks contradict its means.
     """
     for pairs in _list_pairs(grid, MIN_STRATEGIES):
         outcome = run_test(pairs, options)
@@ -267,7 +268,7 @@ def queries_needed(
 
     The result also contains the smallest difference that the given queries can show.
 
-    Both refer to the paired t test. Its variance is the variance of the differences between two
+    Both numbers refer to the paired t test, with the variance of the differences between two
     strategies, averaged over all pairs of strategies. With the noncentral t distribution of n - 1
     degrees of freedom, the power of n queries is
 
@@ -302,8 +303,8 @@ def queries_needed(
         - `difference` (Float64), in the unit of the measure, and `queries_needed` (UInt64), the
           smallest number of queries that shows it with the requested power;
         - `power` (Float64), the power of the given queries for `difference`;
-        - `smallest_difference` (Float64), the smallest difference that they show with the requested
-          power.
+        - `smallest_difference` (Float64), the smallest difference that the given queries show with
+          the requested power.
 
         `queries_needed` is null if it is above :math:`2^{40}`. `smallest_difference` is null if the
         noncentral t distribution cannot be computed for so high a `confidence` and so few queries.
@@ -508,8 +509,8 @@ def _compute_pooled_std(pairs: Pairs) -> float:
 def find_min_queries(effect: float, power: float, alpha: float) -> int | None:
     """Return the smallest number of queries with this power; None beyond `MAX_QUERIES`."""
     numbers = range(2, MAX_QUERIES + 1)
-    place = bisect_left(numbers, power, key=lambda n: compute_power(n, effect, alpha))
-    return numbers[place] if place < len(numbers) else None
+    index = bisect_left(numbers, power, key=lambda n: compute_power(n, effect, alpha))
+    return numbers[index] if index < len(numbers) else None
 
 
 def _find_smallest_effect(n: int, power: float, alpha: float) -> float:

@@ -97,7 +97,7 @@ def rank_strategies(
 
     A group is a clique of strategies that are not distinguished. A greedy search finds a small
     number of cliques that together contain each pair that is not distinguished. If all intervals
-    contain all ranks, no rank is known.
+    contain all ranks, nothing is known about the ranks.
 
     References
     ----------
@@ -170,13 +170,13 @@ def _rank_segment(
     rank = rounded.rank("min", descending=best == "highest")
     a, b = np.triu_indices(means.height, 1)
     is_apart = pairs.select(is_significant(pairs.columns, alpha)).to_series().to_numpy()
-    ahead = np.zeros((means.height, means.height), dtype=bool)
-    """Mask of pairs: the strategy of a row is significantly better than that of a column."""
-    places = rank.fill_null(0).to_numpy()
-    ahead[a, b] = is_apart & (places[a] < places[b])
-    ahead[b, a] = is_apart & (places[b] < places[a])
-    order = np.argsort(places, kind="stable")
-    falling = ahead[np.ix_(order, order)]
+    is_better = np.zeros((means.height, means.height), dtype=bool)
+    """Mask of pairs in which the strategy of the row is significantly better than the other."""
+    ranks = rank.fill_null(0).to_numpy()
+    is_better[a, b] = is_apart & (ranks[a] < ranks[b])
+    is_better[b, a] = is_apart & (ranks[b] < ranks[a])
+    order = np.argsort(ranks, kind="stable")
+    in_order = is_better[np.ix_(order, order)]
     ranked = means.select(
         *("measure", *segments, strategy),
         *("queries", "best"),
@@ -184,46 +184,48 @@ def _rank_segment(
         *("confidence", "mean", "ci_low", "ci_high"),
         rank=rank.cast(pl.UInt32),
         # rank_low = 1 + |B|, rank_high = N - |W| (Al Mohamad, Goeman, van Zwet 2021).
-        rank_low=pl.Series(1 + ahead.sum(axis=0), dtype=pl.UInt32),
-        rank_high=pl.Series(len(ahead) - ahead.sum(axis=1), dtype=pl.UInt32),
+        rank_low=pl.Series(1 + is_better.sum(axis=0), dtype=pl.UInt32),
+        rank_high=pl.Series(len(is_better) - is_better.sum(axis=1), dtype=pl.UInt32),
     )
     return ranked[order].with_columns(
-        group=pl.Series(name_sets(find_cliques(falling | falling.T), len(falling)))
+        group=pl.Series(name_sets(find_cliques(in_order | in_order.T), len(in_order)))
     )
 
 
-def find_cliques(apart: Mask) -> list[Integers]:
+def find_cliques(is_apart: Mask) -> list[Integers]:
     """Return sets of similar strategies that cover each similar pair.
 
-    `apart` marks the pairs of distinguished strategies. No two strategies of a set are apart, and
+    `is_apart` is the mask of distinguished pairs. No two strategies of a set are apart, and
     each pair that is not apart is in at least one set.
 
     Strategies are in the order of their means. A pair is open as long as no set contains it. A new
-    set begins with the first strategy of an open pair and the furthest strategy with which it forms
-    one. Then it takes each strategy that is apart from none of its members: first those with lower
-    means than the first strategy, then the others.
+    set begins with an open pair: the first strategy that has one, and the furthest strategy that is
+    open to it. Then each strategy that is apart from no member joins the set: first those with
+    lower means than the first strategy, then the others.
     """
-    n = len(apart)
-    open_pairs = np.triu(~apart, 1)
+    n = len(is_apart)
+    open_pairs = np.triu(~is_apart, 1)
     groups = []
     for first in range(n):
         while len(others := np.flatnonzero(open_pairs[first])):
             members = [first, int(others[-1])]
             for other in (*range(first + 1, n), *range(first)):
-                if other not in members and not apart[other, members].any():
+                if other not in members and not is_apart[other, members].any():
                     members.append(other)
             members.sort()
             open_pairs[np.ix_(members, members)] = False
             groups.append(np.array(members))
-    alone = set(range(n)).difference(*map(np.ndarray.tolist, groups))
-    return sorted([*groups, *(np.array([each]) for each in alone)], key=lambda each: each.tolist())
+    isolated = set(range(n)).difference(*map(np.ndarray.tolist, groups))
+    return sorted(
+        [*groups, *(np.array([each]) for each in isolated)], key=lambda each: each.tolist()
+    )
 
 
 def name_sets(sets: Sequence[Integers], n: int) -> list[str]:
     """Return, for each of n strategies, the names of the sets that contain it."""
     are_letters = len(sets) <= len(LETTERS)
     names: list[list[str]] = [[] for _ in range(n)]
-    for place, members in enumerate(sets):
+    for index, members in enumerate(sets):
         for member in members:
-            names[member].append(LETTERS[place] if are_letters else str(place + 1))
+            names[member].append(LETTERS[index] if are_letters else str(index + 1))
     return [("" if are_letters else ",").join(each) for each in names]

@@ -102,7 +102,7 @@ def unjudged_bounds(
     See Also
     --------
     Graded.judged : The share of documents that are judged.
-    charts.unjudged_bounds : Chart of the means of both settings.
+    charts.unjudged_bounds : Chart of the means of both values.
 
     Notes
     -----
@@ -157,68 +157,74 @@ def unjudged_bounds(
         raise ValueError(msg)
     rows, resolved, keys = _resolve_rows(frame, options)
     grade = resolved["grade"]
-    chosen = parse_scalar_measures(measures)
-    requested = {name: each.name for name, each in chosen.items()}
+    parsed_measures = parse_scalar_measures(measures)
+    requested = {name: each.name for name, each in parsed_measures.items()}
     check_free_names(BOUND_COLUMNS, strategy=keys[0], query=keys[1:])
-    highest = resolved.get("max_grade")
-    best: Any = rows.get_column(grade).max() if highest is None else highest
-    unknown = [] if highest is not None else _find_unbounded(chosen, best, resolved)
-    if unknown:
+    max_grade = resolved.get("max_grade")
+    best_grade: Any = rows.get_column(grade).max() if max_grade is None else max_grade
+    without_relevance = (
+        []
+        if max_grade is not None
+        else _find_measures_without_relevance(parsed_measures, best_grade, resolved)
+    )
+    if without_relevance:
         warn_the_caller(
             DataWarning.unjudged,
-            f"no grade is relevant for {', '.join(map(repr, unknown))}, so unjudged documents "
-            "cannot be relevant\n\nHint: max_grade= sets the highest grade of the scale",
+            f"no grade is relevant for {', '.join(map(repr, without_relevance))}, so unjudged "
+            "documents cannot be relevant\n\nHint: max_grade= sets the highest grade of the scale",
         )
-    original, filled = evaluate(rows, requested | {DEPTH_COLUMN: "n_retrieved"}, **resolved), []
+    original, best_cases = evaluate(rows, requested | {DEPTH_COLUMN: "n_retrieved"}, **resolved), []
     for name, columns in resolved["by"].items():
         flags = {each: flags for each, flags in resolved["descending"].items() if each == name}
         strategy_options: dict[str, Any] = {**resolved, "by": {name: columns}, "descending": flags}
         unjudged = pl.col(grade).is_null() & pl.col(columns[0]).is_not_null()
         best_case = rows.with_columns(
-            pl.when(unjudged).then(best).otherwise(pl.col(grade)).alias(grade)
+            pl.when(unjudged).then(best_grade).otherwise(pl.col(grade)).alias(grade)
         )
-        filled.append(_evaluate_quietly(best_case, requested, strategy_options))
-    regraded = pl.concat(filled)
+        best_cases.append(_evaluate_quietly(best_case, requested, strategy_options))
+    regraded = pl.concat(best_cases)
     tables = []
-    for name, measure in chosen.items():
+    for name, measure in parsed_measures.items():
         value = original.get_column(name).cast(pl.Float64)
-        other = regraded.get_column(name).cast(pl.Float64)
-        is_known = value.is_not_null() & other.is_not_null()
-        ends = pl.min_horizontal(value, other), pl.max_horizontal(value, other)
-        low, high = (pl.when(is_known).then(end) for end in ends)
+        value_if_best = regraded.get_column(name).cast(pl.Float64)
+        has_both = value.is_not_null() & value_if_best.is_not_null()
+        ends = pl.min_horizontal(value, value_if_best), pl.max_horizontal(value, value_if_best)
+        low, high = (pl.when(has_both).then(end) for end in ends)
         residual = pl.lit(None, pl.Float64)
         if measure.function == "rbp":
             depth = original.get_column(DEPTH_COLUMN).clip(upper_bound=measure.n).cast(pl.Float64)
             # Moffat, Zobel 2008: the unjudged documents, and all ranks beyond depth d, p^d.
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
-        exact = is_known & (name not in unknown and _has_bounds(measure, resolved))
+        is_exact = has_both & (name not in without_relevance and _has_bounds(measure, resolved))
         rows_of_measure = original.select(
             pl.lit(name).alias("measure"),
             *keys,
             value=value,
-            value_if_best=other,
+            value_if_best=value_if_best,
             low=low,
             high=high,
-            exact=exact,
+            exact=is_exact,
             residual=residual,
         )
         tables.append(rows_of_measure)
     return pl.concat(tables)
 
 
-def _find_unbounded(
-    chosen: Mapping[str, Measure], best: float | None, options: Mapping[str, Any]
+def _find_measures_without_relevance(
+    measures: Mapping[str, Measure], best_grade: float | None, options: Mapping[str, Any]
 ) -> list[str]:
     """Return the measures for which no grade is relevant."""
-    irrelevant, least = options.get("irrelevant", 0.0), options.get("relevant_from")
+    irrelevant, relevant_from = options.get("irrelevant", 0.0), options.get("relevant_from")
 
     def has_relevant_grade(threshold: float | None) -> bool:
-        levels = [level for level in (least, threshold) if level is not None]
-        return best is not None and (best >= max(levels) if levels else best > irrelevant)
+        levels = [level for level in (relevant_from, threshold) if level is not None]
+        return best_grade is not None and (
+            best_grade >= max(levels) if levels else best_grade > irrelevant
+        )
 
     return [
         name
-        for name, each in chosen.items()
+        for name, each in measures.items()
         if not has_relevant_grade(each.options.get("threshold"))
     ]
 
@@ -226,11 +232,11 @@ def _find_unbounded(
 def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
     """Return whether the values with worst and best grades are true bounds."""
     definition = measure.definition
-    of_a_scale = definition.is_of_a_scale or measure.options.get("graded", False)
+    depends_on_scale = definition.is_of_a_scale or measure.options.get("graded", False)
     undefined = options.get("undefined_as", "default")
     return (
         not (definition.judged or definition.may_fall or measure.function == JUDGED)
-        and not (of_a_scale and options.get("max_grade") is None)
+        and not (depends_on_scale and options.get("max_grade") is None)
         and undefined in ("default", None, 0)
     )
 
@@ -261,8 +267,8 @@ def robustness_to_grading(
         lowest grade) and the grading of `moved`.
     moved
         The share of judged documents whose grade moves by one level at random, in a grading called
-        "10 % moved" (the lowest level can only move up); 0 for none. It is ignored if `gradings` is
-        passed.
+        "10 % moved" (the lowest and the highest level only move inwards); 0 for none. `moved` is
+        ignored if `gradings` is passed.
     confidence
         Differences are significant if p is at most 1 - `confidence`, by the paired t test with
         Holm's correction.
@@ -321,42 +327,44 @@ def robustness_to_grading(
     """
     rows, resolved, (strategy, *query) = _resolve_rows(frame, options)
     grade = resolved["grade"]
-    chosen = parse_scalar_measures(measures)
+    parsed_measures = parse_scalar_measures(measures)
     check_free_names(["grading"], strategy=strategy)
     check_level(confidence)
     share = check_number("moved", moved, at_least=0, at_most=1)
     check_whole_number("seed", seed, at_least=0)
     if gradings is None:
         levels = rows.get_column(grade).drop_nulls().unique().sort().to_list()
-        others = _merge_levels(rows.get_column(grade), levels)
+        regradings = _merge_levels(rows.get_column(grade), levels)
         if share:
-            column = resolved["doc"] or "doc"
-            unit = (
-                [*dict.fromkeys([*query, column])] if resolved.get("strategy") is not None else []
+            doc_column = resolved["doc"] or "doc"
+            document_columns = (
+                [*dict.fromkeys([*query, doc_column])]
+                if resolved.get("strategy") is not None
+                else []
             )
-            check_columns("frame", unit, rows.columns)
-            check_comparable(unit, rows.schema)
-            others[f"{100 * share:g} % moved"] = _move_grades(
-                rows, grade, levels, share, unit, seed
+            check_columns("frame", document_columns, rows.columns)
+            check_comparable(document_columns, rows.schema)
+            regradings[f"{100 * share:g} % moved"] = _move_grades(
+                rows, grade, levels, share, document_columns, seed
             )
     else:
-        others = {
+        regradings = {
             name: _apply_grading(rows, grade, name, each)
             for name, each in _check_gradings(gradings).items()
         }
-    requested = {name: measure.name for name, measure in chosen.items()}
+    requested = {name: measure.name for name, measure in parsed_measures.items()}
     evaluated = {AS_GIVEN: evaluate(rows, requested, **resolved)}
-    for name, grades in others.items():
+    for name, grades in regradings.items():
         regraded = rows.with_columns(grades.alias(grade))
         evaluated[name] = _evaluate_quietly(regraded, requested, resolved)
     conclusions = {
-        name: _Conclusions(values, chosen, strategy, query, confidence)
+        name: _Conclusions(values, parsed_measures, strategy, query, confidence)
         for name, values in evaluated.items()
     }
     return pl.concat(
         each.compare_with(conclusions[AS_GIVEN], name, measure)
         for name, each in conclusions.items()
-        for measure in chosen
+        for measure in parsed_measures
     )
 
 
@@ -381,26 +389,27 @@ class _Conclusions:
         )
         options = Options("t", "holm", confidence)
         compared = compare_grid(self.grid, options)
-        is_found = is_significant(compared.columns, options.level)
-        signs = compared.select(is_found * pl.col("difference").sign().fill_null(0)).to_numpy()
+        is_finding = is_significant(compared.columns, options.level)
+        signs = compared.select(is_finding * pl.col("difference").sign().fill_null(0)).to_numpy()
         self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
 
-    def compare_with(self, first: _Conclusions, name: str, measure: str) -> pl.DataFrame:
-        """Return the rows of a measure, compared with the first conclusions."""
-        results, before = self.grid.get_results(measure), first.grid.get_results(measure)
-        order, signs, earlier = results.order, self.signs[measure], first.signs[measure]
+    def compare_with(self, reference: _Conclusions, name: str, measure: str) -> pl.DataFrame:
+        """Return the rows of a measure, compared with the reference."""
+        results = self.grid.get_results(measure)
+        reference_results = reference.grid.get_results(measure)
+        order, signs, reference_signs = results.order, self.signs[measure], reference.signs[measure]
         strategies = self.grid.strategies
         a, b = find_pairs(strategies)
         is_flipped = np.zeros((len(order), len(order)), dtype=bool)
-        is_flipped[a, b] = is_flipped[b, a] = earlier != signs
+        is_flipped[a, b] = is_flipped[b, a] = reference_signs != signs
         statistics = {
             "mean": results.values.mean(axis=1) if results.n else np.full(len(order), np.nan),
             "place": (order > order[:, np.newaxis]).sum(axis=1) + 1,
-            "tau": compute_kendall(order, before.order),
-            "tau_ap": compute_tau_ap(order, before.order),
-            "lost": np.count_nonzero((earlier != 0) & (signs == 0)),
-            "gained": np.count_nonzero((earlier == 0) & (signs != 0)),
-            "reversed": np.count_nonzero(earlier * signs < 0),
+            "tau": compute_kendall(order, reference_results.order),
+            "tau_ap": compute_tau_ap(order, reference_results.order),
+            "lost": np.count_nonzero((reference_signs != 0) & (signs == 0)),
+            "gained": np.count_nonzero((reference_signs == 0) & (signs != 0)),
+            "reversed": np.count_nonzero(reference_signs * signs < 0),
             "flipped": [strategies.filter(pl.Series(row)) for row in is_flipped],
         }
         flipped = pl.List(strategies.dtype)
@@ -458,17 +467,17 @@ def _merge_levels(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Seri
     if not levels:
         msg = f"{grades.name!r} must have a grade, got none"
         raise ValueError(msg)
-    result = {}
-    for apart in product([True, False], repeat=len(levels) - 1):
-        if all(apart) or not any(apart):
+    gradings = {}
+    for splits in product([True, False], repeat=len(levels) - 1):
+        if all(splits) or not any(splits):
             continue
         groups = [[levels[0]]]
-        for level, is_apart in zip(levels[1:], apart, strict=True):
-            groups = [*groups, [level]] if is_apart else [*groups[:-1], [*groups[-1], level]]
+        for level, is_split in zip(levels[1:], splits, strict=True):
+            groups = [*groups, [level]] if is_split else [*groups[:-1], [*groups[-1], level]]
         name = ", ".join("+".join(f"{level:g}" for level in group) for group in groups)
         lowest = {level: group[0] for group in groups for level in group}
-        result[name] = grades.replace(lowest)
-    return dict(sorted(result.items(), key=lambda item: -item[0].count(",")))
+        gradings[name] = grades.replace(lowest)
+    return dict(sorted(gradings.items(), key=lambda item: -item[0].count(",")))
 
 
 def _move_grades(
@@ -476,27 +485,33 @@ def _move_grades(
     grade: str,
     levels: Sequence[Any],
     share: float,
-    unit: Sequence[str],
+    document_columns: Sequence[str],
     seed: int,
 ) -> pl.Series:
     """Return the grades with a share of documents moved by one level.
 
     A document has the same grade in all its rows.
     """
-    document = pl.struct(unit).rank("dense") - 1 if unit else pl.int_range(pl.len())
-    place = pl.col(grade).rank("dense").cast(pl.Int64) - 1
-    documents = rows.select(document.cast(pl.Int64).alias("document"), place.alias("place"))
+    document = (
+        pl.struct(document_columns).rank("dense") - 1
+        if document_columns
+        else pl.int_range(pl.len())
+    )
+    level_index = pl.col(grade).rank("dense").cast(pl.Int64) - 1
+    documents = rows.select(
+        document.cast(pl.Int64).alias("document"), level_index.alias("level_index")
+    )
     rng = np.random.default_rng(seed)
     count = documents.select(pl.col("document").max().fill_null(-1) + 1).item()
     # Draw per document and not per row, so that a document moves equally for all strategies.
     steps = np.where(rng.random(count) < share, rng.choice([-1, 1], count), 0)
     step = pl.lit(pl.Series(steps, dtype=pl.Int64)).gather("document")
-    top = max(len(levels) - 1, 0)
+    last_index = max(len(levels) - 1, 0)
     # A step that would leave the scale goes the other way.
-    is_inside = (pl.col("place") + step).is_between(0, top)
-    moved = pl.col("place") + pl.when(is_inside).then(step).otherwise(-step)
-    places = documents.select(moved.clip(0, top)).to_series()
-    return pl.Series(grade, levels, dtype=rows.schema[grade]).gather(places)
+    is_inside = (pl.col("level_index") + step).is_between(0, last_index)
+    moved_index = pl.col("level_index") + pl.when(is_inside).then(step).otherwise(-step)
+    level_indices = documents.select(moved_index.clip(0, last_index)).to_series()
+    return pl.Series(grade, levels, dtype=rows.schema[grade]).gather(level_indices)
 
 
 def _check_gradings(gradings: Any) -> Mapping[str, Grading]:
@@ -506,10 +521,10 @@ def _check_gradings(gradings: Any) -> Mapping[str, Grading]:
         raise TypeError(msg)
     for name in gradings:
         if not isinstance(name, str):
-            msg = f"`gradings` must have strings for names, got {name!r}"
+            msg = f"`gradings` must have strings as names, got {name!r}"
             raise TypeError(msg)
     if AS_GIVEN in gradings:
-        msg = f"`gradings` must not have the name {AS_GIVEN!r}, which is that of the first grading"
+        msg = f"`gradings` must not have the name {AS_GIVEN!r}, which is that of the given grades"
         raise ValueError(msg)
     return gradings
 

@@ -129,7 +129,7 @@ def swap_rate(
     draws = check_whole_number("samples", samples)
     check_whole_number("seed", seed, at_least=0)
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
-    place, comparisons, swaps = pl.col("place"), pl.col("comparisons"), pl.col("swaps")
+    class_number, comparisons, swaps = pl.col("class"), pl.col("comparisons"), pl.col("swaps")
     tables = []
     for results in grid.list_results():
         for size in _choose_sizes(sizes, results.n // 2):
@@ -139,14 +139,14 @@ def swap_rate(
                 second = _compute_differences(results, samples_of_block[:, size:]).ravel()
                 # Rounding must not move a difference on an edge into the class below.
                 classes = np.floor(np.abs(first) / step + 1e-9).astype(np.int64)
-                pairs = pl.DataFrame({"place": classes, "swaps": first * second < 0})
-                counts.append(pairs.group_by("place").agg(swaps.sum(), comparisons=pl.len()))
-            totals = pl.concat(counts).group_by("place").sum().sort("place")
+                pairs = pl.DataFrame({"class": classes, "swaps": first * second < 0})
+                counts.append(pairs.group_by("class").agg(swaps.sum(), comparisons=pl.len()))
+            totals = pl.concat(counts).group_by("class").sum().sort("class")
             rows = totals.select(
                 pl.lit(results.measure).alias("measure"),
                 pl.lit(size, pl.UInt32).alias("queries"),
-                (place * step).alias("difference_from"),
-                ((place + 1) * step).alias("difference_to"),
+                (class_number * step).alias("difference_from"),
+                ((class_number + 1) * step).alias("difference_to"),
                 comparisons,
                 swaps,
                 (swaps / comparisons).alias("swap_rate"),
@@ -185,7 +185,7 @@ def order_stability(
     confidence
         The share of samples that lie from `tau_low` to `tau_high`.
     seed
-        The same seed draws the same queries for all measures that have the same number of them.
+        The same seed draws the same queries for all measures with the same number of queries.
 
     Returns
     -------
@@ -252,7 +252,7 @@ def compute_stability(
     correlation = compute_kendalls if method == "kendall" else _compute_taus_ap
     samples = _draw_samples(results, size, draws, seed)
     correlations = [
-        correlation(_compute_signs(results, places), results.order) for places in samples
+        correlation(_compute_signs(results, indices), results.order) for indices in samples
     ]
     tau = np.concatenate(correlations)
     low, high = compute_central_interval(tau, confidence)
@@ -279,19 +279,19 @@ def _choose_sizes(requested: int | Sequence[int] | None, max_size: int) -> list[
 
 
 def _draw_samples(results: Results, size: int, samples: int, seed: int) -> Iterator[Integers]:
-    """Yield blocks of samples of queries without replacement, as places."""
+    """Yield blocks of samples of queries without replacement, as indices."""
     rng = np.random.default_rng(seed)
     n, count = results.n, len(results.values)
     for block in split_into_parts(samples, max(n, count * count), MAX_BLOCK_NUMBERS):
-        places = np.broadcast_to(np.arange(n), (block.stop - block.start, n))
-        yield rng.permuted(places, axis=1)[:, :size]
+        indices = np.broadcast_to(np.arange(n), (block.stop - block.start, n))
+        yield rng.permuted(indices, axis=1)[:, :size]
 
 
-def _compute_differences(results: Results, places: Integers) -> Floats:
+def _compute_differences(results: Results, indices: Integers) -> Floats:
     """Return the differences of the means of all pairs, with one row per sample."""
-    rows, size = places.shape
+    rows, size = indices.shape
     weights = np.zeros((rows, results.n))
-    np.put_along_axis(weights, places, 1 / size, axis=1)
+    np.put_along_axis(weights, indices, 1 / size, axis=1)
     means = weights @ results.values.T
     rounding = (weights @ results.rounding)[:, np.newaxis]
     a, b = np.triu_indices(len(results.values), 1)
@@ -300,22 +300,22 @@ def _compute_differences(results: Results, places: Integers) -> Floats:
     return differences
 
 
-def _compute_signs(results: Results, places: Integers) -> Floats:
+def _compute_signs(results: Results, indices: Integers) -> Floats:
     """Return the better strategy of each pair as a sign, with one row per sample."""
-    return np.sign(_compute_differences(results, places)) * results.sign
+    return np.sign(_compute_differences(results, indices)) * results.sign
 
 
-def _compute_taus_ap(signs: Floats, full: Floats) -> Floats:
+def _compute_taus_ap(signs: Floats, full_order: Floats) -> Floats:
     """Return τ_AP between each sample's order and the order from all queries.
 
-    It is NaN if an order consists of ties only.
+    The value is NaN if an order consists of ties only.
     """
-    count = len(full)
+    count = len(full_order)
     square = np.zeros((len(signs), count, count))
     a, b = np.triu_indices(count, 1)
     square[:, a, b], square[:, b, a] = signs, -signs
-    places = (square > 0).sum(axis=2).astype(np.float64)
-    return np.array([compute_tau_ap(sample, full) for sample in places])
+    n_beaten = (square > 0).sum(axis=2).astype(np.float64)
+    return np.array([compute_tau_ap(sample, full_order) for sample in n_beaten])
 
 
 # Correlations of orders
@@ -334,7 +334,7 @@ def rank_correlation(
 ) -> pl.DataFrame:
     r"""Return the correlation of the orders of strategies by two measures.
 
-    It is 1 for equal orders and -1 for reversed ones.
+    The correlation is 1 for equal orders and -1 for reversed orders.
 
     Kendall's :math:`\tau` weights all pairs of strategies equally. AP correlation gives pairs near
     the top more weight. For each strategy i of one order except the first, let :math:`C(i)` be the
@@ -367,9 +367,10 @@ def rank_correlation(
 
     Notes
     -----
-    Strategies with tied means share a place in the first order: each is compared with
-    the strategies above the tie, as in Urbano and Marrero's :math:`\tau_{AP,b}`. This coefficient
-    is the mean of both directions. A tie in only one of the orders counts as disagreement.
+    Strategies with tied means share a place in the order that is read from its top: each is
+    compared with the strategies above the tie, and not with the others of the tie, as in Urbano and
+    Marrero's :math:`\tau_{AP,b}`, the mean of both directions. A tie in the other order alone
+    counts as disagreement.
 
     If the lowest value of a measure is best, as for `e_measure`, the strategy with the lowest mean
     is first.
@@ -437,7 +438,7 @@ def _correlate_graders(
 ) -> pl.DataFrame:
     """Return the correlation of the orders by two graders.
 
-    Only queries that both judged count.
+    Only queries that both graders judged count.
     """
     query = check_column_names("query", keys["query"])
     rows = []
@@ -449,16 +450,21 @@ def _correlate_graders(
         grids = [check_per_query(each, measures, **keys) for each in shared]
         strategies = check_same_strategies(x, y, *(grid.strategies for grid in grids))
         for measure in grids[0].measures:
-            own, others = (grid.get_results(measure) for grid in grids)
-            own, others = own.restrict(others.queries), others.restrict(own.queries)
+            results_x, results_y = (grid.get_results(measure) for grid in grids)
+            results_x, results_y = (
+                results_x.restrict(results_y.queries),
+                results_y.restrict(results_x.queries),
+            )
             rows.append(
                 {
                     "measure": measure,
                     "grader": x,
                     "reference": y,
-                    "queries": own.n,
+                    "queries": results_x.n,
                     "strategies": len(strategies),
-                    "tau": _correlate(own.order, others.order[strategies], reference, method),
+                    "tau": _correlate(
+                        results_x.order, results_y.order[strategies], reference, method
+                    ),
                 }
             )
     return make_table(rows).sort("measure", maintain_order=True)
@@ -518,8 +524,8 @@ def compute_kendalls(signs: Floats, reference: Floats) -> Floats:
 def compute_tau_ap(x: Floats, reference: Floats) -> float:
     """Return τ_AP of an order, read from its top, with a reference."""
     # Yilmaz, Aslam, Robertson 2008: the mean of C(i) / (i - 1) for each place below the top.
-    above = x > x[:, np.newaxis]
-    agree = above & (reference > reference[:, np.newaxis])
-    n_above, n_agree = above.sum(axis=1), agree.sum(axis=1)
+    is_above = x > x[:, np.newaxis]
+    is_above_in_both = is_above & (reference > reference[:, np.newaxis])
+    n_above, n_agree = is_above.sum(axis=1), is_above_in_both.sum(axis=1)
     below_top = n_above > 0
     return 2 * compute_mean(n_agree[below_top] / n_above[below_top]) - 1

@@ -161,9 +161,9 @@ def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats
 
     k, pairs = mean.shape
     f, df, p = np.full((3, pairs), np.nan)
-    vary = (std > 0).all(axis=0) & (k > 1)
-    if vary.any():
-        mean, std = mean[:, vary], std[:, vary]
+    is_varied = (std > 0).all(axis=0) & (k > 1)
+    if is_varied.any():
+        mean, std = mean[:, is_varied], std[:, is_varied]
         # Compute in units of the smallest standard deviation, because its square may underflow.
         unit = std.min(axis=0)
         # Welch 1951, with the weights w_j = n_j / s_j².
@@ -171,7 +171,7 @@ def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats
         share = w / w.sum(axis=0)
         between = (w * ((mean - (share * mean).sum(axis=0)) / unit) ** 2).sum(axis=0) / (k - 1)
         spread = ((1 - share) ** 2 / (n - 1)).sum(axis=0)
-        f[vary] = between / (1 + 2 * spread * (k - 2) / (k**2 - 1))
-        df[vary] = (k**2 - 1) / (3 * spread)
-        p[vary] = fdtrc(k - 1, df[vary], f[vary])
+        f[is_varied] = between / (1 + 2 * spread * (k - 2) / (k**2 - 1))
+        df[is_varied] = (k**2 - 1) / (3 * spread)
+        p[is_varied] = fdtrc(k - 1, df[is_varied], f[is_varied])
     return f, df, p

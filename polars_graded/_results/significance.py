@@ -233,17 +233,17 @@ def _compute_p_of_ranks(ranks: Floats) -> Floats:
     z = np.zeros(len(ranks))
     np.divide(positive - count * (count + 1) / 4, np.sqrt(squares) / 2, out=z, where=count > 0)
     p: Floats = 2 * ndtr(-np.abs(z))
-    # The sum of the squares 1² ... n² is reached only without ties and zeros.
-    plain = squares == n * (n + 1) * (2 * n + 1) / 6
-    if n <= MAX_EXACT_QUERIES and plain.any():
-        p[plain] = wilcoxon(ranks[plain], axis=1, method="exact").pvalue
-    if n <= MAX_TIED_EXACT_QUERIES and not plain.all():
+    # The squares sum to 1² + ... + n² only without ties and zeros.
+    is_untied = squares == n * (n + 1) * (2 * n + 1) / 6
+    if n <= MAX_EXACT_QUERIES and is_untied.any():
+        p[is_untied] = wilcoxon(ranks[is_untied], axis=1, method="exact").pvalue
+    if n <= MAX_TIED_EXACT_QUERIES and not is_untied.all():
         # Each of the 2ⁿ columns selects the differences that are positive under one sign vector.
-        sizes = np.abs(ranks[~plain])
+        sizes = np.abs(ranks[~is_untied])
         sums = sizes @ (np.arange(2**n) >> np.arange(n)[:, np.newaxis] & 1)
-        rank_sums = positive[~plain][:, np.newaxis]
+        rank_sums = positive[~is_untied][:, np.newaxis]
         tails = (sums <= rank_sums).mean(axis=1), (sums >= rank_sums).mean(axis=1)
-        p[~plain] = np.minimum(1, 2 * np.minimum(*tails))
+        p[~is_untied] = np.minimum(1, 2 * np.minimum(*tails))
     return np.where(count == 0, 1, p)
 
 
@@ -264,13 +264,13 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
     (Hartigan 1969).
     """
     n, units = sizes.sum(), pairs.n
-    exact = 2**units <= options.resamples
-    flips = Resamples(2**units if exact else options.resamples, exact=exact)
+    is_exact = 2**units <= options.resamples
+    flips = Resamples(2**units if is_exact else options.resamples, is_exact=is_exact)
     n_extreme = flips.count_rejecting(options.level) + 1
     p = np.empty(len(pairs))
     lowest, highest = np.empty((2, len(pairs), n_extreme))
     for part, blocks in _split_draws(
-        pairs, flips.count, options, _list_signs if exact else _draw_signs
+        pairs, flips.count, options, _list_signs if is_exact else _draw_signs
     ):
         differences = pairs.compute_differences(part)
         rounding = pairs.compute_tolerances(part).sum(axis=1, keepdims=True)
@@ -283,14 +283,14 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
         p[part] = flips.compute_p((np.abs(sums) >= np.abs(total) - rounding).sum(axis=1))
         if n_extreme:
             twice_kept, twice_turned = total + sums, total - sums
-            for twice in (twice_kept, twice_turned):
-                twice[np.abs(twice) <= rounding] = 0
+            for twice_sums in (twice_kept, twice_turned):
+                twice_sums[np.abs(twice_sums) <= rounding] = 0
             with np.errstate(divide="ignore", invalid="ignore"):
                 kept_means = twice_kept / (2 * n_kept)
                 turned_means = twice_turned / (2 * (n - n_kept))
             low, high = np.fmin(kept_means, turned_means), np.fmax(kept_means, turned_means)
             # Signs that are all equal are as extreme as the data for any difference, so their
-            # interval is unbounded. It also replaces the mean of the empty side, which is 0 / 0.
+            # interval is unbounded. Its ends replace the mean of the empty side, which is 0 / 0.
             low[:, (n_kept == 0) | (n_kept == n)] = -np.inf
             high[:, (n_kept == 0) | (n_kept == n)] = np.inf
             lowest[part] = _take_largest(-low, n_extreme)
@@ -310,7 +310,7 @@ def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
     Its intervals are symmetric about the mean difference.
     """
     n = pairs.n
-    draws = Resamples(options.resamples, exact=False)
+    draws = Resamples(options.resamples, is_exact=False)
     n_extreme = draws.count_rejecting(options.level) + 1
     mean, std, *_ = pairs.statistics
     varies, error = std > 0, estimate_differences(pairs).error
@@ -329,8 +329,8 @@ def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
             t[:, block] = np.abs(means) / np.sqrt(np.where(variance > 0, variance, 1) / (n - 1))
             t[:, block][(variance == 0) & (np.abs(means) > ROUNDING)] = np.inf
         observed = np.abs(mean[part]) / error[part]
-        larger = t >= observed[:, np.newaxis] * (1 - ROUNDING)
-        p[part] = np.where(varies[part], draws.compute_p(larger.sum(axis=1)), p[part])
+        is_larger = t >= observed[:, np.newaxis] * (1 - ROUNDING)
+        p[part] = np.where(varies[part], draws.compute_p(is_larger.sum(axis=1)), p[part])
         largest[part] = _take_largest(t, n_extreme)
 
     def compute_interval(levels: Floats) -> Ends:
@@ -345,7 +345,7 @@ def _run_randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
 
     It shuffles the values of each query among the strategies.
     """
-    shuffles = Resamples(options.resamples, exact=False)
+    shuffles = Resamples(options.resamples, is_exact=False)
     ranges = np.sort(_draw_ranges(pairs.results, options))
     mean = pairs.statistics.mean
     tolerances = [pairs.compute_tolerances(part).mean(axis=1) for part in pairs.split(pairs.n)]
@@ -399,8 +399,8 @@ def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float
     only the data themselves.
     """
     # k! of (k!)ⁿ shuffles are the same in all queries; logarithms avoid an overflow.
-    same = math.exp((1 - n) * math.lgamma(strategies + 1))
-    return max(same, 1 / (resamples + 1))
+    p_of_equal_shuffles = math.exp((1 - n) * math.lgamma(strategies + 1))
+    return max(p_of_equal_shuffles, 1 / (resamples + 1))
 
 
 TESTS: Mapping[TestName, PairedTest] = {
@@ -437,27 +437,27 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
     if not testable:
         return
     sizes_of_segments = [(each.n, len(each.results.values)) for each in testable]
-    least = [test.compute_min_p(*sizes, resamples) for sizes in sizes_of_segments]
+    min_p_values = [test.compute_min_p(*sizes, resamples) for sizes in sizes_of_segments]
     smallest_p = correct_p_values(
-        options.correction, np.repeat(least, [len(each) for each in testable])
+        options.correction, np.repeat(min_p_values, [len(each) for each in testable])
     ).min()
     if smallest_p > level:
-        n, strategies = sizes_of_segments[int(np.argmin(least))]
-        lacks_queries = test.compute_min_p(n, strategies, MAX_RESAMPLES) == min(least)
-        most = math.ceil((resamples + 1) * smallest_p / level)
-        count, hint = f"{resamples} resamples", f"resamples={most}"
+        n, strategies = sizes_of_segments[int(np.argmin(min_p_values))]
+        lacks_queries = test.compute_min_p(n, strategies, MAX_RESAMPLES) == min(min_p_values)
+        n_needed = math.ceil((resamples + 1) * smallest_p / level)
+        count, hint = f"{resamples} resamples", f"resamples={n_needed}"
         if lacks_queries:
             count, hint = f"{n} queries", "more queries"
-        clause = write_weak_test(options, count, min(least))
-        if smallest_p > min(least):
+        clause = write_weak_test(options, count, min(min_p_values))
+        if smallest_p > min(min_p_values):
             words = CORRECTIONS[options.correction].words
             clause += f", {words} for {size} pairs {smallest_p:.3g}"
-        others = ", or fewer pairs," if min(least) <= level else ""
-        yield f"{clause}\n\nHint: {hint}{others} can show one"
+        pairs_hint = ", or fewer pairs," if min(min_p_values) <= level else ""
+        yield f"{clause}\n\nHint: {hint}{pairs_hint} can show a difference"
     constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in testable]
-    same = np.count_nonzero(np.concatenate(constant))
-    if same and options.test in ("t", "bootstrap") and testable[0].results.best != "none":
-        subject = "the difference is" if size == 1 else f"{same} of {size} differences are"
+    n_constant = np.count_nonzero(np.concatenate(constant))
+    if n_constant and options.test in ("t", "bootstrap") and testable[0].results.best != "none":
+        subject = "the difference is" if size == 1 else f"{n_constant} of {size} differences are"
         yield (
             f"{subject} the same in every query of {testable[0].results.measure!r}: without "
             f"variation {test.words} has no p value\n\n"
@@ -487,7 +487,7 @@ class Resamples:
     """Number of resamples, and the p values and distances that follow from it."""
 
     count: int
-    exact: bool
+    is_exact: bool
     """Flag of resamples that are all that exist, and so include the data."""
 
     @property
@@ -497,7 +497,7 @@ class Resamples:
         They count unless the resamples are all that exist (Phipson, Smyth: Permutation p-values
         should never be zero, 2010).
         """
-        return 0 if self.exact else 1
+        return 0 if self.is_exact else 1
 
     def compute_p(self, larger: Integers) -> Floats:
         """Return the p value for a number of resamples as extreme as the data."""
@@ -563,8 +563,8 @@ def _draw_signs(block: slice, n: int, rng: Generator) -> Integers:
 def resample_queries(block: slice, n: int, rng: Generator) -> Integers:
     """Return how many times each of n queries is drawn with replacement."""
     rows = block.stop - block.start
-    places = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, np.newaxis]
-    return np.bincount(places.ravel(), minlength=rows * n).reshape(rows, n)
+    indices = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, np.newaxis]
+    return np.bincount(indices.ravel(), minlength=rows * n).reshape(rows, n)
 
 
 def _draw_ranges(results: Results, options: Options) -> Floats:
@@ -576,15 +576,15 @@ def _draw_ranges(results: Results, options: Options) -> Floats:
     rng = np.random.default_rng(options.seed)
     ranges = np.empty(options.resamples)
     blocks = list(split_into_parts(options.resamples, values.size, MAX_BLOCK_NUMBERS))
-    for place in options.show_progress(range(len(blocks))):
-        rows = len(ranges[blocks[place]])
-        # Each strategy gets a random number whose last bits are its place, so sorting the numbers
-        # shuffles the strategies. Sorting takes half the time of permuting places.
+    for index in options.show_progress(range(len(blocks))):
+        rows = len(ranges[blocks[index]])
+        # Each strategy gets a random number whose last bits are its index, so sorting the numbers
+        # shuffles the strategies. Sorting takes half the time of permuting indices.
         numbers = rng.integers(0, 2**63, (rows, n, strategies)) >> bits << bits
         numbers |= np.arange(strategies)
         numbers.sort(axis=2)
         shuffled = (numbers & (2**bits - 1)) + rows_before
-        ranges[blocks[place]] = np.ptp(values.take(shuffled).sum(axis=1), axis=1) / n
+        ranges[blocks[index]] = np.ptp(values.take(shuffled).sum(axis=1), axis=1) / n
     return ranges
 
 
@@ -637,8 +637,8 @@ def _compute_holm_levels(p: Floats, level: float) -> Floats:
     order = np.argsort(p)
     # Step k of Holm's procedure tests at level / (m - k + 1).
     steps = level / np.arange(len(p), 0, -1)
-    more = (_correct_holm(p)[order] <= level) & (_correct_bonferroni(p)[order] > level)
-    levels[order[more]] = steps[more]
+    is_holm_only = (_correct_holm(p)[order] <= level) & (_correct_bonferroni(p)[order] > level)
+    levels[order[is_holm_only]] = steps[is_holm_only]
     return levels
 
 
@@ -718,9 +718,9 @@ def compute_tests(
     p_corrected = correct_p_values(correction, p_values.ravel()).reshape(p_values.shape)
     levels = compute_agreeing_levels(correction, p_values.ravel(), level).reshape(p_values.shape)
     tests = []
-    for place, outcome in enumerate(outcomes):
-        low, high = outcome.agreeing(levels[place])
+    for index, outcome in enumerate(outcomes):
+        low, high = outcome.agreeing(levels[index])
         ends = {"simultaneous_low": low, "simultaneous_high": high}
         ranks = {} if outcome.rank_biserial is None else {RANK_COLUMN: outcome.rank_biserial}
-        tests.append({"p_value": outcome.p, **ranks, **ends, "p_corrected": p_corrected[place]})
+        tests.append({"p_value": outcome.p, **ranks, **ends, "p_corrected": p_corrected[index]})
     return tests

@@ -66,8 +66,8 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
     """
     n, others = y.shape[1], other_f.shape[1]
     trusted, model = _estimate_means(y), _estimate_means(np.concatenate([f, other_f], axis=1))
-    own, other_model = _estimate_means(f), _estimate_means(other_f)
-    varies = (trusted.error > 0) & (own.error > 0)
+    shared_model, other_model = _estimate_means(f), _estimate_means(other_f)
+    varies = (trusted.error > 0) & (shared_model.error > 0)
     weights = np.zeros_like(y)
     if n >= MIN_FITTED_QUERIES and others:
         scale = ((1 + n / others) * model.error**2 * model.n)[:, np.newaxis]
@@ -81,7 +81,7 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
     estimate = _estimate_means(y - weights * (f - other_mean))
     error = np.hypot(np.nan_to_num(estimate.error), weight * np.nan_to_num(other_model.error))
     correlation = np.full(len(y), np.nan)
-    product = trusted.error * own.error * n
+    product = trusted.error * shared_model.error * n
     np.divide(_compute_covariance(y, f), product, out=correlation, where=varies)
     # Without variation of the trusted values there is no interval, even if the model's values vary.
     has_errors = (trusted.error > 0) & (error > 0)
@@ -100,7 +100,7 @@ def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
     """Return the covariance of each row of x and y without each of its columns in turn."""
     n = x.shape[1]
     x, y = (each - compute_mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
-    # Without a value the means also change, so the sum loses n / (n - 1) times its product.
+    # Without a column the means change, too, so a sum loses n / (n - 1) times the product there.
     products = x * y
     sums = products.sum(axis=1, keepdims=True) - products * (n / (n - 1))
     covariances: Floats = sums / (n - 2)
@@ -124,7 +124,7 @@ def make_trusted_table(
     """Return the table of `summarise`, or of `compare`, with a trusted grader."""
     what = "mean" if compared is None else "difference"
     level, tables = check_level(confidence), []
-    for model, strategies, segments in _find_shared(graders, trusted):
+    for model, strategies, segments in _find_shared_values(graders, trusted):
         names, rows_of_segments = [strategies], segments
         if compared is not None:
             a, b = find_pairs(strategies, compared[0])
@@ -173,8 +173,13 @@ def make_trusted_table(
 def compute_median_width_change(estimates: pl.DataFrame) -> float | None:
     """Return the median relative change of interval widths that the model causes."""
     widths = pl.col("ci_high") - pl.col("ci_low")
-    alone = pl.col("trusted_high") - pl.col("trusted_low")
-    changes = estimates.filter(alone > 0).select(widths / alone - 1).to_series().drop_nulls()
+    trusted_widths = pl.col("trusted_high") - pl.col("trusted_low")
+    changes = (
+        estimates.filter(trusted_widths > 0)
+        .select(widths / trusted_widths - 1)
+        .to_series()
+        .drop_nulls()
+    )
     median: Any = changes.median()
     return None if median is None else float(median)
 
@@ -187,60 +192,60 @@ def _make_interval_columns(
     return {name: estimate.mean, f"{ends}_low": low, f"{ends}_high": high}
 
 
-class Shared(NamedTuple):
+class SharedValues(NamedTuple):
     """Values of a measure in a segment, from both graders."""
 
     segment: pl.DataFrame
     results: tuple[Results, ...]
     """Trusted values, the model's values of the same queries, and of other queries."""
-    left_out: int
+    n_trusted_only: int
     """Number of queries that only the trusted grader judged."""
 
-    def compare_pairs(self, a: Integers, b: Integers) -> Shared:
+    def compare_pairs(self, a: Integers, b: Integers) -> SharedValues:
         """Return the differences of pairs in place of the values of strategies."""
         results = (replace(each, values=each.compute_differences(a, b)) for each in self.results)
         return self._replace(results=tuple(results))
 
 
-def _find_shared(
+def _find_shared_values(
     graders: Mapping[str, Grid], trusted: str
-) -> Iterator[tuple[str, pl.Series, list[Shared]]]:
+) -> Iterator[tuple[str, pl.Series, list[SharedValues]]]:
     """Yield each model with the strategies and the values of both graders.
 
     There is one list per model and measure, with one item per segment.
     """
-    own = graders[trusted]
+    trusted_grid = graders[trusted]
     models = {name: grid for name, grid in graders.items() if name != trusted}
     if not models:
         msg = f"`per_query` must have the results of another grader than {trusted!r}, got none"
         raise ValueError(msg)
     for model, grid in models.items():
-        order = check_same_strategies(model, trusted, grid.strategies, own.strategies)
+        order = check_same_strategies(model, trusted, grid.strategies, trusted_grid.strategies)
         for measure in grid.measures:
-            people, guesses = (
+            trusted_segments, model_segments = (
                 {tuple(key.rows()): (key, results) for key, results in each.split_segments(measure)}
-                for each in (own, grid)
+                for each in (trusted_grid, grid)
             )
             shared = []
-            for key, (segment, _) in (guesses | people).items():
+            for key, (segment, _) in (model_segments | trusted_segments).items():
                 y, f = (
                     each[key][1]
                     if key in each
                     else source.get_results(measure).select(np.arange(0))
-                    for each, source in ((people, own), (guesses, grid))
+                    for each, source in ((trusted_segments, trusted_grid), (model_segments, grid))
                 )
                 y = replace(y, values=y.values[order])
                 is_shared = y.restrict(f.queries)
-                both = is_shared, f.restrict(y.queries), f.restrict(y.queries, inside=False)
+                values = is_shared, f.restrict(y.queries), f.restrict(y.queries, inside=False)
                 if segment.height:
-                    shared.append(Shared(segment, both, y.n - is_shared.n))
+                    shared.append(SharedValues(segment, values, y.n - is_shared.n))
             if not any(each.results[0].n for each in shared):
                 msg = f"{trusted!r} and {model!r} must have a query of {measure!r} in common"
                 raise ValueError(msg)
             yield model, grid.strategies, shared
 
 
-def _describe_selection(trusted: str, model: str, segments: list[Shared]) -> str | None:
+def _describe_selection(trusted: str, model: str, segments: list[SharedValues]) -> str | None:
     """Return a warning if the trusted queries are not a random sample.
 
     The model's values of a random sample differ from its other values by chance alone. Each row is
@@ -248,7 +253,7 @@ def _describe_selection(trusted: str, model: str, segments: list[Shared]) -> str
     """
     from scipy.stats import mannwhitneyu
 
-    min_p, min_place, rows = 1.0, None, 0
+    min_p, min_row, rows = 1.0, None, 0
     for shared in segments:
         _, f, other_results = shared.results
         if f.n < MIN_COMPARED_QUERIES or other_results.n < MIN_COMPARED_QUERIES:
@@ -256,16 +261,16 @@ def _describe_selection(trusted: str, model: str, segments: list[Shared]) -> str
         p = np.nan_to_num(mannwhitneyu(f.values, other_results.values, axis=1).pvalue, nan=1.0)
         rows += len(p)
         if p.min() < min_p:
-            min_p, min_place = float(p.min()), (shared, int(p.argmin()))
-    if min_place is None or min_p * rows > MAX_SELECTION_P:
+            min_p, min_row = float(p.min()), (shared, int(p.argmin()))
+    if min_row is None or min_p * rows > MAX_SELECTION_P:
         return None
-    (_, (_, f, other_results), _), row = min_place
+    (_, (_, f, other_results), _), row = min_row
     mean_inside, mean_outside = (
         format_short(each.values[row].mean()) for each in (f, other_results)
     )
     return (
         f"queries that {trusted!r} judged are hardly a random sample: by {f.measure!r}, {model!r} "
-        f"has a mean of {mean_inside} there and of {mean_outside} in "
+        f"has a mean of {mean_inside} in them and of {mean_outside} in "
         f"{format_count(other_results.n, 'other queries')} "
         f"(p {format_p(min_p * rows)} by Mann and Whitney's "
         "test), so that means and intervals may be wrong\n\n"
@@ -298,7 +303,7 @@ def _describe_gain(correlation: float, n: int) -> str | None:
 
 
 def _describe_values(
-    trusted: str, shared: Shared, correlations: Floats, worths: Floats, *, is_selected: bool
+    trusted: str, shared: SharedValues, correlations: Floats, worths: Floats, *, is_selected: bool
 ) -> list[str | None]:
     """Return the notes of each row, joined into one text."""
     y, _, other_results = shared.results
@@ -310,8 +315,8 @@ def _describe_values(
         common_texts.append(f"{subject} judged by {trusted!r}, so there is no interval")
     elif y.n < MIN_TRUSTED_QUERIES:
         common_texts.append(f"only {y.n} queries judged by {trusted!r}, which is few")
-    if shared.left_out:
-        count = format_count(shared.left_out, "queries")
+    if shared.n_trusted_only:
+        count = format_count(shared.n_trusted_only, "queries")
         common_texts.append(f"left out: {count} that the model did not judge")
     if not other_results.n:
         common_texts.append("the model judged no other queries, so it adds nothing")

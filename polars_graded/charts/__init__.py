@@ -14,18 +14,18 @@ or panel is called "null".
 
 Up to ten strategies have colours of their own, the same in all charts with the same strategies.
 Readers with and without a colour vision deficiency can distinguish these colours. The colours of an
-active theme take precedence. With more than ten lines, the ten that end highest have a colour and
-the others are grey. More than ten bars, or points without lines, have one colour. Charts that stand
-side by side share the colours of strategies. Two copies of a chart with a selection can be
-concatenated, but Altair cannot layer them.
+active theme take precedence. With more than ten lines, or points of `trade_off`, ten have a colour,
+such as those of the lines that end highest, and the others are grey. More than ten bars, or points
+in other charts, have one colour. Charts that stand side by side share the colours of strategies.
+Two copies of a chart with a selection can be concatenated, but Altair cannot layer them.
 
 Altair's default renderer needs a network and a trusted notebook.
 ``alt.renderers.enable("png", ppi=144)`` needs neither.
 
-`panel` names a column. Each of its values gets a panel, in the order of the rows. By default this
-is the measure, if there are several. With one value, or with `panel=None`, the result is a plain
-layered chart, which supports `.properties(width=...)` and `.facet(...)` by any column of
-`chart.data`. `strategy` names the column of strategies.
+`panel` names a column. Each of its values gets a panel, in the order of the rows. For many
+charts the default is the measure, if there are several. With one value, or with `panel=None`, the
+result is a plain layered chart, which supports `.properties(width=...)` and `.facet(...)` by any
+column of `chart.data`. `strategy` names the column of strategies.
 
 A `ValueError` is raised if nothing can be drawn, if a strategy or a pair occurs twice in a panel,
 and for more than 60 panels or more than 3000 rows in a chart that draws each row.

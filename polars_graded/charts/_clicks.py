@@ -10,6 +10,7 @@ from polars_graded._drawing.style import Chart
 from polars_graded._sentences import format_count, format_percent
 
 ENDS = ("ci_low", "ci_high")
+"""Columns of the ends of intervals."""
 
 
 def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
@@ -48,24 +49,21 @@ def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
     │ 2    ┆ 0.5        │
     └──────┴────────────┘
     """
-    at = ["rank", "impressions", "clicks"]
+    positions = ["rank", "impressions", "clicks"]
     table = chart_rows.build_result_rows(
-        "clicks", clicks, "click_rate", *ENDS, texts=(), positions=at, panel=panel
+        "clicks", clicks, "click_rate", *ENDS, texts=(), positions=positions, panel=panel
     )
     chart_checks.check_not_repeated("clicks", table, "rank", panel or None)
     axis = alt.Axis(tickMinStep=1, format="d", **style.UNFLUSHED_LABELS)
     scale = alt.Scale(zero=False, nice=False, padding=10)
-    title, percent = (
-        "click-through rate",
-        alt.Axis(labelExpr=style.PERCENT_LABEL),
-    )
+    title, percent_axis = "click-through rate", alt.Axis(labelExpr=style.PERCENT_LABEL)
     tooltip = style.list_tooltips(
         *("rank:Q", "impressions:Q", "clicks:Q", *style.format_decimals("click_rate", *ENDS)),
     )
     base = alt.Chart().encode(
         x=alt.X("rank:Q", title="rank", scale=scale, axis=axis), tooltip=tooltip
     )
-    low = alt.Y("ci_low:Q", title=title, axis=percent, scale=alt.Scale(zero=True))
+    low = alt.Y("ci_low:Q", title=title, axis=percent_axis, scale=alt.Scale(zero=True))
     layers = [
         base.mark_bar(size=2).encode(y=low, y2="ci_high:Q"),
         style.draw_dots(base, 40).encode(y=alt.Y("click_rate:Q", title=title)),
@@ -73,15 +71,15 @@ def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
     level = chart_rows.find_confidence(table)
     interval = "interval" if level is None else f"{format_percent(level)} interval"
     counts = table.select("impressions", "clicks").sum().row(0)
-    shown, clicked = (int(count) for count in counts)
-    total = f"{format_count(clicked, 'clicks')} in {format_count(shown, 'impressions')}"
+    n_impressions, n_clicks = (int(count) for count in counts)
+    total = f"{format_count(n_clicks, 'clicks')} in {format_count(n_impressions, 'impressions')}"
     notes = [f"{total}; line: {interval} of one rate"]
     groups = [] if panel is None else ["panel"]
-    most = curve_rows.compute_max_points(table.n_unique(groups) if groups else 1)
-    n, table = table.height, curve_rows.thin_by_value(table, "rank", most, groups)
+    max_points = curve_rows.compute_max_points(table.n_unique(groups) if groups else 1)
+    n, table = table.height, curve_rows.thin_by_value(table, "rank", max_points, groups)
     if table.height < n:
         notes.append(f"{table.height:,} of {n:,} rates are drawn")
     rates = table.head(10).select("rank", "click_rate").rows()
-    described = style.list_values(title, ((f"rank {rank}", rate) for rank, rate in rates))
-    words = style.Words("Click-through rate by rank", notes, described)
+    description = style.list_values(title, ((f"rank {rank}", rate) for rank, rate in rates))
+    words = style.Words("Click-through rate by rank", notes, description)
     return style.draw_panels(layers, table, panel, words)

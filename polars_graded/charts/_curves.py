@@ -106,40 +106,40 @@ def dcg_curves(
     └──────────┴──────┴─────────┴─────────┘
     """
     frame, query = chart_rows.join_query_columns("frame", frame, query, strategy)
-    things = "pairs of strategies" if pair_rows.holds_pairs(frame, strategy) else "strategies"
+    things = "pairs of strategies" if pair_rows.has_pairs(frame, strategy) else "strategies"
     if baseline is None:
         frame = pair_rows.shorten_pair_names(frame, strategy)
     ideal_column = None if isinstance(ideal, bool) else ideal
     if curve is None:
-        but = (query, strategy, rank, panel, ideal_column)
-        curve = curve_rows.find_only_curve(frame, "rank", rank, but)
+        excluded = (query, strategy, rank, panel, ideal_column)
+        curve = curve_rows.find_only_curve(frame, "rank", rank, excluded)
     panel = curve_rows.find_panel(frame, curve, panel, strategy, rank)
     if ideal is True:
         ideal_column = curve_rows.find_ideal(curve, frame.columns)
     if baseline is not None:
         ideal_column, confidence = None, 0.95 if confidence is None else confidence
     keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
-    of_means: dict[str, Any] = {"confidence": confidence, "baseline": baseline}
+    mean_options: dict[str, Any] = {"confidence": confidence, "baseline": baseline}
     table = curve_rows.build_curve_points(
-        frame, curve, ideal_column, kind="rank", position=rank, **of_means, **keys
+        frame, curve, ideal_column, kind="rank", position=rank, **mean_options, **keys
     )
     x = marks.build_place_axis("rank:Q", rank, max(table["rank"]))
     title = curve_rows.write_curve_title(curve, frame, each_query=panel == query)
     facts = _collect_curve_facts(frame, table, curve, query)
-    headline, behind = titles.title_curves(curve, facts, rank, things), list[alt.Chart]()
+    headline, background = titles.title_curves(curve, facts, rank, things), list[alt.Chart]()
     if baseline is not None:
         title = f"difference of {titles.write_axis_title(curve)} from {shorten_name(baseline)}"
-        behind = [style.draw_rule(y=0)]
+        background = [style.draw_rule(y=0)]
         headline = titles.title_differences_of_curves(curve, facts, rank, baseline, confidence or 0)
-    drawn = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
-    ends = axis_ends.choose_ends(pl.concat(drawn).drop_nulls())
-    described = None if chart_rows.has_panels(table) else _describe_ends(table, "rank", title)
-    # The baseline is not drawn, but the others keep the colours that they have in charts with it.
+    numbers = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
+    ends = axis_ends.choose_ends(pl.concat(numbers).drop_nulls())
+    description = None if chart_rows.has_panels(table) else _describe_ends(table, "rank", title)
+    # The baseline is not drawn, but the others keep their colours in charts that draw it.
     names = chart_rows.find_names(frame, strategy)
     notes = [*_write_subtitle(facts, baseline, panel == query), *style.write_rest_note(names)]
     notes += _write_bands(table, confidence, is_named=baseline is not None)
-    words = style.Words(headline, notes, described)
-    return _draw_curves(table, panel, x, title, ends, names, strategy, words, behind)
+    words = style.Words(headline, notes, description)
+    return _draw_curves(table, panel, x, title, ends, names, strategy, words, background)
 
 
 def _collect_curve_facts(
@@ -166,12 +166,12 @@ def _write_bands(table: pl.DataFrame, confidence: float | None, *, is_named: boo
     """Write the meaning of the bands, unless a title states it, and which bands are drawn."""
     if confidence is None:
         return []
-    many = table["strategy"].n_unique() > style.MAX_STRONG_BANDS
-    where = " of the line under the pointer" if many else ""
+    are_many = table["strategy"].n_unique() > style.MAX_STRONG_BANDS
+    clause = " of the line under the pointer" if are_many else ""
     share = f"{format_percent(confidence)} interval of the mean"
     if is_named:
-        return [f"band: only{where}"] if many else []
-    return [f"band: {share}{where}"]
+        return [f"band: only{clause}"] if are_many else []
+    return [f"band: {share}{clause}"]
 
 
 def recall_precision_curves(
@@ -205,8 +205,8 @@ def recall_precision_curves(
     -------
     LayerChart or FacetChart
         The rows contain `strategy`, `recall` and `value`. They also contain `ci_low`, `ci_high` and
-        `panel` if these are drawn, and without panels `label_at`, the height of a name. Both axes
-        reach from 0 to 1.
+        `panel` if these are drawn, and without panels `label_at`, the height of a name. The labels
+        of both axes reach from 0 to 1.
 
     Examples
     --------
@@ -249,15 +249,15 @@ def recall_precision_curves(
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
     # Names are at the end where lines are further apart.
-    first, last = table["recall"].min(), table["recall"].max()
-    at_ends = table.filter(pl.col("recall").is_in([first, last]))
-    place = line_names.choose_place(at_ends, "recall", "value", ends)
-    side = -1 if place == first != last else 1
-    room = marks.estimate_name_width(names) if side < 0 else 0.0
-    x = marks.build_recall_axis(recall, -room / CURVE_WIDTH)
-    width = CURVE_WIDTH + room
+    min_recall, max_recall = table["recall"].min(), table["recall"].max()
+    end_points = table.filter(pl.col("recall").is_in([min_recall, max_recall]))
+    name_position = line_names.choose_place(end_points, "recall", "value", ends)
+    name_side = -1 if name_position == min_recall != max_recall else 1
+    name_width = marks.estimate_name_width(names) if name_side < 0 else 0.0
+    x = marks.build_recall_axis(recall, -name_width / CURVE_WIDTH)
+    width = CURVE_WIDTH + name_width
     return _draw_curves(
-        table, panel, x, title, ends, names, strategy, words, named_at=side, width=width
+        table, panel, x, title, ends, names, strategy, words, named_at=name_side, width=width
     )
 
 
@@ -270,34 +270,41 @@ def _draw_curves(
     names: Collection[str],
     strategy: str,
     words: style.Words,
-    behind: Sequence[alt.Chart] = (),
+    background: Sequence[alt.Chart] = (),
     *,
     named_at: int = 1,
     **size: Any,
 ) -> Chart:
     """Draw curves with the names of strategies beside them, or with panels and a legend."""
     position = x.shorthand.removesuffix(":Q")
-    best = line_names.find_best_lines(
+    named_lines = line_names.find_best_lines(
         table, position if position == "rank" else None, style.MAX_COLOURS
     )
-    several = chart_rows.has_panels(table)
-    look = style.choose_look(names, strategy, matter=best, legends=several)
-    n, drawn = table["strategy"].n_unique(), pl.concat(table.select("value", "^ideal$"))
+    has_panels = chart_rows.has_panels(table)
+    look = style.choose_look(names, strategy, prioritised=named_lines, legends=has_panels)
+    n, numbers = table["strategy"].n_unique(), pl.concat(table.select("value", "^ideal$"))
     has_points = n <= style.MAX_COLOURS and table[position].n_unique() <= style.MAX_MARKED_POINTS
-    bands = n if "ci_low" in table.columns else 0
-    facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": has_points, "bands": bands}
-    facts |= {"ideal": "ideal" in table.columns, "seen": _build_selections(table, legend=several)}
-    lines = ["panel", "strategy"] if several else ["strategy"]
+    n_bands = n if "ci_low" in table.columns else 0
+    facts: dict[str, Any] = {
+        "is_unit": style.is_unit(numbers),
+        "few": has_points,
+        "n_bands": n_bands,
+    }
+    facts |= {
+        "ideal": "ideal" in table.columns,
+        "selections": _build_selections(table, legend=has_panels),
+    }
+    lines = ["panel", "strategy"] if has_panels else ["strategy"]
     notes = [*words.notes, *line_names.write_coinciding(table, position, "value", lines)]
     described = words.described or f"{title} by {x['title']}, {n} strategies"
-    if not several:
-        place = pl.col(position).min() if named_at < 0 else pl.col(position).max()
-        is_named = pl.col(position) == place.over("strategy")
+    if not has_panels:
+        end_position = pl.col(position).min() if named_at < 0 else pl.col(position).max()
+        is_named = pl.col(position) == end_position.over("strategy")
         # Means that differ only by rounding errors keep the order of their names.
         height = pl.col("value").round(12)
-        table = line_names.add_labels(table, is_named, [height], ends, best)
+        table = line_names.add_labels(table, is_named, [height], ends, named_lines)
         facts |= {"named_at": named_at, "ends": ends, "names": table["strategy"].unique()}
-    layers = [*([] if several else behind), *marks.draw_curves(x, title, look, **facts)]
+    layers = [*([] if has_panels else background), *marks.draw_curves(x, title, look, **facts)]
     return style.draw_panels(
         layers, table, panel, words._replace(notes=notes, described=described), **size
     )
@@ -310,9 +317,11 @@ def _choose_unit_ends(values: pl.Series) -> AxisEnds:
 
 def _describe_ends(table: pl.DataFrame, position: str, title: str) -> str:
     """Describe the values at the ends of lines in words, the highest first."""
-    last = table.filter(pl.col(position) == pl.col(position).max()).sort("value", descending=True)
-    where = f"{title} at {position} {last[position][0]}"
-    return style.list_values(where, last.select("strategy", "value").iter_rows())
+    end_points = table.filter(pl.col(position) == pl.col(position).max()).sort(
+        "value", descending=True
+    )
+    heading = f"{title} at {position} {end_points[position][0]}"
+    return style.list_values(heading, end_points.select("strategy", "value").iter_rows())
 
 
 def _build_selections(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
@@ -321,8 +330,8 @@ def _build_selections(table: pl.DataFrame, *, legend: bool) -> list[alt.Paramete
     if n == 1:
         return []
     name = chart_rows.build_selection_name("line", table)
-    seen = [style.build_pointer(name, "strategy", nearest=True)]
+    selections = [style.build_pointer(name, "strategy", nearest=True)]
     if legend and n <= style.MAX_COLOURS:
         name = f"legend_{name}"
-        seen.append(alt.selection_point(name=name, fields=["strategy"], bind="legend"))
-    return seen
+        selections.append(alt.selection_point(name=name, fields=["strategy"], bind="legend"))
+    return selections

@@ -18,7 +18,7 @@ from polars_graded._results.per_query import (
     find_measures_and_curves,
     list_named_columns,
 )
-from polars_graded._sentences import shorten_names, titles
+from polars_graded._sentences import format_count, shorten_names, titles
 from polars_graded.charts._queries import build_compared_queries, choose_pair_look, describe_wins
 
 MAX_EXPLORED_QUERIES = 5000
@@ -50,7 +50,7 @@ def explore(
 
     Three views show each query: as a point (one strategy against the other), as a cell of a
     histogram of differences, and as a bar, in order of descending difference. A rectangle drawn in
-    any of these views selects queries, and a click beside it selects all of them again. With
+    any of these views selects queries, and a click outside the rectangle selects all queries. With
     `colour`, a click in the legend selects queries too. The page computes the means of both
     strategies and of their difference over the selected queries, with Student's interval:
 
@@ -128,7 +128,7 @@ def explore(
             msg = f"`measure` must name the column to compare, got {', '.join(numbers) or 'none'}"
             raise ValueError(msg)
         [measure] = numbers
-    table, both, measure = build_compared_queries(
+    table, names_of_pair, measure = build_compared_queries(
         per_query, measure, a, b, query, strategy=strategy, missing=missing
     )
     if table.height > MAX_EXPLORED_QUERIES:
@@ -136,8 +136,8 @@ def explore(
         msg = f"{rule}, got {table.height}; filter the frame"
         raise ValueError(msg)
     ranks: dict[str, int] = {}
-    if (drawn := curve or _find_only_rank_curve(curves)) is not None:
-        table, ranks = _add_ranks(table, per_query, drawn, a, b, query, strategy)
+    if (drawn_curve := curve or _find_only_rank_curve(curves)) is not None:
+        table, ranks = _add_ranks(table, per_query, drawn_curve, a, b, query, strategy)
     if colour is not None:
         table = _add_group(table, per_query, colour, query)
     # 0 is included, so that the histogram always contains the point of no difference.
@@ -148,17 +148,17 @@ def explore(
     place = pl.col("difference" if colour is None else "group").rank("ordinal").over("middle")
     table = table.with_columns(middle.alias("middle"))
     table = table.with_columns(place.cast(pl.UInt32).alias("place"))
-    drawn_of_query = ["query", "value_a", "value_b", "difference", "better", "position"]
-    table = table.select(*drawn_of_query, "middle", "place", "^group$", *ranks)
+    query_columns = ["query", "value_a", "value_b", "difference", "better", "position"]
+    table = table.select(*query_columns, "middle", "place", "^group$", *ranks)
     if colour is None:
-        look = choose_pair_look(table, per_query, both, strategy=strategy, legends=True)
+        look = choose_pair_look(table, per_query, names_of_pair, strategy=strategy, legends=True)
     else:
         look = style.choose_look(table["group"], colour, field="group")
-    one, other = shorten_names(both, MAX_AXIS_NAME_LETTERS)
+    short_a, short_b = shorten_names(names_of_pair, MAX_AXIS_NAME_LETTERS)
     queries = query_views.ExploredQueries(
         name=chart_rows.build_selection_name(f"{measure}", table)[-10:],
-        a=one,
-        b=other,
+        a=short_a,
+        b=short_b,
         measure=measure,
         total=table.height,
         values=axis_ends.choose_ends(pl.concat([table["value_a"], table["value_b"]])),
@@ -169,21 +169,22 @@ def explore(
         attribute=colour,
         confidence=confidence,
     )
-    chart = query_views.draw_views(queries, query, ranks, drawn)
+    chart = query_views.draw_views(queries, query, ranks, drawn_curve)
     chart.data = table
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
-    names = [*both, queries.minus]
-    headline, described = titles.title_query_by_query(measure, both), describe_wins(both, table)
-    bottom = "; below: their mean difference at each rank" if ranks else ""
+    labels = [*names_of_pair, queries.difference_name]
+    headline = titles.title_query_by_query(measure, names_of_pair)
+    described = describe_wins(names_of_pair, table)
+    curve_note = "; below: their mean difference at each rank" if ranks else ""
     notes = [
         described,
         f"{'each point and each cell' if ranks else 'each point, cell and bar'} is one query",
-        f"middle: means of the selected queries{bottom}",
+        f"middle: means of the selected queries{curve_note}",
         "all are selected; on a web page, drag to select some",
     ]
     chart.title = style.build_title(headline, notes)
     described = f"mean {measure} of {table.height} queries"
-    values = style.list_values(described, zip(names, means, strict=True))
+    values = style.list_values(described, zip(labels, means, strict=True))
     chart.description = f"{headline}. {values}"
     return style.escape_chart(chart)
 
@@ -209,23 +210,24 @@ def _add_ranks(
     if not isinstance(dtype, pl.List):
         msg = f"`curve` must be a column of lists, one per query, got {dtype} in {curve!r}"
         raise TypeError(msg)
-    for name, of in (("list_a", a), ("list_b", b)):
-        lists = per_query.filter(pl.col(strategy) == of)
+    for name, compared in (("list_a", a), ("list_b", b)):
+        lists = per_query.filter(pl.col(strategy) == compared)
         values = pl.col(curve).cast(pl.List(pl.Float64)).alias(name)
         lists = lists.select(pl.col(query).alias("key"), values)
         table = table.join(lists, on="key", how="left", nulls_equal=True, maintain_order="left")
     n = check_list_length(table, ["list_a", "list_b"], repr(curve))
     positions = curve_rows.find_positions(curve, "rank", n)
     ranks = {
-        f"rank_{positions[at]}": at for at in curve_rows.choose_equal_steps(n, MAX_CURVE_RANKS)
+        f"rank_{positions[index]}": index
+        for index in curve_rows.choose_equal_steps(n, MAX_CURVE_RANKS)
     }
     difference = pl.col("list_a") - pl.col("list_b")
     table = table.with_columns(
-        # Half of a page of many queries would be digits that nobody sees.
-        chart_rows.build_number_column(difference.list.get(at)).round_sig_figs(6).alias(name)
-        for name, at in ranks.items()
+        # Rounding halves the page of many queries; nobody sees the further digits.
+        chart_rows.build_number_column(difference.list.get(index)).round_sig_figs(6).alias(name)
+        for name, index in ranks.items()
     )
-    return table, {name: int(positions[at]) for name, at in ranks.items()}
+    return table, {name: int(positions[index]) for name, index in ranks.items()}
 
 
 def _add_group(
@@ -234,9 +236,10 @@ def _add_group(
     """Return the queries with the value of `colour` as `group`, with at most ten distinct names."""
     groups = per_query.select(key=query, value=colour).unique()
     groups = groups.join(table, on="key", how="semi", nulls_equal=True)
-    if again := groups.height - groups["key"].n_unique():
+    if n_ambiguous := groups.filter(pl.col("key").is_duplicated())["key"].n_unique():
         msg = (
-            f"`colour` must have one value for each {query}, got several for {again} in {colour!r}"
+            f"`colour` must have one value for each {query}, got several in {colour!r} for "
+            f"{format_count(n_ambiguous, 'queries')}"
         )
         raise ValueError(msg)
     values = groups["value"]
@@ -246,8 +249,8 @@ def _add_group(
         groups = groups.with_columns(chart_rows.build_name_column("value").alias("group"))
         counts = groups["group"].value_counts().sort("count", "group", descending=[True, False])
         if counts.height > style.MAX_COLOURS:
-            kept = pl.col("group").is_in(counts["group"].head(style.MAX_COLOURS - 1).implode())
-            label = pl.when(kept).then("group").otherwise(pl.lit("others"))
+            is_kept = pl.col("group").is_in(counts["group"].head(style.MAX_COLOURS - 1).implode())
+            label = pl.when(is_kept).then("group").otherwise(pl.lit("others"))
             groups = groups.with_columns(label.alias("group"))
     groups = groups.select("key", "group")
     return table.join(groups, on="key", how="left", nulls_equal=True, maintain_order="left")
@@ -255,10 +258,10 @@ def _add_group(
 
 def _name_ranges(values: pl.Series) -> pl.Series:
     """Return the range of each number's quarter, such as "3 to 7"."""
-    part = (values.rank("min") - 1) * 4 // values.count()
+    quarters = (values.rank("min") - 1) * 4 // values.count()
     names = {}
-    for each in part.drop_nulls().unique():
-        quarter: Any = values.filter(part == each)
-        low, high = quarter.min(), quarter.max()
-        names[each] = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-    return part.replace_strict(names, default="null", return_dtype=pl.String).alias("group")
+    for number in quarters.drop_nulls().unique():
+        values_of_quarter: Any = values.filter(quarters == number)
+        low, high = values_of_quarter.min(), values_of_quarter.max()
+        names[number] = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    return quarters.replace_strict(names, default="null", return_dtype=pl.String).alias("group")

@@ -83,16 +83,14 @@ def agreement(
     chart_checks.check_not_empty("frame", both, "one")
     all_grades = pl.concat([both["one"], both["other"]]).unique().sort()
     chart_checks.check_count("grades", len(all_grades), MAX_AGREEMENT_GRADES)
-    fields = pl.DataFrame({"one": all_grades}).join(
-        pl.DataFrame({"other": all_grades}), how="cross"
-    )
+    cells = pl.DataFrame({"one": all_grades}).join(pl.DataFrame({"other": all_grades}), how="cross")
     counts = both.group_by("one", "other").agg(pl.len().alias("documents"))
-    of_row = pl.col("documents").sum().over("one")
+    row_total = pl.col("documents").sum().over("one")
     table = (
-        fields.join(counts, on=["one", "other"], how="left", maintain_order="left")
+        cells.join(counts, on=["one", "other"], how="left", maintain_order="left")
         .with_columns(pl.col("documents").fill_null(0))
-        .filter(of_row > 0)
-        .with_columns(share=pl.col("documents") / of_row, same=pl.col("one") == pl.col("other"))
+        .filter(row_total > 0)
+        .with_columns(share=pl.col("documents") / row_total, same=pl.col("one") == pl.col("other"))
         .with_columns(pl.col("one", "other").map_elements("{:g}".format, pl.String))
     )
     grades = [f"{value:g}" for value in all_grades]
@@ -104,23 +102,26 @@ def agreement(
             "one:N", "other:N", "documents:Q", alt.Tooltip("share:Q", format=".1%")
         ),
     )
-    scale = alt.Scale(domain=[0, 1], range=["white", style.PALETTE[0]], interpolate="rgb")
+    colours = style.build_cell_colours(1)
     legend = style.build_legend(labelExpr=style.PERCENT_LABEL)
-    fill = alt.Fill("share:Q", title="share of the row", scale=scale, legend=legend)
-    on_dark = alt.condition("datum.share > 0.62", alt.value("white"), alt.value("black"))
-    percent = base.transform_filter("datum.documents > 0")
-    percent = percent.transform_calculate(percent="format(100 * datum.share, '.0f') + ' %'")
-    same = base.transform_filter("datum.same")
+    fill = alt.Fill("share:Q", title="share of the row", scale=colours.scale, legend=legend)
+    written = colours.choose_text_colour("datum.share")
+    texts = base.transform_filter("datum.documents > 0")
+    texts = texts.transform_calculate(percent="format(100 * datum.share, '.0f') + ' %'")
+    diagonal = base.transform_filter("datum.same")
     layers = [
         base.mark_rect(stroke=style.FAINT).encode(fill=fill),
-        same.mark_rect(fillOpacity=0, strokeWidth=2, stroke=style.INK),
-        percent.mark_text().encode(text=alt.Text("percent:N"), color=on_dark),
+        diagonal.mark_rect(fillOpacity=0, strokeWidth=2, stroke=style.find_ink()),
+        texts.mark_text().encode(text=alt.Text("percent:N"), color=written),
     ]
     documents = format_count(both.height, "documents")
     headline = f"Grades of {shorten_name(other)} by grade of {shorten_name(one)}, {documents}"
     described = f"grades of {other} for {both.height:,} documents by their grade of {one}"
-    words, side = style.Words(headline, ["each row adds up to 100 %"], described), alt.Step(step)
-    return style.draw_layers(layers, table, words, apart=["fill"], width=side, height=side)
+    words = style.Words(headline, ["each row adds up to 100 %"], described)
+    cell_size = alt.Step(step)
+    return style.draw_layers(
+        layers, table, words, independent=["fill"], width=cell_size, height=cell_size
+    )
 
 
 def grader_orders(
@@ -174,42 +175,46 @@ def grader_orders(
     keys: dict[str, Any] = {"texts": ["measure", "grader"], "strategy": strategy, "panel": panel}
     table = chart_rows.build_result_rows("summary", summary, "mean", **keys, draws_each_row=True)
     chart_checks.check_not_repeated("summary", table, "pair", panel, ["strategy", "grader"])
-    lowest = pl.col("best") == "lowest" if "best" in table.columns else pl.lit(value=False)
-    height = pl.when(lowest).then(-pl.col("mean")).otherwise("mean").round(12)
+    is_lowest_best = pl.col("best") == "lowest" if "best" in table.columns else pl.lit(value=False)
+    goodness = pl.when(is_lowest_best).then(-pl.col("mean")).otherwise("mean").round(12)
     group = ["grader", "panel" if panel else "measure"]
-    table = table.with_columns(place=height.rank("average", descending=True).over(group))
+    table = table.with_columns(place=goodness.rank("average", descending=True).over(group))
     graders = table["grader"].unique(maintain_order=True).to_list()
     names = table["strategy"].unique().to_list()
-    first = table.filter(grader=graders[0]).sort("place")["strategy"].unique(maintain_order=True)
-    colour = style.choose_look(names, strategy, matter=first, legends=False)
-    level = style.order_axis(
+    first_order = (
+        table.filter(grader=graders[0]).sort("place")["strategy"].unique(maintain_order=True)
+    )
+    colour = style.choose_look(names, strategy, prioritised=first_order, legends=False)
+    grader_axis = style.order_axis(
         graders, labelAngle=0, labelLimit=120, labelExpr=_write_grader_labels(table)
     )
     # The last points are near the edge, since their names begin there.
-    level["scale"].padding = NAMES_PADDING
-    x = alt.X("grader:N", title="grader", **level)
-    places = alt.Scale(reverse=True, zero=False, domain=[0.5, len(names) + 0.5], nice=False)
+    grader_axis["scale"].padding = NAMES_PADDING
+    x = alt.X("grader:N", title="grader", **grader_axis)
+    place_scale = alt.Scale(reverse=True, zero=False, domain=[0.5, len(names) + 0.5], nice=False)
     # A grid line would cross out names.
     axis = alt.Axis(tickMinStep=1, format="d", grid=False, values=[*range(1, len(names) + 1)])
-    y = alt.Y("place:Q", title="place by mean", scale=places, axis=axis)
+    y = alt.Y("place:Q", title="place by mean", scale=place_scale, axis=axis)
     tooltip = style.list_tooltips(
         "grader:N", "measure:N", "strategy:N", "place:Q", *style.format_decimals("mean")
     )
     base = alt.Chart().encode(x=x, y=y, tooltip=tooltip, detail=alt.Detail("strategy:N"), **colour)
-    at_end = base.transform_filter(alt.datum.grader == graders[-1])
-    at_end = at_end.transform_calculate(shown=style.write_short_label("datum.strategy", names))
+    last_points = base.transform_filter(alt.datum.grader == graders[-1])
+    last_points = last_points.transform_calculate(
+        shown=style.write_short_label("datum.strategy", names)
+    )
     layers = [
         base.mark_line(strokeWidth=2),
         style.draw_dots(base, 60),
-        at_end.mark_text(align="left", dx=18, limit=250).encode(
+        last_points.mark_text(align="left", dx=18, limit=250).encode(
             text=alt.Text("shown:N"), **style.darken_rest(colour)
         ),
     ]
-    described = f"place of {len(names)} strategies under {', '.join(graders)}"
+    description = f"place of {len(names)} strategies under {', '.join(graders)}"
     facts = chart_rows.collect_title_facts(table)
     headline = f"{titles.title_strategies('Places by mean', facts)} under {len(graders)} graders"
     # The number of queries stands below each grader.
-    words = style.Words(headline, titles.write_subtitle(facts._replace(queries=[])), described)
+    words = style.Words(headline, titles.write_subtitle(facts._replace(queries=[])), description)
     size: dict[str, Any] = {"width": alt.Step(110), "height": min(360, max(120, 24 * len(names)))}
     return style.draw_panels(layers, table, panel, words, columns=2, **size)
 
@@ -274,42 +279,58 @@ def trusted_forest(
     """
     frame = check_collected("estimates", estimates)
     value = "difference" if "trusted_difference" in frame.columns else "mean"
-    of = {"trusted": f"trusted_{value}", "model": f"model_{value}", "ci": value}
-    numbers = [value, *of.values(), *(f"{key}_{end}" for key in of for end in ("low", "high"))]
-    pairs = value == "difference"
-    several = pairs and frame["baseline"].n_unique() > 1
+    estimate_columns = {"trusted": f"trusted_{value}", "model": f"model_{value}", "ci": value}
+    numbers = [
+        value,
+        *estimate_columns.values(),
+        *(f"{key}_{end}" for key in estimate_columns for end in ("low", "high")),
+    ]
+    are_pairs = value == "difference"
+    has_several_baselines = are_pairs and frame["baseline"].n_unique() > 1
     keys: dict[str, Any] = {"strategy": strategy, "panel": panel}
-    keys["texts"] = ["measure", *(["baseline"] if pairs else [])]
+    keys["texts"] = ["measure", *(["baseline"] if are_pairs else [])]
     wide = chart_rows.build_result_rows("estimates", frame, *dict.fromkeys(numbers), **keys)
-    wide = wide.with_columns(pair_rows.build_pair_name(versus=several).alias("name"))
+    wide = wide.with_columns(pair_rows.build_pair_name(versus=has_several_baselines).alias("name"))
     chart_checks.check_not_repeated("estimates", wide, "name", panel)
     kept = ["name", "measure", "strategy", *(["panel"] if panel else [])]
     table = pl.concat(
         wide.select(
-            *kept, source=pl.lit(source), value=of[key], low=f"{key}_low", high=f"{key}_high"
+            *kept,
+            source=pl.lit(source),
+            value=estimate_columns[key],
+            low=f"{key}_low",
+            high=f"{key}_high",
         )
         for key, source in SOURCES.items()
     )
     chart_checks.check_row_count("estimates", table)
     names = chart_rows.sort_names(wide, value, "name")
-    order = [*SOURCES.values()]
-    title = style.write_mean_title(table, f"{value} of " if pairs else "mean ", value)
+    sources = [*SOURCES.values()]
+    title = style.write_mean_title(table, f"{value} of " if are_pairs else "mean ", value)
     # The colours have no scale, since charts side by side would share it.
-    first, second = (alt.FieldEqualPredicate(field="source", equal=name) for name in order[:2])
+    is_trusted, is_model = (
+        alt.FieldEqualPredicate(field="source", equal=name) for name in sources[:2]
+    )
     colours = (style.DOUBT, style.PALETTE[1], style.find_ink())
-    one, two, last = map(alt.value, colours)
-    stroke = alt.when(first).then(one).when(second).then(two).otherwise(last)
-    of_source = json.dumps(dict(zip(order, colours, strict=True)))
-    symbols = alt.ExprRef(f"{of_source}[datum.value]")
+    trusted_colour, model_colour, both_colour = map(alt.value, colours)
+    stroke = (
+        alt.when(is_trusted)
+        .then(trusted_colour)
+        .when(is_model)
+        .then(model_colour)
+        .otherwise(both_colour)
+    )
+    colour_by_source = json.dumps(dict(zip(sources, colours, strict=True)))
+    symbols = alt.ExprRef(f"{colour_by_source}[datum.value]")
     key = style.build_legend(symbolStrokeColor=symbols, symbolFillColor="transparent")
-    shapes = alt.Scale(domain=order, range=["circle", "diamond", "square"])
+    shapes = alt.Scale(domain=sources, range=["circle", "diamond", "square"])
     shape = alt.Shape("source:N", title="grades", scale=shapes, legend=key)
     y = style.build_names_axis("name", names)
-    if pairs:
+    if are_pairs:
         y["axis"] = style.build_pairs_axis(wide, "name")
     base = alt.Chart().encode(
         y=y,
-        yOffset=alt.YOffset("source:N", **style.order_axis(order)),
+        yOffset=alt.YOffset("source:N", **style.order_axis(sources)),
         tooltip=style.list_tooltips(
             "measure:N", "name:N", "source:N", *style.format_decimals("value", "low", "high")
         ),
@@ -317,21 +338,21 @@ def trusted_forest(
     )
     scale = alt.Scale(zero=False, padding=style.INTERVAL_PADDING)
     step, dot = (16, 45) if len(names) <= style.MAX_COLOURS else (8, 25)
-    low, exact = (alt.X(f"{name}:Q", title=title, scale=scale) for name in ("low", "value"))
+    low, estimate_x = (alt.X(f"{name}:Q", title=title, scale=scale) for name in ("low", "value"))
     layers = [
         base.mark_rule(strokeWidth=2).encode(x=low, x2=alt.X2("high:Q")),
-        base.mark_point(size=dot, strokeWidth=2, opacity=1).encode(x=exact, shape=shape),
+        base.mark_point(size=dot, strokeWidth=2, opacity=1).encode(x=estimate_x, shape=shape),
     ]
-    layers = [style.draw_rule(x=0), *layers] if pairs else layers
+    layers = [style.draw_rule(x=0), *layers] if are_pairs else layers
     facts = chart_rows.collect_title_facts(wide)
-    what = "Difference of mean" if pairs else "Mean" if len(facts.measures) == 1 else "Means"
+    heading = "Difference of mean" if are_pairs else "Mean" if len(facts.measures) == 1 else "Means"
     baseline = None
-    if pairs and not several:
+    if are_pairs and not has_several_baselines:
         *_, baseline = shorten_names([*wide["strategy"].unique(), wide["baseline"][0]])
-    n_pairs = len(names) if several else 0
-    headline = titles.title_strategies(what, facts, baseline, pairs=n_pairs, intervals=True)
-    change = titles.write_width_change(compute_median_width_change(wide))
-    notes = [*titles.write_subtitle(facts._replace(queries=[]), what.lower()), *change]
+    n_pairs = len(names) if has_several_baselines else 0
+    headline = titles.title_strategies(heading, facts, baseline, pairs=n_pairs, intervals=True)
+    width_change = titles.write_width_change(compute_median_width_change(wide))
+    notes = [*titles.write_subtitle(facts._replace(queries=[]), heading.lower()), *width_change]
     notes += [*_write_trusted_queries(wide), "both: the model's, corrected by the trusted grades"]
     words = style.Words(headline, notes)
     shared = style.choose_panel_axis(table, "value")
@@ -344,7 +365,9 @@ def _write_trusted_queries(estimates: pl.DataFrame) -> list[str]:
     facts = chart_rows.collect_title_facts(estimates)
     note = [f"{queries} with trusted grades"] if (queries := titles.count_queries(facts)) else []
     if note and "model_queries" in estimates.columns:
-        others = estimates["model_queries"].drop_nulls().unique().sort().to_list()
-        further = titles.count_queries(facts._replace(queries=others)).partition(" quer")[0]
-        note += [f"{further} more with the model's only"] if further else []
+        model_counts = estimates["model_queries"].drop_nulls().unique().sort().to_list()
+        more_queries = titles.count_queries(facts._replace(queries=model_counts)).partition(
+            " quer"
+        )[0]
+        note += [f"{more_queries} more with the model's only"] if more_queries else []
     return [", ".join(note)] if note else []

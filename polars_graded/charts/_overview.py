@@ -109,42 +109,58 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
         msg = f"`table` must have the lists of overview() in 'grades', got {dtype}"
         raise TypeError(msg)
     counts = ["queries", "least", "median", "most", *SHARE_COLUMNS, *QUERY_COLUMNS, *ROW_COLUMNS]
-    facts = chart_rows.build_result_rows(
+    strategy_rows = chart_rows.build_result_rows(
         "table", table, *counts, texts=(), strategy=strategy, panel=panel, unique_column="strategy"
     )
-    names = facts["strategy"].unique(maintain_order=True).to_list()
+    names = strategy_rows["strategy"].unique(maintain_order=True).to_list()
     levels = table["grades"].explode().struct.field("grade").unique().sort().to_list()
-    starts = _place_cells()
+    left_edges = _place_cells()
     rows = []
-    for fact in facts.rows(named=True):
-        grades = table["grades"][fact["row of the table"]]
-        cells = [*_build_cells(fact, starts), *_build_grade_cells(grades, levels, starts["grades"])]
-        rows += [{name: fact.get(name) for name in ("strategy", "panel")} | cell for cell in cells]
-    drawn = pl.DataFrame(rows, schema=CELL_SCHEMA)
+    for strategy_row in strategy_rows.rows(named=True):
+        grades = table["grades"][strategy_row["row of the table"]]
+        cells = [
+            *_build_cells(strategy_row, left_edges),
+            *_build_grade_cells(grades, levels, left_edges["grades"]),
+        ]
+        rows += [
+            {name: strategy_row.get(name) for name in ("strategy", "panel")} | cell
+            for cell in cells
+        ]
+    cell_rows = pl.DataFrame(rows, schema=CELL_SCHEMA)
     if panel is None:
-        drawn = drawn.drop("panel")
-    chart_checks.check_row_count("table", drawn)
-    headings = {starts[what]: list(lines) for what, lines in CELL_HEADINGS.items()}
-    headings[starts["grades"]] = ["", "rows by grade:", _list_grades(levels)]
-    width = starts["grades"] + CELL_WIDTHS["grades"]
-    step = 18 if len(names) <= MAX_FULL_HEIGHT_STRATEGIES else 13
+        cell_rows = cell_rows.drop("panel")
+    chart_checks.check_row_count("table", cell_rows)
+    headings = {left_edges[column]: list(lines) for column, lines in CELL_HEADINGS.items()}
+    headings[left_edges["grades"]] = ["", "rows by grade:", _list_grades(levels)]
+    width = left_edges["grades"] + CELL_WIDTHS["grades"]
+    line_height = 18 if len(names) <= MAX_FULL_HEIGHT_STRATEGIES else 13
     layers = _draw_cells(names, headings, width)
     description = f"what was retrieved, judged and relevant, of {len(names)} strategies"
-    words = style.Words(titles.title_gaps(facts.rows(named=True)), described=description)
-    size: dict[str, Any] = {"width": width, "height": alt.Step(step), **style.FRAMELESS}
-    return style.draw_panels(layers, drawn, panel, words, columns=1, **size)
+    words = style.Words(titles.title_gaps(strategy_rows.rows(named=True)), described=description)
+    size: dict[str, Any] = {"width": width, "height": alt.Step(line_height), **style.FRAMELESS}
+    return style.draw_panels(layers, cell_rows, panel, words, columns=1, **size)
 
 
 def _draw_cells(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
     """Draw cells as bars and texts, one line per strategy, below headings at their left edges."""
-    bare: dict[str, Any] = {"ticks": False, "domain": False}
-    y = style.build_names_axis("strategy", names, **bare)
+    axis_options: dict[str, Any] = {"ticks": False, "domain": False}
+    y = style.build_names_axis("strategy", names, **axis_options)
     y["scale"].paddingInner = 0.15
-    above = style.write_labels({at: str(lines) for at, lines in headings.items()})
-    bare |= {"orient": "top", "values": list(headings), "labelExpr": above, "labelAlign": "left"}
+    label_expression = style.write_labels({at: str(lines) for at, lines in headings.items()})
+    axis_options |= {
+        "orient": "top",
+        "values": list(headings),
+        "labelExpr": label_expression,
+        "labelAlign": "left",
+    }
     # The position of a label is that of its first line, which needs room for the other lines.
-    bare |= {"labelLineHeight": 12, "labelPadding": 28, "labelOverlap": False, "grid": False}
-    x = alt.X("start:Q", title=None, **style.bound_axis((0, width), **bare))
+    axis_options |= {
+        "labelLineHeight": 12,
+        "labelPadding": 28,
+        "labelOverlap": False,
+        "grid": False,
+    }
+    x = alt.X("start:Q", title=None, **style.bound_axis((0, width), **axis_options))
     base = alt.Chart().encode(
         x=x, y=y, tooltip=style.list_tooltips("strategy:N", "what:N", "text:N")
     )
@@ -168,24 +184,26 @@ CELL_SCHEMA: dict[str, Any] = dict.fromkeys(CELL_TEXTS, pl.String) | dict.fromke
 
 def _place_cells() -> dict[str, int]:
     """Return the left edge of each column of cells, in pixels."""
-    starts, at = {}, 0
+    starts, left_edge = {}, 0
     for what in (*CELL_HEADINGS, "grades"):
-        starts[what] = at
-        at += CELL_WIDTHS.get(what, CELL_WIDTH) + CELL_GAP
+        starts[what] = left_edge
+        left_edge += CELL_WIDTHS.get(what, CELL_WIDTH) + CELL_GAP
     return starts
 
 
-def _build_cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[dict[str, Any]]:
+def _build_cells(
+    strategy_row: dict[str, Any], left_edges: dict[str, int]
+) -> Iterator[dict[str, Any]]:
     """Yield the rows of a strategy's cells: the empty part, and the filled part with the text."""
-    queries = fact["queries"]
-    least, median, most = (_format_number(fact[name]) for name in ("least", "median", "most"))
-    spread = median if least == most else f"{median} ({least}–{most})"
+    queries = strategy_row["queries"]
+    low, median, high = (_format_number(strategy_row[name]) for name in ("least", "median", "most"))
+    spread = median if low == high else f"{median} ({low}–{high})"
     for what, text in (("queries", _format_number(queries)), ("documents", spread)):
-        yield _build_cell(what, starts[what], CELL_WIDTHS[what], EMPTY_COLOUR, text)
+        yield _build_cell(what, left_edges[what], CELL_WIDTHS[what], EMPTY_COLOUR, text)
     for what in (*SHARE_COLUMNS, *QUERY_COLUMNS, *ROW_COLUMNS):
-        start, value = starts[what], fact[what]
+        start, value = left_edges[what], strategy_row[what]
         share = value if what in SHARE_COLUMNS or value is None else value / queries
-        share = min(1, value or 0) if what in ROW_COLUMNS else share  # one row is an error
+        share = min(1, value or 0) if what in ROW_COLUMNS else share  # a single row fills the cell
         is_share = what in SHARE_COLUMNS and value is not None
         text = format_percent(value, decimals=0) if is_share else _format_number(value)
         yield _build_cell(what, start, CELL_WIDTH, EMPTY_COLOUR)

@@ -56,8 +56,8 @@ MAX_OPAQUE_POINTS = 300
 LARGE_POINT = 30
 """Size of points of this number, in square pixels."""
 
-MAX_LANES = 6
-"""Maximum number of histograms below each other."""
+MAX_STACKED_HISTOGRAMS = 6
+"""Maximum number of histograms in one column."""
 
 
 @takes_results(run_one_grader)
@@ -129,43 +129,43 @@ def precision_histogram(
     └──────────┴──────┴───────┴─────────┴────────────┴────────┘
     """
     per_query, query = chart_rows.join_query_columns("per_query", per_query, query, strategy)
-    table, both, measure = build_compared_queries(
+    table, names_of_pair, measure = build_compared_queries(
         per_query, measure, a, b, query, strategy=strategy, missing=missing, order=order
     )
-    n = table.height
-    size = -(-n // MAX_BARS)
-    rows = bins.build_shared_bars(table, size)
-    colour = choose_pair_look(table, per_query, both, strategy=strategy)["color"]
+    n_queries = table.height
+    bar_size = -(-n_queries // MAX_BARS)
+    rows = bins.build_shared_bars(table, bar_size)
+    colour = choose_pair_look(table, per_query, names_of_pair, strategy=strategy)["color"]
     mean = compute_mean_interval(table["difference"].to_numpy())
     band, line = marks.draw_mean_and_interval(*mean)
-    y_title = f"{measure}: {' − '.join(shorten_names(both, 16))}"
-    headline = titles.title_query_by_query(measure, both)
-    notes = [*titles.write_mean_difference(*mean), describe_wins(both, table)]
+    y_title = f"{measure}: {' − '.join(shorten_names(names_of_pair, 16))}"
+    headline = titles.title_query_by_query(measure, names_of_pair)
+    notes = [*titles.write_mean_difference(*mean), describe_wins(names_of_pair, table)]
     names_of_sides = marks.draw_better_sides(*find_better(table), colour)
-    if n <= style.MAX_NAMED_MARKS:
-        step, names = style.compute_name_step(n), rows["query"].to_list()
+    if n_queries <= style.MAX_NAMED_MARKS:
+        step, names = style.compute_name_step(n_queries), rows["query"].to_list()
         axis = style.fit_name_axis(names, step, labelLimit=120, titleLimit=400)
         layers = marks.draw_named_bars(query, names, y_title, colour, **axis)
         layers = [*band, *layers, *line, *names_of_sides]
         words, width = style.Words(headline, notes), alt.Step(step)
-        return style.draw_layers(layers, rows, words, apart=["color", "stroke"], width=width)
+        return style.draw_layers(layers, rows, words, independent=["color", "stroke"], width=width)
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
-    if size > 1:
-        title += f", {size} in a bar"
-    layers = marks.draw_placed_bars(title, n + 0.5, y_title, colour)
+    if bar_size > 1:
+        title += f", {bar_size} in a bar"
+    layers = marks.draw_placed_bars(title, n_queries + 0.5, y_title, colour)
     layers = [*band, *layers, *line, *names_of_sides]
-    falling = table.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
-    for name in both:
-        queries = falling.filter(better=name)["query"].head(MAX_EXTREMES).to_list()
+    largest_first = table.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
+    for name in names_of_pair:
+        queries = largest_first.filter(better=name)["query"].head(MAX_EXTREMES).to_list()
         notes += [titles.write_extremes(name, queries)] if queries else []
     words = style.Words(headline, notes)
-    return style.draw_layers(layers, rows, words, apart=["color", "stroke"])
+    return style.draw_layers(layers, rows, words, independent=["color", "stroke"])
 
 
 def describe_wins(both: list[str], table: pl.DataFrame) -> str:
     """Describe in how many of the queries each of the two strategies is better."""
-    more, fewer = (table.filter(better=name).height for name in both)
-    return titles.write_wins(both, more, fewer, table.height)
+    wins_a, wins_b = (table.filter(better=name).height for name in both)
+    return titles.write_wins(both, wins_a, wins_b, table.height)
 
 
 def build_compared_queries(
@@ -194,8 +194,8 @@ def build_compared_queries(
 def find_better(table: pl.DataFrame) -> tuple[str | None, str | None]:
     """Return the strategies that are better if the difference is above 0, and if it is below."""
     signs = [pl.col("difference") > 0, pl.col("difference") < 0]
-    above, below = (table.filter(sign)["better"].head(1).to_list() for sign in signs)
-    return above[0] if above else None, below[0] if below else None
+    better_above, better_below = (table.filter(sign)["better"].head(1).to_list() for sign in signs)
+    return better_above[0] if better_above else None, better_below[0] if better_below else None
 
 
 def choose_pair_look(
@@ -207,11 +207,11 @@ def choose_pair_look(
     legends: bool = False,
 ) -> dict[str, Any]:
     """Return the colours of two strategies, equal to those in charts of all strategies."""
-    everyone = chart_rows.find_names(per_query, strategy)
-    domain = everyone if len(everyone) <= style.MAX_COLOURS else both
+    all_names = chart_rows.find_names(per_query, strategy)
+    domain = all_names if len(all_names) <= style.MAX_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
     return style.choose_look(
-        domain, f"better {strategy}", field="better", drawn=better, legends=legends
+        domain, f"better {strategy}", field="better", drawn_names=better, legends=legends
     )
 
 
@@ -231,9 +231,8 @@ def query_heatmap(
     is a strategy, the best at the left, so that strategies with equal values are neighbours. A row
     of one colour is a query in which all strategies are equal. Up to 60 queries have names. If
     there are more queries than rows, each row shows the means of several neighbouring queries. If
-    the frame has the column
-    `n_relevant`, queries without a relevant document are left out and counted, since their values
-    do not show how hard they are.
+    the frame has the column `n_relevant`, queries without a relevant document are left out and
+    counted, since their values do not show how hard these queries are.
 
     Parameters
     ----------
@@ -289,41 +288,43 @@ def query_heatmap(
     )
     table, queries = bins.build_heatmap_rows(results, names, MAX_HEATMAP_ROWS)
     order = table["strategy"].unique(maintain_order=True).to_list()
-    n, n_rows, size = len(queries), table["position"].n_unique(), table["queries"][0]
+    n, n_rows, row_size = len(queries), table["position"].n_unique(), table["queries"][0]
     facts = titles.Drawn([measure], len(order), 0, [n])
-    row = "a row is one query" if size == 1 else f"a row is the mean of {size} queries"
-    notes = [*titles.write_subtitle(facts, ""), f"{row}, hardest first; columns: best first"]
+    row_note = "a row is one query" if row_size == 1 else f"a row is the mean of {row_size} queries"
+    notes = [*titles.write_subtitle(facts, ""), f"{row_note}, hardest first; columns: best first"]
     if n_undefined:
         notes.append(titles.write_left_out(n_undefined))
-    few, base = n <= style.MAX_NAMED_MARKS, alt.Chart()
-    if few:
+    has_names, base = n <= style.MAX_NAMED_MARKS, alt.Chart()
+    if has_names:
         field, axis = "query:N", style.order_axis(queries, labelLimit=120)
     else:
-        ends = 0.5, n_rows * size + 0.5
+        ends = 0.5, n_rows * row_size + 0.5
         field, axis = "start:Q", style.bound_axis(ends, reverse=True, format=",d", tickCount=6)
         base = base.transform_calculate(**marks.BAR_ENDS).encode(y2=alt.Y2("end:Q"))
-    step = max(8, min(40, 500 // len(order)))
-    names_above = style.fit_name_axis(order, step, orient="top", labelOverlap=False)
+    column_width = max(8, min(40, 500 // len(order)))
+    names_above = style.fit_name_axis(order, column_width, orient="top", labelOverlap=False)
     # The fill shows values, since `color` encodes strategies in all charts. One hue is legible in
     # grey print.
     domain = [0, 1] if style.is_unit(table["value"]) else alt.Undefined
-    shade = alt.Scale(scheme="blues", domain=domain)
-    fields = base.mark_rect().encode(
+    shades = alt.Scale(scheme="blues", domain=domain)
+    cells = base.mark_rect().encode(
         x=alt.X("strategy:N", title=strategy, **style.order_axis(order, **names_above)),
         y=alt.Y(field, title=query, **axis),
-        fill=alt.Fill("value:Q", title=measure, scale=shade),
+        fill=alt.Fill("value:Q", title=measure, scale=shades),
         tooltip=style.list_tooltips(
             "strategy:N", "query:N", "queries:Q", *style.format_decimals("value")
         ),
     )
     # Each row has a whole number of pixels, since gaps would show as stripes.
-    height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / n_rows) * n_rows
-    described = f"{measure} of {n:,} queries for {len(order)} strategies"
+    height = alt.Step(max(10, min(20, 400 // n))) if has_names else round(400 / n_rows) * n_rows
+    description = f"{measure} of {n:,} queries for {len(order)} strategies"
     words = style.Words(
-        f"{titles.title_strategies('Values of', facts)}, query by query", notes, described
+        f"{titles.title_strategies('Values of', facts)}, query by query", notes, description
     )
-    size = {"width": alt.Step(step), "height": height}
-    return style.draw_layers([fields], table, words, apart=["fill"], **size)
+    width = alt.Step(column_width)
+    return style.draw_layers(
+        [cells], table, words, independent=["fill"], width=width, height=height
+    )
 
 
 def drop_undefined(per_query: pl.DataFrame, query: str) -> tuple[pl.DataFrame, int]:
@@ -376,8 +377,9 @@ def measure_agreement(
         `strategy`, `low`, `high` and `queries`. Bins have equal widths, and 0 is in the middle of a
         bin. More than ten strategies have no colours, and are counted together.
 
-        Both axes of `"agreement"` have the same ends, unless the range of one measure is more than
-        ten times that of the other. Then each axis has its own ends, and there is no diagonal.
+        Both axes of `"agreement"` have the same ends, unless the range of both measures together is
+        more than ten times the range of one of them. Then each axis has its own ends, and there is
+        no diagonal.
 
     Examples
     --------
@@ -396,29 +398,35 @@ def measure_agreement(
     └──────────┴────────┴───────┴─────────┘
     """
     check_choice("show", show, ("agreement", "difference", "difference_by_x"))
-    lanes = panel is ... and show == "difference"
-    points = _Points.of(frame, {"x": x, "y": y}, panel, query, strategy, lanes=lanes)
-    table, minus = points.table, f"{x} \N{MINUS SIGN} {y}"
-    against = f"{shorten_name(y)} against {shorten_name(x)}" if show == "agreement" else minus
-    headline = f"{against}, {format_count(table.height, points.things)}"
+    has_strategy_panels = panel is ... and show == "difference"
+    points = _Points.of(
+        frame, {"x": x, "y": y}, panel, query, strategy, has_strategy_panels=has_strategy_panels
+    )
+    table, difference = points.table, f"{x} \N{MINUS SIGN} {y}"
+    subject = f"{shorten_name(y)} against {shorten_name(x)}" if show == "agreement" else difference
+    headline = f"{subject}, {format_count(table.height, points.row_word)}"
     if show == "difference":
         points.table = table.with_columns((pl.col("x") - pl.col("y")).alias("value"))
-        words = style.Words(headline, [], f"how many queries have which difference {minus}")
-        return _draw_bins(points, minus, words, centred=True)
-    by_x = show == "difference_by_x"
-    if by_x:
+        words = style.Words(headline, [], f"how many queries have which difference {difference}")
+        return _draw_bins(points, difference, words, centred=True)
+    is_by_x = show == "difference_by_x"
+    if is_by_x:
         points.table = table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
         ends = axis_ends.choose_ends(table["x"]), axis_ends.choose_ends(table["y"], 10)
     else:
         ends = axis_ends.choose_ends_of_axes(table["x"], table["y"])
-    has_diagonal = not by_x and ends[0] == ends[1]
+    has_diagonal = not is_by_x and ends[0] == ends[1]
     notes = ["on the line both measures are equal"] if has_diagonal else []
-    notes += [f"above 0: {shorten_name(x)} is higher"] if by_x else []
-    height = minus if by_x else y
+    notes += [f"above 0: {shorten_name(x)} is higher"] if is_by_x else []
+    y_title = difference if is_by_x else y
     lines = (
-        [style.draw_rule(y=0)] if by_x else [marks.draw_diagonal(ends[0])] if has_diagonal else []
+        [style.draw_rule(y=0)]
+        if is_by_x
+        else [marks.draw_diagonal(ends[0])]
+        if has_diagonal
+        else []
     )
-    return _draw_points(points, (x, height), ends, headline, notes, lines)
+    return _draw_points(points, (x, y_title), ends, headline, notes, lines)
 
 
 @dataclass
@@ -429,9 +437,9 @@ class _Points:
     panel: str | None
     groups: list[str]
     colour: dict[str, Any]
-    things: str
+    row_word: str
     """The word for the rows: queries, or results of several strategies."""
-    lanes: bool
+    has_strategy_panels: bool
     """True if each strategy has a panel for its histogram."""
 
     @classmethod
@@ -443,7 +451,7 @@ class _Points:
         query: Columns,
         strategy: str,
         *,
-        lanes: bool,
+        has_strategy_panels: bool,
     ) -> _Points:
         """Return the rows of a frame, which may lack the default key columns."""
         frame, query = chart_rows.join_query_columns(
@@ -453,8 +461,8 @@ class _Points:
             strategy,
         )
         frame = pair_rows.shorten_pair_names(frame, strategy)
-        lanes = lanes and _are_few(frame, strategy)
-        panel = strategy if lanes else None if panel is ... else panel
+        has_strategy_panels = has_strategy_panels and _are_few(frame, strategy)
+        panel = strategy if has_strategy_panels else None if panel is ... else panel
         keys = {} if panel is None else {"panel": panel}
         # The frame may lack the default columns of strategies or queries, but not a column passed.
         keys |= {
@@ -466,9 +474,16 @@ class _Points:
         groups, colour = ["panel"] if panel else [], {}
         if "strategy" in keys and table["strategy"].n_unique() <= style.MAX_COLOURS:
             groups = [*groups, "strategy"]
-            colour = style.choose_look(table["strategy"], strategy, legends=not lanes)
-        is_one = "strategy" not in keys or table["strategy"].n_unique() == 1
-        return cls(table, panel, groups, colour, "queries" if is_one else "results", lanes)
+            colour = style.choose_look(table["strategy"], strategy, legends=not has_strategy_panels)
+        has_one_strategy = "strategy" not in keys or table["strategy"].n_unique() == 1
+        return cls(
+            table,
+            panel,
+            groups,
+            colour,
+            "queries" if has_one_strategy else "results",
+            has_strategy_panels,
+        )
 
     @property
     def n_groups(self) -> int:
@@ -476,7 +491,7 @@ class _Points:
         return self.table.n_unique(self.groups) if self.groups else 1
 
     @property
-    def most(self) -> int:
+    def max_points(self) -> int:
         """Return the maximum number of rows to draw of each group."""
         return curve_rows.compute_max_points(self.n_groups)
 
@@ -484,19 +499,23 @@ class _Points:
 def _draw_bins(points: _Points, title: str, words: style.Words, *, centred: bool) -> Chart:
     """Draw a histogram of the values for each strategy."""
     n_groups = points.n_groups
-    n_bins = min(points.most - 2, bins.MAX_BINS, 10 + math.isqrt(points.table.height // n_groups))
+    n_bins = min(
+        points.max_points - 2, bins.MAX_BINS, 10 + math.isqrt(points.table.height // n_groups)
+    )
     table = bins.count_by_bin(points.table, points.groups, n_bins, centred=centred)
-    things = "queries" if points.lanes else points.things
-    size: dict[str, Any] = {"height": 90} if points.lanes else {}
-    if points.lanes:
+    row_word = "queries" if points.has_strategy_panels else points.row_word
+    size: dict[str, Any] = {"height": 90} if points.has_strategy_panels else {}
+    if points.has_strategy_panels:
         # Histograms are stacked vertically, so that their positions are easy to compare.
-        size |= {"columns": 1} if n_groups <= MAX_LANES else {"columns": 3, "width": 200}
+        size |= (
+            {"columns": 1} if n_groups <= MAX_STACKED_HISTOGRAMS else {"columns": 3, "width": 200}
+        )
     tooltip_names = style.list_tooltips("strategy:N") if points.colour else []
     bars = alt.Chart().mark_bar()
     bars = bars.encode(
         x=alt.X("low:Q", title=title, bin="binned", axis=alt.Axis(**style.UNFLUSHED_LABELS)),
         x2=alt.X2("high:Q"),
-        y=alt.Y("queries:Q", title=things, axis=alt.Axis(format=",d", tickMinStep=1)),
+        y=alt.Y("queries:Q", title=row_word, axis=alt.Axis(format=",d", tickMinStep=1)),
         tooltip=style.list_tooltips(
             *tooltip_names, *style.format_decimals("low", "high"), "queries:Q"
         ),
@@ -516,9 +535,9 @@ def _draw_points(
 ) -> Chart:
     """Draw one point per row over lines."""
     table, (x, y) = points.table, titles_of_axes
-    meaning = [f"point: a query{' and a strategy' if points.things == 'results' else ''}"]
+    meaning = [f"point: a query{' and a strategy' if points.row_word == 'results' else ''}"]
     if (n := table.height) > chart_checks.MAX_DRAWN_ROWS:
-        table = curve_rows.thin_by_value(table, "x", points.most, points.groups)
+        table = curve_rows.thin_by_value(table, "x", points.max_points, points.groups)
         meaning.append(f"{table.height:,} of {n:,} points are drawn")
     tooltip_names = [
         alt.Tooltip(f"{name}:N") for name in ("strategy", "query") if name in table.columns
@@ -595,8 +614,10 @@ def similarity_histogram(
     │ a and b  ┆ 0.9 ┆ 1.0  ┆ 1       │
     └──────────┴─────┴──────┴─────────┘
     """
-    points = _Points.of(frame, {"value": measure}, panel, query, strategy, lanes=panel is ...)
-    count = format_count(points.table.height, points.things)
+    points = _Points.of(
+        frame, {"value": measure}, panel, query, strategy, has_strategy_panels=panel is ...
+    )
+    count = format_count(points.table.height, points.row_word)
     headline = f"Distribution of {shorten_name(measure)}, {count}"
     words = style.Words(headline, [], f"how many queries have which {measure}")
     return _draw_bins(points, measure, words, centred=False)
@@ -648,9 +669,9 @@ def gain_by_similarity(
     │ 2     ┆ 1.0 ┆ 0.0  │
     └───────┴─────┴──────┘
     """
-    points = _Points.of(frame, {"x": x, "y": y}, panel, query, strategy, lanes=False)
+    points = _Points.of(frame, {"x": x, "y": y}, panel, query, strategy, has_strategy_panels=False)
     ends = axis_ends.choose_ends(points.table["x"]), axis_ends.choose_ends(points.table["y"], 10)
-    count = format_count(points.table.height, points.things)
+    count = format_count(points.table.height, points.row_word)
     headline = f"{shorten_name(y)} against {shorten_name(x)}, {count}"
     return _draw_points(points, (x, y), ends, headline, [], [style.draw_rule(y=0)])
 

@@ -109,31 +109,37 @@ def rankings(
     """
     check_whole_number("n", n)
     irrelevant = check_number("irrelevant", options.get("irrelevant", 0))
-    chosen = check_sum(f"ndcg@{n}" if measure is None else measure)
+    parsed_measure = check_sum(f"ndcg@{n}" if measure is None else measure)
     documents, values = compute_added_by_rank(
-        frame, of, chosen, n, doc=doc, others={} if title is None else {"title": title}, **options
+        frame,
+        of,
+        parsed_measure,
+        n,
+        doc=doc,
+        others={} if title is None else {"title": title},
+        **options,
     )
     strategy = options.get("strategy") or "strategy"
     _, grade = parse_grade(options.get("grade", "grade"))
     query_columns = check_list("query", options.get("query", "query"))
-    values_of = of if len(query_columns) > 1 else [of]
+    query_values = of if len(query_columns) > 1 else [of]
     query = ", ".join(
-        f"{name} {value}" for name, value in zip(query_columns, values_of, strict=True)
+        f"{name} {value}" for name, value in zip(query_columns, query_values, strict=True)
     )
-    texts = ["strategy", "doc", *(["title"] if title is not None else [])]
-    documents = documents.with_columns(chart_rows.build_name_column(name) for name in texts)
+    text_columns = ["strategy", "doc", *(["title"] if title is not None else [])]
+    documents = documents.with_columns(chart_rows.build_name_column(name) for name in text_columns)
     documents, colours = tiles.add_levels(documents, irrelevant)
     values = dict(zip(chart_rows.format_names(values), values.values(), strict=True))
-    table = tiles.build_tile_rows(documents, values, n, chosen.name)
+    table = tiles.build_tile_rows(documents, values, n, parsed_measure.name)
     chart_checks.check_row_count("frame", table)
     names = pl.col("doc" if title is None else "title").str.slice(0, 80)
     table = table.with_columns(
         names.alias("name"), pl.col("^title$").str.slice(0, tiles.MAX_TOOLTIP_LETTERS)
     )
     layers, size = tiles.draw_tiles(table, n, colours, grade=grade, strategy=strategy)
-    described = style.list_values(f"rankings of {query}, {chosen.name}", values.items())
+    described = style.list_values(f"rankings of {query}, {parsed_measure.name}", values.items())
     columns = format_count(len(values), "rankings")
-    notes = [f"beside a document: what it adds to {titles.measure_in_words(chosen.name)}"]
+    notes = [f"beside a document: what it adds to {titles.measure_in_words(parsed_measure.name)}"]
     if (table["part"] == "line").any():
         notes.append("joining lines: the same document, dark if it is relevant")
     if documents["tied"].any():
@@ -142,5 +148,5 @@ def rankings(
         notes.append(f"below the line: relevant documents outside the first {n}, and their number")
         if (table["below"] > tiles.MAX_MISSED_DOCUMENTS).any():
             notes[-1] += f"; {tiles.MAX_MISSED_DOCUMENTS} are drawn"
-    words = style.Words(f"{columns} of {query}, {chosen.name}", notes, described)
-    return style.draw_layers(layers, table, words, apart=["fill"], **size, **style.FRAMELESS)
+    words = style.Words(f"{columns} of {query}, {parsed_measure.name}", notes, described)
+    return style.draw_layers(layers, table, words, independent=["fill"], **size, **style.FRAMELESS)

@@ -62,25 +62,29 @@ def strategy_ranks(
     table = chart_rows.build_result_rows(
         "ranks", ranks, *numbers, **keys, unique_column="strategy", draws_each_row=True
     )
-    names = chart_rows.sort_names(table.with_columns(place=-pl.col("rank")), "place", "strategy")
-    many = len(names) > style.MAX_NAMED_MARKS
-    y = style.build_names_axis("strategy", names, labelFontSize=8 if many else alt.Undefined)
-    last = int(table["rank_high"].max())  # type: ignore[arg-type]
-    ticks = axis_ends.choose_rank_ticks(max(2, last))
-    place = style.bound_axis((0.5, last + 0.5), format=",d", values=ticks) | {"title": "rank"}
+    names = chart_rows.sort_names(
+        table.with_columns(goodness=-pl.col("rank")), "goodness", "strategy"
+    )
+    are_many = len(names) > style.MAX_NAMED_MARKS
+    y = style.build_names_axis("strategy", names, labelFontSize=8 if are_many else alt.Undefined)
+    max_rank = int(table["rank_high"].max())  # type: ignore[arg-type]
+    ticks = axis_ends.choose_rank_ticks(max(2, max_rank))
+    rank_axis = style.bound_axis((0.5, max_rank + 0.5), format=",d", values=ticks) | {
+        "title": "rank"
+    }
     tooltip = style.list_tooltips(
         "measure:N", "strategy:N", *(f"{name}:Q" for name in numbers), "group:N"
     )
     base = alt.Chart().encode(y=y, tooltip=tooltip)
-    line = base.mark_bar(size=2, color=style.DOUBT)
+    interval = base.mark_bar(size=2, color=style.DOUBT)
     level = chart_rows.find_confidence(table)
     share = "" if level is None else f"{format_percent(level)} "
     notes = titles.write_subtitle(chart_rows.collect_title_facts(table), "rank by mean")
     notes += [f"line: {share}interval of the rank; all of them hold together", style.SHARED_LETTERS]
-    size: dict[str, Any] = {"height": alt.Step(10)} if many else {}
+    size: dict[str, Any] = {"height": alt.Step(10)} if are_many else {}
     layers = [
-        line.encode(x=alt.X("rank_low:Q", **place), x2=alt.X2("rank_high:Q")),
-        style.draw_dots(base, 60, color=style.find_ink()).encode(x=alt.X("rank:Q", **place)),
+        interval.encode(x=alt.X("rank_low:Q", **rank_axis), x2=alt.X2("rank_high:Q")),
+        style.draw_dots(base, 60, color=style.find_ink()).encode(x=alt.X("rank:Q", **rank_axis)),
         style.draw_beside(y, "group:N", 8),
     ]
     words = style.Words(_write_finding(table), notes)
@@ -92,21 +96,21 @@ def _write_finding(ranks: pl.DataFrame) -> str:
     key = "panel" if "panel" in ranks.columns else "measure"
     names = ranks["strategy"].unique().sort()
     # Names are shortened in the same way as on the axis, which shows all strategies.
-    short = pl.col("strategy").replace_strict(names, shorten_names(names.to_list()))
-    ranks = ranks.with_columns(short)
+    short_name = pl.col("strategy").replace_strict(names, shorten_names(names.to_list()))
+    ranks = ranks.with_columns(short_name)
     groups = ranks.partition_by(key, maintain_order=True)
     firsts = [rows.sort("rank").filter(rank_low=1)["strategy"].to_list() for rows in groups]
     tests = name_tests(ranks, alone=ranks["strategy"].n_unique() == 2)  # noqa: PLR2004
     if len(groups) == 1:
         sentence = verdicts.name_first(firsts[0], ranks.height)
         return verdicts.write_title(sentence, tests)
-    things = "measures" if (ranks[key] == ranks["measure"]).all() else "panels"
-    clear = sum(len(first) == 1 for first in firsts)
-    same = {first[0] for first in firsts if len(first) == 1}
-    who = same.pop() if len(same) == 1 else "One strategy"
-    finding = f"{who} is clearly first by {format_part(clear, len(groups), things)}"
-    if not clear:
-        finding = f"No strategy is clearly first by any of {len(groups)} {things}"
+    group_word = "measures" if (ranks[key] == ranks["measure"]).all() else "panels"
+    n_clear = sum(len(first) == 1 for first in firsts)
+    clear_names = {first[0] for first in firsts if len(first) == 1}
+    subject = clear_names.pop() if len(clear_names) == 1 else "One strategy"
+    finding = f"{subject} is clearly first by {format_part(n_clear, len(groups), group_word)}"
+    if not n_clear:
+        finding = f"No strategy is clearly first by any of {len(groups)} {group_word}"
     return verdicts.write_title([finding], tests)
 
 
@@ -161,19 +165,19 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     table = chart_rows.build_result_rows("ranks", ranks, *numbers, **keys, draws_each_row=True)
     if table["strategy"].is_duplicated().any():
         msg = (
-            "`ranks` must have each strategy once, which are those of one measure, got "
+            "`ranks` must have each strategy once, and thus only one measure, got "
             f"{table['measure'].n_unique()} measures"
         )
         raise ValueError(msg)
     chart_checks.check_count("strategies", table.height, MAX_LABELLED_STRATEGIES)
     rows, height = _build_diagram(table)
     title = style.write_mean_title(table)
-    above: dict[str, Any] = {"orient": "top", "titleLimit": 300, "grid": False}
-    x = style.bound_axis(axis_ends.choose_ends(table["mean"]), **above) | {"title": title}
+    axis_options: dict[str, Any] = {"orient": "top", "titleLimit": 300, "grid": False}
+    x = style.bound_axis(axis_ends.choose_ends(table["mean"]), **axis_options) | {"title": title}
     y = style.bound_axis((0, height), reverse=True) | {"axis": None, "title": None}
-    written = style.find_ink()
+    ink = style.find_ink()
     is_crowded = table.height > style.MAX_COLOURS
-    thin, size = (0.6, 18) if is_crowded else (1, 40)
+    thickness, dot_size = (0.6, 18) if is_crowded else (1, 40)
     names, bar, dot = (
         alt.Chart().transform_filter(alt.FieldEqualPredicate(field="part", equal=part))
         for part in ("strategy", "bar", "dot")
@@ -181,19 +185,19 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     mean = alt.X("mean:Q", **x)
     row = alt.Y("row:Q", **y)
     layers = [
-        names.mark_rule(color=style.DOUBT, strokeWidth=thin).encode(
+        names.mark_rule(color=style.DOUBT, strokeWidth=thickness).encode(
             x=mean, y=alt.Y("axis:Q", **y), y2=alt.Y2("row:Q")
         ),
-        names.mark_rule(color=style.DOUBT, strokeWidth=thin).encode(
+        names.mark_rule(color=style.DOUBT, strokeWidth=thickness).encode(
             x=mean, x2=alt.X2("edge:Q"), y=row
         ),
-        bar.mark_bar(size=4 * thin, color=written).encode(x=mean, x2=alt.X2("to:Q"), y=row),
-        style.draw_dots(dot, size, color=written).encode(
+        bar.mark_bar(size=4 * thickness, color=ink).encode(x=mean, x2=alt.X2("to:Q"), y=row),
+        style.draw_dots(dot, dot_size, color=ink).encode(
             x=mean,
             y=row,
             tooltip=style.list_tooltips("strategy:N", *style.format_decimals("mean"), "set:N"),
         ),
-        bar.mark_text(align="right", dx=-7, color=written).encode(
+        bar.mark_text(align="right", dx=-7, color=ink).encode(
             x=mean, y=row, text=alt.Text("set:N")
         ),
     ]
@@ -202,7 +206,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         name = style.write_short_label("datum.strategy", table["strategy"])
         label = f"({name}) + '  ' + format(datum.mean, '.4f') + '  ' + datum.group"
         text = text.transform_calculate(label=label)
-        text = text.mark_text(align=align, dx=dx, color=written, limit=300)
+        text = text.mark_text(align=align, dx=dx, color=ink, limit=300)
         tooltip = style.list_tooltips(
             "strategy:N", *style.format_decimals("mean"), "rank:Q", "group:N"
         )
@@ -219,8 +223,8 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
 def _build_diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return the rows of strategies, groups and members to draw, and the height."""
     low, high = axis_ends.choose_ends(table["mean"])
-    rising = table.sort("mean", maintain_order=True)
-    sets = rising.select(
+    ascending = table.sort("mean", maintain_order=True)
+    sets = ascending.select(
         "strategy", "mean", pl.col("group").str.extract_all("[a-z]|[0-9]+").alias("set")
     ).explode("set", empty_as_null=True)
     bars = (
@@ -228,22 +232,22 @@ def _build_diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         .agg(pl.first("strategy", "mean"), to=pl.last("mean"), size=pl.len())
         .filter(pl.col("size") > 1)
     )
-    places = _stack_spans(bars.select("mean", "to").rows(), LETTER_SHARE * (high - low))
-    bars = bars.with_columns(row=BAR_SPACING * (pl.Series(places, dtype=pl.Int64) + 1))
-    top = BAR_SPACING * (max(places, default=-1) + 1) + BAR_SPACING + BAR_SPACING // 2
-    half = (rising.height + 1) // 2
-    place = pl.int_range(pl.len())
-    left = place < half
-    names = rising.select(
+    levels = _stack_spans(bars.select("mean", "to").rows(), LETTER_SHARE * (high - low))
+    bars = bars.with_columns(row=BAR_SPACING * (pl.Series(levels, dtype=pl.Int64) + 1))
+    names_top = BAR_SPACING * (max(levels, default=-1) + 1) + BAR_SPACING + BAR_SPACING // 2
+    n_left = (ascending.height + 1) // 2
+    index = pl.int_range(pl.len())
+    is_left = index < n_left
+    names = ascending.select(
         "strategy",
         "mean",
         "rank",
         "group",
-        side=pl.when(left).then(pl.lit("left")).otherwise(pl.lit("right")),
-        edge=pl.when(left).then(low).otherwise(high),
+        side=pl.when(is_left).then(pl.lit("left")).otherwise(pl.lit("right")),
+        edge=pl.when(is_left).then(low).otherwise(high),
         axis=0,
-        row=top
-        + LABEL_SPACING * pl.when(left).then(place).otherwise(pl.len() - 1 - place)
+        row=names_top
+        + LABEL_SPACING * pl.when(is_left).then(index).otherwise(pl.len() - 1 - index)
         + LABEL_SPACING // 2,
     )
     dots = sets.join(bars.select("set", "row"), on="set", maintain_order="left")
@@ -252,14 +256,14 @@ def _build_diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         [rows.with_columns(part=pl.lit(part)) for part, rows in parts.items()],
         how="diagonal_relaxed",
     )
-    return rows, top + LABEL_SPACING * half + BAR_SPACING
+    return rows, names_top + LABEL_SPACING * n_left + BAR_SPACING
 
 
-def _stack_spans(spans: list[tuple[float, float]], room: float) -> list[int]:
+def _stack_spans(spans: list[tuple[float, float]], gap: float) -> list[int]:
     """Return the lowest free level of each span, so that spans on a level do not overlap."""
-    ends, places = list[float](), list[int]()
+    ends, levels = list[float](), list[int]()
     for low, high in spans:
-        free = (level for level, end in enumerate(ends) if low > end + room)
-        places.append(level := next(free, len(ends)))
+        free_levels = (level for level, end in enumerate(ends) if low > end + gap)
+        levels.append(level := next(free_levels, len(ends)))
         ends[level : level + 1] = [high]
-    return places
+    return levels

@@ -90,13 +90,13 @@ def trade_off(
     names = table["strategy"].unique().to_list()
     # Names of many points would overlap, so a legend contains them.
     is_named = len(names) <= MAX_NAMED_POINTS
-    highest = table.sort("y", descending=True)["strategy"].unique(maintain_order=True)
+    highest_first = table.sort("y", descending=True)["strategy"].unique(maintain_order=True)
     colours = (
         style.choose_few_colours(names, strategy)
         if is_named
-        else style.choose_look(names, strategy, matter=highest)
+        else style.choose_look(names, strategy, prioritised=highest_first)
     )
-    limits: dict[str, Any] = {
+    axis_options: dict[str, Any] = {
         side: {
             "title": each,
             "scale": alt.Scale(zero=False, padding=20),
@@ -104,38 +104,41 @@ def trade_off(
         }
         for side, each in (("x", x), ("y", y))
     }
-    at: dict[str, Any] = {"x": alt.X("x:Q", **limits["x"]), "y": alt.Y("y:Q", **limits["y"])}
+    position: dict[str, Any] = {
+        "x": alt.X("x:Q", **axis_options["x"]),
+        "y": alt.Y("y:Q", **axis_options["y"]),
+    }
     base = alt.Chart().encode(**colours)
     layers = []
     if has_intervals:
-        across: dict[str, Any] = {
-            "x": alt.X("x_low:Q", **limits["x"]),
+        horizontal: dict[str, Any] = {
+            "x": alt.X("x_low:Q", **axis_options["x"]),
             "x2": "x_high:Q",
-            "y": at["y"],
+            "y": position["y"],
         }
-        along: dict[str, Any] = {
-            "x": at["x"],
-            "y": alt.Y("y_low:Q", **limits["y"]),
+        vertical: dict[str, Any] = {
+            "x": position["x"],
+            "y": alt.Y("y_low:Q", **axis_options["y"]),
             "y2": "y_high:Q",
         }
-        layers = [base.mark_rule(opacity=0.6).encode(**each) for each in (across, along)]
+        layers = [base.mark_rule(opacity=0.6).encode(**each) for each in (horizontal, vertical)]
     numbers = style.format_decimals(*(name for name in table.columns if name not in keys))
     tooltip = style.list_tooltips("strategy:N", *numbers)
-    layers.append(style.draw_dots(base, 70).encode(**at, tooltip=tooltip))
+    layers.append(style.draw_dots(base, 70).encode(**position, tooltip=tooltip))
     if is_named:
         label = style.write_short_label("datum.strategy", names)
         text = base.transform_calculate(name=label).mark_text(
             align="left", baseline="bottom", dx=NAME_SPACE, dy=-NAME_SPACE / 2
         )
-        layers.append(text.encode(**at, text="name:N"))
-    drawn = rows.filter(pl.col("measure").is_in([x, y]))
-    facts = chart_rows.collect_title_facts(drawn)
+        layers.append(text.encode(**position, text="name:N"))
+    drawn_rows = rows.filter(pl.col("measure").is_in([x, y]))
+    facts = chart_rows.collect_title_facts(drawn_rows)
     notes = [counted] if (counted := titles.count_queries(facts)) else []
     measures = f"{shorten_name(y)} against {shorten_name(x)}"
     headline = f"{measures} of {format_count(len(names), 'strategies')}"
     if has_intervals:
-        level = "" if facts.confidence is None else f"{format_percent(facts.confidence)} "
-        headline = f"{headline}, {level}intervals"
+        confidence = "" if facts.confidence is None else f"{format_percent(facts.confidence)} "
+        headline = f"{headline}, {confidence}intervals"
         notes.append("lines: interval of each value alone")
     notes += [] if is_named else style.write_rest_note(names, f"lower {shorten_name(y)}")
     words = style.Words(headline, notes, f"{y} against {x}: {len(names)} strategies")
@@ -214,9 +217,9 @@ def catalogue_curves(
     table = curve_rows.thin_by_value(table, "items", curve_rows.compute_max_points(n_lines), groups)
     strategies = table["strategy"].unique().to_list()
     # A high curve belongs to a strategy that recommends many items equally often.
-    highest = table.group_by("strategy").agg(pl.col("recommendations").mean())
-    highest = highest.sort("recommendations", "strategy", descending=[True, False])
-    look = style.choose_look(strategies, strategy, matter=highest["strategy"])
+    highest_first = table.group_by("strategy").agg(pl.col("recommendations").mean())
+    highest_first = highest_first.sort("recommendations", "strategy", descending=[True, False])
+    look = style.choose_look(strategies, strategy, prioritised=highest_first["strategy"])
     x = alt.X(
         "items:Q",
         title="share of the items, least recommended first",
@@ -229,8 +232,8 @@ def catalogue_curves(
     )
     tooltip = style.list_tooltips("strategy:N", *style.format_decimals(*numbers))
     lines = alt.Chart().mark_line().encode(x=x, y=y, detail="strategy:N", tooltip=tooltip, **look)
-    several = f", {n:,} panels" if panel and (n := table["panel"].n_unique()) > 1 else ""
-    headline = f"Lorenz curves of {format_count(len(strategies), 'strategies')}{several}"
+    panel_clause = f", {n:,} panels" if panel and (n := table["panel"].n_unique()) > 1 else ""
+    headline = f"Lorenz curves of {format_count(len(strategies), 'strategies')}{panel_clause}"
     notes = [
         "share of all recommendations by share of the items",
         "on the straight line all items are recommended equally often",

@@ -17,8 +17,8 @@ from polars_graded._results.per_query import sort_naturally
 from polars_graded._sentences import format_count, shorten_name, titles
 from polars_graded.namespace import graded
 
-MIN_NAME_PLACE = 0.17
-"""Minimum place of a point on the axis with room for a name to its left, as a share of the axis."""
+MIN_NAME_POSITION = 0.17
+"""Minimum position of a point with room for a name to its left, as a share of the axis."""
 
 
 def relevance_function(
@@ -78,8 +78,7 @@ def relevance_function(
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
     chart_checks.check_numbers("frame", frame, [score])
-    # An error message about φ contains the name of this column. It must differ from the columns of
-    # the result.
+    # Errors about φ contain the name of this column, which must differ from those of the result.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
     scores = frame.select(
         *chart_rows.build_name_columns(keys), pl.col(score).alias(axis_name)
@@ -88,50 +87,58 @@ def relevance_function(
         msg = f"`frame` must have a score in {score!r}, got none"
         raise ValueError(msg)
     chart_checks.check_panels(scores, panel)
-    most = max(2, chart_checks.MAX_DRAWN_ROWS // 3 // (scores["panel"].n_unique() if panel else 1))
-    chosen: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
-    phi = graded(axis_name).phi_relevance(**chosen)
+    max_points = max(
+        2, chart_checks.MAX_DRAWN_ROWS // 3 // (scores["panel"].n_unique() if panel else 1)
+    )
+    phi_options: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
+    phi = graded(axis_name).phi_relevance(**phi_options)
     relevances = scores.with_columns(relevance=phi.over("panel") if panel else phi)
-    chosen["query"] = "panel" if panel else None
-    points = phi_control_points(scores, axis_name, **chosen)
+    phi_options["query"] = "panel" if panel else None
+    points = phi_control_points(scores, axis_name, **phi_options)
     # Control points have names only if they are computed from the scores.
-    own = control_points is not None
-    name = pl.lit(None, pl.String).alias("name") if own else _name_points([*keys])
-    drawn = {
-        "φ": phi_curve(scores, axis_name, points=min(200, most), **chosen),
-        "score": curve_rows.thin_by_value(relevances, axis_name, most, [*keys]),
+    is_custom = control_points is not None
+    name = pl.lit(None, pl.String).alias("name") if is_custom else _name_points([*keys])
+    rows_by_part = {
+        "φ": phi_curve(scores, axis_name, points=min(200, max_points), **phi_options),
+        "score": curve_rows.thin_by_value(relevances, axis_name, max_points, [*keys]),
         "control point": points.with_columns(name),
     }
-    as_score = pl.col(axis_name).cast(pl.Float64).alias("score")
+    score_column = pl.col(axis_name).cast(pl.Float64).alias("score")
     parts = [
-        rows.select(*keys, pl.lit(part).alias("part"), as_score, "relevance", "^name$")
-        for part, rows in drawn.items()
+        rows.select(*keys, pl.lit(part).alias("part"), score_column, "relevance", "^name$")
+        for part, rows in rows_by_part.items()
     ]
     table = pl.concat(parts, how="diagonal")
     values = relevances[axis_name].cast(pl.Float64)
-    middle, top = values.median(), values.max()
-    many_low = isinstance(middle, float) and isinstance(top, float) and top > 20 * middle > 0
-    kind = scale or ("symlog" if many_low else "linear")
+    median, highest = values.median(), values.max()
+    is_skewed = (
+        isinstance(median, float) and isinstance(highest, float) and highest > 20 * median > 0
+    )
+    scale_type = scale or ("symlog" if is_skewed else "linear")
     is_undefined = relevances["relevance"].null_count() == relevances.height
     notes = ["ticks: scores; dots: control points"]
     notes = ["φ is undefined: all scores are the same"] if is_undefined else notes
-    ends: Any = (values.min(), top)
-    spread = kind == "symlog"
-    axis = style.build_amounts_axis(axis_ends.choose_power_ticks(*ends) if spread else None)
-    scale_of_scores = alt.Scale(zero=False, type=kind, nice=not spread)
+    ends: Any = (values.min(), highest)
+    is_symlog = scale_type == "symlog"
+    axis = style.build_amounts_axis(axis_ends.choose_power_ticks(*ends) if is_symlog else None)
+    scale_of_scores = alt.Scale(zero=False, type=scale_type, nice=not is_symlog)
     base = alt.Chart().encode(
         x=alt.X("score:Q", title=score, scale=scale_of_scores, axis=axis),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
         tooltip=style.list_tooltips("part:N", "score:Q", *style.format_decimals("relevance")),
     )
     # The colours have no scale, since charts side by side would share it.
-    line, cloud, controls = (base.transform_filter(f"datum.part === '{name}'") for name in drawn)
+    line, ticks, controls = (
+        base.transform_filter(f"datum.part === '{name}'") for name in rows_by_part
+    )
     layers = [
-        cloud.mark_tick(orient="vertical", size=10, color=style.REST),
+        ticks.mark_tick(orient="vertical", size=10, color=style.REST),
         line.mark_line(),
         style.draw_dots(controls, 80, color=style.find_ink()),
         # Where nearly all scores are low, the whisker's name is beside the median.
-        *_draw_names(controls, [*keys], spread=spread, rise=28 if many_low and not spread else 12),
+        *_draw_names(
+            controls, [*keys], is_symlog=is_symlog, rise=28 if is_skewed and not is_symlog else 12
+        ),
     ]
     headline = (
         f"Relevance φ of {format_count(relevances.height, 'scores')}, by {shorten_name(score)}"
@@ -141,42 +148,42 @@ def relevance_function(
 
 
 def _draw_names(
-    controls: alt.Chart, keys: list[str], *, spread: bool, rise: int
+    controls: alt.Chart, keys: list[str], *, is_symlog: bool, rise: int
 ) -> list[alt.Chart]:
     """Draw the names of control points at their points, where the rising line leaves room.
 
     The lowest point has no name, which would overlap the name of the median.
     """
     groups: list[Any] = [*keys]
-    amount = "(({0} < 0 ? -1 : 1) * log(1 + abs({0})))" if spread else "({0})"
+    amount = "(({0} < 0 ? -1 : 1) * log(1 + abs({0})))" if is_symlog else "({0})"
     low, high, score = (amount.format(f"datum.{name}") for name in ("low", "high", "score"))
     points = controls.transform_joinaggregate(groupby=groups, low="min(score)", high="max(score)")
-    points = points.transform_calculate(place=f"({score} - {low}) / ({high} - {low})")
+    points = points.transform_calculate(position=f"({score} - {low}) / ({high} - {low})")
     points = points.transform_filter("isValid(datum.name) && datum.name !== 'lowest'")
     # The line rises, so that there is room above and to the left of a point, and below and to the
     # right. A name at the left edge would cover the axis, and begins at its point.
-    is_beside, is_first = "datum.name === 'whisker'", f"datum.place < {MIN_NAME_PLACE}"
-    look: dict[str, Any] = {
+    is_beside, is_first = "datum.name === 'whisker'", f"datum.position < {MIN_NAME_POSITION}"
+    text_options: dict[str, Any] = {
         "align": alt.ExprRef(f"{is_beside} || {is_first} ? 'left' : 'right'"),
         "dx": alt.ExprRef(f"{is_beside} ? 9 : {is_first} ? -4 : 4"),
         "dy": alt.ExprRef(f"{is_beside} ? 7 : datum.name === 'median' ? -{rise} : -12"),
     }
     ink, paper = style.find_ink_and_paper()
     # A name has an outline in the colour of the background, so that the line does not cross it.
-    outline = points.mark_text(**look, stroke=paper, strokeWidth=3, color=paper)
-    text = points.mark_text(**look, color=ink)
+    outline = points.mark_text(**text_options, stroke=paper, strokeWidth=3, color=paper)
+    text = points.mark_text(**text_options, color=ink)
     return [layer.encode(text=alt.Text("name:N")) for layer in (outline, text)]
 
 
 def _name_points(keys: Sequence[str]) -> pl.Expr:
     """Return an expression for the names of control points in ascending order."""
-    last, is_zero = pl.int_range(pl.len()) == pl.len() - 1, pl.col("relevance") == 0
+    is_last, is_zero = pl.int_range(pl.len()) == pl.len() - 1, pl.col("relevance") == 0
     name = (
-        pl.when(last)
+        pl.when(is_last)
         .then(pl.lit("highest"))
         .when(~is_zero)
         .then(pl.lit("whisker"))
-        .when(pl.int_range(pl.len()) == (is_zero & ~last).sum() - 1)
+        .when(pl.int_range(pl.len()) == (is_zero & ~is_last).sum() - 1)
         .then(pl.lit("median"))
         .otherwise(pl.lit("lowest"))
     )
@@ -185,10 +192,11 @@ def _name_points(keys: Sequence[str]) -> pl.Expr:
 
 def _write_headline(value: str, groups: list[str], group: str, table: pl.DataFrame) -> str:
     """Write the title of distributions, with the numbers of groups and of panels."""
-    things = "strategies" if group == "strategy" else f"values of {group}"
+    group_word = "strategies" if group == "strategy" else f"values of {group}"
     panels = table["panel"].n_unique() if chart_rows.has_panels(table) else 0
-    where = f" in {panels} panels" if panels else ""
-    return f"Distribution of {shorten_name(value)}, {format_count(len(groups), things)}{where}"
+    panel_clause = f" in {panels} panels" if panels else ""
+    count = format_count(len(groups), group_word)
+    return f"Distribution of {shorten_name(value)}, {count}{panel_clause}"
 
 
 def sample_boxes(
@@ -242,18 +250,18 @@ def sample_boxes(
     """
     frame = chart_rows.collect_one_grader("frame", frame, group, panel)
     keys = {"group": group} if panel is None else {"panel": panel, "group": group}
-    line = {"reference": reference} if isinstance(reference, str) else {}
-    samples = chart_rows.build_query_rows(frame, keys, {"value": value}, line)
+    reference_column = {"reference": reference} if isinstance(reference, str) else {}
+    samples = chart_rows.build_query_rows(frame, keys, {"value": value}, reference_column)
     name = f"mean {reference}"
     if not isinstance(reference, str):
-        at = None if reference is None else check_number("reference", reference)
-        samples = samples.with_columns(pl.lit(at, pl.Float64).alias("reference"))
-        name = "" if at is None else f"{at:g}"
+        reference_number = None if reference is None else check_number("reference", reference)
+        samples = samples.with_columns(pl.lit(reference_number, pl.Float64).alias("reference"))
+        name = "" if reference_number is None else f"{reference_number:g}"
     table = bins.build_boxes(samples, list(keys))
     medians = table.drop_nulls("median").group_by("group").agg(pl.col("median").mean())
-    place = {name: place for place, name in enumerate(sort_naturally(medians["group"]))}
+    order_of_names = {name: index for index, name in enumerate(sort_naturally(medians["group"]))}
     ordered = medians.sort(
-        "median", pl.col("group").replace_strict(place), descending=[True, False]
+        "median", pl.col("group").replace_strict(order_of_names), descending=[True, False]
     )
     groups = ordered["group"].to_list()
     step = min(36, style.compute_name_step(len(groups)))
@@ -267,8 +275,8 @@ def sample_boxes(
     base = alt.Chart().encode(y=y)
     tooltip = style.list_tooltips("group:N", "samples:Q", *style.format_decimals(*bins.BOX))
     box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
-    upright: dict[str, Any] = {"orient": "vertical"}
-    middle = box.mark_tick(**upright, size=step * 0.6, thickness=4, color=style.find_ink())
+    upright_options: dict[str, Any] = {"orient": "vertical"}
+    middle = box.mark_tick(**upright_options, size=step * 0.6, thickness=4, color=style.find_ink())
     points = base.transform_filter("datum.outlier !== null").mark_point(size=15)
     # Bars get the colour of the theme, unlike rules.
     layers = [
@@ -284,7 +292,7 @@ def sample_boxes(
         # `opacity` would share its scale with the ideal curve of a concatenated chart.
         symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
         lines = style.draw_named_line(alt.FillOpacity, box, name, **symbol)
-        lines = lines.mark_tick(**upright, size=step * 0.9, thickness=2, color="firebrick")
+        lines = lines.mark_tick(**upright_options, size=step * 0.9, thickness=2, color="firebrick")
         layers.append(lines.encode(x=line_at))
     described = style.list_values(f"median {value}", zip(groups, ordered["median"], strict=True))
     notes = titles.write_subtitle(titles.Drawn([value], 0, 0, []), "")

@@ -25,9 +25,6 @@ MIN_EQUIVALENCE_PROBABILITY = 0.95
 UNDECIDED_OPACITY = 0.25
 """Opacity of differences that are not significant."""
 
-STRONGEST_ON_DARK = "#9ecae1"
-"""Colour of the highest similarity on a dark background."""
-
 
 def strategy_bars(
     summary: Frame,
@@ -47,8 +44,8 @@ def strategy_bars(
     summary
         One row per measure and strategy, as `summarise` returns it. Intervals from `ci_low` to
         `ci_high` are drawn if the frame contains them. So are the letters of `group`, which
-        `rank_strategies` returns in addition. For a summary by segments, pass one
-        measure and the column of segments, such as `panel="country"`.
+        `rank_strategies` returns in addition. For a summary by segments, pass one measure and the
+        column of segments, such as `panel="country"`.
     show
         `"points"`, or `"bars"` from 0.
     width
@@ -106,8 +103,8 @@ def strategy_bars(
     tooltip = style.list_tooltips("measure:N", "strategy:N", *style.format_decimals("mean", *ends))
     base = alt.Chart().encode(y=y, tooltip=tooltip, **style.choose_few_colours(names, strategy))
     layers = [style.draw_interval(base, title, ends, scale=scale)] if ends else []
-    several = chart_rows.has_panels(table)
-    width = width or (200 if several else 300)
+    has_panels = chart_rows.has_panels(table)
+    width = width or (200 if has_panels else 300)
     axis = style.choose_panel_axis(table, "mean" if show == "bars" else None)
     if show == "bars":
         layers.insert(0, base.mark_bar(fillOpacity=0.5).encode(x=x))
@@ -118,12 +115,12 @@ def strategy_bars(
     if "group" in table.columns:
         layers.append(style.draw_beside(y, "group:N", 50))
         notes.append(style.SHARED_LETTERS)
-    first = table.filter(panel=table["panel"][0]) if several else table
-    where = f"mean {table['panel'][0]}" if several else title
+    first = table.filter(panel=table["panel"][0]) if has_panels else table
+    described_mean = f"mean {table['panel'][0]}" if has_panels else title
     means = first.select("strategy", "mean").sort("mean", descending=True)
-    what = "Mean" if len(facts.measures) == 1 else "Means"
-    headline = titles.title_strategies(what, facts, intervals=has_intervals)
-    words = style.Words(headline, notes, style.list_values(where, means.iter_rows()))
+    heading = "Mean" if len(facts.measures) == 1 else "Means"
+    headline = titles.title_strategies(heading, facts, intervals=has_intervals)
+    words = style.Words(headline, notes, style.list_values(described_mean, means.iter_rows()))
     return style.draw_panels(layers, table, panel, words, axis, columns=2, width=width)
 
 
@@ -136,23 +133,27 @@ def _write_finding(comparison: pl.DataFrame, level: float) -> str:
     if len(baselines) == 1:
         # Names are shortened in the same way as on the axis, which shows all strategies.
         *names, baseline = shorten_names([*strategies, *baselines])
-        only = names[0] if comparison.height == 1 else None
-        things = "comparisons" if comparison.height > len(strategies) else "strategies"
-        sentence = verdicts.compare_with_baseline(directions, baseline, only, things)
-    alone = comparison["measure"].n_unique() == comparison.height
-    return verdicts.write_title(sentence, name_tests(comparison, alone=alone))
+        only_strategy = names[0] if comparison.height == 1 else None
+        row_word = "comparisons" if comparison.height > len(strategies) else "strategies"
+        sentence = verdicts.compare_with_baseline(directions, baseline, only_strategy, row_word)
+    has_one_test = comparison["measure"].n_unique() == comparison.height
+    return verdicts.write_title(sentence, name_tests(comparison, alone=has_one_test))
 
 
-def _describe_sides(comparison: pl.DataFrame, *, several: bool) -> tuple[str, str] | None:
+def _describe_sides(
+    comparison: pl.DataFrame, *, has_several_baselines: bool
+) -> tuple[str, str] | None:
     """Describe the two sides of 0; return None if measures differ in the better side.
 
     With several baselines, a pair is better for its first strategy or for its second.
     """
     measures = comparison.partition_by("measure", maintain_order=True)
-    better, worse = ("first better", "second better") if several else ("better", "worse")
+    better, worse = (
+        ("first better", "second better") if has_several_baselines else ("better", "worse")
+    )
     sides = {"highest": (worse, better), "lowest": (better, worse)}
-    find_best_places = {find_direction_of_rows(rows) for rows in measures}
-    return sides.get(find_best_places.pop()) if len(find_best_places) == 1 else None
+    directions = {find_direction_of_rows(rows) for rows in measures}
+    return sides.get(directions.pop()) if len(directions) == 1 else None
 
 
 def comparison_forest(
@@ -215,44 +216,49 @@ def comparison_forest(
     table = chart_rows.build_result_rows(
         "comparison", comparison, *numbers, **keys, draws_each_row=True
     )
-    several = table["baseline"].n_unique() > 1
+    has_several_baselines = table["baseline"].n_unique() > 1
     finding = _write_finding(table, level)
-    if several and not chart_rows.has_panels(table):
+    if has_several_baselines and not chart_rows.has_panels(table):
         table = pair_rows.put_higher_first(table)
-    believed, doubted = f"corrected p ≤ {level:g}", "not significant"
-    significant = pl.when(is_significant(table.columns, level)).then(pl.lit(believed))
+    significant_label, other_label = f"corrected p ≤ {level:g}", "not significant"
+    significance = pl.when(is_significant(table.columns, level)).then(pl.lit(significant_label))
     table = table.with_columns(
-        pair_rows.build_pair_name(versus=several).alias("pair"),
-        significant.otherwise(pl.lit(doubted)).alias("significance"),
+        pair_rows.build_pair_name(versus=has_several_baselines).alias("pair"),
+        significance.otherwise(pl.lit(other_label)).alias("significance"),
     )
     chart_checks.check_not_repeated("comparison", table, "pair", panel)
     pairs = chart_rows.sort_names(table, "difference", "pair")
-    many = len(pairs) > style.MAX_NAMED_MARKS
+    are_many = len(pairs) > style.MAX_NAMED_MARKS
     title = style.write_mean_title(table, "difference of ", "difference of means")
-    axis = style.build_pairs_axis(table, labelFontSize=8 if many else alt.Undefined)
+    axis = style.build_pairs_axis(table, labelFontSize=8 if are_many else alt.Undefined)
     facts = chart_rows.collect_title_facts(table)
     notes = [
         *titles.write_subtitle(facts, "difference of mean"),
-        marks.write_significance_key(believed, doubted),
+        marks.write_significance_key(significant_label, other_label),
     ]
-    ends, stated = pair_rows.choose_interval_ends(table), chart_rows.find_confidence(table)
-    interval = "interval" if stated is None else f"{100 * stated:g} % interval"
+    ends = pair_rows.choose_interval_ends(table)
+    stated_level = chart_rows.find_confidence(table)
+    interval = "interval" if stated_level is None else f"{100 * stated_level:g} % interval"
     # The Wilcoxon test has no interval of means that agrees with it, since it compares ranks.
     if ends == pair_rows.AGREEING_ENDS:
         notes.append(f"line: {interval} that agrees with corrected p")
-    elif stated is not None:
+    elif stated_level is not None:
         notes.append(f"line: {interval} of each difference alone; it need not agree with p")
     rope: Any = table["rope"].max() if "rope" in table.columns else 0.0
     if rope:
-        inside = int((table["probability_equal"] >= MIN_EQUIVALENCE_PROBABILITY).sum())
-        notes += titles.write_equivalence(rope, inside, table.height, MIN_EQUIVALENCE_PROBABILITY)
-    shared = style.choose_panel_axis(table, "difference")
-    size = style.fit_dot_size(table, ends, shared, 300, 40 if many else 60)
-    sides = _describe_sides(table, several=several)
-    layers = marks.draw_forest(title, pairs, axis, believed, size, ends, rope or 0, sides)
+        n_equivalent = int((table["probability_equal"] >= MIN_EQUIVALENCE_PROBABILITY).sum())
+        notes += titles.write_equivalence(
+            rope, n_equivalent, table.height, MIN_EQUIVALENCE_PROBABILITY
+        )
+    axis_sharing = style.choose_panel_axis(table, "difference")
+    size = style.fit_dot_size(table, ends, axis_sharing, 300, 40 if are_many else 60)
+    sides = _describe_sides(table, has_several_baselines=has_several_baselines)
+    layers = marks.draw_forest(title, pairs, axis, significant_label, size, ends, rope or 0, sides)
     words = style.Words(finding, notes)
-    height: dict[str, Any] = {"height": alt.Step(10)} if many else {}
-    return style.draw_panels(layers, table, panel, words, shared, columns=2, width=300, **height)
+    height: dict[str, Any] = {"height": alt.Step(10)} if are_many else {}
+    return style.draw_panels(
+        layers, table, panel, words, axis_sharing, columns=2, width=300, **height
+    )
 
 
 def comparison_matrix(
@@ -319,18 +325,18 @@ def comparison_matrix(
     table = pair_rows.add_other_sides(table).with_columns(mark.alias("mark")).drop("significant")
     chart_checks.check_row_count("comparison", table)
     chart_checks.check_not_repeated("comparison", table, "pair", panel, ["strategy", "baseline"])
-    to_others = table.group_by("measure", "strategy", maintain_order=True)
-    means = to_others.agg(pl.col("difference").mean())
+    rows_of_strategies = table.group_by("measure", "strategy", maintain_order=True)
+    means = rows_of_strategies.agg(pl.col("difference").mean())
     names = chart_rows.sort_names(means, "difference", "strategy")
-    step = max(10, min(36, 400 // len(names)))
-    down = style.order_axis(names, labelLimit=250)
-    across = style.order_axis(names, labelLimit=250, labelAngle=-90, orient="top")
-    key = f"row minus column; + and {MINUS_SIGN} where corrected p ≤ {level:g}, else pale"
-    notes = [*titles.write_subtitle(facts, "difference of mean"), key]
+    cell_pixels = max(10, min(36, 400 // len(names)))
+    row_axis = style.order_axis(names, labelLimit=250)
+    column_axis = style.order_axis(names, labelLimit=250, labelAngle=-90, orient="top")
+    sign_note = f"row minus column; + and {MINUS_SIGN} where corrected p ≤ {level:g}, else pale"
+    notes = [*titles.write_subtitle(facts, "difference of mean"), sign_note]
     base, p = style.add_p(alt.Chart())
     base = base.encode(
-        x=alt.X("baseline:N", title="baseline", **across),
-        y=alt.Y("strategy:N", title=strategy, **down),
+        x=alt.X("baseline:N", title="baseline", **column_axis),
+        y=alt.Y("strategy:N", title=strategy, **row_axis),
         tooltip=style.list_tooltips(
             "measure:N", "strategy:N", "baseline:N", *style.format_decimals("difference"), p
         ),
@@ -338,30 +344,34 @@ def comparison_matrix(
     # Readers with a colour vision deficiency can distinguish orange and blue. The fill is used, as
     # `color` belongs to strategies. The domain has only two ends, so that charts side by side can
     # merge their domains.
-    furthest: Any = table["difference"].abs().max() or 1.0
-    scale = alt.Scale(domain=[-furthest, furthest], scheme="blueorange", reverse=True)
+    max_distance: Any = table["difference"].abs().max() or 1.0
+    scale = alt.Scale(domain=[-max_distance, max_distance], scheme="blueorange", reverse=True)
     # The labels of the legend are at its ends.
-    key_of_colours = alt.Legend(values=[-furthest, 0, furthest], format=".3~g")
-    fill = alt.Fill("difference:Q", title="difference", scale=scale, legend=key_of_colours)
-    on_dark = f"abs(datum.difference) > {0.6 * furthest}"
+    legend = alt.Legend(values=[-max_distance, 0, max_distance], format=".3~g")
+    fill = alt.Fill("difference:Q", title="difference", scale=scale, legend=legend)
+    on_dark = f"abs(datum.difference) > {0.6 * max_distance}"
     ink = alt.condition(on_dark, alt.value("white"), alt.value(style.INK))
-    signs = base.mark_text(fontSize=max(12, step * 0.7)).encode(text=alt.Text("mark:N"), color=ink)
-    strength = alt.condition("datum.mark !== ''", alt.value(1), alt.value(UNDECIDED_OPACITY))
-    believed = table.filter(pl.col("mark") != "").height // 2
-    described = (
-        f"differences of {table.height // 2} pairs, {believed} with corrected p ≤ {level:g}; "
+    signs = base.mark_text(fontSize=max(12, cell_pixels * 0.7)).encode(
+        text=alt.Text("mark:N"), color=ink
+    )
+    opacity = alt.condition("datum.mark !== ''", alt.value(1), alt.value(UNDECIDED_OPACITY))
+    n_significant = table.filter(pl.col("mark") != "").height // 2
+    description = (
+        f"differences of {table.height // 2} pairs, {n_significant} with corrected p ≤ {level:g}; "
         f"by falling mean: {', '.join(names)}"
     )
-    layers = [base.mark_rect().encode(fill=fill, fillOpacity=strength), signs]
-    words, side = style.Words(finding, notes, described), alt.Step(step)
-    return style.draw_panels(layers, table, panel, words, columns=2, width=side, height=side)
+    layers = [base.mark_rect().encode(fill=fill, fillOpacity=opacity), signs]
+    words, cell_size = style.Words(finding, notes, description), alt.Step(cell_pixels)
+    return style.draw_panels(
+        layers, table, panel, words, columns=2, width=cell_size, height=cell_size
+    )
 
 
 def similarity_matrix(frame: Frame, measure: str) -> Chart:
     """Draw the mean similarity of each pair of strategies as a matrix.
 
-    Similar strategies stand side by side. If all were compared with one baseline, it comes first,
-    and the others are in the order of their means, the highest first.
+    Similar strategies stand side by side. If all were compared with one baseline, the baseline
+    comes first, and the others are in the order of their means, the highest first.
 
     Parameters
     ----------
@@ -374,8 +384,8 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     -------
     LayerChart
         The rows contain `a` (the row of the matrix), `b` (its column), `mean` and `queries`. Each
-        pair has two cells. If a measure is not symmetric, such as `tau_ap` and `relevant_entered`,
-        it has one. There are at most 1500 pairs.
+        pair has two cells, or one if the measure is not symmetric, such as `tau_ap` and
+        `relevant_entered`. There are at most 3000 cells.
 
     See Also
     --------
@@ -398,54 +408,55 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     """
     rows = chart_rows.collect_one_grader("frame", frame, "a", "b")
     rows = chart_rows.build_query_rows(rows, {"a": "a", "b": "b"}, {"mean": measure})
-    means = pl.col("mean").mean(), pl.len().alias("queries")
-    table = rows.group_by("a", "b", maintain_order=True).agg(*means)
+    aggregates = pl.col("mean").mean(), pl.len().alias("queries")
+    table = rows.group_by("a", "b", maintain_order=True).agg(*aggregates)
     pairs, names = table.height, pair_rows.order_by_similarity(table)
-    alike = len(names) > 2 and 2 * pairs == len(names) * (len(names) - 1)  # noqa: PLR2004
+    is_clustered = len(names) > 2 and 2 * pairs == len(names) * (len(names) - 1)  # noqa: PLR2004
     parsed = Measure.parsed(measure)
     if parsed is None or parsed.definition.is_symmetric:
         table = pair_rows.add_mirrored(table)
     chart_checks.check_row_count("frame", table)
     low, high = float(table["mean"].min()), float(table["mean"].max())  # type: ignore[arg-type]
-    furthest = max(1.0, high, -low)
-    # A cell without similarity has the colour of the background.
-    ink, paper = style.find_ink_and_paper()
-    strongest = style.PALETTE[0] if ink == style.INK else STRONGEST_ON_DARK
-    scale: Any = alt.Scale(domain=[0, furthest], range=[paper, strongest], interpolate="rgb")
-    on_strong, on_weak = paper, ink
+    scale_end = max(1.0, high, -low)
+    colours = style.build_cell_colours(scale_end)
     if low < 0:
-        scale = alt.Scale(domain=[-furthest, furthest], scheme="blueorange", reverse=True)
-        on_strong, on_weak = "white", style.INK
-    step = max(20, min(48, 480 // len(names)))
-    down = style.order_axis(names, labelLimit=250)
-    across = style.order_axis(names, labelLimit=250, labelAngle=-90, orient="top")
+        scale = alt.Scale(domain=[-scale_end, scale_end], scheme="blueorange", reverse=True)
+        colours = style.CellColours(scale, style.INK, "white", scale_end / 2)
+    cell_pixels = max(20, min(48, 480 // len(names)))
+    row_axis = style.order_axis(names, labelLimit=250)
+    column_axis = style.order_axis(names, labelLimit=250, labelAngle=-90, orient="top")
     base = alt.Chart().encode(
-        x=alt.X("b:N", title=None, **across),
-        y=alt.Y("a:N", title=None, **down),
+        x=alt.X("b:N", title=None, **column_axis),
+        y=alt.Y("a:N", title=None, **row_axis),
         tooltip=style.list_tooltips("a:N", "b:N", *style.format_decimals("mean"), "queries:Q"),
     )
-    # Shares without their zero fit into small cells.
-    is_share = furthest == 1
+    # Shares have no zero before the point, so that they fit into small cells.
+    is_share = scale_end == 1
     number = (
         "replace(format(datum.mean, '.2f'), '0.', '.')"
         if is_share
         else "format(datum.mean, '.2~s')"
     )
-    numbers = base.transform_calculate(number=number).mark_text(fontSize=min(12, step * 0.42))
-    written = alt.condition(
-        f"abs(datum.mean) > {furthest / 2}", alt.value(on_strong), alt.value(on_weak)
+    numbers = base.transform_calculate(number=number).mark_text(
+        fontSize=min(12, cell_pixels * 0.42)
     )
-    fill = alt.Fill("mean:Q", title=f"mean {measure}", scale=scale)
+    written = colours.choose_text_colour("abs(datum.mean)")
+    fill = alt.Fill("mean:Q", title=f"mean {measure}", scale=colours.scale)
     layers = [
         base.mark_rect(stroke=style.FAINT).encode(fill=fill),
         numbers.encode(text=alt.Text("number:N"), color=written),
     ]
     facts = titles.Drawn([measure], len(names), 0, table["queries"].unique().sort().to_list())
-    notes = [*titles.write_subtitle(facts), *(["similar strategies side by side"] if alike else [])]
-    described = (
+    notes = [
+        *titles.write_subtitle(facts),
+        *(["similar strategies side by side"] if is_clustered else []),
+    ]
+    description = (
         f"mean {measure} of {format_count(pairs, 'pairs')}, from {low:.3g} to {high:.3g}; "
         f"strategies: {', '.join(names)}"
     )
-    words = style.Words(titles.title_strategies("Mean", facts, pairs=pairs), notes, described)
-    side = alt.Step(step)
-    return style.draw_layers(layers, table, words, apart=["fill"], width=side, height=side)
+    words = style.Words(titles.title_strategies("Mean", facts, pairs=pairs), notes, description)
+    cell_size = alt.Step(cell_pixels)
+    return style.draw_layers(
+        layers, table, words, independent=["fill"], width=cell_size, height=cell_size
+    )

@@ -34,7 +34,7 @@ SYMLOG_P = 0.001
 """Constant of the symlog axis of p, which is linear below and logarithmic above."""
 
 MIN_COMPARISONS_SHARE = 0.02
-"""Minimum share of the comparisons of a line that a class and all larger classes must contain."""
+"""Minimum share of the comparisons of a line that a class and all larger classes contain."""
 
 MIN_COMPARISONS = 30
 """Minimum number of comparisons for a rate."""
@@ -118,11 +118,11 @@ def significance_curves(
     table = chart_rows.build_result_rows(
         "levels", levels, "p_corrected", positions=["place"], **keys
     )
-    lines, is_apart = _list_line_columns(table), pl.col("p_corrected") <= level
-    n_apart = is_apart.sum().over(lines).cast(pl.Int64)
+    lines, is_distinguished = _list_line_columns(table), pl.col("p_corrected") <= level
+    n_distinguished = is_distinguished.sum().over(lines).cast(pl.Int64)
     table = table.with_columns(
-        n_apart.alias("distinguished"),
-        pl.format("{}: {} of {}", "measure", n_apart, pl.len().over(lines)).alias("label"),
+        n_distinguished.alias("distinguished"),
+        pl.format("{}: {} of {}", "measure", n_distinguished, pl.len().over(lines)).alias("label"),
         (pl.col("p_corrected") / SYMLOG_P).log1p().alias("height"),
     )
     table = _add_crossings(_sort_and_thin(table, "place"), level)
@@ -211,11 +211,11 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     └─────────┴────────┴─────────┴───────┘
     """
     power = check_number("power", power, above=0, below=1)
-    numbers, at = ["power", "difference", "share_of_range"], ["queries", "at_hand"]
-    table = chart_rows.build_result_rows("curve", curve, *numbers, positions=at, panel=panel)
+    numbers, positions = ["power", "difference", "share_of_range"], ["queries", "at_hand"]
+    table = chart_rows.build_result_rows("curve", curve, *numbers, positions=positions, panel=panel)
     table = table.with_columns(pl.col("at_hand").cast(pl.Boolean))
     table = _sort_and_thin(table, "queries")
-    table = _add_names(table, "queries", by=["power"], ends=(0.0, 1.0), inside=True)
+    table = _add_names(table, "queries", by=["power"], ends=(0.0, 1.0), is_inside=True)
     x = _build_queries_axis(table)
     y = alt.Y(
         "power:Q",
@@ -226,17 +226,19 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     tooltip = style.format_decimals(*numbers)
     lines = _draw_measure_lines(table, x, y, *tooltip, has_points=False)
     # A large point shows the power of the queries at hand.
-    large = style.draw_dots(alt.Chart().transform_filter("datum.at_hand"), 90)
+    large_points = style.draw_dots(alt.Chart().transform_filter("datum.at_hand"), 90)
     tooltips = style.list_tooltips("measure:N", "queries:Q", *tooltip)
-    large = large.encode(x=x, y=y, color=_choose_colours(table), tooltip=tooltips)
-    at_hand = table.filter("at_hand")
-    n, amounts = at_hand["queries"].unique(), at_hand["difference"].drop_nulls().to_list()
-    shares = at_hand["share_of_range"].drop_nulls().to_list()
-    looked_for = titles.write_target(amounts, shares) if amounts else "a difference"
-    headline = f"Power to find {looked_for}, by number of queries"
-    layers = [_draw_level(power), *lines, large]
-    hand = f"the {n[0]:,g} queries at hand" if len(n) == 1 and n[0] > 1 else "the queries at hand"
-    note = f"● {hand}; dashed: power {power:g}"
+    large_points = large_points.encode(x=x, y=y, color=_choose_colours(table), tooltip=tooltips)
+    given_rows = table.filter("at_hand")
+    n, amounts = given_rows["queries"].unique(), given_rows["difference"].drop_nulls().to_list()
+    shares = given_rows["share_of_range"].drop_nulls().to_list()
+    target = titles.write_target(amounts, shares) if amounts else "a difference"
+    headline = f"Power to find {target}, by number of queries"
+    layers = [_draw_level(power), *lines, large_points]
+    given_queries = (
+        f"the {n[0]:,g} queries at hand" if len(n) == 1 and n[0] > 1 else "the queries at hand"
+    )
+    note = f"● {given_queries}; dashed: power {power:g}"
     what, axes = "power by number of queries", ("queries", "power")
     return _draw_measures(table, panel, layers, headline, note, what, axes)
 
@@ -289,34 +291,36 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     table = _sort_and_thin(table, "queries")
     # Lines may end at the same τ. Then the mean of τ determines the order of their names.
     table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
-    banded = panel == "measure" or table["measure"].n_unique() <= style.MAX_STRONG_BANDS
+    has_bands = panel == "measure" or table["measure"].n_unique() <= style.MAX_STRONG_BANDS
     # With two strategies, τ is 1 or −1, so that a band shows nothing.
-    are_two = "strategies" in table.columns and table["strategies"].max() == 2  # noqa: PLR2004
-    banded = banded and not are_two
-    lowest: Any = table.select(pl.min_horizontal("tau", "tau_low" if banded else "tau").min())
+    has_two_strategies = "strategies" in table.columns and table["strategies"].max() == 2  # noqa: PLR2004
+    has_bands = has_bands and not has_two_strategies
+    min_tau: Any = table.select(pl.min_horizontal("tau", "tau_low" if has_bands else "tau").min())
     # An axis needs two different ends, even if all orders are equal.
-    ends = min(0.9, math.floor(10 * lowest.item()) / 10), 1.0
+    ends = min(0.9, math.floor(10 * min_tau.item()) / 10), 1.0
     table = _add_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
     x, title = _build_queries_axis(table), "τ to the order from all queries"
     # A band would make the axis begin at 0, and change the heights of names.
-    height = style.bound_axis(ends, zero=False)
-    y = alt.Y("tau:Q", title=title, **height)
+    y_options = style.bound_axis(ends, zero=False)
+    y = alt.Y("tau:Q", title=title, **y_options)
     layers = _draw_measure_lines(
         table, x, y, *style.format_decimals("tau", "tau_low", "tau_high"), has_points=True
     )
-    if banded:
-        low = alt.Y("tau_low:Q", title=title, **height)
+    if has_bands:
+        low = alt.Y("tau_low:Q", title=title, **y_options)
         area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2=alt.Y2("tau_high:Q"))
         layers.insert(0, area.encode(color=_choose_colours(table), detail=alt.Detail("measure:N")))
-    most: Any = table["queries"].max()
-    headline = f"How closely fewer queries order strategies as all {most:,g} do (Kendall's τ)"
+    max_queries: Any = table["queries"].max()
+    headline = (
+        f"How closely fewer queries order strategies as all {max_queries:,g} do (Kendall's τ)"
+    )
     level = chart_rows.find_confidence(table)
     share = "most" if level is None else format_percent(level)
     note = "line: mean of the samples"
-    note += f"; band: {share} of the samples" if banded else ""
+    note += f"; band: {share} of the samples" if has_bands else ""
     if table["queries"].n_unique() == 1:
         note = "too few queries to draw smaller samples"
-    elif are_two:
+    elif has_two_strategies:
         note = "two strategies: 1 where all samples keep their order, −1 where all reverse it"
     what, axes = f"{title} by number of queries", ("queries", "tau")
     return _draw_measures(table, panel, layers, headline, note, what, axes)
@@ -371,37 +375,41 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     """
     rate = check_number("rate", rate, above=0, below=1)
     numbers = ["swap_rate", "difference_from", "difference_to"]
-    at = ["queries", "comparisons"]
-    table = chart_rows.build_result_rows("rates", rates, *numbers, positions=at, panel=panel)
+    positions = ["queries", "comparisons"]
+    table = chart_rows.build_result_rows("rates", rates, *numbers, positions=positions, panel=panel)
     middle = (pl.col("difference_from") + pl.col("difference_to")) / 2
     table = table.with_columns(middle.alias("difference")).drop_nulls("difference")
     lines = [*_list_line_columns(table), "queries"]
     table = _sort_lines(table, lines, "difference")
-    beyond = pl.col("comparisons").cum_sum(reverse=True)
-    enough = (beyond >= MIN_COMPARISONS) & (
-        beyond >= MIN_COMPARISONS_SHARE * pl.col("comparisons").sum()
+    comparisons_from_here = pl.col("comparisons").cum_sum(reverse=True)
+    has_enough = (comparisons_from_here >= MIN_COMPARISONS) & (
+        comparisons_from_here >= MIN_COMPARISONS_SHARE * pl.col("comparisons").sum()
     )
     # The rate of a class with few comparisons depends on chance too.
-    enough &= pl.col("comparisons") >= MIN_COMPARISONS
-    table = table.filter((enough | (~enough.any() & (pl.int_range(pl.len()) == 0))).over(lines))
+    has_enough &= pl.col("comparisons") >= MIN_COMPARISONS
+    table = table.filter(
+        (has_enough | (~has_enough.any() & (pl.int_range(pl.len()) == 0))).over(lines)
+    )
     all_sizes = table["queries"].unique().sort()
     sizes = all_sizes[curve_rows.choose_equal_steps(len(all_sizes), MAX_SIZES)].to_list()
     table = table.filter(pl.col("queries").is_in(sizes))
     table = curve_rows.thin_by_position(table, "difference")
-    top: Any = table["swap_rate"].max()
-    step = axis_ends.choose_step(max(top, 2 * rate) / 5)
-    most = step * math.ceil(max(top, 2 * rate) / step)
-    ticks = sorted({rate, *(round(step * place, 9) for place in range(11))})
+    max_rate: Any = table["swap_rate"].max()
+    step = axis_ends.choose_step(max(max_rate, 2 * rate) / 5)
+    axis_end = step * math.ceil(max(max_rate, 2 * rate) / step)
+    ticks = sorted({rate, *(round(step * number, 9) for number in range(11))})
     axis = alt.Axis(tickCount=5, **style.UNFLUSHED_LABELS)
     x = alt.X("difference:Q", title="difference of means in one sample", axis=axis)
     y = alt.Y(
         "swap_rate:Q",
         title="swap rate",
-        scale=alt.Scale(domain=[0, most]),
+        scale=alt.Scale(domain=[0, axis_end]),
         axis=alt.Axis(labelExpr=style.PERCENT_LABEL, values=ticks),
     )
     # The largest size has the strongest colour; a single size has this colour too.
-    shades = style.build_ramp(*SHADES[style.find_ink() == style.LIGHT_INK], len(sizes), alone=1)
+    shades = style.build_ramp(
+        *SHADES[style.find_ink() == style.LIGHT_INK], len(sizes), single_share=1
+    )
     scale = alt.Scale(domain=sizes, range=shades)
     legend = style.build_legend(symbolType="stroke", symbolStrokeWidth=2, format=",d")
     shade = alt.Stroke("queries:O", title="queries in a sample", scale=scale, legend=legend)
@@ -490,11 +498,11 @@ def grading_profile(
         "robustness", robustness, "mean", "tau", positions=["place"], **keys, draws_each_row=True
     )
     gradings = table["grading"].unique(maintain_order=True).to_list()
-    given = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
-    several, lines = chart_rows.has_panels(table), _list_line_columns(table)
-    # One row per grading has the text, except the grading with which the others are compared.
+    reference = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
+    has_panels, lines = chart_rows.has_panels(table), _list_line_columns(table)
+    # One row per grading contains the text. The reference grading has none.
     is_first = pl.col("strategy") == pl.col("strategy").min().over("grading", *lines)
-    one = is_first & (pl.col("grading") != given)
+    has_text = is_first & (pl.col("grading") != reference)
     tau = pl.Series(
         [
             None if tau is None else f"τ {tau:.2f}".replace("-", "\N{MINUS SIGN}")
@@ -502,44 +510,46 @@ def grading_profile(
         ],
         dtype=pl.String,
     )
-    table = table.with_columns(correlation=pl.when(one).then(tau))
+    table = table.with_columns(correlation=pl.when(has_text).then(tau))
     names = table["strategy"].unique().to_list()
-    ahead = table.filter(grading=given).sort("place", "strategy")["strategy"]
-    best = ahead.unique(maintain_order=True).head(style.MAX_COLOURS).to_list()
-    look = style.choose_look(names, strategy, matter=best, legends=several)
-    height, title, ticks = "mean", style.write_mean_title(table), alt.Axis()
+    reference_order = table.filter(grading=reference).sort("place", "strategy")["strategy"]
+    named_strategies = reference_order.unique(maintain_order=True).head(style.MAX_COLOURS).to_list()
+    look = style.choose_look(names, strategy, prioritised=named_strategies, legends=has_panels)
+    y_field, title, y_axis = "mean", style.write_mean_title(table), alt.Axis()
     if show == "differences":
         mean = pl.col("mean").mean().over("grading", *lines)
         table = table.with_columns(difference=pl.col("mean") - mean)
-        height, title = "difference", f"{title} minus the mean of all strategies"
-    ends = axis_ends.choose_ends(table[height])
+        y_field, title = "difference", f"{title} minus the mean of all strategies"
+    ends = axis_ends.choose_ends(table[y_field])
     if show == "places":
-        height, title, ends = "place", "place", (0.5, max(2, len(names)) + 0.5)
-        ticks = alt.Axis(format="d", values=axis_ends.choose_rank_ticks(int(ends[1])))
+        y_field, title, ends = "place", "place", (0.5, max(2, len(names)) + 0.5)
+        y_axis = alt.Axis(format="d", values=axis_ends.choose_rank_ticks(int(ends[1])))
     # The padding leaves room for texts above the lines. Measures have values of different sizes, so
     # each panel has its own ends.
-    domain = alt.Undefined if several and show != "places" else list(ends)
+    domain = alt.Undefined if has_panels and show != "places" else list(ends)
     scale = alt.Scale(domain=domain, nice=False, zero=False, padding=20, reverse=show == "places")
     width = 6 * max(len(name) for name in gradings)
-    step = min(max(40, width + 6), max(40, (300 if several else 480) // len(gradings)))
-    across = style.order_axis(gradings, labelAngle=0 if width <= step else -40, labelLimit=200)
-    x = alt.X("grading:N", title="grading", **across)
-    y = alt.Y(f"{height}:Q", title=title, scale=scale, axis=ticks)
+    step = min(max(40, width + 6), max(40, (300 if has_panels else 480) // len(gradings)))
+    grading_axis = style.order_axis(
+        gradings, labelAngle=0 if width <= step else -40, labelLimit=200
+    )
+    x = alt.X("grading:N", title="grading", **grading_axis)
+    y = alt.Y(f"{y_field}:Q", title=title, scale=scale, axis=y_axis)
     base = alt.Chart().encode(x=x, y=y, detail=alt.Detail("strategy:N"), **look)
     tooltip = style.list_tooltips(
         *("measure:N", "grading:N", "strategy:N", *style.format_decimals("mean"), "place:Q"),
         *(*style.format_decimals("tau", "tau_ap"), "lost:Q", "gained:Q", "reversed:Q"),
     )
-    above = alt.Chart().transform_filter("isValid(datum.correlation)")
-    above = above.mark_text(baseline="top", fontSize=10, color=style.find_ink())
-    above = above.encode(x=x, y=alt.value(3), text=alt.Text("correlation:N"))
-    layers = [base.mark_line(), style.draw_dots(base, 40).encode(tooltip=tooltip), above]
-    if not several:
-        named_strategies = names if len(names) <= style.MAX_COLOURS else best
-        last = pl.col("grading") == gradings[-1]
-        table = line_names.add_labels(table, last, [height], ends, named_strategies)
+    texts = alt.Chart().transform_filter("isValid(datum.correlation)")
+    texts = texts.mark_text(baseline="top", fontSize=10, color=style.find_ink())
+    texts = texts.encode(x=x, y=alt.value(3), text=alt.Text("correlation:N"))
+    layers = [base.mark_line(), style.draw_dots(base, 40).encode(tooltip=tooltip), texts]
+    if not has_panels:
+        labelled_strategies = names if len(names) <= style.MAX_COLOURS else named_strategies
+        is_last = pl.col("grading") == gradings[-1]
+        table = line_names.add_labels(table, is_last, [y_field], ends, labelled_strategies)
         layers += marks.draw_line_names(
-            x, title, "strategy", look["color"], end=height, names=names
+            x, title, "strategy", look["color"], end=y_field, names=names
         )
     notes = [
         *(["each minus the mean of all strategies"] if show == "differences" else []),
@@ -549,17 +559,17 @@ def grading_profile(
             for name in gradings
             if re.fullmatch(r"[\d.]+ % moved", name)
         ),
-        f"τ: Kendall's, with the order under {'the grades ' * (given == AS_GIVEN)}{given}",
+        f"τ: Kendall's, with the order under {'the grades ' * (reference == AS_GIVEN)}{reference}",
         *style.write_rest_note(names),
     ]
-    notes += line_names.write_coinciding(table, "grading", height, [*lines[:-1], "strategy"])
+    notes += line_names.write_coinciding(table, "grading", y_field, [*lines[:-1], "strategy"])
     facts = chart_rows.collect_title_facts(table)
     what = {"places": "Places by mean"}.get(show, "Mean" if len(facts.measures) == 1 else "Means")
     headline = titles.title_strategies(what, facts) + f" under {len(gradings)} gradings"
-    described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
-    words = style.Words(headline, [*titles.write_subtitle(facts), *notes], described)
+    description = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
+    words = style.Words(headline, [*titles.write_subtitle(facts), *notes], description)
     chart = style.draw_panels(layers, table, panel, words, columns=2, width=alt.Step(step))
-    return chart.resolve_scale(y=style.choose_panel_axis(table)) if several else chart
+    return chart.resolve_scale(y=style.choose_panel_axis(table)) if has_panels else chart
 
 
 def unjudged_bounds(
@@ -635,12 +645,20 @@ def unjudged_bounds(
         style.draw_interval(base, title, ("low", "high"), size=3, scale=scale),
         style.draw_dots(base, 70).encode(x=x),
     ]
-    further: Any = (means["beyond"] - means["high"]).max()
+    residual_length: Any = (means["beyond"] - means["high"]).max()
     extent: Any = means.select(pl.col("high").max() - pl.col("low").min()).item()
-    if further is not None and further > MIN_VISIBLE_SHARE * extent:
-        with_end = means.drop_nulls("beyond")["measure"].unique(maintain_order=True).to_list()
-        which = f" of {list_names(with_end)}" if len(with_end) < len(facts.measures) else ""
-        notes.append(f"thin line{which}: documents below the end of the rankings as best, too")
+    if residual_length is not None and residual_length > MIN_VISIBLE_SHARE * extent:
+        measures_with_residual = (
+            means.drop_nulls("beyond")["measure"].unique(maintain_order=True).to_list()
+        )
+        measures_clause = (
+            f" of {list_names(measures_with_residual)}"
+            if len(measures_with_residual) < len(facts.measures)
+            else ""
+        )
+        notes.append(
+            f"thin line{measures_clause}: documents below the end of the rankings as best, too"
+        )
         # An axis needs two ends even in a panel without any value of `beyond`.
         bars_beyond = base.transform_calculate(
             end="isValid(datum.beyond) ? datum.beyond : datum.high"
@@ -649,13 +667,13 @@ def unjudged_bounds(
             0, style.draw_interval(bars_beyond, title, ("low", "end"), size=1, scale=scale)
         )
     described = f"means of {len(names)} strategies with unjudged documents irrelevant, or best"
-    what = "Mean" if len(facts.measures) == 1 else "Means"
-    headline = f"{titles.title_strategies(what, facts)}, unjudged documents irrelevant or best"
+    heading = "Mean" if len(facts.measures) == 1 else "Means"
+    headline = f"{titles.title_strategies(heading, facts)}, unjudged documents irrelevant or best"
     words = style.Words(headline, notes, described)
     size: dict[str, Any] = {"height": alt.Step(12)} if len(names) > MAX_LINES else {}
     size["width"] = 240 if chart_rows.has_panels(means) else 300
-    shared = style.choose_panel_axis(means)
-    return style.draw_panels(layers, means, panel, words, shared, columns=2, **size)
+    axis_sharing = style.choose_panel_axis(means)
+    return style.draw_panels(layers, means, panel, words, axis_sharing, columns=2, **size)
 
 
 def _list_line_columns(table: pl.DataFrame) -> list[str]:
@@ -676,7 +694,7 @@ def _draw_measures(
     notes = [note, *style.write_rest_note(set(table["measure"]))]
     notes += line_names.write_coinciding(table, *axes, _list_line_columns(table))
     words = style.Words(headline, notes, _describe_measures(what, table))
-    return style.draw_panels(layers, table, panel, words, apart=["color"])
+    return style.draw_panels(layers, table, panel, words, independent=["color"])
 
 
 def _draw_level(value: float) -> alt.Chart:
@@ -717,9 +735,11 @@ def _sort_and_thin(table: pl.DataFrame, position: str) -> pl.DataFrame:
 
 def _sort_lines(table: pl.DataFrame, lines: list[str], position: str) -> pl.DataFrame:
     """Sort the rows by line and by position, with lines in their order in the frame."""
-    place = pl.col("place in the frame").min().over(lines)
-    ordered = table.with_row_index("place in the frame").sort(place, position, maintain_order=True)
-    return ordered.drop("place in the frame")
+    first_row = pl.col("place in the frame").min().over(lines)
+    sorted_rows = table.with_row_index("place in the frame").sort(
+        first_row, position, maintain_order=True
+    )
+    return sorted_rows.drop("place in the frame")
 
 
 def _add_names(
@@ -728,30 +748,35 @@ def _add_names(
     *,
     by: Sequence[str],
     ends: AxisEnds,
-    inside: bool = False,
+    is_inside: bool = False,
 ) -> pl.DataFrame:
-    """Return the rows with `label` and `label_at` at the end of each line, or `inside` the plot.
+    """Return the rows with `label` and `label_at` for the name of each line.
 
-    The label is the measure, unless the measure is the title of the panel. With `inside`, labels
-    are inside the plot if there is a position where all lines are far enough apart.
+    The label is the measure, unless the measure is the title of the panel. It is placed at the end
+    of the line, or with `is_inside` where all lines are far enough apart, if there is such a
+    position.
     """
     lines = _list_line_columns(table)
     label: pl.Expr = pl.col("measure")
     if "panel" in lines:
         label = pl.when(pl.col("panel") != pl.col("measure")).then("measure")
     names = _list_named_measures(table)
-    shown = table.filter(pl.col("measure").is_in(names))
-    place = line_names.choose_place(shown, position, by[0], ends, lines) if inside else None
-    chosen = [pl.col(position) == pl.col(position).max().over(lines)]
-    chosen = chosen if place is None else [pl.col(position) == place, *chosen]
-    for is_named in chosen:
-        placed = line_names.add_labels(
+    named_rows = table.filter(pl.col("measure").is_in(names))
+    name_position = (
+        line_names.choose_place(named_rows, position, by[0], ends, lines) if is_inside else None
+    )
+    label_masks = [pl.col(position) == pl.col(position).max().over(lines)]
+    label_masks = (
+        label_masks if name_position is None else [pl.col(position) == name_position, *label_masks]
+    )
+    for is_named in label_masks:
+        labelled_rows = line_names.add_labels(
             table, is_named & label.is_not_null(), by, ends, names, lines
         )
-        moved = placed["label_at"] - placed[by[0]]
-        if not (moved.abs() > MAX_MOVE).any():
+        distance = labelled_rows["label_at"] - labelled_rows[by[0]]
+        if not (distance.abs() > MAX_MOVE).any():
             break
-    table = placed
+    table = labelled_rows
     return table.with_columns(label=pl.when(pl.col("label_at").is_not_null()).then(label))
 
 
@@ -763,36 +788,42 @@ def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
     The height of a single line is the level. If a line ends above its height, its name is at its
     end.
     """
-    lines, shown = _list_line_columns(table), _list_named_measures(table)
+    lines, named_measures = _list_line_columns(table), _list_named_measures(table)
     panels = table.partition_by("panel", maintain_order=True) if "panel" in lines else [table]
-    placed = []
+    label_rows = []
     for rows in panels:
-        fewest = rows.filter(pl.col("measure").is_in(shown)).sort("distinguished", "measure")
-        measures = fewest["measure"].unique(maintain_order=True).to_list()
-        top, bottom = (math.log1p(p / SYMLOG_P) for p in NAMED_P)
-        step = (bottom - top) / max(1, len(measures) - 1)
-        heights = [top + step * number for number in range(len(measures))]
+        named_rows = rows.filter(pl.col("measure").is_in(named_measures)).sort(
+            "distinguished", "measure"
+        )
+        measures = named_rows["measure"].unique(maintain_order=True).to_list()
+        highest_name, lowest_name = (math.log1p(p / SYMLOG_P) for p in NAMED_P)
+        step = (lowest_name - highest_name) / max(1, len(measures) - 1)
+        heights = [highest_name + step * number for number in range(len(measures))]
         if len(measures) == 1:
             heights = [math.log1p(level / SYMLOG_P)]
-        of_measure = [rows.filter(measure=measure) for measure in measures]
+        lines_of_measures = [rows.filter(measure=measure) for measure in measures]
         ends = {
             number: float(line["height"][-1])
-            for number, line in enumerate(of_measure)
+            for number, line in enumerate(lines_of_measures)
             if line["height"][-1] > heights[number]
         }
-        highest = math.log1p(1 / SYMLOG_P)
-        in_order = sorted(ends, key=lambda number: (ends[number], -number))
-        spread = line_names.spread_heights([ends[number] for number in in_order], (0.0, highest))
-        at_end = dict(zip(in_order, spread, strict=True))
-        for number, line in enumerate(of_measure):
-            height = at_end.get(number, heights[number])
-            last, label_x = line_names.find_crossing(line["place"], line["height"], heights[number])
-            at = SYMLOG_P * math.expm1(height)
-            placed.append((*line.select(*lines, "place").row(last), label_x, at))
+        height_of_one = math.log1p(1 / SYMLOG_P)
+        numbers = sorted(ends, key=lambda number: (ends[number], -number))
+        spread_ends = line_names.spread_heights(
+            [ends[number] for number in numbers], (0.0, height_of_one)
+        )
+        heights_at_end = dict(zip(numbers, spread_ends, strict=True))
+        for number, line in enumerate(lines_of_measures):
+            height = heights_at_end.get(number, heights[number])
+            point_index, label_x = line_names.find_crossing(
+                line["place"], line["height"], heights[number]
+            )
+            label_at = SYMLOG_P * math.expm1(height)
+            label_rows.append((*line.select(*lines, "place").row(point_index), label_x, label_at))
     schema = table.select(*lines, "place").schema | dict.fromkeys(
         ["label_x", "label_at"], pl.Float64
     )
-    labels = pl.DataFrame(placed, schema=schema, orient="row")
+    labels = pl.DataFrame(label_rows, schema=schema, orient="row")
     table = table.join(labels, on=[*lines, "place"], how="left", maintain_order="left")
     return table.with_columns(
         pl.when(pl.col("label_at").is_not_null()).then("label").alias("label")
@@ -808,7 +839,7 @@ def _choose_colours(table: pl.DataFrame) -> Any:
     """Return the colours of measures, equal in all charts that show the same measures."""
     measures = table["measure"].unique().to_list()
     look = style.choose_look(
-        measures, "measure", field="measure", matter=_list_named_measures(table), legends=False
+        measures, "measure", field="measure", prioritised=_list_named_measures(table), legends=False
     )
     return look["color"]
 
