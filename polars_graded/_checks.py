@@ -283,8 +283,8 @@ def check_comparable(names: Iterable[str], schema: Mapping[str, pl.DataType]) ->
 
 def did_you_mean(value: str, names: Iterable[str]) -> str:
     """Return the hint with the name that `value` is probably meant to be."""
-    meant = nearest(value, names)
-    return "" if meant is None else f"\n\nHint: did you mean {meant!r}?"
+    suggestion = nearest(value, names)
+    return "" if suggestion is None else f"\n\nHint: did you mean {suggestion!r}?"
 
 
 MIN_SIMILARITY = 0.7

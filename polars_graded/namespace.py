@@ -333,15 +333,17 @@ class Graded:
         │ 1.0             ┆ 0.5    │
         └─────────────────┴────────┘
         """
-        kept = check_column("rows", rows)
-        before = self._ranking.rows
-        return self._with(replace(self._ranking, rows=kept if before is None else before & kept))
+        mask = check_column("rows", rows)
+        previous = self._ranking.rows
+        return self._with(
+            replace(self._ranking, rows=mask if previous is None else previous & mask)
+        )
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error for a misspelt measure, with the nearest name."""
         methods = [each for each in dir(type(self)) if not each.startswith("_")]
-        meant = next((each.measure for each in find_own_measures(name, methods)), name)
-        hint = did_you_mean(meant.partition("(")[0].partition("@")[0], methods)
+        own_name = next((each.measure for each in find_own_measures(name, methods)), name)
+        hint = did_you_mean(own_name.partition("(")[0].partition("@")[0], methods)
         msg = f"`.graded` has no method {name!r}{hint}"
         raise AttributeError(msg, name=name, obj=None)
 

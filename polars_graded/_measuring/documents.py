@@ -232,8 +232,8 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
         return _check_numbers(ranking, name, column)
     labels = column.flat
     if DOCUMENT_INPUTS[name].may_be_vectors and is_vector(labels.dtype):
-        places = pl.int_range(len(labels), eager=True)
-        return Lists(places, column.offsets, _read_vectors(ranking.name_input(name), labels))
+        indices = pl.int_range(len(labels), eager=True)
+        return Lists(indices, column.offsets, _read_vectors(ranking.name_input(name), labels))
     if labels.dtype != pl.List:
         labels = pl.select(pl.concat_list(labels)).to_series().set(labels.is_null(), None)
     if n := int(labels.list.eval(pl.element().is_null().any()).list.first().sum() or 0):
@@ -256,8 +256,8 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
         offsets_of(lengths.astype(np.int64)),
         order.fill_null(0).to_numpy().astype(np.int64),
     )
-    places = pl.int_range(len(labels), eager=True)
-    return Lists(places, column.offsets, table)
+    indices = pl.int_range(len(labels), eager=True)
+    return Lists(indices, column.offsets, table)
 
 
 def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
@@ -307,9 +307,9 @@ def _read_vectors(subject: str, column: pl.Series) -> Vectors:
         raise ValueError(msg)
     values = flat.to_numpy().reshape(-1, usual_length or 1)
     if lists.null_count():
-        filled = np.zeros((len(lists), values.shape[1]), values.dtype)
-        filled[lists.is_not_null().to_numpy()] = values
-        values = filled
+        with_zeros = np.zeros((len(lists), values.shape[1]), values.dtype)
+        with_zeros[lists.is_not_null().to_numpy()] = values
+        values = with_zeros
     return Vectors(values, np.sqrt(np.einsum("ij,ij->i", values, values, dtype=np.float64)))
 
 

@@ -139,9 +139,10 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
             "highest grade of your own scale gives another number)"
         )
     if function == "f_measure" and "beta" in arguments:
-        options["beta"] = f"{math.sqrt(float(arguments.pop('beta'))):g}"  # it takes beta²
+        # ir_measures takes our beta squared.
+        options["beta"] = f"{math.sqrt(float(arguments.pop('beta'))):g}"
     if function in RANKS_1000 and not cutoff:
-        cutoff = "1000"  # of which those beyond the list gain nothing
+        cutoff = "1000"  # ranks beyond the list count, but gain nothing
     scale = {own: arguments.pop(name, "0").strip() for name, own in OWN_SCALE.items()}
     if scale_text := ", ".join(f"{own}={value}" for own, value in scale.items() if value != "0"):
         further += f" with {scale_text}"

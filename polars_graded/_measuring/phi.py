@@ -231,10 +231,10 @@ def _tabulate(
     kernel: Callable[..., Points],
 ) -> pl.DataFrame:
     """Return the points that `kernel` makes of each query, one row per point."""
-    wanted = [score] if query is None else [query, score]
+    columns = [score] if query is None else [query, score]
     frame = check_frame("frame", frame)
-    check_columns("frame", wanted, frame.collect_schema())
-    if "relevance" in wanted:
+    check_columns("frame", columns, frame.collect_schema())
+    if "relevance" in columns:
         msg = "`score` and `query` must not be 'relevance', which is a column of the result"
         raise ValueError(msg)
     inputs = [pl.col(score).implode().alias("scores")]

@@ -96,9 +96,9 @@ def sort_as_ranx(scores: Lists, *, descending: bool) -> Integers:
     values = scores.flat.cast(pl.Float64).to_numpy()
     keys = -values if descending else values
     rows = np.arange(len(values))
-    retrieved = scores.flat.is_not_null().to_numpy()
+    is_retrieved = scores.flat.is_not_null().to_numpy()
     for start, stop in zip(scores.offsets[:-1], scores.offsets[1:], strict=True):
-        retrieved_rows = start + np.flatnonzero(retrieved[start:stop])
+        retrieved_rows = start + np.flatnonzero(is_retrieved[start:stop])
         rows[retrieved_rows] = retrieved_rows[argsort(keys[retrieved_rows])]
     return rows
 

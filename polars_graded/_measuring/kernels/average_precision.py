@@ -172,9 +172,9 @@ def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> 
     the second bit, rank 1 is worse than rank 3: rank 3 adds W(10). Now no two documents agree, and
     each document adds its own W once, for the pair with itself.
     """
-    below = np.append(judged.values[1:], 0.0)
-    below[judged.offsets[1:][judged.lengths > 0] - 1] = 0.0
-    steps = judged.values - below
+    next_lower = np.append(judged.values[1:], 0.0)
+    next_lower[judged.offsets[1:][judged.lengths > 0] - 1] = 0.0
+    steps = judged.values - next_lower
     weights = judged.accumulate_backwards(
         np.add, steps / judged.number if divide_by_count else steps
     )

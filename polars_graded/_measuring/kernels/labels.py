@@ -52,9 +52,9 @@ class Labels:
             # All pairs of documents whose ranks differ by `step`.
             upper = np.flatnonzero(below >= step)
             pair, codes = self.find(indices[upper])
-            wanted = indices[upper + step][pair] * (self.n + 1) + codes
-            key_index = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-            n_shared = np.bincount(pair, self.keys[key_index] == wanted, minlength=len(upper))
+            keys = indices[upper + step][pair] * (self.n + 1) + codes
+            key_index = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+            n_shared = np.bincount(pair, self.keys[key_index] == keys, minlength=len(upper))
             distances = 1 - n_shared / (sizes[upper] + sizes[upper + step] - n_shared)
             total += np.bincount(documents.query[upper], distances, minlength=len(total))
         return total

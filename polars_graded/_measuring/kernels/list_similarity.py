@@ -388,15 +388,15 @@ def kendall_tau(pair: ListPair) -> Floats:
         top_a, top_b = pair.select_common(pair.a.tops, pair.b.tops)
         # Sort by `a` and then by `b`, so that no pair tied in `a` is out of order in `b`. Documents
         # tied in `b` get rising numbers, so that these pairs are not out of order either.
-        both = Ragged(top_a * (top_b.max(initial=0) + 1.0) + top_b, offsets)
-        order, _ = both.argsort_unstable()
-        in_b = both.of(top_b[order].astype(np.float64))
+        keys = Ragged(top_a * (top_b.max(initial=0) + 1.0) + top_b, offsets)
+        order, _ = keys.argsort_unstable()
+        in_b = keys.of(top_b[order].astype(np.float64))
         order_by_b, _ = in_b.argsort()
         numbers = np.empty(len(order_by_b), np.int64)
-        numbers[order_by_b] = both.number - 1
-        tied_a = count_tied_pairs(both.of(top_a.astype(np.float64)))
-        tied_b = count_tied_pairs(both.of(in_b.values[order_by_b]))
-        tied_both = count_tied_pairs(both.of(both.values[order]))
+        numbers[order_by_b] = keys.number - 1
+        tied_a = count_tied_pairs(keys.of(top_a.astype(np.float64)))
+        tied_b = count_tied_pairs(keys.of(in_b.values[order_by_b]))
+        tied_both = count_tied_pairs(keys.of(keys.values[order]))
     in_order = Ragged(numbers, offsets)
     discordant = pairs - in_order.sum(count_lower_before(in_order))
     concordant = pairs - tied_a - tied_b + tied_both - discordant

@@ -129,11 +129,11 @@ def select_points(
     relevance: Sequence[Floats],
 ) -> Points:
     """Return the candidate points of each filled query that `is_selected` selects."""
-    chosen = np.stack(is_selected, axis=1)
+    is_chosen = np.stack(is_selected, axis=1)
     lengths = np.zeros(len(has_scores), np.int64)
-    lengths[has_scores] = chosen.sum(axis=1)
+    lengths[has_scores] = is_chosen.sum(axis=1)
     x, y = np.stack(scores, axis=1), np.stack(relevance, axis=1)
-    return Points(Ragged(x[chosen], offsets_of(lengths)), y[chosen])
+    return Points(Ragged(x[is_chosen], offsets_of(lengths)), y[is_chosen])
 
 
 def find_median_and_upper_whisker(ascending: Ragged, whisker: float) -> tuple[Floats, Floats]:

@@ -74,11 +74,11 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
     is_number = ~np.isnan(values.values)
     is_low = is_number & (values.values < 1)
     n_low = values.count(is_low)
-    not_low = values.keep(is_number & ~is_low)
-    is_highest = not_low.values == not_low.values.max(initial=0)
-    n_highest = not_low.count(is_highest)
-    is_repeated_highest = is_highest & (repeat_each(n_highest, not_low.lengths) > 1)
-    numbers = not_low.keep(~is_repeated_highest).sort_ascending()
+    at_least_one = values.keep(is_number & ~is_low)
+    is_highest = at_least_one.values == at_least_one.values.max(initial=0)
+    n_highest = at_least_one.count(is_highest)
+    is_repeated_highest = is_highest & (repeat_each(n_highest, at_least_one.lengths) > 1)
+    numbers = at_least_one.keep(~is_repeated_highest).sort_ascending()
 
     # Some tools give tied documents the mean of their ranks, such as 5.5 for the fifth and sixth.
     ranks = numbers.of(np.floor(numbers.values))

@@ -77,13 +77,13 @@ def rbp(
 
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
     """Return Q: (1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg_ideal(r))."""
-    hits, wanted = queries.hits(n, None), queries.judged.ideal()
-    best = wanted.accumulate(np.add, compute_gains(queries, wanted, gain))
+    hits, ideal = queries.hits(n, None), queries.judged.ideal()
+    best = ideal.accumulate(np.add, compute_gains(queries, ideal, gain))
     # The ideal order may be shorter than the ranking: after its last relevant document, its
     # cumulated gain is constant.
-    last = np.minimum(hits.rank, wanted.lengths[hits.query])
+    last = np.minimum(hits.rank, ideal.lengths[hits.query])
     reached = hits.number + beta * hits.accumulate(np.add, compute_gains(queries, hits, gain))
-    blended = reached / (hits.rank + beta * best[wanted.offsets[hits.query] + last - 1])
+    blended = reached / (hits.rank + beta * best[ideal.offsets[hits.query] + last - 1])
     return hits.sum(blended) / queries.count_possible_hits(n, None, over)
 
 
@@ -104,10 +104,10 @@ def sdcg(queries: Queries, n: int | None, ties: str) -> Floats:
 
 def insq(queries: Queries, n: int | None, target: float) -> Floats:
     """Return the mean gain with C_i = ((i + 2T - 1) / (i + 2T))² for a target gain T."""
-    hits, twice = queries.hits(n, None), 2 * target
+    hits, double_target = queries.hits(n, None), 2 * target
     # The product of C_1 to C_{i-1} telescopes to W_i = (2T)² / (2T + i - 1)²; (2T)² cancels out.
-    weights = (twice + hits.rank - 1.0) ** -2
-    total = sum_inverse_squares(np.full(1, twice), n)
+    weights = (double_target + hits.rank - 1.0) ** -2
+    total = sum_inverse_squares(np.full(1, double_target), n)
     return hits.sum(weights * queries.share_of_best(hits)) / total
 
 
