@@ -24,7 +24,7 @@ TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
 
 
 def check_whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int = 2**62) -> int:
-    """Return `value` as an int within the bounds; the default bounds suit Polars' counts."""
+    """Return `value` as an int within the bounds; by default it can be a count in Polars."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -70,13 +70,13 @@ def check_number(
     if isinstance(value, int) and int(result) != value:
         msg = f"`{name}` must be a number that a double can hold, got {value}"
         raise ValueError(msg)
-    for holds, rule in (
+    for is_met, rule in (
         (above is None or result > above, f"above {above}"),
         (below is None or result < below, f"below {below}"),
         (at_least is None or result >= at_least, f"at least {at_least}"),
         (at_most is None or result <= at_most, f"at most {at_most}"),
     ):
-        if not holds:
+        if not is_met:
             msg = f"`{name}` must be {rule}, got {value!r}"
             raise ValueError(msg)
     return result
@@ -97,9 +97,9 @@ def check_choice(name: str, value: Any, among: Iterable[str], *, instead: str | 
 
 
 def check_list(name: str, value: Any) -> list[Any]:
-    """Return `value` as a list that is not empty; a single value becomes one."""
-    several = isinstance(value, Iterable) and not isinstance(value, str)
-    result = list(value) if several else [value]
+    """Return `value` as a list that is not empty; a single value becomes a list of one."""
+    is_iterable = isinstance(value, Iterable) and not isinstance(value, str)
+    result = list(value) if is_iterable else [value]
     if not result:
         msg = f"`{name}` must not be empty"
         raise ValueError(msg)
@@ -139,11 +139,12 @@ def check_grade_gains(name: str, value: Mapping[Any, Any]) -> tuple[tuple[float,
     if not pairs:
         msg = f"`{name}` must map at least one grade to its gain, got an empty mapping"
         raise ValueError(msg)
-    for (lower, less), (higher, more) in pairwise(pairs):
-        if more < less:
+    for (lower_grade, lower_gain), (higher_grade, higher_gain) in pairwise(pairs):
+        if higher_gain < lower_gain:
             msg = (
                 f"`{name}` must not fall as the grade rises, "
-                f"got {less:g} for grade {lower:g} and {more:g} for grade {higher:g}"
+                f"got {lower_gain:g} for grade {lower_grade:g} "
+                f"and {higher_gain:g} for grade {higher_grade:g}"
             )
             raise ValueError(msg)
     return tuple(pairs)
@@ -282,8 +283,8 @@ def check_comparable(names: Iterable[str], schema: Mapping[str, pl.DataType]) ->
 
 def did_you_mean(value: str, names: Iterable[str]) -> str:
     """Return the hint with the name that `value` is probably meant to be."""
-    meant = nearest(value, names)
-    return "" if meant is None else f"\n\nHint: did you mean {meant!r}?"
+    suggestion = nearest(value, names)
+    return "" if suggestion is None else f"\n\nHint: did you mean {suggestion!r}?"
 
 
 MIN_SIMILARITY = 0.7

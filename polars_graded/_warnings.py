@@ -15,18 +15,19 @@ class DataWarning(UserWarning):
     the name to Python's warning filters to silence the kind, or `DataWarning` to silence all kinds.
 
     - `bots`: sessions of a click log have very many clicks;
-    - `files`: a file of a run is empty, or several have the same tag;
+    - `files`: a file of a run is empty, or several files have the same tag;
     - `ids`: identifiers of a run and its judgments hardly match;
     - `join`: judged documents that were not retrieved seem to be missing, as after a left or inner
       join;
     - `measures`: columns of numbers are left out, because their names are not names of measures;
     - `missing`: a strategy, or all of them, did not answer queries;
     - `nulls`: rows have no query, or no strategy;
-    - `positions`: a click log cannot separate documents from their ranks;
+    - `positions`: a click log shows each document at one rank only, so that clicks cannot separate
+      the quality of a document from the effect of its rank;
     - `ranks`: ranks are used as scores;
     - `scale`: grades may be on another scale than assumed;
     - `selection`: the queries that a trusted grader judged are hardly a random sample;
-    - `support`: a click log never shows documents where a new ranking shows them;
+    - `support`: a click log never shows documents at the ranks at which a new ranking shows them;
     - `tests`: a test cannot find a difference, however large, or has no p value;
     - `ties`: the order of rows, or the grade, decides a value;
     - `topics`: queries of a run have no judgments and are left out, as is usual in a shared task;

@@ -16,14 +16,14 @@ __all__ = ["check_writable", "write_atomically"]
 def write_atomically(path: Path) -> Iterator[Path]:
     """Yield a temporary path, and move its file to `path` afterwards.
 
-    Until then, or if the writer fails or is killed, `path` remains the previous file, or does not
-    exist. A pipe or a device is written directly.
+    Until the move, or if the writer fails or is killed, `path` is still the previous file, or does
+    not exist. A pipe or a device is written directly.
     """
-    before = _read_status(path)
-    if before and not stat.S_ISREG(before.st_mode):
+    status = _read_status(path)
+    if status and not stat.S_ISREG(status.st_mode):
         yield path
         return
-    path = path.resolve()  # keeps a link, and replaces its target
+    path = path.resolve()  # the target of a link is replaced, not the link
     # Shortened, since the name of the file may already have the maximum length.
     part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
     try:
@@ -51,7 +51,7 @@ def check_writable(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) ->
     targets = [path] if status else []
     if not status or stat.S_ISREG(status.st_mode):
         targets.append(path.resolve().parent)
-    if not all(os.access(place, os.W_OK) for place in targets):
+    if not all(os.access(target, os.W_OK) for target in targets):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     for source in map(Path, inputs):
         if status and source.exists() and path.samefile(source):

@@ -60,11 +60,11 @@ class Graded:
       `"average"`, which returns the expected value over all orders of tied documents.
     - `gain`, the gain of a grade: `"exp2"` (2^g - 1, where g is the grade minus `irrelevant`),
       `"linear"` (g), or a mapping from grade to gain, in which a higher grade never has a lower
-      gain. A document that is not relevant gains 0. A grade that the mapping lacks raises an error.
-      So does a grade for which 2^g is out of range: more than 1000 above irrelevant
-      (`gain="linear"` and `ndcng` accept such grades).
+      gain. A document that is not relevant gains 0. A relevant grade that the mapping lacks raises
+      an error. With `"exp2"`, a grade more than 1000 above irrelevant raises an error too, since
+      2^g is out of range (`"linear"` and `ndcng` accept such grades).
     - `discount`, the factor of a gain at rank i: `"log2"` (1 / log_base(i + 1)),
-      `"jarvelin"` (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"`
+      `"jarvelin"` (1 up to rank `base`, then 1 / log_base(i)), `"zipf"` (1 / i), or `"none"`
       (1); and `base`, the base of the logarithm, above 1.
 
     References
@@ -131,15 +131,15 @@ class Graded:
             Column names or expressions. `ranked_by("score", "doc")` is trec_eval's order.
         descending
             True ranks the highest value first, and False the lowest, as for rank numbers. Pass one
-            Boolean for all columns, or a list. By default the highest value is first, and columns
-            that may hold ranks raise an error.
+            Boolean for all columns, or a list. By default the highest value is first, and a
+            column that may hold ranks raises an error.
 
         Raises
         ------
         ValueError
             If `descending` is not passed and a column may hold ranks, as in `evaluate`. An
-            expression without `group_by` or `over` sees only one query and cannot notice ranks. A
-            further column called `"doc"` may hold any numbers.
+            expression without `group_by` or `over` has only one query, too few to recognise ranks.
+            A further column called `"doc"` may hold any numbers.
 
         Notes
         -----
@@ -252,7 +252,7 @@ class Graded:
     def only_grade(self, grade: float) -> Graded:
         """Treat one grade alone as relevant, and all others as irrelevant.
 
-        Every measure then sees grades of 1 and 0, and a previous `scaled` no longer matters. If
+        Every measure then uses the grades 1 and 0, and a previous `scaled` no longer matters. If
         higher grades are relevant as well, pass a `threshold` instead.
 
         Parameters
@@ -333,15 +333,17 @@ class Graded:
         │ 1.0             ┆ 0.5    │
         └─────────────────┴────────┘
         """
-        kept = check_column("rows", rows)
-        before = self._ranking.rows
-        return self._with(replace(self._ranking, rows=kept if before is None else before & kept))
+        mask = check_column("rows", rows)
+        previous = self._ranking.rows
+        return self._with(
+            replace(self._ranking, rows=mask if previous is None else previous & mask)
+        )
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error for a misspelt measure, with the nearest name."""
         methods = [each for each in dir(type(self)) if not each.startswith("_")]
-        meant = next((each.measure for each in find_own_measures(name, methods)), name)
-        hint = did_you_mean(meant.partition("(")[0].partition("@")[0], methods)
+        own_name = next((each.measure for each in find_own_measures(name, methods)), name)
+        hint = did_you_mean(own_name.partition("(")[0].partition("@")[0], methods)
         msg = f"`.graded` has no method {name!r}{hint}"
         raise AttributeError(msg, name=name, obj=None)
 
@@ -376,14 +378,14 @@ class Graded:
         h_l)`, where :math:`h_l` and :math:`h_u` are Tukey's hinges: the medians of the lower and
         the upper half of the scores. For an odd number of scores, both halves include the middle
         one. The whisker is a control point only if it is strictly between the median and the
-        highest score, the minimum only if it is below the median. If the median is the highest
-        score, φ jumps from 0 to 1 at this score, where it is 1.
+        highest score; the minimum is one only if it is below the median. If the median is the
+        highest score, φ jumps to 1 at this score.
 
         If all scores are equal, φ is undefined, since relevance 1 for all of them would make every
-        ranking perfect. It is then null, or the value of `undefined_as`.
+        ranking perfect. φ is then null, or the value of `undefined_as`.
 
         Ratings are a poor input, since most queries have few ratings on few levels. A rating at or
-        below the median of its query has φ 0, as two thirds of the test ratings of MovieLens have.
+        below the median of its query has φ 0: two thirds of the test ratings of MovieLens do.
 
         Between control points φ equals `scipy.interpolate.PchipInterpolator`. For several measures
         of φ, store φ in a column first; otherwise each measure computes φ again.
@@ -402,9 +404,9 @@ class Graded:
             of the distance between the hinges; at least 0.
         floor
             Only scores above the floor count for the median, the hinges and the whisker. The floor
-            replaces the minimum: scores up to the floor have relevance 0. `floor=0` treats news
-            that nobody shared as the authors' code does. φ is undefined for a query without a score
-            above the floor.
+            replaces the minimum: scores up to the floor have relevance 0. `floor=0` leaves out
+            news that nobody shared, as the authors' code does. φ is undefined for a query without a
+            score above the floor.
         direction
             The scores that are relevant: `"high"`; `"low"`, which mirrors the curve; or `"both"`,
             the extremes on both sides. With `"both"`, the curve falls from (min, 1) to (median, 0)
@@ -643,7 +645,7 @@ class Graded:
         over: Over = "relevant",
         ties: TieRule = "order",
     ) -> pl.Expr:
-        r"""Return the share of the relevant documents among the first n.
+        r"""Return the share of the relevant documents that is among the first n.
 
         Relevant documents that were judged but not retrieved count as missed.
 
@@ -881,8 +883,8 @@ class Graded:
     ) -> pl.Expr:
         r"""Return precision at the rank of the k-th relevant document.
 
-        The value is 0 if fewer than k relevant documents were retrieved. With k = 1 it is
-        `reciprocal_rank`; its mean over k from 1 to R is `ap`.
+        The value is 0 if fewer than k relevant documents were retrieved. With k = 1 the value is
+        `reciprocal_rank`; the mean over k from 1 to R is `ap`.
 
         .. math:: \frac{k}{\min \{i : \sum_{j=1}^{i} rel(j) = k\}}
 
@@ -926,7 +928,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return one over the rank of the first relevant document.
 
-        The value is 0 if none of the first n documents is relevant. Its mean over queries is MRR.
+        The value is 0 if none of the first n documents is relevant. The mean over queries is MRR.
 
         .. math:: RR = \frac{1}{\min \{i \le n : rel(i) = 1\}}
 
@@ -1014,8 +1016,8 @@ class Graded:
     def bpref(self, *, threshold: float | None = None, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return binary preference: how far hits rank above irrelevant documents.
 
-        Only judged documents count: R relevant and N irrelevant ones. The irrelevant documents
-        above a hit reduce its contribution; at most R of them count.
+        Only judged documents count: R relevant and N irrelevant ones. Irrelevant documents above
+        a hit reduce the contribution of the hit; at most R of them count.
 
         .. math::
 
@@ -1078,9 +1080,9 @@ class Graded:
         threshold
             The lowest relevant grade: see `Graded`.
         ties
-            Order of tied documents: `"average"`, for which a tied pair counts half; `"pessimistic"`
-            or `"optimistic"`, with the worst or the best of them first; `"order"`, the order of
-            the rows.
+            Order of tied documents: with `"average"`, a tied pair counts half; `"pessimistic"` puts
+            the worst document first, and `"optimistic"` the best; `"order"` keeps the order of the
+            rows.
 
         See Also
         --------
@@ -1130,7 +1132,7 @@ class Graded:
 
         See Also
         --------
-        roc_auc : The same over all judged documents.
+        roc_auc : The share of pairs of judged documents, retrieved or not.
 
         Examples
         --------
@@ -1152,7 +1154,7 @@ class Graded:
         return self._one("pairwise_accuracy", n, threshold=threshold, ties=ties)
 
     def generalized_precision(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
-        r"""Return generalized precision, the mean of grades over the highest.
+        r"""Return generalized precision: the mean grade over the highest grade.
 
         Each grade above irrelevant is divided by the highest grade :math:`m_q`: that of the scale
         if `scaled(max_grade=...)` sets it, otherwise that of the query's judged documents. The
@@ -1195,7 +1197,7 @@ class Graded:
         return self._one("generalized_precision", n, ties=ties)
 
     def generalized_recall(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
-        r"""Return generalized recall: the first n grades over the sum of all.
+        r"""Return generalized recall: the sum of the first n grades over all.
 
         The sum of all grades includes judged documents that were not retrieved.
 
@@ -1406,9 +1408,9 @@ class Graded:
 
         Some pools are too large to judge completely. A grade below irrelevant, such as TREC's -1,
         marks a document that was pooled but not judged. The precision at each hit is estimated: the
-        share of relevant documents among the pooled ones above the hit is taken to be their share
-        among the judged ones. If every pooled document was judged, the value equals `ap` up to
-        0.00001.
+        share of relevant documents among the pooled documents above the hit is assumed to equal
+        their share among the judged documents above the hit. If every pooled document was judged,
+        the value equals `ap` up to 0.00001.
 
         .. math::
 
@@ -1418,8 +1420,8 @@ class Graded:
 
         As text: ``infAP = (1/R) sum over hits of (1 + pooled (rel + ε) / (rel + other + 2ε)) / k``
 
-        k is the rank of the hit. The pooled, the relevant and the other judged documents above the
-        hit are counted. ε is 0.00001, as in trec_eval.
+        k is the rank of the hit; pooled, rel and other are the numbers of pooled, of relevant and
+        of other judged documents above the hit. ε is 0.00001, as in trec_eval.
 
         From 0 to 1; 0 without a relevant document. Source: Yilmaz, E. and Aslam, J. (2006).
         Estimating Average Precision with Incomplete and Imperfect Judgments.
@@ -2112,9 +2114,9 @@ class Graded:
 
         As text: ``SDCG@n = (sum of g_i / log2(i + 1)) / (sum of 1 / log2(i + 1)), i = 1 … n``
 
-        From 0 to 1; 0 without a relevant document. Without a cutoff, the list ends with its last
-        document. Source: Moffat, A., Bailey, P., Scholer, F. and Thomas, P. (2017). Incorporating
-        User Expectations and Behavior into the Measurement of Search Effectiveness.
+        From 0 to 1; 0 without a relevant document. Without a cutoff, n is the length of the list.
+        Source: Moffat, A., Bailey, P., Scholer, F. and Thomas, P. (2017). Incorporating User
+        Expectations and Behavior into the Measurement of Search Effectiveness.
 
         Parameters
         ----------
@@ -2256,7 +2258,7 @@ class Graded:
         The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
         else the highest grade of the query. The user reads until the total gain reaches the target
         T, or else down to rank n, and the value is the mean gain of the documents read. Without a
-        cutoff, the list ends with its last document.
+        cutoff, n is the length of the list.
 
         .. math::
 
@@ -2304,10 +2306,10 @@ class Graded:
         r"""Return Nearly ERR, equation 8: a user who stops when satisfied.
 
         The gain g of a document is its grade divided by the highest: the `max_grade` of `scaled`,
-        or else the highest grade of the query. As in ERR, a user stops at a document with
-        probability g; otherwise the user continues. The value is the mean gain of the documents
-        that a user looks at, which ERR is not. (`nerr` is ERR divided by its ideal.) Without a
-        cutoff, the list ends with its last document.
+        or else the highest grade of the query. A user stops at a document with probability g, which
+        replaces the R(g) of ERR; otherwise the user continues. Unlike ERR, the value is the mean
+        gain of the documents that a user looks at. (`nerr` is ERR divided by its ideal.) Without a
+        cutoff, n is the length of the list.
 
         .. math::
 
@@ -2353,10 +2355,10 @@ class Graded:
         r"""Return Nearly ERR, equation 9: a user who also loses interest by rank.
 
         The gain g of a document is its grade divided by the highest: the `max_grade` of `scaled`,
-        or else the highest grade of the query. As in ERR, a user stops at a document with
-        probability g; otherwise the user continues from rank i with probability i / (i + 1). The
-        value is the mean gain of the documents that a user looks at, which ERR is not. (`nerr` is
-        ERR divided by its ideal.) Without a cutoff, the list ends with its last document.
+        or else the highest grade of the query. A user stops at a document with probability g, which
+        replaces the R(g) of ERR; otherwise the user continues from rank i with probability
+        i / (i + 1). Unlike ERR, the value is the mean gain of the documents that a user looks at.
+        (`nerr` is ERR divided by its ideal.) Without a cutoff, n is the length of the list.
 
         .. math::
 
@@ -2404,9 +2406,9 @@ class Graded:
         r"""Return Nearly ERR, equation 10: a user with the patience of RBP.
 
         The gain g of a document is its grade divided by the highest: the `max_grade` of `scaled`,
-        or else the highest grade of the query. As in ERR, a user stops at a document with
-        probability g; otherwise the user continues with probability p. The value is the mean gain
-        of the documents that a user looks at, which ERR is not. (`nerr` is ERR divided by its
+        or else the highest grade of the query. A user stops at a document with probability g, which
+        replaces the R(g) of ERR; otherwise the user continues with probability p. Unlike ERR, the
+        value is the mean gain of the documents that a user looks at. (`nerr` is ERR divided by its
         ideal.) Without a cutoff, the user may look beyond the end of the list, where nothing is
         gained.
 
@@ -2458,10 +2460,11 @@ class Graded:
         r"""Return Nearly ERR, equation 11: a user with the target of INSQ.
 
         The gain g of a document is its grade divided by the highest: the `max_grade` of `scaled`,
-        or else the highest grade of the query. As in ERR, a user stops at a document with
-        probability g; otherwise the user continues as in `insq`. The value is the mean gain of the
-        documents that a user looks at, which ERR is not. (`nerr` is ERR divided by its ideal.)
-        Without a cutoff, the user may look beyond the end of the list, where nothing is gained.
+        or else the highest grade of the query. A user stops at a document with probability g, which
+        replaces the R(g) of ERR; otherwise the user continues as in `insq`. Unlike ERR, the value
+        is the mean gain of the documents that a user looks at. (`nerr` is ERR divided by its
+        ideal.) Without a cutoff, the user may look beyond the end of the list, where nothing is
+        gained.
 
         .. math::
 
@@ -2527,7 +2530,7 @@ class Graded:
         Parameters
         ----------
         p
-            Persistence: weight of a rank over that of the rank above, above 0 and below 1.
+            Persistence: weight of a rank over that of the previous rank, above 0 and below 1.
         normalised
             If False, the overlap is divided by the sum of p^(i - 1) instead, so that an ideal
             ranking of few documents does not reach 1.
@@ -2563,8 +2566,7 @@ class Graded:
     def coverage_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the share of known relevant documents that was retrieved.
 
-        U is the set of relevant documents that the user knew, and R_k the subset of these that was
-        retrieved.
+        U is the set of relevant documents that the user knew, and R_k the retrieved part of U.
 
         .. math:: \frac{|R_k|}{|U|}
 
@@ -2825,8 +2827,8 @@ class Graded:
         A relevant document gains 1 for each of its subtopics, times 1 - α for each document above
         with the same subtopic. The ideal ranking is greedy: each rank has the document with the
         highest gain after those above. If several documents have the highest gain, `evaluate` takes
-        the one whose name is last in text order, as ndeval does. An expression does not see the
-        names of documents, and decides by their labels.
+        the one whose name is last in text order, as ndeval does. An expression has no names of
+        documents, so their labels decide.
 
         .. math::
 
@@ -3071,7 +3073,7 @@ class Graded:
 
         See Also
         --------
-        nnrbp : The same over that of the ideal ranking.
+        nnrbp : NRBP divided by that of the ideal ranking.
         rbp : Rank-biased precision without subtopics.
 
         Examples
@@ -3142,7 +3144,7 @@ class Graded:
 
         See Also
         --------
-        nrbp : The same gain without the ideal ranking.
+        nrbp : The same gain, not divided by that of the ideal ranking.
 
         Examples
         --------
@@ -3523,7 +3525,7 @@ class Graded:
 
         See Also
         --------
-        serendipity : The relevant documents among these.
+        serendipity : The share of documents that are also relevant.
         novelty : The mean self-information of the documents.
 
         Examples
@@ -3554,7 +3556,7 @@ class Graded:
         reference: str | pl.Expr,
         threshold: float | None = None,
     ) -> pl.Expr:
-        r"""Return the precision of the documents that a reference does not recommend.
+        r"""Return precision that counts only documents that a reference lacks.
 
         A document is serendipitous if it is relevant, and not among the first n documents of a
         reference, such as a list of the most popular documents.
@@ -3581,7 +3583,7 @@ class Graded:
         See Also
         --------
         unexpectedness : The share of documents that the reference does not recommend.
-        precision : The share of relevant documents, expected or not.
+        precision : The share of relevant documents, recommended or not.
 
         Examples
         --------
@@ -3680,8 +3682,8 @@ class Graded:
 
         See Also
         --------
-        n_relevant_retrieved : The number of these that were retrieved.
-        recall : The share of these that was retrieved.
+        n_relevant_retrieved : The number of relevant documents that were retrieved.
+        recall : The share of relevant documents that was retrieved.
 
         Examples
         --------

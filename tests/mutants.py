@@ -50,7 +50,7 @@ MUTANTS = [
     # Frames
     Mutant(GROUPING, "few and runs.group_by(keys).agg().height == runs.height", "few", FRAMES),
     Mutant(
-        GROUPING, "return keys[np.arange(keys.height)] if claimed else keys", "return keys", FRAMES
+        GROUPING, "return keys[np.arange(keys.height)] if has_flag else keys", "return keys", FRAMES
     ),
     Mutant(
         GROUPING, "column.ne_missing(above)", "(column != above).fill_null(value=False)", FRAMES
@@ -62,21 +62,21 @@ MUTANTS = [
         "orders = [undecided.pessimistic, undecided.pessimistic]",
         "ties",
     ),
-    Mutant(VALUES, "(least == 0) | (least == 1)", "least == 1", "data_warnings"),
+    Mutant(VALUES, "(lowest == 0) | (lowest == 1)", "lowest == 1", "data_warnings"),
     Mutant(NOTICING, "shares[0][0] >= UNFAIR", "shares[0][0] > 1", "data_warnings"),
     Mutant(
         NOTICING, '["queries"] < self.queries', '["queries"] < self.queries - 1', "data_warnings"
     ),
     Mutant(
         "_frames/joining.py",
-        "self.judged.filter(pl.Series(~answered))",
-        "self.judged.filter(pl.Series(~answered)).head(1)",
+        "self.judged.filter(pl.Series(~is_retrieved))",
+        "self.judged.filter(pl.Series(~is_retrieved)).head(1)",
         JUDGED,
     ),
     Mutant(
         "_frames/joining.py",
-        "for (name,), of_it in places.partition_by",
-        "for (_,), of_it in places.head(1).partition_by",
+        "for (name,), matches_of_strategy in matches.partition_by",
+        "for (_,), matches_of_strategy in matches.head(1).partition_by",
         JUDGED,
     ),
     Mutant(

@@ -31,7 +31,7 @@ from polars_graded import (
     read_run,
 )
 from polars_graded._frames.request import Request
-from polars_graded._frames.values import Gathered, finished, grouped
+from polars_graded._frames.values import Gathered, finish_requests, grouped
 from polars_graded._warnings import KINDS
 
 PACKAGE = Path(polars_graded.__file__).parent
@@ -528,7 +528,7 @@ def test_what_is_asked_for_can_be_pickled_and_measures_parts_of_whole_queries():
     gathered = Gathered(request)
     for part in parts:
         gathered.add(grouped([request], part))
-    assert_frame_equal(finished([gathered]), evaluate(frame, "ap", "ndcg@10", max_grade=2))
+    assert_frame_equal(finish_requests([gathered]), evaluate(frame, "ap", "ndcg@10", max_grade=2))
     assert request.build_schema(frame.schema) == evaluate(frame, "ap", "ndcg@10").schema
 
 

@@ -483,7 +483,7 @@ def test_whole_numbers_that_are_unrelated_are_not_refused(kind, seed, spread, lo
     numbers = rng(seed)
     lengths = numbers.integers(2, longest + 1, queries)
     drawn = [UNRELATED[kind](numbers, spread, n).astype(float).tolist() for n in lengths]
-    assert not evidence_of(drawn).hardly_repeats
+    assert not evidence_of(drawn).has_few_repeats
 
 
 def test_one_query_side_by_side_has_the_direction_that_is_passed():

@@ -94,7 +94,7 @@ def test_levels_are_counted(lists):
         found = {level: n for level, n in zip(levels.values, counts, strict=True) if n}
         assert found == Counter(own)
     reached = [[sum(v >= level for v in own) for level in levels.values] for own in lists]
-    assert levels.at_least.T.tolist() == reached
+    assert levels.n_reaching.T.tolist() == reached
 
 
 def test_many_levels_are_not_counted(monkeypatch):
@@ -174,6 +174,6 @@ def test_unlike_ties_are_the_sets_that_differ_elsewhere(lists):
             places = [start + i for i, (other, _) in enumerate(each) if other == score]
             if len({grades[place] for place in places}) > 1:
                 expected.append(places)
-    places, sets = Ragged(scores, offsets).find_unlike_ties(Ragged(grades, offsets))
+    places, sets = Ragged(scores, offsets).find_differing_ties(Ragged(grades, offsets))
     found = [places[sets == number].tolist() for number in np.unique(sets)]
     assert found == expected

@@ -386,7 +386,9 @@ def at_level(name: str, level: int | None) -> str:
     measure = Measure.parse(name)
     if level is None or "threshold" not in measure.options or measure.options.get("graded"):
         return name
-    return replace(measure, options={**measure.options, "threshold": level}, asked=None).name
+    return replace(
+        measure, options={**measure.options, "threshold": level}, name_as_written=None
+    ).name
 
 
 def values(

@@ -276,9 +276,9 @@ def calls(monkeypatch):
     seen = []
     kernel = phi_module._compute_relevance
 
-    def counted(columns, chosen, undefined):
+    def counted(columns, source, undefined):
         seen.append(len(columns[0]))
-        return kernel(columns, chosen, undefined)
+        return kernel(columns, source, undefined)
 
     monkeypatch.setattr(phi_module, "_compute_relevance", counted)
     return seen

@@ -26,7 +26,7 @@ TIED = "tied with another"
 def check_sum(measure: str) -> Measure:
     """Return the named measure; raise unless it is a sum over ranks.
 
-    The measure must also keep tied documents in their order.
+    Its `ties` must also be "order".
     """
     parsed = Measure.parse(measure)
     if not parsed.definition.is_sum:
@@ -119,12 +119,12 @@ def compute_added_by_rank(
 
 def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
     """Return the rows of one query; raise if there are none."""
-    several, columns = len(request.query) > 1, ", ".join(map(repr, request.query))
-    if several and not (isinstance(of, tuple) and len(of) == len(request.query)):
+    has_several_columns, columns = len(request.query) > 1, ", ".join(map(repr, request.query))
+    if has_several_columns and not (isinstance(of, tuple) and len(of) == len(request.query)):
         msg = f"`of` must be a tuple with one value for each of {columns}, got {of!r}"
         raise TypeError(msg)
-    wanted = []
-    for query, value in zip(request.query, of if several else [of], strict=True):
+    conditions = []
+    for query, value in zip(request.query, of if has_several_columns else [of], strict=True):
         is_query = pl.col(query).eq_missing(pl.lit(value))
         dtype = frame.collect_schema()[query]
         try:
@@ -132,8 +132,8 @@ def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) 
         except (pl.exceptions.PolarsError, TypeError):
             msg = f"`of` must be a value of {query!r}, which is of type {dtype}, got {value!r}"
             raise TypeError(msg) from None
-        wanted.append(is_query)
-    rows = request.add_computed_columns(frame.lazy().filter(*wanted).collect())
+        conditions.append(is_query)
+    rows = request.add_computed_columns(frame.lazy().filter(*conditions).collect())
     # The other queries of a lazy frame are only read if the scores of this query look like ranks.
     if isinstance(frame, pl.DataFrame) or may_be_ranks(request, rows):
         check_directions(request, frame.lazy().select(request.input_columns).collect())

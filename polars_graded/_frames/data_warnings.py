@@ -36,8 +36,8 @@ MIN_SHARE_DIFFERENCE = 0.2
 """Minimum difference between strategies in the judged share of the first ten documents that causes
 a warning."""
 
-MIN_TRUSTED_QUERIES = 10
-"""Minimum number of queries for a warning about shares of documents."""
+MIN_QUERIES_FOR_SHARES = 10
+"""Minimum number of queries for a warning about a share of judged documents."""
 
 MIN_JUDGED_SHARE = 0.8
 """Minimum judged share of the first ten documents; a lower share causes a warning."""
@@ -46,7 +46,7 @@ MIN_HALF_STAR = 0.5
 """Lowest grade of a scale of half stars."""
 
 MIN_STARS = 4
-"""Minimum highest grade of stars. Lower scales without 0 may list relevant documents alone."""
+"""Minimum highest grade of stars. A lower scale without 0 may be of relevant documents only."""
 
 GDEVAL_HIGHEST = 4
 """Highest grade of the scale of gdeval, which ir_measures calls for ERR."""
@@ -55,7 +55,7 @@ CODES = {9, 98, 99, 127, 255, 999, 9999, 32767, 65535}
 """Numbers that many files contain in place of a missing grade."""
 
 MIN_CODE_RATIO = 3
-"""Minimum ratio of a number in `CODES` to the next highest grade, if it is a code."""
+"""Minimum ratio of a code to the next highest grade."""
 
 RANK_WORDS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 """Words for ranks in column names. With fewer than ten queries, the name decides the warning."""
@@ -69,7 +69,7 @@ def find_order_dependent_measures(request: Request) -> list[Measure]:
 
 
 MIN_SHARE_OF_OTHER_GRADER = 0.5
-"""Minimum share of the documents that another grader judged; a lower share causes a warning."""
+"""Minimum number of judged documents relative to another grader; a lower share causes a warning."""
 
 
 def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:
@@ -77,19 +77,19 @@ def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.Dat
     query = list(requests[0].query)
     names = [f"polars_graded: {number}" for number, _ in enumerate(requests)]
     judged = (each.get_column(NOTES).struct.field("judged") for each in values)
-    beside = [each.alias(name) for each, name in zip(judged, names, strict=True)]
-    counts = values[0].select(query).with_columns(beside).group_by(query).agg(pl.col(names).sum())
+    columns = [each.alias(name) for each, name in zip(judged, names, strict=True)]
+    counts = values[0].select(query).with_columns(columns).group_by(query).agg(pl.col(names).sum())
     for request, name in zip(requests, names, strict=True):
-        some = counts.filter(pl.col(name) > 0)
-        partly = some.filter(
+        judged_queries = counts.filter(pl.col(name) > 0)
+        partly_judged = judged_queries.filter(
             pl.col(name) < MIN_SHARE_OF_OTHER_GRADER * pl.max_horizontal(names)
         ).sort(query)
-        if partly.height:
+        if partly_judged.height:
             warn_the_caller(
                 DataWarning.unjudged,
                 f"{request.grader!r} judged less than half as many documents as another grader in "
-                f"{partly.height} of {some.height} queries, so their values are not comparable: "
-                f"{first_few(partly.select(query).rows())}\n\n"
+                f"{partly_judged.height} of {judged_queries.height} queries, so their values are "
+                f"not comparable: {first_few(partly_judged.select(query).rows())}\n\n"
                 "Hint: compare graders on queries that both judged completely, or correct means "
                 "with trusted=",
             )
@@ -101,7 +101,7 @@ def is_called_rank(column: str) -> bool:
 
 
 def find_measures_without_scale(request: Request) -> list[str]:
-    """Return the measures that use the highest grade of each query as that of the scale."""
+    """Return the measures that take the highest grade of each query for that of the scale."""
     if request.scale.max_grade is not None:
         return []
     return [
@@ -114,11 +114,11 @@ def find_measures_without_scale(request: Request) -> list[str]:
 def warn_of_notes(request: Request, notes: Notes, values: pl.DataFrame) -> None:
     """Warn of everything that the notes and the values of all queries show."""
     noted = NotedData(request, notes, values)
-    whose = "" if request.grader is None else f"by the grades of {request.grader!r}: "
+    prefix = "" if request.grader is None else f"by the grades of {request.grader!r}: "
     for kind, find_sentences in WARNING_RULES:
         if kind not in request.unused_warnings:
             for sentence in find_sentences(noted):
-                warn_the_caller(kind, whose + sentence)
+                warn_the_caller(kind, prefix + sentence)
 
 
 @dataclass(frozen=True)
@@ -154,29 +154,29 @@ class NotedData:
         return all(each[count] for each in self.strategies)
 
     def format_share(self, counts: Sequence[int], totals: Sequence[int]) -> str:
-        """Return "n of m queries", or rankings if several stacked strategies are affected."""
+        """Return "n of m queries", or "rankings" if several stacked strategies are affected."""
         if self.request.strategy is None:
             return f"{counts[0]} of {totals[0]} queries"
-        some = [pair for pair in zip(counts, totals, strict=True) if pair[0]]
-        n, total = (sum(each) for each in zip(*some, strict=True))
-        return f"{n} of {total} {'rankings' if len(some) > 1 else 'queries'}"
+        affected = [pair for pair in zip(counts, totals, strict=True) if pair[0]]
+        n, total = (sum(each) for each in zip(*affected, strict=True))
+        return f"{n} of {total} {'rankings' if len(affected) > 1 else 'queries'}"
 
     def find_split_queries(self) -> Iterator[str]:
-        """Yield how many queries are split because some rows lack a column of the query."""
+        """Yield the number of queries that nulls in a column of the query split in two."""
         if len(self.request.query) == 1:
             return
         for name in self.request.query:
-            lacks = pl.col(name).is_null()
+            is_null = pl.col(name).is_null()
             if not self.values.get_column(name).null_count():
                 continue
             others = [key for key in self.request.result_keys if key != name]
             keys = self.values.select(self.request.result_keys)
-            lacking, complete = keys.filter(lacks), keys.filter(~lacks)
-            if parted := lacking.join(complete, on=others, how="semi", nulls_equal=True).height:
-                these = "1 query" if parted == 1 else f"{parted} queries"
+            lacking, complete = keys.filter(is_null), keys.filter(~is_null)
+            if n_split := lacking.join(complete, on=others, how="semi", nulls_equal=True).height:
+                subject = "1 query" if n_split == 1 else f"{n_split} queries"
                 yield (
-                    f"{these} may be split in two: {name!r} is null in some of the rows, and null "
-                    "counts as a query of its own\n\n"
+                    f"{subject} may be split in two: {name!r} is null in some of the rows, and "
+                    "null counts as a query of its own\n\n"
                     "Hint: the rows that join_judgments adds have no values in columns that only "
                     "the run has: join attributes of queries to the result of evaluate instead; "
                     f"pl.col({name!r}).fill_null('none') makes null a value like any other"
@@ -186,11 +186,11 @@ class NotedData:
         """Yield the number of rows without a query or a strategy."""
         for (kind, lack), rows in self.notes.rows_without_key.items():
             names = self.request.query if kind == "query" else (self.request.strategy,)
-            column, hint = (sign.join(map(repr, names)) for sign in (" and ", ", "))
+            column, hint = (separator.join(map(repr, names)) for separator in (" and ", ", "))
             if rows:
-                these = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
+                subject = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
                 yield (
-                    f"{kind} {column} is {lack} in {these} measured as a {kind} of its own"
+                    f"{kind} {column} is {lack} in {subject} measured as a {kind} of its own"
                     f"\n\nHint: .drop_{lack.lower()}s({hint}) leaves such rows out"
                 )
 
@@ -202,55 +202,56 @@ class NotedData:
         low = min((each["lowest_relevant_highest"] for each in relevant), default=0)
         high = max((each["highest"] for each in relevant), default=0)
         if low != high:
-            fewer = [
+            n_below = [
                 each["relevant"] - (each[AT_HIGHEST] if each["highest"] == high else 0)
                 for each in relevant
             ]
-            these = self.format_share(fewer, [each["relevant"] for each in relevant])
+            share = self.format_share(n_below, [each["relevant"] for each in relevant])
             functions = {self.request.measures[name].function for name in names}
-            of_gdeval = ""
+            gdeval_hint = ""
             if "err" in functions and high != GDEVAL_HIGHEST:
-                of_gdeval = (
+                gdeval_hint = (
                     f", that of these grades; max_grade={GDEVAL_HIGHEST} gives ERR as in gdeval "
                     "and ir_measures"
                 )
-            use = "uses" if len(names) == 1 else "use"
+            verb = "uses" if len(names) == 1 else "use"
             yield (
-                f"{first_few(names)} {use} the highest grade of each query as the highest of the "
-                f"scale. It ranges from {low:g} to {high:g}, and is below {high:g} in {these}, "
+                f"{first_few(names)} {verb} the highest grade of each query as the highest of the "
+                f"scale. It ranges from {low:g} to {high:g}, and is below {high:g} in {share}, "
                 "where the same grade is worth more\n\n"
-                f"Hint: max_grade={high:g} measures all queries by one scale{of_gdeval}"
+                f"Hint: max_grade={high:g} measures all queries by one scale{gdeval_hint}"
             )
 
     def find_stars(self) -> Iterator[str]:
         """Yield a sentence if grades look like stars and no relevant grade was passed."""
         scale, measures = self.request.scale, self.request.measures.values()
-        above_one = all((measure.options.get("threshold") or 0) > 1 for measure in measures)
-        if scale.irrelevant or scale.relevant_from is not None or above_one:
+        is_above_one = all((measure.options.get("threshold") or 0) > 1 for measure in measures)
+        if scale.irrelevant or scale.relevant_from is not None or is_above_one:
             return
         lows, highs = ([each[end] for each in self.strategies] for end in (LOWEST, HIGHEST))
         low = min((each for each in lows if each is not None), default=None)
         high = max((each for each in highs if each is not None), default=0)
         if self.holds_for_all(HALVES) and low in (MIN_HALF_STAR, 1) and high >= MIN_STARS:
-            of_five = f" (stars up to 5: irrelevant={low:g}, max_grade=5)"
+            scale_hint = f" (stars up to 5: irrelevant={low:g}, max_grade=5)"
             yield (
                 f"grades are stars from {low:g} to {high:g} and never 0, so {low:g} counts as "
                 f"relevant\n\nHint: irrelevant={low:g} makes {low:g} irrelevant"
-                f"{of_five if find_measures_without_scale(self.request) else ''}; relevant_from=4 "
-                f"makes 4 and more relevant; relevant_from={low:g} makes all relevant"
+                f"{scale_hint if find_measures_without_scale(self.request) else ''}; "
+                f"relevant_from=4 makes 4 and more relevant; relevant_from={low:g} makes all "
+                "relevant"
             )
 
     def find_grades_below_zero(self) -> Iterator[str]:
         """Yield the number of grades below 0, which some files use for unjudged documents."""
         scale, grade = self.request.scale, self.request.grade
         if all(each.function == "infap" for each in self.request.measures.values()):
-            return  # it takes these grades as marks of pooled documents
+            return  # for `infap`, such grades mark pooled documents
         n = max((each[BELOW_ZERO] for each in self.strategies), default=0)
         if n and not scale.irrelevant and scale.relevant_from is None:
             low = min(each[LOWEST] for each in self.strategies if each[LOWEST] is not None)
-            these = "1 grade below 0 counts" if n == 1 else f"{n} grades below 0 count"
+            subject = "1 grade below 0 counts" if n == 1 else f"{n} grades below 0 count"
             yield (
-                f"{these} as judged and irrelevant; the lowest is {low:g}\n\n"
+                f"{subject} as judged and irrelevant; the lowest is {low:g}\n\n"
                 f"Hint: pl.when(pl.col({grade!r}) >= 0).then({grade!r}) leaves these documents "
                 "unjudged, as trec_eval does; relevant_from= states that they were judged"
             )
@@ -259,18 +260,18 @@ class NotedData:
         """Yield the number of grades that may be a code for a missing grade."""
         if self.request.scale.max_grade is not None:
             return
-        coded = [each for each in self.strategies if each[BELOW_CODE] is not None]
-        if not coded:
+        with_code = [each for each in self.strategies if each[BELOW_CODE] is not None]
+        if not with_code:
             return
-        code = max(each[HIGHEST] for each in coded)
-        rest = max(each[BELOW_CODE] for each in coded)
-        n = max(each[AT_CODE] for each in coded)
+        code = max(each[HIGHEST] for each in with_code)
+        rest = max(each[BELOW_CODE] for each in with_code)
+        n = max(each[AT_CODE] for each in with_code)
         if code in CODES and 0 < rest <= code / MIN_CODE_RATIO:
             grade = self.request.grade
-            these = "1 grade is" if n == 1 else f"{n} grades are"
+            subject = "1 grade is" if n == 1 else f"{n} grades are"
             yield (
-                f"{these} {code:g}, and the next highest is {rest:g}: if {code:g} is a code for a "
-                "missing grade, it counts as the most relevant one\n\n"
+                f"{subject} {code:g}, and the next highest is {rest:g}: if {code:g} is a code for "
+                "a missing grade, it counts as the most relevant one\n\n"
                 f"Hint: pl.when(pl.col({grade!r}) <= {rest:g}).then({grade!r}) leaves these "
                 f"documents unjudged; max_grade={code:g} states that it is a grade"
             )
@@ -289,7 +290,7 @@ class NotedData:
         """Yield the number of queries without a judged document."""
         if self.notes.unjudged:
             undefined = self.request.scale.undefined
-            count = "are undefined" if undefined is None else f"count as {undefined:g}"
+            effect = "are undefined" if undefined is None else f"count as {undefined:g}"
             counts = [[each[name] for each in self.strategies] for name in ("unjudged", "queries")]
             hint = (
                 "join_judgments(run, judgments) leaves such queries out, and adds the judged "
@@ -303,7 +304,7 @@ class NotedData:
                     "out of means"
                 )
             yield (
-                f"no document is judged in {self.format_share(*counts)}, which {count}: "
+                f"no document is judged in {self.format_share(*counts)}, which {effect}: "
                 f"{first_few(self.notes.unjudged)}\n\nHint: {hint}"
             )
 
@@ -311,23 +312,25 @@ class NotedData:
         """Yield a sentence if judged documents that were not retrieved seem to be lost."""
         if not counts_missed(self.request):
             return
-        if self.request.strategy is not None and (unlike := self._select_unlike_judgments()).height:
+        if self.request.strategy is not None and (rows := self._select_unlike_judgments()).height:
             query = [*self.request.query]
-            queries = unlike.select(query)
-            of_first = unlike.join(unlike.head(1), on=query, how="semi", nulls_equal=True)
-            ordered = of_first.sort("relevant", "worth", maintain_order=True)
-            (few, least), *_, (many, most) = ordered.select(self.request.key, "relevant").rows()
+            queries = rows.select(query)
+            rows_of_first = rows.join(rows.head(1), on=query, how="semi", nulls_equal=True)
+            ordered = rows_of_first.sort("relevant", "worth", maintain_order=True)
+            (fewest_name, fewest), *_, (most_name, most) = ordered.select(
+                self.request.key, "relevant"
+            ).rows()
             yield (
                 f"the relevant documents of a query differ between strategies in "
                 f"{queries.n_unique()} of {self.queries} queries (of {first_few([queries.row(0)])} "
-                f"{few!r} has {least} and {many!r} {most}): a plain join of runs and judgments "
-                "drops judged documents that were not retrieved, so recall, ap and ndcg are too "
-                "high\n\n"
+                f"{fewest_name!r} has {fewest} and {most_name!r} {most}): a plain join of runs and "
+                "judgments drops judged documents that were not retrieved, so recall, ap and ndcg "
+                "are too high\n\n"
                 "Hint: join_judgments(run, judgments) contains each judged document once for each "
                 "strategy, with one grade"
             )
         elif (
-            self.queries >= MIN_TRUSTED_QUERIES
+            self.queries >= MIN_QUERIES_FOR_SHARES
             and any(each["retrieved_unjudged"] for each in self.strategies)
             and self.holds_for_all("retrieved_all_judged")
             and not self.notes.unjudged
@@ -353,10 +356,10 @@ class NotedData:
 
     def find_missing_rankings(self) -> Iterator[str]:
         """Yield the strategies that retrieved nothing, or lack some queries."""
-        if silent := [each["name"] for each in self.strategies if not each["answered"]]:
+        if without_answers := [each["name"] for each in self.strategies if not each["answered"]]:
             yield (
-                f"{first_few(silent)} retrieved nothing for any query, so there is no ranking to "
-                "measure\n\n"
+                f"{first_few(without_answers)} retrieved nothing for any query, so there is no "
+                "ranking to measure\n\n"
                 "Hint: overview(frame) shows what each strategy retrieved"
             )
         lacking = [
@@ -373,44 +376,48 @@ class NotedData:
 
     def find_unlike_judged_shares(self) -> Iterator[str]:
         """Yield the lowest and the highest judged share of the first ten documents."""
-        of_enough = [each for each in self.strategies if each["queries"] >= MIN_TRUSTED_QUERIES]
-        answered = [each for each in of_enough if each["answered"]]
+        with_enough_queries = [
+            each for each in self.strategies if each["queries"] >= MIN_QUERIES_FOR_SHARES
+        ]
+        answered = [each for each in with_enough_queries if each["answered"]]
         shares = sorted(
             ((each["judged_at_the_top"] / each["answered"], each["name"]) for each in answered),
             key=itemgetter(0),
         )
         if shares and shares[-1][0] - shares[0][0] >= MIN_SHARE_DIFFERENCE:
-            (low, least), *_, (high, most) = shares
+            (low, lowest_name), *_, (high, highest_name) = shares
             yield (
-                f"the judged share of the first ten documents is {low:.0%} for {least!r} and "
-                f"{high:.0%} for {most!r}, and unjudged documents count as irrelevant\n\n"
+                f"the judged share of the first ten documents is {low:.0%} for {lowest_name!r} and "
+                f"{high:.0%} for {highest_name!r}, and unjudged documents count as irrelevant\n\n"
                 "Hint: condensed=True leaves unjudged documents out; overview(frame) shows shares"
             )
 
     def find_low_judged_share(self) -> Iterator[str]:
         """Yield the lowest judged share of the first ten documents, if it is low."""
-        of_enough = [each for each in self.strategies if each["answered"] >= MIN_TRUSTED_QUERIES]
-        if not of_enough or next(self.find_unlike_judged_shares(), None):
+        with_enough_queries = [
+            each for each in self.strategies if each["answered"] >= MIN_QUERIES_FOR_SHARES
+        ]
+        if not with_enough_queries or next(self.find_unlike_judged_shares(), None):
             return
-        shares = [each["judged_of_first_ten"] / each["first_ten"] for each in of_enough]
-        share, least = min(zip(shares, of_enough, strict=True), key=itemgetter(0))
+        shares = [each["judged_of_first_ten"] / each["first_ten"] for each in with_enough_queries]
+        share, lowest = min(zip(shares, with_enough_queries, strict=True), key=itemgetter(0))
         if share < MIN_JUDGED_SHARE:
-            unjudged = round(least["first_ten"] - least["judged_of_first_ten"])
+            unjudged = round(lowest["first_ten"] - lowest["judged_of_first_ten"])
             yield (
                 f"the judged share of the first ten documents is {share:.0%} for "
-                f"{least['name']!r}: {unjudged} of {least['first_ten']} are unjudged and "
+                f"{lowest['name']!r}: {unjudged} of {lowest['first_ten']} are unjudged and "
                 "count as irrelevant\n\n"
                 "Hint: condensed=True leaves unjudged documents out of the rankings; "
                 "trust.unjudged_bounds(frame, ...) shows how far judging them could move each value"
             )
 
     def find_inverted_ranks(self) -> Iterator[str]:
-        """Yield the first strategy that ranks the highest of its rank numbers first."""
+        """Yield a sentence about the first strategy that ranks its highest rank number first."""
         for each in self.strategies:
             column = self.request.find_columns(each["name"])[0]
             if each["some_count_up"]:
-                several = self.request.strategy is None and len(self.request.by) > 1
-                lowest = f"{{{each['name']!r}: False}}" if several else "False"
+                has_several_strategies = self.request.strategy is None and len(self.request.by) > 1
+                lowest = f"{{{each['name']!r}: False}}" if has_several_strategies else "False"
                 yield (
                     f"{column!r} counts from 1, or 0, as ranks do, and its highest number is "
                     "ranked first\n\n"
@@ -424,7 +431,7 @@ class NotedData:
         if not tied:
             return
         tied.sort(key=itemgetter("decided_by_order"), reverse=True)
-        of_most = [
+        most_tied = [
             f"{each['name']!r} in {each['decided_by_order']}" for each in tied[:MAX_SHOWN_VALUES]
         ]
         more = (
@@ -435,23 +442,23 @@ class NotedData:
         counts = [self.notes.n_decided]
         if self.request.strategy is not None:
             counts = [each["decided_by_order"] for each in self.strategies]
-        among = self.format_share(counts, [each["queries"] for each in self.strategies])
+        share = self.format_share(counts, [each["queries"] for each in self.strategies])
         column = self.request.tie_column or self.request.document
         if self.request.tie_column is None:
-            decides = "the order of rows decides which comes first"
-            remedy = (
+            decision = "the order of rows decides which comes first"
+            hint_at_ties = (
                 f"ties={column!r} ranks them by that column"
                 if column
                 else "ties= names the column of documents, which breaks them"
             )
-            hint = f"{remedy} as in trec_eval; ties='order' keeps the order of rows"
+            hint = f"{hint_at_ties} as in trec_eval; ties='order' keeps the order of rows"
         else:
-            decides = f"{column!r} decides which comes first, as in trec_eval"
+            decision = f"{column!r} decides which comes first, as in trec_eval"
             hint = f"ties={column!r} confirms this order; ties='order' keeps the order of rows"
         values = " or ".join(["grades", *self.request.inputs])
         yield (
-            f"documents with the same score have different {values} in {among} "
-            f"({', '.join(of_most)}{more}), and {decides}\n\nHint: {hint}"
+            f"documents with the same score have different {values} in {share} "
+            f"({', '.join(most_tied)}{more}), and {decision}\n\nHint: {hint}"
         )
 
     def find_tied_pairs(self) -> Iterator[str]:
@@ -461,11 +468,11 @@ class NotedData:
             return
         tied = self.values.filter(pl.col(NOTES).struct.field(DECIDED_BY_ORDER))
         column = self.request.tie_column
-        how = "the order of rows" if column is None else f"column {column!r}"
+        decider = "the order of rows" if column is None else f"column {column!r}"
         if n := tied.select(self.request.query).n_unique():
             yield (
-                f"{how} orders documents with the same score in {n} of {self.queries} queries, on "
-                f"which {', '.join(names)} may depend\n\n"
+                f"{decider} orders documents with the same score in {n} of {self.queries} queries, "
+                f"on which {', '.join(names)} may depend\n\n"
                 f"Hint: ties={column or 'order'!r} confirms this order; rbo, overlap and "
                 "average_overlap average over all orders"
             )

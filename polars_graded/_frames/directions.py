@@ -20,7 +20,7 @@ from polars_graded._measuring.rank_columns import (
 
 
 def check_directions(request: Request, frame: pl.DataFrame) -> None:
-    """Raise where a frame has a score that may hold ranks and its direction is not passed."""
+    """Raise if a frame has a score that may hold ranks and its direction is not passed."""
     rows = request.add_computed_columns(frame.select(request.input_columns))
     _collect_evidence(request, rows).check()
 
@@ -28,8 +28,8 @@ def check_directions(request: Request, frame: pl.DataFrame) -> None:
 def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Return the rows with computed columns, and the keywords of `evaluate` that name them.
 
-    The keywords have a direction for each strategy. They do not tell that one direction was passed
-    for all strategies, so this is checked here.
+    The keywords have a direction for each strategy. They do not record that one direction was
+    passed for all strategies, so this function checks that direction.
     """
     if request.all_ascending:
         check_directions(request, frame)
@@ -43,7 +43,7 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
 
 def may_be_ranks(request: Request, rows: pl.DataFrame) -> bool:
     """Return whether a score without a direction may hold ranks in any of the queries."""
-    return any(each.spread for each in _collect_evidence(request, rows).evidence.values())
+    return any(each.n_spread for each in _collect_evidence(request, rows).evidence.values())
 
 
 def _collect_evidence(request: Request, rows: pl.DataFrame) -> Directions:
@@ -58,7 +58,7 @@ class Directions:
 
     request: Request
     evidence: dict[tuple[str, Any, str], RankEvidence] = field(default_factory=dict)
-    """Evidence for each entry of `by`, each stacked strategy (None without any) and column."""
+    """Evidence by entry of `by`, stacked strategy (None without stacking) and column."""
 
     @classmethod
     def of(cls, request: Request, groups: Groups) -> Directions:
@@ -74,8 +74,8 @@ class Directions:
             ascends = not request.find_directions(name)[0]
             if name in request.descending and not ascends:
                 continue
-            for place, column in enumerate(columns):
-                if place and column in {request.document, DOCUMENTS}:
+            for position, column in enumerate(columns):
+                if position and column in {request.document, DOCUMENTS}:
                     continue  # ids may be any numbers, and only break ties
                 if may_hold_ranks(groups.frame.schema[column]):
                     self._add(name, column, groups)
@@ -84,19 +84,21 @@ class Directions:
         """Add the evidence of queries, separately for each stacked strategy."""
         lists = groups.lists(column)
         if self.request.strategy is None:
-            each = {None: RankEvidence.of(lists)}
+            by_strategy = {None: RankEvidence.of(lists)}
         else:
-            some, places = sample_lists(lists)
-            strategies = groups.keys.get_column(self.request.strategy)[places].alias("strategy")
-            numbers = find_evidence(some)
+            sample, indices = sample_lists(lists)
+            strategies = groups.keys.get_column(self.request.strategy)[indices].alias("strategy")
+            numbers = find_evidence(sample)
             sums = (
                 pl.DataFrame([strategies])
                 .hstack([pl.Series(field, values) for field, values in numbers._asdict().items()])
                 .group_by("strategy")
                 .agg(pl.col(*numbers._fields).sum())
             )
-            each = {strategy: RankEvidence(*counts) for strategy, *counts in sums.iter_rows()}
-        for strategy, evidence in each.items():
+            by_strategy = {
+                strategy: RankEvidence(*counts) for strategy, *counts in sums.iter_rows()
+            }
+        for strategy, evidence in by_strategy.items():
             key = name, strategy, column
             self.evidence[key] = self.evidence.get(key, RankEvidence()) + evidence
 
@@ -107,12 +109,12 @@ class Directions:
         for (name, strategy, column), evidence in self.evidence.items():
             is_first = column == self.request.by[name][0]
             if name in self.request.descending:
-                if is_first and evidence.is_conclusive and evidence.low:
-                    _refuse_low_codes(name, column, evidence.low)
+                if is_first and evidence.is_conclusive and evidence.n_low:
+                    _refuse_low_codes(name, column, evidence.n_low)
                 continue
-            # Numbers that hardly repeat are evidence in scores only: ids that break ties hardly
-            # repeat either.
-            if evidence.is_conclusive if is_first else evidence.counts_documents:
+            # Numbers that hardly repeat are evidence of ranks only in scores: ids that break ties
+            # hardly repeat either.
+            if evidence.is_conclusive if is_first else evidence.has_counts_from_one:
                 owner = "" if self.request.strategy is None else f" of strategy {strategy!r}"
                 msg = (
                     f"`descending` must be passed for score {column!r}{owner}, {evidence}\n\n"
@@ -130,7 +132,7 @@ class Directions:
             return
         name, _, column = ranks[0]
         if stacked:
-            hint = self._write_turned(name, column, [key[1] for key in ranks])
+            hint = self._write_reversal(name, column, [key[1] for key in ranks])
         else:
             entries = ", ".join(self._write_entry(key[0], key[2], flag=False) for key in ranks)
             hint = f"descending={{{entries}}}"
@@ -145,9 +147,9 @@ class Directions:
 
     def _write_hint(self, name: str, column: str) -> str:
         """Return the arguments for both directions."""
-        is_alone = len(self.request.by) == len(self.request.by[name]) == 1
+        is_only_column = len(self.request.by) == len(self.request.by[name]) == 1
         lowest, highest = (self._write_entry(name, column, flag=flag) for flag in (False, True))
-        if is_alone:
+        if is_only_column:
             lowest, highest = "False", "True"
         else:
             lowest, highest = f"{{{lowest}}}", f"{{{highest}}}"
@@ -159,11 +161,11 @@ class Directions:
         if len(ranked) == len(evidence):
             return hint
         return (
-            f"{self._write_turned(name, column, ranked)} reverses the ranks and leaves other "
+            f"{self._write_reversal(name, column, ranked)} reverses the ranks and leaves other "
             f"strategies as they are; descending={highest} ranks the highest value first for all"
         )
 
-    def _write_turned(self, name: str, column: str, ranked: list[Any]) -> str:
+    def _write_reversal(self, name: str, column: str, ranked: list[Any]) -> str:
         """Return the argument that reverses the ranks of some stacked strategies."""
         return (
             f"by={{{name!r}: pl.when(pl.col({self.request.strategy!r}).is_in({ranked!r}))"

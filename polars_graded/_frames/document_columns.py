@@ -15,7 +15,7 @@ NOUNS = {
     *("pid", "item", "items", "itemid", "iid", "movie", "movies", "product", "products", "url"),
     *("sku", "asin", "ean", "gtin", "isbn", "upc", "doi"),
 }
-"""Words that are names of document columns by themselves."""
+"""Words that name a document column even without a further word."""
 
 NOUNS_BEFORE_IDENTIFIERS = {
     *("ad", "answer", "article", "book", "chunk", "content", "entity", "hotel", "image", "job"),
@@ -25,7 +25,8 @@ NOUNS_BEFORE_IDENTIFIERS = {
 """Words that, with a word for identifiers, name a document column, as in `article_id`."""
 
 IDENTIFIERS = {"id", "ids", "no", "nr", "number", "key", "code"}
-"""Further words that the name of a document column may contain, unlike "price" in product_price."""
+"""Further words that the name of a document column may contain. Others, such as "price" in
+product_price, exclude a column."""
 
 
 def split_words(column: str) -> set[str]:

@@ -18,14 +18,15 @@ from polars_graded._measuring.kernels.ragged import list_rows
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
 MAX_CHECKED_ROWS = 1_000_000
-"""Maximum number of rows that are all checked; of a larger frame, a sample of at
-least half as many is checked."""
+"""Maximum number of rows of a frame of which all are checked; of a larger frame, a sample of at
+least half of this number is checked."""
 
 STRETCH_ROWS = 1 << 14
 """Number of rows that are checked together."""
 
-MAX_LEFT_SHARE = 0.2
-"""Maximum share of repeated rows that a column of labels (such as devices) does not explain."""
+MAX_UNEXPLAINED_SHARE = 0.2
+"""Maximum share of repeated rows that stay repeated within the values of a label, such as a
+device."""
 
 CHECKED_SHARE = 0.05
 """Minimum share of the rows of a part that is checked, in whole queries, if the parts so far have
@@ -47,23 +48,31 @@ class Duplicates:
 
     def check(self, part: pl.DataFrame, groups: Groups) -> None:
         """Raise if a document occurs twice in a ranking or has two grades."""
-        request, before = self.requests[0], self.rows
+        request, rows_before = self.requests[0], self.rows
         self.rows += part.height
         if request.may_be_unnamed:
-            used = [each for some in self.requests for each in (*some.columns, *some.input_columns)]
-            rows = part if part.height <= MAX_CHECKED_ROWS else groups.some(MAX_CHECKED_ROWS // 2)
+            used = [
+                each
+                for request_of_grader in self.requests
+                for each in (*request_of_grader.columns, *request_of_grader.input_columns)
+            ]
+            rows = (
+                part
+                if part.height <= MAX_CHECKED_ROWS
+                else groups.sample_rows(MAX_CHECKED_ROWS // 2)
+            )
             check_unnamed_documents(rows, request.query, request.strategy, used)
         if request.document is None or part.is_empty():
             return
         check_values_agree(request, part)
-        allowed = part.height
+        max_rows = part.height
         if self.rows > MAX_CHECKED_ROWS:
-            allowed = max(MAX_CHECKED_ROWS // 2 - before, int(CHECKED_SHARE * part.height))
+            max_rows = max(MAX_CHECKED_ROWS // 2 - rows_before, int(CHECKED_SHARE * part.height))
         if request.strategy is None and groups.rows is None:
-            if any(_find_repeats(part.get_column(request.document), groups, allowed)):
+            if any(_find_repeats(part.get_column(request.document), groups, max_rows)):
                 check_documents_are_unique(request, part)
             return
-        rows = part if part.height <= allowed else _sample_queries(request, part, groups, allowed)
+        rows = part if part.height <= max_rows else _sample_queries(request, part, groups, max_rows)
         if has_repeated_documents(request, rows):
             check_documents_are_unique(request, part)
         if request.strategy is not None:
@@ -72,7 +81,7 @@ class Duplicates:
                     check_one_grade(each, part)
 
 
-def _find_repeats(documents: pl.Series, groups: Groups, allowed: int) -> Iterator[bool]:
+def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterator[bool]:
     """Yield whether each checked stretch of groups seems to repeat a document.
 
     A stretch is short enough for the cache. If there are more rows than allowed, evenly spaced
@@ -81,34 +90,34 @@ def _find_repeats(documents: pl.Series, groups: Groups, allowed: int) -> Iterato
     edges = np.searchsorted(groups.offsets, np.arange(0, len(documents), STRETCH_ROWS))
     stretches = [*pairwise([*np.unique(edges).tolist(), groups.n])]
     stretches = [(first, last) for first, last in stretches if first < last]
-    n = max(1, len(stretches) * min(allowed, len(documents)) // len(documents))
-    for place in np.unique(np.linspace(0, len(stretches) - 1, n).astype(np.int64)).tolist():
-        first, last = stretches[place]
+    n = max(1, len(stretches) * min(max_rows, len(documents)) // len(documents))
+    for index in np.unique(np.linspace(0, len(stretches) - 1, n).astype(np.int64)).tolist():
+        first, last = stretches[index]
         offsets = groups.offsets[first : last + 1]
-        some = documents.slice(offsets[0], offsets[-1] - offsets[0])
+        values = documents.slice(offsets[0], offsets[-1] - offsets[0])
         number = np.repeat(np.arange(last - first, dtype=np.uint64), np.diff(offsets))
-        hashes = some.hash(seed=0).to_numpy() ^ (number * MIXER)
-        if some.null_count():
-            hashes = hashes[some.is_not_null().to_numpy()]
+        hashes = values.hash(seed=0).to_numpy() ^ (number * MIXER)
+        if values.null_count():
+            hashes = hashes[values.is_not_null().to_numpy()]
         hashes.sort()
         yield bool((hashes[1:] == hashes[:-1]).any())
 
 
 def _sample_queries(
-    request: Request, part: pl.DataFrame, groups: Groups, allowed: int
+    request: Request, part: pl.DataFrame, groups: Groups, max_rows: int
 ) -> pl.DataFrame:
     """Return the rows of a sample of queries, chosen by the hash of the query."""
     grades = [] if request.strategy is None else [request.grade]
     rows = part.select([*dict.fromkeys([*request.keys, request.document or "", *grades])])
     if groups.rows is not None:
-        step = -(-part.height // allowed)
-        chosen = _hash_columns(part, request.query) % np.uint64(step) == 0
-        return rows.filter(pl.Series(chosen))
+        step = -(-part.height // max_rows)
+        is_chosen = _hash_columns(part, request.query) % np.uint64(step) == 0
+        return rows.filter(pl.Series(is_chosen))
     order = np.argsort(_hash_columns(groups.keys, request.query), kind="stable")
     lengths = np.diff(groups.offsets)
-    n = int(np.searchsorted(np.cumsum(lengths[order]), allowed, side="right"))
-    places = np.sort(order[: max(1, n)])
-    return rows.select(pl.all().gather(list_rows(groups.offsets, places)))
+    n = int(np.searchsorted(np.cumsum(lengths[order]), max_rows, side="right"))
+    group_numbers = np.sort(order[: max(1, n)])
+    return rows.select(pl.all().gather(list_rows(groups.offsets, group_numbers)))
 
 
 def _hash_columns(rows: pl.DataFrame, columns: Sequence[str]) -> Hashes:
@@ -148,21 +157,21 @@ def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
 
 def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
     """Raise if a document occurs twice in a ranking, with the count and examples."""
-    again = select_repeated_rows(request, rows)
-    if again.is_empty():
+    repeated = select_repeated_rows(request, rows)
+    if repeated.is_empty():
         return
     doc, query = request.document, list(request.query)
-    first = again.unique([*request.keys, doc], keep="first", maintain_order=True)
-    queries, all_queries = again.select(query).n_unique(), rows.select(query).n_unique()
+    first = repeated.unique([*request.keys, doc], keep="first", maintain_order=True)
+    queries, all_queries = repeated.select(query).n_unique(), rows.select(query).n_unique()
     hint = f".unique({[*request.keys, doc]!r}, maintain_order=True) keeps the first row of each"
-    if label := _find_label(request, rows, again):
-        queries_apart = f"query={[*query, label]!r} makes each value of {label!r} a query"
-        hint = queries_apart
+    if label := _find_label(request, rows, repeated):
+        query_hint = f"query={[*query, label]!r} makes each value of {label!r} a query"
+        hint = query_hint
         if request.strategy is None:
-            hint = f"strategy={label!r} compares its values as strategies; {queries_apart}"
+            hint = f"strategy={label!r} compares its values as strategies; {query_hint}"
     msg = (
         f"`frame` must have each document of {doc!r} once per ranking, got "
-        f"{again.height - first.height} rows too many in {queries} of {all_queries} queries: "
+        f"{repeated.height - first.height} rows too many in {queries} of {all_queries} queries: "
         f"{first_few(first.select(*query, doc).rows())}\n\n"
         f"Hint: {hint}; doc= names another column of documents; doc=None ranks each row as a "
         "document"
@@ -170,15 +179,15 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
     raise ValueError(msg)
 
 
-def _find_label(request: Request, rows: pl.DataFrame, again: pl.DataFrame) -> str | None:
+def _find_label(request: Request, rows: pl.DataFrame, repeated: pl.DataFrame) -> str | None:
     """Return a column of few values that distinguishes nearly all repeated rows, or None."""
     keys = [*request.keys, request.document]
-    for name, dtype in again.schema.items():
+    for name, dtype in repeated.schema.items():
         if name in request.columns or not (dtype in TEXT_TYPES or dtype.is_integer()):
             continue
-        left = again.select(pl.struct(*keys, name).is_duplicated().sum()).item()
+        n_unexplained = repeated.select(pl.struct(*keys, name).is_duplicated().sum()).item()
         n = rows.get_column(name).n_unique()
-        if 1 < n <= MAX_LABELS and left <= MAX_LEFT_SHARE * again.height:
+        if 1 < n <= MAX_LABELS and n_unexplained <= MAX_UNEXPLAINED_SHARE * repeated.height:
             return name
     return None
 
@@ -200,10 +209,12 @@ def check_values_agree(request: Request, rows: pl.DataFrame) -> None:
         values = rows.select(doc, pl.col(column).alias(name)).drop_nulls().unique()
         n = values.get_column(doc).n_unique()
         if values.height > n:
-            several = values.filter(pl.col(doc).is_duplicated()).get_column(doc).unique().sort()
+            with_several = (
+                values.filter(pl.col(doc).is_duplicated()).get_column(doc).unique().sort()
+            )
             msg = (
                 f"{name} {column!r} must have one value for each document of {doc!r}, got several "
-                f"for {len(several)} of {n} documents: {first_few(several.to_list())}\n\n"
+                f"for {len(with_several)} of {n} documents: {first_few(with_several.to_list())}\n\n"
                 "Hint: doc= names another column of documents; doc=None does not compare values"
             )
             raise ValueError(msg)
@@ -214,12 +225,12 @@ def check_one_grade(request: Request, rows: pl.DataFrame) -> None:
     columns, grade = [*request.query, request.document or ""], pl.col(request.grade)
     judged = rows.filter(grade.is_not_null(), pl.col(columns[-1]).is_not_null())
     grades = judged.group_by(columns, maintain_order=True).agg(grade.unique().sort())
-    several = grades.filter(grade.list.len() > 1)
-    if several.is_empty():
+    with_several = grades.filter(grade.list.len() > 1)
+    if with_several.is_empty():
         return
     msg = (
         f"`frame` must have one {request.grade!r} for a document of a query, got several for "
-        f"{several.height} of {grades.height} documents: {first_few(several.rows())}\n\n"
+        f"{with_several.height} of {grades.height} documents: {first_few(with_several.rows())}\n\n"
         "Hint: join_judgments(run, judgments) gives each strategy the same grades; doc= names "
         "another column of documents; doc=None does not compare grades"
     )

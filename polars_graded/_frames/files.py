@@ -17,7 +17,7 @@ Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[str] | IO[bytes]"
 Paths: TypeAlias = "Source | Iterable[Source]"
 
 BLOCK_BYTES = 1 << 24
-"""Approximate bytes of a block: enough for all cores, and few compared with the parsed rows."""
+"""Approximate bytes of a block: enough to use all cores, but little compared with parsed rows."""
 
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -80,15 +80,15 @@ def _open_binary(source: Any) -> Iterator[Any]:
                 content = content.encode(errors="surrogatepass")
             file = io.BytesIO(content)
         start = file.tell()
-        packed = file.read(len(_GZIP)) == _GZIP
+        is_gzip = file.read(len(_GZIP)) == _GZIP
         file.seek(start)
-        yield stack.enter_context(gzip.GzipFile(fileobj=file)) if packed else file
+        yield stack.enter_context(gzip.GzipFile(fileobj=file)) if is_gzip else file
 
 
 def list_files(paths: Any) -> list[TextFile]:
     """Return the files of `paths`, with `*`, `?` and `[` as patterns in missing names."""
-    alone = isinstance(paths, str | os.PathLike | bytes) or hasattr(paths, "read")
-    sources = [paths] if alone or not isinstance(paths, Iterable) else list(paths)
+    is_single = isinstance(paths, str | os.PathLike | bytes) or hasattr(paths, "read")
+    sources = [paths] if is_single or not isinstance(paths, Iterable) else list(paths)
     if not sources:
         msg = "`paths` must name at least one file, got none"
         raise ValueError(msg)

@@ -59,24 +59,24 @@ def add_fingerprints(
         compute_fingerprints(each, each.add_computed_columns(frame.lazy()), doc)
         for each in requests
     ]
-    on = [*([] if first.grader is None else [GRADER]), *first.keys]
-    none = pl.lit(_format_numbers(pl.Series([0], dtype=pl.UInt64))[0])
+    keys = [*([] if first.grader is None else [GRADER]), *first.keys]
+    empty_hash = pl.lit(_format_numbers(pl.Series([0], dtype=pl.UInt64))[0])
     hashes = [JUDGMENTS, *([DOCUMENTS] if first.inputs else [])]
-    described = (
+    with_records = (
         values.lazy()
-        .join(pl.concat(parts), on=on, how="left", nulls_equal=True, maintain_order="left")
-        .with_columns(pl.col(hashes).fill_null(none), pl.lit(settings).alias(SETTINGS))
+        .join(pl.concat(parts), on=keys, how="left", nulls_equal=True, maintain_order="left")
+        .with_columns(pl.col(hashes).fill_null(empty_hash), pl.lit(settings).alias(SETTINGS))
     )
     if isinstance(values, pl.DataFrame):
-        return described.collect()
-    return described
+        return with_records.collect()
+    return with_records
 
 
 def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.LazyFrame:
     """Return the fingerprints of the judged documents of each query.
 
-    They are a hash of documents and grades and, if measures need further columns of documents, a
-    hash of documents and these columns.
+    The fingerprints are a hash of documents and grades and, if measures need further columns of
+    documents, a hash of documents and these columns.
     """
     text = pl.col(doc).cast(pl.String).fill_null("").alias("doc")
     values = {JUDGMENTS: pl.col(request.grade).cast(pl.Float64)}
@@ -106,14 +106,14 @@ def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.
 
 
 def _unify_type(dtype: pl.DataType, column: str) -> pl.Expr:
-    """Return a column of documents so that equal values have equal text in results of another day.
+    """Return a column of documents in a form in which equal values have equal text.
 
-    Files differ in the types of numbers and in the order of labels.
+    Files may differ in the types of numbers and in the order of labels.
     """
     is_list = isinstance(dtype, pl.List | pl.Array)
     inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else dtype
-    unified = pl.Float64 if inner.is_numeric() or inner == pl.Boolean else pl.String
-    values = pl.col(column).cast(pl.List(unified) if is_list else unified)
+    inner_type = pl.Float64 if inner.is_numeric() or inner == pl.Boolean else pl.String
+    values = pl.col(column).cast(pl.List(inner_type) if is_list else inner_type)
     return values if is_vector(dtype) or not is_list else values.list.eval(pl.element().sort())
 
 
@@ -141,22 +141,22 @@ def _hash_texts(texts: pl.Series) -> Hashes:
 
 
 def _format_numbers(hashes: pl.Series) -> pl.Series:
-    """Return 64-bit numbers as text, which tables do not average and all files preserve."""
+    """Return 64-bit numbers as text, which is never averaged, and exact in all files."""
     return pl.Series(hashes.name, [f"{each:016x}" for each in hashes], dtype=pl.String)
 
 
 def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> str:
     """Return the settings of a measurement as JSON."""
     scale = request.scale
-    last = [
+    last_keys = [
         name if name == request.document else _describe_tie_order(name, schema)
         for name in request.ties or ()
     ]
     if request.tie_column is not None or request.tool is not None:
-        last = [each for each in (request.tool, request.tie_column) if each is not None]
+        last_keys = [each for each in (request.tool, request.tie_column) if each is not None]
     # The direction of a score is not a setting, since the score of a strategy may be a rank. The
     # direction of a column that breaks ties is one.
-    further = {
+    tie_orders = {
         name: [
             *(
                 _describe_tie_order(column, schema) + ("" if highest_first else " ascending")
@@ -164,7 +164,7 @@ def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> st
                     columns[1:], request.find_directions(name)[1:], strict=True
                 )
             ),
-            *last,
+            *last_keys,
         ]
         for name, columns in request.by.items()
     }
@@ -178,7 +178,7 @@ def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> st
             "relevant_from": scale.relevant_from,
             "undefined_as": undefined,
             "condensed": scale.condensed,
-            "ties": _collapse_equal(further),
+            "ties": _collapse_equal(tie_orders),
         },
         ensure_ascii=False,
     )

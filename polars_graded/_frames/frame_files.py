@@ -30,15 +30,15 @@ def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
     for file, frame in zip(files, frames, strict=True):
         check_columns(file, [*names], frame.schema)
         if {*frame.columns} != {*first.columns}:
-            odd = sorted({*frame.columns} ^ {*first.columns})
+            unshared = sorted({*frame.columns} ^ {*first.columns})
             msg = (
                 f"{file} must have the same columns as {files[0]}; only one of them has: "
-                f"{', '.join(odd)}"
+                f"{', '.join(unshared)}"
             )
             raise ValueError(msg)
     frame = pl.concat([each.select(first.columns) for each in frames], how="vertical_relaxed")
-    taken = [new for column, new in names.items() if new != column and new in frame.columns]
-    return frame.drop(taken).rename(dict(names))
+    replaced = [new for column, new in names.items() if new != column and new in frame.columns]
+    return frame.drop(replaced).rename(dict(names))
 
 
 def _read(file: str) -> pl.DataFrame:

@@ -34,9 +34,9 @@ WEIGHTED_METHODS = ("rrf", "weighted_sum")
 """Methods that can weigh strategies."""
 
 
-def _divide(part: pl.Expr, by: pl.Expr) -> pl.Expr:
-    """Return a quotient, 0 where the divisor is 0, and null where the part is."""
-    return pl.when(by > 0).then(part / by).otherwise(part * 0.0)
+def _divide(dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
+    """Return a quotient: 0 where the divisor is 0, null where the dividend is null."""
+    return pl.when(divisor > 0).then(dividend / divisor).otherwise(dividend * 0.0)
 
 
 NORMALISATIONS: Mapping[str | None, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
@@ -51,7 +51,7 @@ NORMALISATIONS: Mapping[str | None, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     "sum": lambda score, _: _divide(score - score.min(), (score - score.min()).sum()),
     "rank": lambda _, rank: 1 - (rank - 1) / rank.count(),
 }
-"""Normalisations of the scores of a query, which also get the ranks."""
+"""Functions from the scores and ranks of a query to normalised scores."""
 
 COMBINATIONS: Mapping[str, Callable[[Sequence[pl.Expr]], pl.Expr]] = {
     "comb_sum": pl.sum_horizontal,
@@ -113,18 +113,19 @@ def fuse(
         LazyFrame. For stacked runs,
         `runs.pivot("strategy", index=["query", "doc"], values="score")` makes such a frame.
     by, query, ties, descending, doc
-        As for `evaluate`. `by` names two strategies or more. `ties` changes only ranks. Scores
-        whose lowest value is first are fused with the opposite sign.
+        As for `evaluate`. `by` names two strategies or more. `ties` changes only ranks. The sign
+        of scores whose lowest value is first is reversed.
     method
         The combination of the scores, or of the ranks, that the strategies gave a document:
 
         - `"rrf"`: reciprocal rank fusion, the formula above;
         - `"borda"`: a list gives the first of c documents c points, the next c - 1, and so on, with
-          c the number of documents that any strategy retrieved. Documents that it lacks share its
-          remaining points;
+          c the number of documents that any strategy retrieved. Documents that the list lacks share
+          its remaining points;
         - `"comb_sum"`, `"comb_max"`, `"comb_min"`, `"comb_med"`: the sum, maximum, minimum and
           median of the normalised scores of the strategies that retrieved the document;
-        - `"comb_mnz"`, `"comb_anz"`: the sum times, or over, the number of these strategies;
+        - `"comb_mnz"`, `"comb_anz"`: the sum times the number of these strategies, and the sum
+          divided by this number;
         - `"weighted_sum"`: the sum of the normalised scores with `weights`.
     normalise
         The way to make the scores of a strategy for a query comparable with others: `"min_max"` (by
@@ -145,9 +146,9 @@ def fuse(
     -------
     DataFrame or LazyFrame
         The same rows with a further column (Float64), null for documents that no strategy
-        retrieved. A strategy that did not retrieve a document adds nothing to its sum, except for
-        `"borda"`. Two documents that exchange their ranks have the same fused score, so that ties
-        are frequent in fusions of ranks; `evaluate` orders them as `ties` specifies.
+        retrieved. A strategy adds nothing to the sum of a document that it did not retrieve, except
+        with `"borda"`. With equal weights, two documents that exchange their ranks have the same
+        fused score, so ties are frequent in fusions of ranks; `ties` of `evaluate` orders them.
 
     Raises
     ------
@@ -210,7 +211,7 @@ def fuse(
         if method in RANK_METHODS:
             msg = f"`normalise` is for methods of scores, not {method!r}, got {normalise!r}"
             raise ValueError(msg)
-    chosen = "min_max" if normalise == "default" else normalise
+    normalisation = "min_max" if normalise == "default" else normalise
     if len(request.by) < 2:  # noqa: PLR2004
         msg = f"`by` must name at least two columns to fuse, got {', '.join(request.by)}"
         raise ValueError(msg)
@@ -224,7 +225,7 @@ def fuse(
     def fuse_rows(rows: pl.DataFrame) -> pl.DataFrame:
         measured([request], rows, shown=False)  # checks the rankings
         columns = request.add_computed_columns(rows)
-        fused = _build_fusion(request, columns.schema, method, chosen, factors, offset)
+        fused = _build_fusion(request, columns.schema, method, normalisation, factors, offset)
         result = rows.with_columns(columns.select(fused.alias(name)).to_series())
         if not result[name].is_finite().all():
             msg = "scores of `by` must be small enough to be added, got larger ones"
@@ -234,11 +235,11 @@ def fuse(
     if isinstance(opened, pl.DataFrame):
         return fuse_rows(opened)
     schema = pl.Schema({**opened.collect_schema(), name: pl.Float64()})
-    # A filter below a fusion would change the ranks, so Polars must not move it before.
-    as_is: Any = dict.fromkeys(
+    # A filter before the fusion would change the ranks, so Polars must not move filters there.
+    no_pushdown: Any = dict.fromkeys(
         ("predicate_pushdown", "projection_pushdown", "slice_pushdown"), False
     )
-    return opened.map_batches(fuse_rows, schema=schema, **as_is)
+    return opened.map_batches(fuse_rows, schema=schema, **no_pushdown)
 
 
 def _parse_weights(request: Request, method: str, weights: Any) -> dict[str, float]:
@@ -271,7 +272,7 @@ def _build_fusion(
     weights: Mapping[str, float],
     k: float,
 ) -> pl.Expr:
-    """Return the expression of the fused score; null for documents that nobody retrieved."""
+    """Return the expression of the fused score; null if no strategy retrieved the document."""
     query = [*request.query]
     parts = []
     scores = {name: _get_score(request, schema, name) for name in request.by}
@@ -285,7 +286,7 @@ def _build_fusion(
         if method == "rrf":
             part = 1 / (k + rank)
         elif method == "borda":
-            # The points that a list does not use are shared by the documents that it lacks.
+            # The documents that a list lacks share the points that the list does not use.
             candidates = retrieved.sum().over(query)
             part = (candidates - rank + 1).fill_null(
                 (candidates - rank.count().over(query) + 1) / 2

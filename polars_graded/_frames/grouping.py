@@ -16,8 +16,8 @@ KEY = "polars_graded: {}"
 
 ROW = KEY.format("row")
 
-MANY_RUNS = 0.75
-"""Maximum number of runs of equal keys per row; with more, the rows are grouped at once."""
+MAX_RUNS_PER_ROW = 0.75
+"""Maximum number of runs of equal keys per row for which equal keys are expected to be adjacent."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Groups:
 
     @classmethod
     def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
-        """Return groups of rows with equal keys; sort the rows if keys are not adjacent."""
+        """Return groups of rows with equal keys; move rows if equal keys are not adjacent."""
         values, keyed = frame.select(columns), frame.select(keys)
         starts = find_run_starts(keyed)
         runs = keyed[starts]
         # With many runs, equal keys are hardly adjacent.
-        has_few_runs = len(starts) < MANY_RUNS * frame.height
+        has_few_runs = len(starts) < MAX_RUNS_PER_ROW * frame.height
         if are_sorted(runs) or (has_few_runs and runs.group_by(keys).agg().height == runs.height):
             return cls(values, runs, np.append(starts, frame.height), frame)
         key_columns = [
@@ -68,29 +68,29 @@ class Groups:
 
     def lists(self, column: str) -> Lists:
         """Return the values of a column as one list per group."""
-        # With many chunks, each slice would search all of them.
+        # If the column had many chunks, each slice would search all of them.
         return Lists(self.frame.get_column(column).rechunk(), self.offsets)
 
-    def at(self, column: str, places: Integers) -> pl.Series:
+    def at(self, column: str, row_numbers: Integers) -> pl.Series:
         """Return the values of a column of the original frame at some rows."""
-        rows = places if self.rows is None else self.rows[places]
+        rows = row_numbers if self.rows is None else self.rows[row_numbers]
         return self.source.get_column(column).gather(rows)
 
-    def some(self, n: int) -> pl.DataFrame:
+    def sample_rows(self, n: int) -> pl.DataFrame:
         """Return about n rows of the original frame, in whole groups spread over it."""
         n_groups = max(1, self.n * n // self.source.height)
-        places = np.unique(np.linspace(0, self.n - 1, n_groups).astype(np.int64))
-        rows = list_rows(self.offsets, places)
-        places = rows if self.rows is None else self.rows[rows]
-        return self.source.select(pl.all().gather(places))
+        groups = np.unique(np.linspace(0, self.n - 1, n_groups).astype(np.int64))
+        rows = list_rows(self.offsets, groups)
+        source_rows = rows if self.rows is None else self.rows[rows]
+        return self.source.select(pl.all().gather(source_rows))
 
-    def reduced(self, ufunc: np.ufunc, values: pl.Series) -> pl.Series:
+    def reduce_groups(self, ufunc: np.ufunc, values: pl.Series) -> pl.Series:
         """Return the result of a NumPy reduction for each group, with null for NaN."""
         numbers = values.to_numpy()
         results = ufunc.reduceat(numbers, self.offsets[:-1]) if self.n else numbers
         return pl.Series(results, nan_to_null=True)
 
-    def aggregated(self, column: pl.Series, expr: pl.Expr) -> pl.Series:
+    def aggregate_groups(self, column: pl.Series, expr: pl.Expr) -> pl.Series:
         """Return the result of an expression of "value" for the column in each group."""
         number = np.repeat(np.arange(self.n), np.diff(self.offsets))
         values = pl.DataFrame([column.alias("value"), pl.Series("group", number).set_sorted()])
@@ -99,8 +99,10 @@ class Groups:
 
 def _drop_sorted_flags(keys: pl.DataFrame) -> pl.DataFrame:
     """Return the same keys without the flags of `set_sorted`."""
-    claimed = any(column.flags.get(f"SORTED_{way}") for column in keys for way in ("ASC", "DESC"))
-    return keys[np.arange(keys.height)] if claimed else keys
+    has_flag = any(
+        column.flags.get(f"SORTED_{direction}") for column in keys for direction in ("ASC", "DESC")
+    )
+    return keys[np.arange(keys.height)] if has_flag else keys
 
 
 def are_sorted(keys: pl.DataFrame) -> bool:

@@ -20,7 +20,7 @@ GRADER = "grader"
 SUBTOPICS = "subtopics"
 """Name of the column of subtopics in joined judgments."""
 
-_DOCUMENTS = (list, tuple, set, frozenset)
+_COLLECTIONS = (list, tuple, set, frozenset)
 
 
 class Runs(NamedTuple):
@@ -40,19 +40,19 @@ def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Run
         table = _read_run("run", run, query, doc)
         return Runs(_number_ranks(table, query, doc, [strategy or "strategy"]), strategy)
     strategy = "strategy" if strategy is None else strategy
-    parts, lazy = [], False
-    for name, one in run.items():
+    parts, is_lazy = [], False
+    for name, run_of_strategy in run.items():
         table = _number_ranks(
-            _read_run(f"run[{name!r}]", _unwrap_mapping(one), query, doc), query, doc
+            _read_run(f"run[{name!r}]", _unwrap_mapping(run_of_strategy), query, doc), query, doc
         )
         if isinstance(table, pl.LazyFrame):
-            lazy = True
+            is_lazy = True
         elif table.is_empty():
             raise make_missing_rows_error(name)
         rows = table.lazy().drop(strategy, strict=False)
         parts.append(rows.select(pl.lit(name).alias(strategy), "*"))
     stacked = pl.concat(parts, how="diagonal_relaxed")
-    return Runs(stacked, strategy, [*run]) if lazy else Runs(stacked.collect(), strategy)
+    return Runs(stacked, strategy, [*run]) if is_lazy else Runs(stacked.collect(), strategy)
 
 
 def make_missing_rows_error(strategy: str) -> ValueError:
@@ -151,11 +151,14 @@ def _unwrap_mapping(value: Any) -> Any:
 
 def _maps_queries(run: Mapping[Any, Any]) -> bool:
     """Return whether a mapping has queries as keys and documents as values."""
-    kinds = (Mapping, *_DOCUMENTS)
-    of_one = next((one for one in run.values() if isinstance(one, kinds) and one), None)
-    if isinstance(of_one, Mapping):
-        return not isinstance(next(iter(of_one.values())), kinds)
-    return isinstance(of_one, _DOCUMENTS)
+    kinds = (Mapping, *_COLLECTIONS)
+    first_documents = next(
+        (documents for documents in run.values() if isinstance(documents, kinds) and documents),
+        None,
+    )
+    if isinstance(first_documents, Mapping):
+        return not isinstance(next(iter(first_documents.values())), kinds)
+    return isinstance(first_documents, _COLLECTIONS)
 
 
 def _read_run(name: str, given: Any, query: str, doc: str) -> Frame:
@@ -171,14 +174,14 @@ def _build_table(name: str, given: Any, query: str, doc: str, number: str) -> Fr
     """Return a frame, or the rows of a mapping from queries."""
     if not isinstance(given, Mapping):
         return check_frame(name, given)
-    mapped = [isinstance(docs, Mapping) for docs in given.values()]
-    if any(mapped) and not all(mapped):
+    are_mappings = [isinstance(docs, Mapping) for docs in given.values()]
+    if any(are_mappings) and not all(are_mappings):
         msg = f"`{name}` must have mappings for all queries or lists for all, got both"
         raise TypeError(msg)
-    lists = {key: list(docs.items() if any(mapped) else docs) for key, docs in given.items()}
+    lists = {key: list(docs.items() if any(are_mappings) else docs) for key, docs in given.items()}
     keys = [key for key, docs in lists.items() for _ in docs]
     rows = [row for docs in lists.values() for row in docs]
-    if any(mapped) or not given:
+    if any(are_mappings) or not given:
         columns = {query: keys, doc: [row[0] for row in rows], number: [row[1] for row in rows]}
         return pl.DataFrame([_build_column(name, column, each) for column, each in columns.items()])
     ids = _build_column(name, doc, rows)
@@ -189,10 +192,10 @@ def _build_table(name: str, given: Any, query: str, doc: str, number: str) -> Fr
 def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
     """Return the values of a column; raise if they are of several kinds."""
     kinds = {*map(type, values)} - {type(None)}
-    numbers = bool not in kinds and all(issubclass(kind, Real) for kind in kinds)
+    are_numbers = bool not in kinds and all(issubclass(kind, Real) for kind in kinds)
     are_whole = all(issubclass(kind, Integral) for kind in kinds)
     try:
-        return pl.Series(column, values, pl.Float64 if numbers and not are_whole else None)
+        return pl.Series(column, values, pl.Float64 if are_numbers and not are_whole else None)
     except OverflowError:
         msg = f"{column!r} of `{name}` must hold numbers of at most 128 bits, got a larger one"
         raise ValueError(msg) from None
@@ -224,10 +227,10 @@ def _number_ranks(table: Frame, query: str, doc: str, others: Sequence[str] = ()
     return table if has_scores else table.with_columns(score=-pl.col("rank"))
 
 
-def _find_list_column(table: Frame, doc: str, otherwise: str) -> str | None:
-    """Return the column that holds lists of documents, if one does."""
+def _find_list_column(table: Frame, doc: str, default: str) -> str | None:
+    """Return the column of lists of documents, if there is one."""
     schema = table.collect_schema()
-    for name in (doc, otherwise):
+    for name in (doc, default):
         if isinstance(schema.get(name), pl.List | pl.Array):
             return name
     return None

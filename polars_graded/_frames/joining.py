@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-PLACE = "polars_graded: place"
+ROW_NUMBER = "polars_graded: row number"
 ROWS = "polars_graded: rows"
 FOUND = "polars_graded: found"
-ALONE = "polars_graded: alone"
-"""Names of temporary columns, which no frame has: the row number of a judgment; the numbers of rows
-and of judged rows of a query; and the strategy of a run without strategies."""
+NO_STRATEGY = "polars_graded: no strategy"
+"""Names of temporary columns, which no frame has: the row number of a judgment; the number of rows
+of a query; the number of its judged rows; and the strategy, if a run has no strategies."""
 
 MAX_WAITING_COUNTS = 1 << 20
 """Maximum number of rows of counts; with more, the counts of each query are summed."""
@@ -79,13 +79,13 @@ class Hashes:
             self._write()
             files = sorted(Path(self._folder.name).iterdir())
             parts = (pl.Series(np.fromfile(file, np.uint64)) for file in files)
-        again = [pl.Series(dtype=pl.UInt64)]
-        again += [
+        repeated = [pl.Series(dtype=pl.UInt64)]
+        repeated += [
             part.filter(part.is_duplicated()).unique()
             for part in parts
-            if part.n_unique() < len(part)  # takes a quarter of the time of finding them
+            if part.n_unique() < len(part)  # four times as fast as finding them
         ]
-        return pl.concat(again)
+        return pl.concat(repeated)
 
     def _write(self) -> None:
         """Write the hashes in memory to the files of their ranges."""
@@ -107,56 +107,58 @@ class Hashes:
 class Join:
     """Join of a run with its judgments, one block of rows at a time.
 
-    The join finds the row numbers of the judgments that a strategy retrieved. The strategy missed
-    all other judgments.
+    The join finds the row numbers of the judgments whose documents a strategy retrieved. The
+    strategy missed the documents of all other judgments.
     """
 
     def __init__(self, judged: pl.DataFrame, query: str, doc: str, strategy: str | None) -> None:
-        self.judged = judged.with_row_index(PLACE)
+        self.judged = judged.with_row_index(ROW_NUMBER)
         self.queries = judged.select(query).unique(maintain_order=True)
         self.query, self.doc = query, doc
-        self.strategy = ALONE if strategy is None else strategy
-        """The column of strategies; if none was passed, it contains a single null."""
+        self.strategy = NO_STRATEGY if strategy is None else strategy
+        """The column of strategies; if no column was passed, a temporary column of nulls."""
         self.unmatched = pl.Series()
-        """The first few unjudged documents that were retrieved for judged queries."""
-        self._found: dict[Any, np.ndarray[Any, np.dtype[np.bool_]]] = {}
+        """Some of the first unjudged documents that were retrieved for judged queries."""
+        self._is_retrieved: dict[Any, np.ndarray[Any, np.dtype[np.bool_]]] = {}
         self._counts: list[pl.DataFrame] = []
 
     @property
     def strategies(self) -> list[Any]:
         """Return the strategies so far, in the order of their first rows."""
-        return [*self._found]
+        return [*self._is_retrieved]
 
     def meet(self, strategy: Any) -> None:
         """Register a strategy."""
-        if strategy not in self._found:
-            self._found[strategy] = np.zeros(self.judged.height, np.bool_)
+        if strategy not in self._is_retrieved:
+            self._is_retrieved[strategy] = np.zeros(self.judged.height, np.bool_)
 
     def add(self, block: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of judged queries in a block, with their judgments."""
-        if self.strategy == ALONE:
-            block = block.with_columns(pl.lit(None, pl.Boolean).alias(ALONE))  # fast to group
+        if self.strategy == NO_STRATEGY:
+            block = block.with_columns(pl.lit(None, pl.Boolean).alias(NO_STRATEGY))  # fast to group
         pair = [self.query, self.doc]
         rows = block.join(self.judged, on=pair, how="left", maintain_order="left")
         counts = rows.group_by(self.strategy, self.query, maintain_order=True).agg(
-            pl.len().alias(ROWS), pl.col(PLACE).count().alias(FOUND)
+            pl.len().alias(ROWS), pl.col(ROW_NUMBER).count().alias(FOUND)
         )
         if not counts.join(self.queries, on=self.query, how="anti").is_empty():
             rows = rows.join(self.queries, on=self.query, how="semi", maintain_order="left")
         self._add_counts(counts)
         self._mark_matches(rows)
         if not len(self.unmatched):
-            others = rows.lazy().filter(pl.col(PLACE).is_null()).select(self.doc).head(MAX_EXAMPLES)
+            others = (
+                rows.lazy().filter(pl.col(ROW_NUMBER).is_null()).select(self.doc).head(MAX_EXAMPLES)
+            )
             self.unmatched = others.collect().to_series().unique(maintain_order=True)
-        return rows.drop(PLACE, ALONE, strict=False)
+        return rows.drop(ROW_NUMBER, NO_STRATEGY, strict=False)
 
     def missed(self) -> Iterator[pl.DataFrame]:
-        """Yield the judgments that a strategy did not retrieve."""
+        """Yield for each strategy the judgments of documents that it did not retrieve."""
         dtype = self._counts[0].schema[self.strategy]
-        for name, answered in self._found.items():
-            rows = self.judged.filter(pl.Series(~answered)).drop(PLACE)
+        for name, is_retrieved in self._is_retrieved.items():
+            rows = self.judged.filter(pl.Series(~is_retrieved)).drop(ROW_NUMBER)
             rows = rows.select(pl.lit(name, dtype).alias(self.strategy), pl.all())
-            yield rows.drop(ALONE, strict=False)
+            yield rows.drop(NO_STRATEGY, strict=False)
 
     def counts(self) -> pl.DataFrame:
         """Return the number of rows, and of judged rows, of each strategy and query."""
@@ -173,6 +175,8 @@ class Join:
 
     def _mark_matches(self, rows: pl.DataFrame) -> None:
         """Mark the judgments that each strategy retrieved."""
-        places = rows.select(self.strategy, PLACE).drop_nulls(PLACE)
-        for (name,), of_it in places.partition_by([self.strategy], as_dict=True).items():
-            self._found[name][of_it.get_column(PLACE).to_numpy()] = True
+        matches = rows.select(self.strategy, ROW_NUMBER).drop_nulls(ROW_NUMBER)
+        for (name,), matches_of_strategy in matches.partition_by(
+            [self.strategy], as_dict=True
+        ).items():
+            self._is_retrieved[name][matches_of_strategy.get_column(ROW_NUMBER).to_numpy()] = True

@@ -89,7 +89,7 @@ BY_SUBTOPIC = (
     "\n\nHint: if documents are judged once per subtopic, read_qrels(paths, subtopics=True) reads "
     "the subtopics, and join_judgments(..., subtopic='subtopic') gathers them"
 )
-"""Hint at judgments by subtopic."""
+"""Hint for judgments that list a document once per subtopic."""
 
 
 def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: int = 0) -> None:
@@ -133,11 +133,11 @@ def select_judgments(
     if unjudged_below is not None:
         return judged
     grade_columns = judged.select(cs.by_name(grades) & cs.numeric()).get_columns()
-    given = sum(column.count() for column in grade_columns)
-    if below := sum((column < 0).sum() for column in grade_columns):
+    n_grades = sum(column.count() for column in grade_columns)
+    if n_below := sum((column < 0).sum() for column in grade_columns):
         warn_the_caller(
             DataWarning.scale,
-            f"{below} of {given} judgments have a grade below 0, and count as judged and "
+            f"{n_below} of {n_grades} judgments have a grade below 0, and count as judged and "
             "irrelevant\n\n"
             "Hint: unjudged_below=0 treats them as unjudged, as trec_eval does; a lower bound "
             "keeps them and silences this warning",
@@ -149,17 +149,17 @@ def check_overlap(join: Join) -> None:
     """Raise if a run and judgments share nothing; warn if they share little."""
     query, doc, judged = join.query, join.doc, join.judged
     counts = join.counts()
-    judged_too = counts.join(join.queries, on=query, how="semi", maintain_order="left")
-    retrieved, n_found = judged_too.select(pl.col(ROWS, FOUND).sum()).row(0)
+    counts_of_judged = counts.join(join.queries, on=query, how="semi", maintain_order="left")
+    retrieved, n_found = counts_of_judged.select(pl.col(ROWS, FOUND).sum()).row(0)
     if counts.height and judged.height and not n_found:
-        what, column = ("document of a query", doc) if retrieved else ("query", query)
+        unit, column = ("document of a query", doc) if retrieved else ("query", query)
         ours = (join.unmatched if retrieved else counts.get_column(query))[0]
         msg = (
-            f"`run` and `judgments` must have a {what} in common, got none: {column!r} is, for "
+            f"`run` and `judgments` must have a {unit} in common, got none: {column!r} is, for "
             f"example, {ours!r} in `run` and {judged[column][0]!r} in `judgments`"
         )
         raise ValueError(msg)
-    queries = judged_too.get_column(query)
+    queries = counts_of_judged.get_column(query)
     if unjudged := _find_absent(counts.get_column(query), queries):
         warn_the_caller(
             DataWarning.topics,
@@ -173,56 +173,60 @@ def check_overlap(join: Join) -> None:
             f"count as failures: {first_few(unanswered)}",
         )
     if join.strategies != [None]:
-        answered = judged_too.get_column(join.strategy)
-        if silent := _find_absent(counts.get_column(join.strategy), answered):
+        answered = counts_of_judged.get_column(join.strategy)
+        if without_answers := _find_absent(counts.get_column(join.strategy), answered):
             warn_the_caller(
                 DataWarning.missing,
-                f"{first_few(silent)} answered none of the judged queries, so all of these "
-                "count as failures",
+                f"{first_few(without_answers)} answered none of the judged queries, so all of "
+                "these count as failures",
             )
-    if lacking := _find_incomplete_strategies(judged_too, join):
+    if incomplete := _find_incomplete_strategies(counts_of_judged, join):
         warn_the_caller(
             DataWarning.missing,
             "some strategies have no row for judged queries that others answered, which count as "
-            f"failures: {lacking}\n\n"
+            f"failures: {incomplete}\n\n"
             "Hint: if strategies ran on different queries, keep the queries that all answered",
         )
-    asked = queries.n_unique()
-    without = asked - judged_too.filter(pl.col(FOUND) > 0).get_column(query).n_unique()
-    if not len(join.unmatched) or not (2 * without > asked or _is_little(join, retrieved, n_found)):
+    n_queries = queries.n_unique()
+    n_unmatched = (
+        n_queries - counts_of_judged.filter(pl.col(FOUND) > 0).get_column(query).n_unique()
+    )
+    if not len(join.unmatched) or not (
+        2 * n_unmatched > n_queries or _has_few_matches(join, retrieved, n_found)
+    ):
         return
-    none = f"in {without} of {asked} queries no retrieved document is judged"
-    missed = next((part for part in join.missed() if part.height), judged)
+    no_match = f"in {n_unmatched} of {n_queries} queries no retrieved document is judged"
+    missed_judgments = next((part for part in join.missed() if part.height), judged)
     warn_the_caller(
         DataWarning.ids,
-        f"{none if without else 'the run and the judgments have few documents in common'}; "
+        f"{no_match if n_unmatched else 'the run and the judgments have few documents in common'}; "
         f"{n_found} of {retrieved} retrieved documents are judged "
         f"({n_found / retrieved:.1%})\n\n"
         f"Hint: check that {doc!r} means the same in `run` ({join.unmatched[0]!r}) "
-        f"and `judgments` ({missed[doc][0]!r}); overview() counts both",
+        f"and `judgments` ({missed_judgments[doc][0]!r}); overview() counts both",
     )
 
 
 MAX_COMMON_SHARE = 0.05
-"""Maximum share of common documents at which identifiers seem to be written differently."""
+"""Maximum share of common documents for which identifiers seem to be written differently."""
 
 
-def _is_little(join: Join, retrieved: int, n_found: int) -> bool:
+def _has_few_matches(join: Join, retrieved: int, n_found: int) -> bool:
     """Return whether few retrieved documents are judged, in total and in each query.
 
     In recommendation, few of many documents are relevant for a user, and documents retrieved for
     one user are judged for others. This is not a sign of different identifiers.
     """
-    could = min(retrieved, join.judged.height * len(join.strategies))
-    if not could or n_found > MAX_COMMON_SHARE * could:
+    max_matches = min(retrieved, join.judged.height * len(join.strategies))
+    if not max_matches or n_found > MAX_COMMON_SHARE * max_matches:
         return False
     judged_for_others = join.unmatched.is_in(join.judged.get_column(join.doc).implode()).sum()
-    return bool(judged_for_others <= MAX_COMMON_SHARE * min(len(join.unmatched), could))
+    return bool(judged_for_others <= MAX_COMMON_SHARE * min(len(join.unmatched), max_matches))
 
 
 def _find_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
     """Return the first few strategies that lack queries answered by others."""
-    keys, asked = [join.strategy, join.query], join.queries.height
+    keys, n_queries = [join.strategy, join.query], join.queries.height
     strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)
     if answered.height == strategies.height * queries.height:
         return ""
@@ -230,8 +234,8 @@ def _find_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
     lacking = all_pairs.join(answered, on=keys, how="anti", maintain_order="left")
     by_strategy = lacking.group_by(join.strategy, maintain_order=True).agg(join.query)
     parts = [
-        f"{name!r} lacks {len(those)} of {asked} ({first_few(those)})"
-        for name, those in by_strategy.head(MAX_SHOWN_VALUES).iter_rows()
+        f"{name!r} lacks {len(missing_queries)} of {n_queries} ({first_few(missing_queries)})"
+        for name, missing_queries in by_strategy.head(MAX_SHOWN_VALUES).iter_rows()
     ]
     return "; ".join(parts if by_strategy.height <= MAX_SHOWN_VALUES else [*parts, "..."])
 

@@ -18,7 +18,7 @@ from polars_graded._frames.parts import Parts, Split, check_queries_are_together
 from polars_graded._frames.progress import progress
 from polars_graded._frames.request import Request
 from polars_graded._frames.sources import scan_frames
-from polars_graded._frames.values import Gathered, finished, grouped
+from polars_graded._frames.values import Gathered, finish_requests, grouped
 
 RequestT = TypeVar("RequestT", bound=Request)
 
@@ -35,15 +35,15 @@ def measured(
     """Return the values of all queries by part and strategy, with a request per grader."""
     requests = [each.with_strategies(frame) for each in requests]
     request = requests[0]
-    at_hand: Iterable[pl.DataFrame]
+    parts_of_frame: Iterable[pl.DataFrame]
     if isinstance(frame, pl.DataFrame) and parts is None:
-        split, at_hand = Split(1, request.query, frame.height), [frame]
+        split, parts_of_frame = Split(1, request.query, frame.height), [frame]
     else:
         rows = frame.lazy().select(
             *dict.fromkeys(name for each in requests for name in each.input_columns)
         )
         split = choose_split(rows, request.query, request.part_keys, parts)
-        at_hand = split.divide(rows)
+        parts_of_frame = split.divide(rows)
         LOGGER.info("%s", split)
     total = None if split.rows is None else split.rows * len(request.by) * len(requests)
     gathered = [
@@ -52,16 +52,16 @@ def measured(
     ]
     directions = Directions(request)
     duplicates = Duplicates(requests)
-    with progress(str(split), "rows", total, shown=shown) as more:
-        for part in at_hand:
+    with progress(str(split), "rows", total, shown=shown) as count_rows:
+        for part in parts_of_frame:
             rows_of_part = add_computed_columns(requests, part)
             groups = grouped(requests, rows_of_part)
             directions.add(groups)
             duplicates.check(rows_of_part, groups)
             for each in gathered:
-                each.add(groups, more)
+                each.add(groups, count_rows)
     directions.check()
-    result = finished(gathered)
+    result = finish_requests(gathered)
     if split.way == "sorted":
         check_queries_are_together(result.select(request.result_keys), request.result_keys)
     return result
@@ -70,7 +70,7 @@ def measured(
 def open_frame(
     requests: Sequence[RequestT], frame: Any
 ) -> tuple[list[RequestT], pl.DataFrame | pl.LazyFrame | Any]:
-    """Return the requests with the columns of a frame, and the frame; those of engines stay."""
+    """Return the requests with the columns of a frame, and the frame; keep frames of engines."""
     if find_engine(frame) is not None:
         return [*requests], frame
     opened = []
@@ -108,13 +108,15 @@ def measure_lazily(
         rows = frame
         if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].part_keys}:
             rows = frame.filter(wanted)
-        # Strategies are those of all queries, also of the unwanted ones.
-        asked = [_select_columns(each, columns).with_strategies(frame) for each in requests]
-        yield measured(asked, rows, parts, shown=shown)
+        # The names of strategies are taken from all queries, even from queries that are not wanted.
+        requests_for_columns = [
+            _select_columns(each, columns).with_strategies(frame) for each in requests
+        ]
+        yield measured(requests_for_columns, rows, parts, shown=shown)
 
-    given = frame.collect_schema()
-    check_without_data(requests, given)
-    return scan_frames(requests[0].build_schema(given), values)
+    schema = frame.collect_schema()
+    check_without_data(requests, schema)
+    return scan_frames(requests[0].build_schema(schema), values)
 
 
 def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:

@@ -32,10 +32,10 @@ def _find_machine_memory() -> int:
 def _find_container_memory() -> list[int]:
     """Return the memory that the limits of a container leave."""
     try:
-        most, used = (
+        limit, used = (
             (CGROUPS / f"memory.{each}").read_text("utf-8") for each in ("max", "current")
         )
-        return [int(most) - int(used)]
+        return [int(limit) - int(used)]
     except (OSError, ValueError):  # no limit exists, or it is "max"
         return []
 

@@ -1,4 +1,4 @@
-"""Compute one row per pair of strategies and query, as `values` does per strategy and query."""
+"""Compute one row per pair of strategies and query; `values` computes one per strategy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HINT = (
     "stacked strategies"
 )
 
-PLACE = KEY.format("place of a pair")
+PAIR_INDEX = KEY.format("index of a pair")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class PairRequest(Request):
     """The names of stacked strategies, once a frame is known."""
 
     def check_names(self) -> None:
-        """Raise if two columns of the result would have the same name, or for another tool."""
+        """Raise if two result columns would have one name, or `ties` names an unsupported tool."""
         super().check_names()
         if taken := [name for name in (*self.result_keys, *self.measures) if name in PAIR]:
             msg = f"no column of the result may have the name of another, got {taken[0]!r} twice"
@@ -70,7 +70,7 @@ class PairRequest(Request):
 
     @property
     def unused_warnings(self) -> set[type[DataWarning]]:
-        """The kinds of warnings that do not concern the result, which has all queries."""
+        """The kinds of warnings that do not concern the result, which contains all queries."""
         return {*super().unused_warnings, DataWarning.missing}
 
     @property
@@ -118,7 +118,7 @@ class PairRequest(Request):
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
-        """The places of both strategies of each pair; none for a frame without rows."""
+        """The indices of both strategies of each pair; no pair for a frame without rows."""
         if self.strategies.is_empty():
             return []
         a, b = find_pairs(self.strategies, self.baseline, hint=HINT)
@@ -126,15 +126,15 @@ class PairRequest(Request):
 
     @property
     def named_pairs(self) -> pl.DataFrame:
-        """The place and the name of each pair, and the names of its strategies."""
+        """The index and the name of each pair, and the names of its strategies."""
         a, b = ([pair[side] for pair in self.pairs] for side in (0, 1))
-        one, other = (
+        first, second = (
             self.strategies.gather(each).alias(name)
             for each, name in zip((a, b), PAIR, strict=True)
         )
-        names = [f"{x} and {y}" for x, y in zip(one, other, strict=True)]
-        of_pair = pl.Series(self.key, names, dtype=pl.String)
-        return pl.DataFrame([of_pair, one, other]).with_row_index(PLACE)
+        names = [f"{one} and {other}" for one, other in zip(first, second, strict=True)]
+        pair_names = pl.Series(self.key, names, dtype=pl.String)
+        return pl.DataFrame([pair_names, first, second]).with_row_index(PAIR_INDEX)
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class PairPart(Part):
     """Frame of whole queries and the request for the similarity of their rankings."""
 
     request: PairRequest
-    needs_unjudged = False
+    needs_judged_share = False
 
     @cached_property
     def queries(self) -> pl.DataFrame:
@@ -152,15 +152,15 @@ class PairPart(Part):
     @cached_property
     def query_numbers(self) -> Integers:
         """Return the number of the query of each group."""
-        numbered = self.queries.with_row_index(PLACE)
+        queries = self.queries.with_row_index(PAIR_INDEX)
         keys = self.groups.keys.join(
-            numbered, on=self.request.query, nulls_equal=True, maintain_order="left"
+            queries, on=self.request.query, nulls_equal=True, maintain_order="left"
         )
-        return keys[PLACE].to_numpy()
+        return keys[PAIR_INDEX].to_numpy()
 
     @cached_property
     def numbers(self) -> Lists:
-        """Return a number for each document, which rises from query to query."""
+        """Return a number for each document; numbers rise from query to query."""
         groups, height = self.groups, self.groups.frame.height
         if self.request.strategy is None:
             return Lists(pl.int_range(height, eager=True), groups.offsets)
@@ -174,13 +174,15 @@ class PairPart(Part):
             raise ValueError(msg)
         queries = np.repeat(self.query_numbers, np.diff(groups.offsets))
         table = pl.DataFrame({"row": rows, "query": queries, "doc": documents})
-        each = table.group_by("query", "doc").agg("row").sort("query").with_row_index("number")
-        numbers = each.explode("row").sort("row").get_column("number")
+        documents_of_query = (
+            table.group_by("query", "doc").agg("row").sort("query").with_row_index("number")
+        )
+        numbers = documents_of_query.explode("row").sort("row").get_column("number")
         return Lists(numbers, groups.offsets)
 
     @cached_property
     def grades(self) -> Lists:
-        """Return the grades; without any, the numbers of documents, which no measure reads."""
+        """Return the grades; without grades, document numbers, which no measure reads."""
         return super().grades if self.request.is_graded else self.numbers
 
     @property
@@ -190,7 +192,7 @@ class PairPart(Part):
         return super().names if needs_order else None
 
     def measure_rankings(self) -> Iterator[Rankings]:
-        """Yield the values and notes of all strategies, whatever their rows: pairs need both."""
+        """Yield the values and notes of all strategies at once, since a pair needs two of them."""
         yield from self.rankings([*self.request.by])
 
     def select_inputs(self, measures: Sequence[Measure]) -> dict[str, Lists]:  # noqa: ARG002
@@ -200,7 +202,7 @@ class PairPart(Part):
     def documents(
         self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
     ) -> DocumentLists:
-        """Return the ranked documents, which are tied if their scores are, whatever breaks ties."""
+        """Return the ranked documents; equal scores count as tied, whatever breaks ties."""
         documents = super().documents(name, keys, measures, order)
         if self.request.ties is not None and len(self.request.find_columns(name)) == 1:
             return replace(documents, ties=documents.scores)
@@ -209,7 +211,7 @@ class PairPart(Part):
     def compute(
         self, measures: Sequence[Measure], documents: Mapping[str, DocumentLists]
     ) -> Iterator[tuple[str, Computed]]:
-        """Yield the values of each pair with the entry of `by` for its first strategy."""
+        """Yield the values of each pair, after the entry of `by` for the first strategy."""
         if len(documents) < len(self.request.by) or not self.request.pairs:
             return
         names, lists = [*documents], [*documents.values()]
@@ -227,24 +229,26 @@ class PairPart(Part):
         for strategy in self.request.strategies:
             groups = self.groups.keys.select((pl.col(name) == strategy).arg_true())
             numbers = groups.to_series().to_numpy()
-            places = np.full(self.queries.height, -1)
-            places[self.query_numbers[numbers]] = numbers
-            yield documents.select(places)
+            group_numbers = np.full(self.queries.height, -1)
+            group_numbers[self.query_numbers[numbers]] = numbers
+            yield documents.select(group_numbers)
 
-    def of_strategy(
+    def build_strategy_frames(
         self, name: str, computed: Sequence[Computed] | None
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the values of the pairs whose first strategy has this entry, and its notes."""
+        """Return the values of pairs whose first strategy is `name`, and the notes of `name`."""
         request = self.request
-        _, notes = super().of_strategy(name, None)
+        _, notes = super().build_strategy_frames(name, None)
         firsts = [name if request.strategy else request.strategies[a] for a, _ in request.pairs]
-        places = [place for place, first in enumerate(firsts) if first == name]
+        pair_indices = [index for index, first in enumerate(firsts) if first == name]
         dtypes = {column: measure.definition.dtype for column, measure in request.measures.items()}
-        dtypes = {PLACE: pl.UInt32(), **self.queries.schema, **dtypes}
+        dtypes = {PAIR_INDEX: pl.UInt32(), **self.queries.schema, **dtypes}
         tables = [pl.DataFrame(schema={**dtypes, NOTES: pl.Struct({DECIDED_BY_ORDER: pl.Boolean})})]
-        for place, values in zip(places, computed or (), strict=False):
+        for index, values in zip(pair_indices, computed or (), strict=False):
             tables.append(
-                self.queries.select(pl.lit(place, pl.UInt32).alias(PLACE), pl.all()).with_columns(
+                self.queries.select(
+                    pl.lit(index, pl.UInt32).alias(PAIR_INDEX), pl.all()
+                ).with_columns(
                     **dict(zip(request.measures, values.columns, strict=True)),
                     **{NOTES: pl.struct(values.decided_by_order.alias(DECIDED_BY_ORDER))},
                 )
@@ -263,4 +267,4 @@ class GatheredPairs(Gathered):
         self.check()
         values = pl.concat(chain(*self.values.values())).sort(self.request.query)
         pairs = self.request.named_pairs
-        return pairs.join(values, on=PLACE, maintain_order="left_right").drop(PLACE)
+        return pairs.join(values, on=PAIR_INDEX, maintain_order="left_right").drop(PAIR_INDEX)

@@ -15,26 +15,28 @@ SECONDS = 2.0
 
 @contextmanager
 def progress(
-    what: str, unit: str, total: int | None, *, shown: bool = True
+    description: str, unit: str, total: int | None, *, shown: bool = True
 ) -> Iterator[Callable[[int], None]]:
-    """Return a function that counts progress and draws a bar if it takes long.
+    """Yield a function that counts progress and draws a bar if the work takes long.
 
     Nothing is drawn without tqdm, or without a terminal or notebook.
     """
-    looked_at = shown and _is_watched()
-    began, done, bar = monotonic(), 0, None
+    is_visible = shown and _is_watched()
+    start, done, bar = monotonic(), 0, None
 
-    def more(n: int) -> None:
+    def count(n: int) -> None:
         nonlocal done, bar
         done += n
         if bar is not None:
             bar.update(n)
-        elif looked_at and monotonic() - began >= SECONDS:
+        elif is_visible and monotonic() - start >= SECONDS:
             # tqdm is imported only now, so that short evaluations do not wait for it.
-            bar = _make_bar(desc=what, unit=f" {unit}", total=total, initial=done, unit_scale=True)
+            bar = _make_bar(
+                desc=description, unit=f" {unit}", total=total, initial=done, unit_scale=True
+            )
 
     try:
-        yield more
+        yield count
     finally:
         if bar is not None:
             bar.close()

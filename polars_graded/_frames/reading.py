@@ -33,12 +33,12 @@ _BLANKS = " \t"
 _FIELD = rf"([^{_BLANKS}]+)"
 _SHOWN_CHARACTERS = 200
 
-_EXACT = 2**53
-"""Limit up to which a Float64, the type that measures use, holds all whole numbers."""
+_MAX_EXACT = 2**53
+"""Number up to which a Float64, the type that measures use, holds all whole numbers."""
 
 
 _NUMBERS = {"grade": pl.Float64(), "score": pl.Float64(), "rank": pl.Int64()}
-"""Types of the fields that contain numbers. A grade must also be exact."""
+"""Types of the fields that contain numbers. A grade must also be exact as a Float64."""
 
 
 def _build_schema(names: Iterable[str]) -> pl.Schema:
@@ -80,8 +80,8 @@ _RUNS = (
 _JUDGMENT_SCHEMA = _build_schema(["query", "doc", "grade"])
 _RUN_SCHEMA = _build_schema(["query", "doc", "score", "rank", "strategy"])
 
-# No character can belong to two groups, so one pass over the line finds all groups, which is three
-# times as fast.
+# No character can belong to two groups, so one pass over the line finds all groups: this takes a
+# third of the time.
 _LETOR_LINE = (
     rf"^([^{_BLANKS}#]+)[{_BLANKS}]+qid:([^{_BLANKS}#]+)((?:[{_BLANKS}][^#]*)?)(?:#(.*))?$"
 )
@@ -458,35 +458,37 @@ def _list_file_names(files: Sequence[TextFile]) -> list[str]:
 
 def _name_strategies(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) -> list[pl.Expr]:
     """Return the names of strategies, distinct for files that share a document and a tag."""
-    names, as_they_are = _list_file_names(files), [pl.col("strategy")] * len(files)
+    names, unchanged = _list_file_names(files), [pl.col("strategy")] * len(files)
     named_by_tag = all(isinstance(file.source, Path) and file.strategy is None for file in files)
     if not named_by_tag or len(set(names)) < len(names) or len(names) == 1:
-        return as_they_are
+        return unchanged
     keys = [run.select("strategy", "query", "doc").unique() for run in runs]
-    tags = [of_file.get_column("strategy").unique().sort() for of_file in keys]
+    tags = [keys_of_file.get_column("strategy").unique().sort() for keys_of_file in keys]
     if pl.concat(tags).is_unique().all() or pl.concat(keys).is_unique().all():
-        return as_they_are
+        return unchanged
     return make_names_distinct(tags, names)
 
 
 def make_names_distinct(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr]:
     """Return names of strategies: their tags, or their files if files share a tag."""
-    counts = Counter(tag for of_file in tags for tag in of_file)
-    again = [tag for tag, n in counts.items() if n > 1]
-    if not again:
+    counts = Counter(tag for tags_of_file in tags for tag in tags_of_file)
+    repeated_tags = [tag for tag, n in counts.items() if n > 1]
+    if not repeated_tags:
         return [pl.col("strategy")] * len(names)
     warn_the_caller(
         DataWarning.files,
-        f"the tag {again[0]!r} occurs in {counts[again[0]]} files, so strategies are named "
-        f"after files: {first_few(names)}\n\n"
+        f"the tag {repeated_tags[0]!r} occurs in {counts[repeated_tags[0]]} files, so strategies "
+        f"are named after files: {first_few(names)}\n\n"
         "Hint: named_by='file' confirms this; a mapping names the strategies, also one in several "
         "files: {'bm25': ['part1.run', 'part2.run']}",
     )
     return [
         (
-            pl.lit(name) if len(of_file) <= 1 else pl.concat_str(pl.lit(f"{name}:"), "strategy")
+            pl.lit(name)
+            if len(tags_of_file) <= 1
+            else pl.concat_str(pl.lit(f"{name}:"), "strategy")
         ).alias("strategy")
-        for of_file, name in zip(tags, names, strict=True)
+        for tags_of_file, name in zip(tags, names, strict=True)
     ]
 
 
@@ -553,15 +555,15 @@ def _read_letor_slices(files: Iterable[TextFile], width: _Width) -> Iterator[pl.
 def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
     """Return the rows parsed as CSV, or None if `_parse_block` might differ."""
     text = text.replace(b"\r\n", b"\n").strip(b"\n")
-    tabs = b"\t" in text
-    if b"\r" in text or (tabs and b" " in text):
+    has_tabs = b"\t" in text
+    if b"\r" in text or (has_tabs and b" " in text):
         return None
     try:
         # Polars decompresses text that begins like a compressed file, as "x^" does, unless an empty
         # line precedes it.
         table = pl.read_csv(
             b"\n" + text,
-            separator="\t" if tabs else " ",
+            separator="\t" if has_tabs else " ",
             has_header=False,
             skip_lines=1,
             quote_char=None,
@@ -569,14 +571,14 @@ def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
         )
     except (pl.exceptions.PolarsError, OSError):
         return None
-    fine = [pl.all().is_not_null().all(), cs.float().is_finite().all()]
+    are_fine = [pl.all().is_not_null().all(), cs.float().is_finite().all()]
     if "grade" in table_format.fields:
-        fine.append((pl.col("grade").abs() < _EXACT).all())
-    return table if table.select(pl.all_horizontal(fine)).item() else None
+        are_fine.append((pl.col("grade").abs() < _MAX_EXACT).all())
+    return table if table.select(pl.all_horizontal(are_fine)).item() else None
 
 
 def _parse_block(block: Block, table_format: LineFormat) -> pl.DataFrame:
-    """Return the rows of any block, or the first line that is malformed."""
+    """Return the rows of any block; raise for the first malformed line."""
     lines = _split_lines(block).filter((pl.col("line") != "") | pl.col("fault").is_not_null())
     pattern = f"[{_BLANKS}]+".join([_FIELD] * len(table_format.fields))
     rows = _match_fields(lines, f"^{pattern}{table_format.rest}$", table_format.fields)
@@ -608,10 +610,10 @@ def _split_lines(block: Block) -> pl.DataFrame:
     )
     # A file with old Macintosh line ends is a single line: all rows but the first would be lost.
     line = pl.col("line").str.strip_chars_end("\r").str.strip_chars(_BLANKS)
-    within = pl.when(line.str.contains("\r", literal=True)).then(
+    inner_return = pl.when(line.str.contains("\r", literal=True)).then(
         pl.lit(r"a line ends in \n or \r\n, got \r within it")
     )
-    return lines.slice(1).with_columns(line, fault=pl.coalesce(wrong_byte, within))
+    return lines.slice(1).with_columns(line, fault=pl.coalesce(wrong_byte, inner_return))
 
 
 def _match_fields(lines: pl.DataFrame, pattern: str, fields: Sequence[str]) -> pl.DataFrame:
@@ -626,10 +628,10 @@ def _match_fields(lines: pl.DataFrame, pattern: str, fields: Sequence[str]) -> p
 class _Width:
     """Limit of the number of features, so that a typo cannot create thousands of columns."""
 
-    def __init__(self, most: int = _MAX_FEATURES) -> None:
-        self.most = most
+    def __init__(self, max_features: int = _MAX_FEATURES) -> None:
+        self.max_features = max_features
         self.highest = self.lines = self.values = 0
-        self.place: tuple[str, int, str] = ("", 0, "")
+        self.location: tuple[str, int, str] = ("", 0, "")
 
     def add(self, file: str, rows: pl.DataFrame, features: pl.DataFrame) -> None:
         """Count lines; raise if a feature number would create almost empty columns."""
@@ -639,10 +641,10 @@ class _Width:
         if highest > self.highest:
             self.highest = highest
             row = features.filter(index=highest)["row"][0]
-            self.place = file, rows["number"][row], rows["line"][row]
+            self.location = file, rows["number"][row], rows["line"][row]
         cells = self.lines * self.highest
         if cells > max(_FREE_CELLS, _CELLS_PER_VALUE * self.values):
-            file, number, line = self.place
+            file, number, line = self.location
             sentence = (
                 "a feature number must not be so high that more than"
                 f" {_CELLS_PER_VALUE - 1} in {_CELLS_PER_VALUE} values are missing, got"
@@ -660,7 +662,7 @@ def _parse_documents(
     rows = _match_fields(lines, _LETOR_LINE, _LETOR_FIELDS)
     features = _parse_features(rows)
     incomplete = pl.col("query").is_null(), pl.lit("a line begins with a grade and qid:query")
-    wrong_features = _find_wrong_features(features, width.most)
+    wrong_features = _find_wrong_features(features, width.max_features)
     _check_lines(file, rows, [incomplete, *_find_wrong_numbers(["grade"])], wrong_features)
     width.add(file, rows, features)
     doc = pl.col("comment").str.extract(_LETOR_DOC)
@@ -691,17 +693,19 @@ def _find_highest(features: pl.DataFrame) -> int:
 def _spread_features(features: pl.DataFrame, height: int) -> pl.DataFrame:
     """Return the columns f1 to fm, null if a row lacks the feature."""
     width = _find_highest(features)
-    places = features.select(pl.col("row").cast(pl.Int64) * width + pl.col("index") - 1).to_series()
+    cell_numbers = features.select(
+        pl.col("row").cast(pl.Int64) * width + pl.col("index") - 1
+    ).to_series()
     cells = pl.repeat(None, height * width, dtype=pl.Float64, eager=True)
-    cells = cells.scatter(places, features["value"])
+    cells = cells.scatter(cell_numbers, features["value"])
     return pl.DataFrame([cells.gather_every(width, i).alias(f"f{i + 1}") for i in range(width)])
 
 
 def _cast_whole_grades(frame: pl.DataFrame) -> pl.DataFrame:
     grades = frame["grade"]
     integers = grades.cast(pl.Int64, strict=False)
-    same = (integers.cast(pl.Float64) == grades).fill_null(value=False)
-    return frame.with_columns(integers) if same.all() else frame
+    is_whole = (integers.cast(pl.Float64) == grades).fill_null(value=False)
+    return frame.with_columns(integers) if is_whole.all() else frame
 
 
 # Errors of lines
@@ -717,44 +721,46 @@ def _find_wrong_numbers(names: Iterable[str]) -> Iterator[Rule]:
     for name in (name for name in names if name in _NUMBERS):
         text, dtype = pl.col(name), _NUMBERS[name]
         number, shown = text.cast(dtype, strict=False), text.str.head(_SHOWN_CHARACTERS)
-        wrong = text.is_not_null() & ~number.is_finite().fill_null(value=False)
+        is_wrong = text.is_not_null() & ~number.is_finite().fill_null(value=False)
         kind = "whole" if dtype.is_integer() else "finite"
-        yield wrong, pl.format(f"a {name} is a {kind} number, got '{{}}'", shown)
+        yield is_wrong, pl.format(f"a {name} is a {kind} number, got '{{}}'", shown)
         if name == "grade":
-            inexact = text.str.contains(r"^[+-]?[0-9]+$") & (number.abs() >= _EXACT)
-            rule = f"a grade that is written whole is below {_EXACT}, to be exact, got '{{}}'"
-            yield inexact, pl.format(rule, shown)
+            is_inexact = text.str.contains(r"^[+-]?[0-9]+$") & (number.abs() >= _MAX_EXACT)
+            rule = f"a grade that is written whole is below {_MAX_EXACT}, to be exact, got '{{}}'"
+            yield is_inexact, pl.format(rule, shown)
 
 
-def _find_wrong_features(features: pl.DataFrame, most: int) -> list[Fault]:
+def _find_wrong_features(features: pl.DataFrame, max_features: int) -> list[Fault]:
     index, shown = pl.col("index"), pl.col("feature").str.head(_SHOWN_CHARACTERS)
-    fine = (index > 0) & pl.col("value").is_finite()
+    is_fine = (index > 0) & pl.col("value").is_finite()
     rule = f"a feature is number:value, a number from 1 to {_MAX_FEATURES} and a finite value"
-    wrong = ~fine.fill_null(value=False), pl.format(f"{rule}, got '{{}}'", shown)
-    rule = f"a feature number is at most `n_features`, {most}, got '{{}}'"
-    faults = _find_first_fault(features, [wrong, (index > most, pl.format(rule, shown))])
-    place = pl.col("row").cast(pl.Int64) * 2**16 + index
+    wrong_feature = ~is_fine.fill_null(value=False), pl.format(f"{rule}, got '{{}}'", shown)
+    rule = f"a feature number is at most `n_features`, {max_features}, got '{{}}'"
+    faults = _find_first_fault(
+        features, [wrong_feature, (index > max_features, pl.format(rule, shown))]
+    )
+    cell = pl.col("row").cast(pl.Int64) * 2**16 + index
     # Counting distinct places is many times faster than finding the repeated ones.
-    if features.select(place.n_unique()).item() < features.height:
-        again = features.filter(index.is_not_null() & place.is_duplicated())
+    if features.select(cell.n_unique()).item() < features.height:
+        repeated = features.filter(index.is_not_null() & cell.is_duplicated())
         sentence = pl.format("a line has a feature once, got number {} again", index)
-        faults += _find_first_fault(again, [(pl.lit(value=True), sentence)])
+        faults += _find_first_fault(repeated, [(pl.lit(value=True), sentence)])
     return faults
 
 
 def _find_first_fault(rows: pl.DataFrame, rules: Sequence[Rule]) -> list[Fault]:
     """Return the first row that breaks a rule, and the message about it."""
-    bad = rows.filter(pl.any_horizontal(wrong for wrong, _ in rules)).head(1)
-    sentences = [pl.when(wrong).then(sentence) for wrong, sentence in rules]
-    return bad.select("row", pl.coalesce(sentences)).rows()
+    first_row = rows.filter(pl.any_horizontal(is_wrong for is_wrong, _ in rules)).head(1)
+    sentences = [pl.when(is_wrong).then(sentence) for is_wrong, sentence in rules]
+    return first_row.select("row", pl.coalesce(sentences)).rows()
 
 
 def _check_lines(
     file: str, rows: pl.DataFrame, rules: Sequence[Rule], others: Sequence[Fault] = ()
 ) -> None:
     """Raise for the first line with a fault, and name its first fault."""
-    as_text = pl.col("fault").is_not_null(), pl.col("fault")
-    if faults := [*_find_first_fault(rows, [as_text, *rules]), *others]:
+    encoding = pl.col("fault").is_not_null(), pl.col("fault")
+    if faults := [*_find_first_fault(rows, [encoding, *rules]), *others]:
         row, sentence = min(faults, key=itemgetter(0))
         _refuse(file, rows["number"][row], sentence, rows["line"][row])
 

@@ -83,7 +83,7 @@ class Request:
     definitions: ClassVar[Mapping[str, Definition]] = DEFINITIONS
     """The measures that a call can request."""
     compares_pairs: ClassVar[bool] = False
-    """True if the values are those of pairs of strategies."""
+    """True if a value belongs to a pair of strategies."""
     measures: Mapping[str, Measure]
     """The measure of each result column, by the name of the column."""
     by: Mapping[str, tuple[str, ...]]
@@ -93,7 +93,7 @@ class Request:
     strategy: str | None
     """The column of stacked strategies."""
     ties: tuple[str, ...] | None
-    """The columns that break ties; empty for the order of rows, None if `ties` is not passed."""
+    """Columns that break ties; empty for the order of rows, None without `ties` or for a tool."""
     descending: Mapping[str, tuple[bool, ...]]
     """Direction of each column of the strategies in `descending=`; True ranks the highest first."""
     scale: Ranking
@@ -105,9 +105,9 @@ class Request:
     doc: str | None = DEFAULT_DOC
     """The column of documents, or None. It is `DEFAULT_DOC` until a frame is known."""
     may_be_unnamed: bool = False
-    """True if a frame may have a column of documents without a typical name or an argument."""
+    """True if the column of documents is neither passed nor recognised by its name."""
     all_ascending: bool = False
-    """True if one `descending=False` is passed for several strategies."""
+    """True if a single `descending=False` is passed for several strategies."""
     grader: str | None = None
     """Name of the grader, if there are several."""
     tool: Tool | None = None
@@ -238,10 +238,10 @@ class Request:
     def unused_warnings(self) -> set[type[DataWarning]]:
         """The kinds of warnings that do not concern the result."""
         measures = self.measures.values()
-        # Without unjudged documents, all ranks change.
+        # Dropping unjudged documents changes ranks, so `condensed` uses the grades of any measure.
         uses_grades = self.scale.condensed or any(each.definition.needs_grades for each in measures)
-        of_grades = {DataWarning.scale, DataWarning.unjudged, DataWarning.join}
-        return set() if self.is_graded and uses_grades else of_grades
+        grade_warnings = {DataWarning.scale, DataWarning.unjudged, DataWarning.join}
+        return set() if self.is_graded and uses_grades else grade_warnings
 
     @property
     def needs_strategies(self) -> bool:
@@ -308,7 +308,8 @@ class Request:
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the document column of a frame.
 
-        The column breaks ties if it holds texts or numbers, and if `ties` names no other column.
+        The column breaks ties if its values can be compared as text, and if `ties` does not choose
+        another order.
         """
         request = self
         if self.doc == DEFAULT_DOC:
@@ -353,24 +354,24 @@ class Request:
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
         """Raise if a column is missing or of the wrong type."""
-        stacked = [] if self.strategy is None else [self.strategy]
+        strategy_columns = [] if self.strategy is None else [self.strategy]
         check_columns("frame", self.query, schema, argument="query")
-        check_columns("frame", stacked, schema, argument="strategy")
+        check_columns("frame", strategy_columns, schema, argument="strategy")
         for name, expr in self.computed.items():
             inputs = {column: argument for argument, column in self.inputs.items()}
             argument = "grade" if name == self.grade else inputs.get(name, "by")
             check_columns("frame", expr.meta.root_names(), schema, argument=argument)
         schema = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
-        doc = [] if self.document is None else [self.document]
+        doc_columns = [] if self.document is None else [self.document]
         for argument, names in (
             ("grade", [self.grade]),
             ("by", self.scores),
             ("ties", self.ties or []),
-            ("doc", doc),
+            ("doc", doc_columns),
             *((argument, [column]) for argument, column in self.inputs.items()),
         ):
             check_columns("frame", names, schema, argument=argument)
-        check_comparable([*self.keys, *(self.ties or ()), *doc], schema)
+        check_comparable([*self.keys, *(self.ties or ()), *doc_columns], schema)
         check_grade(f"grade {self.grade!r}", schema[self.grade])
         for name, column in self.inputs.items():
             check_input_type(f"{name} {column!r}", name, schema[column])
@@ -428,17 +429,17 @@ class Request:
                 f"{self.tool!r}, whose order also depends on the measure or the order of rows"
             )
             raise ValueError(msg)
-        plain = self.build_ranking(strategy)
+        ranking = self.build_ranking(strategy)
         if self.tie_column is None:
-            return plain
-        score, *further = plain.by
+            return ranking
+        score, *further = ranking.by
         # trec_eval stores scores as 32-bit floats, so nearly equal scores are tied.
-        single = score.cast(pl.Float32) if self.tool else score
-        by = [single, *further, pl.col(self.tie_column).cast(pl.String)]
-        return self.scale.ranked_by(by, descending=[*plain.descending, True])
+        rounded_score = score.cast(pl.Float32) if self.tool else score
+        by = [rounded_score, *further, pl.col(self.tie_column).cast(pl.String)]
+        return self.scale.ranked_by(by, descending=[*ranking.descending, True])
 
     def as_text(self, name: str, values: Values) -> Values:
-        """Return a column that breaks ties, as text if it is the default document column."""
+        """Return a column that breaks ties, as text if it is the column of documents."""
         return values.cast(pl.String) if name == self.document else values
 
     def build_ranking(self, strategy: str) -> Ranking:
@@ -462,8 +463,8 @@ def parse_measures(
             for column, text in entry.items():
                 columns.append((check_column_name("measures", column), Measure.parse(text, among)))
         else:
-            alone = isinstance(entry, str) or not isinstance(entry, Iterable)
-            texts: Iterable[Any] = [entry] if alone else entry
+            is_single = isinstance(entry, str) or not isinstance(entry, Iterable)
+            texts: Iterable[Any] = [entry] if is_single else entry
             columns += [
                 (measure.name, measure)
                 for measure in (Measure.parse(text, among) for text in texts)
@@ -582,9 +583,11 @@ def parse_ties(ties: Any) -> tuple[str, ...] | None:
 def parse_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, tuple[str, ...]]:
     """Return the columns to rank each strategy by; add expressions to `computed`."""
     computed = {} if computed is None else computed
-    several = isinstance(by, Sequence) and not isinstance(by, str)
+    is_sequence = isinstance(by, Sequence) and not isinstance(by, str)
     entries = (
-        by.items() if isinstance(by, Mapping) else [(None, c) for c in (by if several else [by])]
+        by.items()
+        if isinstance(by, Mapping)
+        else [(None, c) for c in (by if is_sequence else [by])]
     )
     if not entries:
         msg = "`by` must name at least one column, got none"
@@ -601,8 +604,8 @@ def parse_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, t
             raise TypeError(msg)
         strategy = _find_name(columns[0]) if name is None else name
         strategies[strategy] = tuple(
-            _parse_column("by", column, f"{strategy} (expression {place} of by)", computed)
-            for place, column in enumerate(columns, 1)
+            _parse_column("by", column, f"{strategy} (expression {number} of by)", computed)
+            for number, column in enumerate(columns, 1)
         )
     if len(strategies) < len(entries):
         msg = (

@@ -26,7 +26,7 @@ def scan_frames(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
         if n_rows == 0:
             yield schema.to_frame().select(cs.by_name(wanted))
             return
-        # With `n_rows`, the filter applies to the first rows only, so it follows below.
+        # With `n_rows`, only the first rows are filtered, so the filter is applied below.
         for part in frames(wanted, predicate if n_rows is None else None):
             frame = part if n_rows is None else part.head(n_rows)
             if n_rows is not None:

@@ -12,14 +12,14 @@ from polars_graded._measuring.kernels.ragged import Integers
 
 
 def find_place(strategies: pl.Series, name: Any) -> int:
-    """Return the place of a strategy among all; raise if there is none of that name."""
+    """Return the index of a strategy among all; raise if no strategy has this name."""
     names = strategies.to_list()
     if name in names:
         return names.index(name)
     texts = [str(each) for each in names]
-    meant = isinstance(name, str) and name not in texts
-    hint = did_you_mean(name, texts) if meant else ""
-    if meant and name.endswith((".parquet", ".csv")):
+    is_other_name = isinstance(name, str) and name not in texts
+    hint = did_you_mean(name, texts) if is_other_name else ""
+    if is_other_name and name.endswith((".parquet", ".csv")):
         hint = f"\n\nHint: gate(..., baseline=Path({name!r})) takes a file of results"
     if isinstance(name, list | tuple):
         first = name[0] if name else name
@@ -36,7 +36,7 @@ def quote_names(strategies: pl.Series) -> str:
 def find_pairs(
     strategies: pl.Series, baseline: Any = None, *, hint: str = ""
 ) -> tuple[Integers, Integers]:
-    """Return the places of all pairs, or of all pairs with a baseline.
+    """Return the indices of both strategies of all pairs, or of all pairs with a baseline.
 
     Each pair occurs once. If both strategies of a pair are baselines, the one that is named first
     is the baseline of the pair.
@@ -50,8 +50,8 @@ def find_pairs(
     if baseline is None:
         a, b = np.triu_indices(count, 1)
         return a.astype(np.int64), b.astype(np.int64)
-    several = isinstance(baseline, list | tuple | pl.Series)
-    bases = [find_place(strategies, name) for name in (baseline if several else [baseline])]
+    is_list = isinstance(baseline, list | tuple | pl.Series)
+    bases = [find_place(strategies, name) for name in (baseline if is_list else [baseline])]
     if not bases or len(set(bases)) < len(bases):
         msg = f"`baseline` must name each strategy once, got {baseline!r}"
         raise ValueError(msg)

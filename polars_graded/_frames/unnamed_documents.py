@@ -1,4 +1,4 @@
-"""Find duplicates if the name of the document column does not identify it."""
+"""Find duplicates if no argument and no typical name identifies the column of documents."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ MIN_RANKINGS = 10
 """Minimum number of rankings to recognise a column of ids."""
 
 MAX_REPEATED_SHARE = 0.2
-"""Maximum share of texts that occur twice in a ranking, for a column of ids."""
+"""Maximum share of repeated values within rankings for which texts or ids count as documents."""
 
 MAX_SHARED_SHARE = 0.7
-"""Maximum such share if several rankings are mixed, such as those of two or three devices."""
+"""Maximum share of repeated values within rankings for which a column is checked at all: several
+rankings may be mixed, such as those of two or three devices."""
 
 MAX_LABELS = 100
 """Maximum number of distinct values in a column that identifies rankings."""
@@ -74,7 +75,7 @@ def _find_candidates(
         for name, dtype in frame.schema.items()
         if name not in {*keys, *used}
         and (dtype in TEXT_TYPES or dtype.is_integer())
-        and not _numbers_rows(frame.get_column(name))
+        and not _has_row_numbers(frame.get_column(name))
     ]
     if not names:
         return []
@@ -93,7 +94,7 @@ def _find_candidates(
     return candidates
 
 
-def _numbers_rows(column: pl.Series) -> bool:
+def _has_row_numbers(column: pl.Series) -> bool:
     """Return whether a column contains row numbers of the frame."""
     return column.dtype.is_integer() and bool((column.diff() == 1).all())
 
@@ -112,15 +113,15 @@ def _check_values_are_unique(
     frame: pl.DataFrame, query: Sequence[str], keys: Sequence[str], doc: str, equal: Sequence[str]
 ) -> None:
     """Raise if rows with a document are equal in some columns."""
-    again = frame.filter(pl.col(doc).is_not_null(), pl.struct(equal).is_duplicated())
-    if again.is_empty():
+    repeated = frame.filter(pl.col(doc).is_not_null(), pl.struct(equal).is_duplicated())
+    if repeated.is_empty():
         return
-    first = again.unique([*keys, doc], keep="first", maintain_order=True)
-    queries, all_queries = again.select(query).n_unique(), frame.select(query).n_unique()
+    first = repeated.unique([*keys, doc], keep="first", maintain_order=True)
+    queries, all_queries = repeated.select(query).n_unique(), frame.select(query).n_unique()
     msg = (
-        f"`doc` must be passed: {doc!r} may hold documents, since most rankings have each of "
-        f"its values once, and {again.height - first.height} rows in {queries} of {all_queries} "
-        f"queries repeat one: {first_few(first.select(*query, doc).rows())}\n\n"
+        f"`doc` must be passed: {doc!r} may hold documents, and {repeated.height - first.height} "
+        f"rows in {queries} of {all_queries} queries repeat one within a ranking: "
+        f"{first_few(first.select(*query, doc).rows())}\n\n"
         f"Hint: doc={doc!r} counts these rows, and .unique({[*keys, doc]!r}, maintain_order=True) "
         "keeps the first of each; doc=None ranks each row as a document"
     )

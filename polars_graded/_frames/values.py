@@ -70,9 +70,9 @@ class Rankings:
     notes: pl.DataFrame
     """Keys and notes."""
     not_finite: Integers
-    """Number of the column with NaN or infinity for each query, 0 if there is none."""
+    """For each query, the number of a column with NaN or infinity, or 0."""
     error: UnusableDataError | None = None
-    """Other errors in the data."""
+    """Error in the data that a kernel found."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,13 @@ class Part:
     @cached_property
     def measures(self) -> dict[str, Measure]:
         """Return the distinct measures to compute."""
-        top = [JUDGED_AT_THE_TOP] if self.needs_unjudged else []
-        return {measure.name: measure for measure in [*self.request.measures.values(), *top]}
+        judged_share = [JUDGED_AT_THE_TOP] if self.needs_judged_share else []
+        return {
+            measure.name: measure for measure in [*self.request.measures.values(), *judged_share]
+        }
 
     @cached_property
-    def needs_unjudged(self) -> bool:
+    def needs_judged_share(self) -> bool:
         """Return whether the judged share of the retrieved documents is needed."""
         return self.request.is_graded and self.grades.flat.null_count() > 0
 
@@ -162,43 +164,45 @@ class Part:
         column = self.request.tie_column
         if column is None:
             return None
-        return lambda places: self.groups.at(column, places).cast(pl.String)
+        return lambda rows: self.groups.at(column, rows).cast(pl.String)
 
     def not_finite(self, name: str, keys: Sequence[Lists]) -> Integers:
-        """Return the number of a column with NaN or infinity for each query; 0 without one."""
+        """Return for each query the number of a column with NaN or infinity, or 0."""
         check_ranked_by(self.build_ranking(name), self.grades, keys)
         return find_not_finite([self.grades, *keys])
 
     def rankings(self, names: Sequence[str]) -> Iterator[Rankings]:
         """Yield the values and notes of strategies that are measured together."""
         keys = {name: self.list_ranking_columns(name) for name in names}
-        bad = {name: self.not_finite(name, keys[name]) for name in names}
-        usable = [name for name, numbers in bad.items() if not numbers.any()]
+        not_finite = {name: self.not_finite(name, keys[name]) for name in names}
+        finite_names = [name for name, numbers in not_finite.items() if not numbers.any()]
         error, computed = None, dict[str, list[Computed]]()
         try:
             for order, measures in group_by_order(self.request.tool, [*self.measures.values()]):
                 documents = {
-                    name: self.documents(name, keys[name], measures, order) for name in usable
+                    name: self.documents(name, keys[name], measures, order) for name in finite_names
                 }
                 for name, each in self.compute(measures, documents):
                     computed.setdefault(name, []).append(each)
         except UnusableDataError as caught:
             error, computed = caught, {}
         for name in names:
-            values, notes = self.of_strategy(name, computed.get(name))
-            yield Rankings(name, values, notes, bad[name], None if name in computed else error)
+            values, notes = self.build_strategy_frames(name, computed.get(name))
+            yield Rankings(
+                name, values, notes, not_finite[name], None if name in computed else error
+            )
 
     def compute(
         self, measures: Sequence[Measure], documents: Mapping[str, DocumentLists]
     ) -> Iterator[tuple[str, Computed]]:
-        """Return the values of each strategy."""
+        """Yield the name and the values of each strategy."""
         if documents:
             ordered = data_warnings.find_order_dependent_measures(self.request)
             ranking, lists = self.build_ranking(next(iter(documents))), [*documents.values()]
             values = compute(measures, ranking, lists, tie_checked=ordered)
             yield from zip(documents, values, strict=True)
 
-    def constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:
+    def make_constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:
         """Return a column of one value for each query."""
         return pl.Series([value], dtype=dtype).new_from_index(0, self.groups.n)
 
@@ -206,39 +210,42 @@ class Part:
         """Return the ranking of a strategy."""
         return self.request.build_ranking(name)
 
-    def of_strategy(
+    def build_strategy_frames(
         self, name: str, computed: Sequence[Computed] | None
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the values of a strategy and its notes, both with keys."""
         request, keys = self.request, self.groups.keys
-        of_measure = {
-            name: self.constant(None, each.definition.dtype) for name, each in self.measures.items()
+        columns = {
+            name: self.make_constant(None, each.definition.dtype)
+            for name, each in self.measures.items()
         }
-        for some in computed or ():
-            names = (each.name for each in some.measures)
-            of_measure |= dict(zip(names, some.columns, strict=True))
+        for group in computed or ():
+            names = (each.name for each in group.measures)
+            columns |= dict(zip(names, group.columns, strict=True))
         notes = self.notes | note_strategy(self, name)
-        top = of_measure.get(JUDGED_AT_THE_TOP.name)
-        notes["judged_at_the_top"] = self.constant(1.0, pl.Float64()) if top is None else top
-        notes["decided_by_order"] = self.constant(value=False, dtype=pl.Boolean())
+        judged_share = columns.get(JUDGED_AT_THE_TOP.name)
+        notes["judged_at_the_top"] = (
+            self.make_constant(1.0, pl.Float64()) if judged_share is None else judged_share
+        )
+        notes["decided_by_order"] = self.make_constant(value=False, dtype=pl.Boolean())
         if computed is not None and data_warnings.find_order_dependent_measures(request):
-            [notes["decided_by_order"]] = (some.decided_by_order for some in computed)
-        strategy = keys.get_column(request.key) if request.strategy else self.constant(name)
-        of_keys = [strategy.alias(request.key), *map(keys.get_column, request.query)]
-        noted = [
-            *(key.alias(KEY.format(key.name)) for key in of_keys),
+            [notes["decided_by_order"]] = (group.decided_by_order for group in computed)
+        strategy = keys.get_column(request.key) if request.strategy else self.make_constant(name)
+        key_columns = [strategy.alias(request.key), *map(keys.get_column, request.query)]
+        note_columns = [
+            *(key.alias(KEY.format(key.name)) for key in key_columns),
             *(note.alias(column) for column, note in notes.items()),
         ]
         kept = {column: notes[column] for column in self.kept}
         return (
             pl.DataFrame(
                 [
-                    *of_keys[0 if request.strategy else 1 :],
-                    *(of_measure[m.name].alias(column) for column, m in request.measures.items()),
+                    *key_columns[0 if request.strategy else 1 :],
+                    *(columns[m.name].alias(column) for column, m in request.measures.items()),
                     *([pl.DataFrame(kept).to_struct(NOTES)] if kept else []),
                 ]
             ),
-            pl.DataFrame(noted),
+            pl.DataFrame(note_columns),
         )
 
 
@@ -248,45 +255,45 @@ def note_queries(part: Part) -> dict[str, pl.Series]:
     noted = {
         "rows": pl.Series(np.diff(groups.offsets)),
         "judged": pl.Series(grades.count(grades.flat.is_not_null())),
-        "relevant_highest": part.constant(None, pl.Float64()),
+        "relevant_highest": part.make_constant(None, pl.Float64()),
     }
     if data_warnings.find_measures_without_scale(request):
         doubles = grades.flat.cast(pl.Float64).fill_null(float("nan"))
-        highest = groups.reduced(np.fmax, doubles)
+        highest = groups.reduce_groups(np.fmax, doubles)
         relevant = request.scale.is_relevant(pl.col("highest"))
         noted["relevant_highest"] = highest.to_frame("highest").select(
             pl.when(relevant).then("highest")
         )["highest"]
     if request.strategy is not None:
-        # Stacked strategies have equal numbers here, unless judgments were lost.
+        # Both numbers are equal for all strategies of a query, unless judgments were lost.
         grade = pl.col("grade")
         relevant = request.scale.is_relevant(grade)
         worth = pl.when(relevant).then(grade.cast(pl.Float64)).otherwise(0.0)
         rows = grades.flat.to_frame("grade").select(relevant=relevant, worth=worth)
         noted["relevant"] = pl.Series(grades.count(rows["relevant"]))
-        noted["worth"] = groups.reduced(np.add, rows["worth"])
+        noted["worth"] = groups.reduce_groups(np.add, rows["worth"])
     return noted
 
 
 def note_grades(grades: pl.Series) -> dict[str, object]:
     """Return the lowest and highest grades, and the facts that warnings need."""
     low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
-    halves = False
-    if low is not None and low >= data_warnings.MIN_HALF_STAR:  # otherwise it is not used
-        twice = 2 * grades.cast(pl.Float64)
-        halves = bool((twice == twice.floor()).all())
-    below = int((grades < 0).sum()) if low is not None and low < 0 else 0
-    codes = next_highest = None
+    are_halves = False
+    if low is not None and low >= data_warnings.MIN_HALF_STAR:  # lower grades are no stars
+        doubled = 2 * grades.cast(pl.Float64)
+        are_halves = bool((doubled == doubled.floor()).all())
+    n_below = int((grades < 0).sum()) if low is not None and low < 0 else 0
+    n_at_code = next_highest = None
     if high in data_warnings.CODES:
-        rest = grades.filter(grades != high)
-        codes = len(grades) - grades.null_count() - len(rest)
-        next_highest = rest.max()
+        other_grades = grades.filter(grades != high)
+        n_at_code = len(grades) - grades.null_count() - len(other_grades)
+        next_highest = other_grades.max()
     return {
         LOWEST: low,
         HIGHEST: high,
-        HALVES: halves,
-        BELOW_ZERO: below,
-        AT_CODE: codes,
+        HALVES: are_halves,
+        BELOW_ZERO: n_below,
+        AT_CODE: n_at_code,
         BELOW_CODE: None if next_highest is None else float(next_highest),  # type: ignore[arg-type]
     }
 
@@ -294,23 +301,25 @@ def note_grades(grades: pl.Series) -> dict[str, object]:
 def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
     """Return the notes of each query of a strategy that do not depend on its values."""
     scores = part.groups.lists(part.request.find_columns(name)[0])
-    retrieved = scores.flat.is_not_null()
+    is_retrieved = scores.flat.is_not_null()
     return {
-        "retrieved": pl.Series(scores.count(retrieved)),
-        "retrieved_and_judged": pl.Series(scores.count(retrieved & part.grades.flat.is_not_null())),
+        "retrieved": pl.Series(scores.count(is_retrieved)),
+        "retrieved_and_judged": pl.Series(
+            scores.count(is_retrieved & part.grades.flat.is_not_null())
+        ),
         "counts_up": _counts_up(part, name, scores.flat),
     }
 
 
 def _counts_up(part: Part, name: str, values: pl.Series) -> pl.Series:
     """Return for each query whether a column named like a rank counts from 1, or 0."""
-    looks_so = values.dtype.is_numeric() and data_warnings.is_called_rank(values.name)
-    if name in part.request.descending or not looks_so:
-        return part.constant(value=False, dtype=pl.Boolean())
+    is_rank_column = values.dtype.is_numeric() and data_warnings.is_called_rank(values.name)
+    if name in part.request.descending or not is_rank_column:
+        return part.make_constant(value=False, dtype=pl.Boolean())
     score = pl.col("value")
-    least = score.min()
-    counts = ((least == 0) | (least == 1)) & (score.max() - least + 1 == score.count())
-    return part.groups.aggregated(values, counts)
+    lowest = score.min()
+    counts_from_one = ((lowest == 0) | (lowest == 1)) & (score.max() - lowest + 1 == score.count())
+    return part.groups.aggregate_groups(values, counts_from_one)
 
 
 class Gathered:
@@ -325,14 +334,14 @@ class Gathered:
         self.notes = Notes(request)
         self._faults = {name: Faults() for name in request.by}
 
-    def add(self, groups: Groups, more: Callable[[int], object] = int) -> None:
-        """Measure whole queries; `more` is called with the rows of each strategy."""
+    def add(self, groups: Groups, count_rows: Callable[[int], object] = int) -> None:
+        """Measure whole queries; `count_rows` is called with the rows of each strategy."""
         noted = []
         for each in self.part(self.request, groups, self.kept).measure_rankings():
             self.values[each.name].append(each.values)
             self._faults[each.name].add(each)
             noted.append(each.notes)
-            more(groups.frame.height)
+            count_rows(groups.frame.height)
         self.notes.add(noted, note_grades(groups.frame.get_column(self.request.grade)))
 
     def check(self) -> None:
@@ -395,8 +404,8 @@ class Faults:
             raise ValueError(write_error(ranking, error, self.n, each))
 
 
-def finished(gathered: Sequence[Gathered]) -> pl.DataFrame:
-    """Return the result of `evaluate`, and give the warnings that follow from the notes."""
+def finish_requests(gathered: Sequence[Gathered]) -> pl.DataFrame:
+    """Return the result of `evaluate`, and warn of what the notes show."""
     values = [each.in_order() for each in gathered]
     if len(gathered) > 1:
         data_warnings.warn_of_partial_judging([each.request for each in gathered], values)

@@ -26,15 +26,15 @@ from polars_graded._measuring.kernels.vectors import Vectors
 Result = TypeVar("Result")
 
 CHUNK_ROWS = 1 << 19
-"""Maximum number of rows of a chunk: few enough that a kernel's arrays stay in cache, and so many
-that threads seldom wait for the interpreter's lock."""
+"""Maximum number of rows of a chunk: few enough that a kernel's arrays stay in cache, and
+enough that threads seldom wait for the interpreter's lock."""
 
 SCRATCH_ARRAYS = 15
 """Number of arrays, each of one number per row of a chunk, for which a thread holds memory. These
 arrays fit into one heap of glibc."""
 
 SCRATCH_BLOCK = 1 << 14
-"""Size of the block behind that memory, in numbers: too large for a small free gap."""
+"""Size of the block behind that memory, in numbers: too large to fit into a small free gap."""
 
 
 def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
@@ -43,8 +43,8 @@ def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
         return values.reshape((-1, lengths[0])).arr.to_list()
     ends = lengths.cast(pl.Int64).cum_sum()
     rows = pl.int_ranges(ends - lengths, ends, eager=True)
-    take = pl.element().map_batches(values.gather, return_dtype=values.dtype, is_elementwise=True)
-    return rows.list.eval(take)
+    gather = pl.element().map_batches(values.gather, return_dtype=values.dtype, is_elementwise=True)
+    return rows.list.eval(gather)
 
 
 class Lists:
@@ -55,7 +55,7 @@ class Lists:
     ) -> None:
         self.flat, self.offsets = flat, offsets
         self.labels = labels
-        """Labels or vectors of documents, if the values are places in them."""
+        """Labels or vectors of documents, if the values are indices of documents in them."""
 
     @classmethod
     def of(cls, column: pl.Series) -> Lists:
@@ -67,13 +67,13 @@ class Lists:
         return len(self.offsets) - 1
 
     def at(self, rows: Integers) -> Lists:
-        """Return the lists with the values at `rows`, which stay in their list."""
+        """Return lists of the same lengths with the values at `rows`, end to end."""
         return Lists(self.flat.gather(rows), self.offsets, self.labels)
 
-    def select(self, places: Integers) -> Lists:
-        """Return the lists at `places`; -1 stands for an empty list."""
-        lengths = np.append(np.diff(self.offsets), 0)[places]
-        rows = list_rows(self.offsets, places)
+    def select(self, indices: Integers) -> Lists:
+        """Return the lists with these indices; -1 stands for an empty list."""
+        lengths = np.append(np.diff(self.offsets), 0)[indices]
+        rows = list_rows(self.offsets, indices)
         return Lists(self.flat.gather(rows), offsets_of(lengths), self.labels)
 
     def count(self, mask: pl.Series) -> Integers:

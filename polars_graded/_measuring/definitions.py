@@ -52,7 +52,7 @@ class Depth(Enum):
     ALL_RANKS = 2
 
     def of(self, n: int | None) -> int | None:
-        """Return the number of values needed at cutoff `n`; None for all."""
+        """Return the number of ranks needed at cutoff `n`; None for all ranks."""
         return {Depth.NOTHING: 0, Depth.CUTOFF: n, Depth.ALL_RANKS: None}[self]
 
 
@@ -62,7 +62,7 @@ class Option:
 
     default: Any
     check: Callable[[str, Any], Any]
-    of_grades: bool = False
+    is_of_grades: bool = False
     """True if the value is a grade, several grades, or pairs of a grade and its gain."""
 
     def check_value(self, name: str, value: Any) -> Any:
@@ -71,7 +71,7 @@ class Option:
 
     def convert_grades(self, value: Any, convert: Callable[[float], float]) -> Any:
         """Return `value` with its grades converted by `convert`."""
-        if not self.of_grades or value is None or isinstance(value, str):
+        if not self.is_of_grades or value is None or isinstance(value, str):
             return value
         if not isinstance(value, tuple):
             return convert(value)
@@ -108,11 +108,11 @@ ALL = "all"
 
 NOTHING, CUTOFF, ALL_RANKS = Depth.NOTHING, Depth.CUTOFF, Depth.ALL_RANKS
 
-THRESHOLD = {"threshold": Option(None, check_number, of_grades=True)}
+THRESHOLD = {"threshold": Option(None, check_number, is_of_grades=True)}
 TIES = {"ties": Option("order", partial(check_choice, among=TIE_RULES))}
 TIE_ORDER = {"ties": Option("order", partial(check_choice, among=STRICT_TIE_RULES))}
 TIED_PAIRS = {"ties": Option("average", partial(check_choice, among=TIE_RULES))}
-GAIN = {"gain": Option("exp2", _check_gain, of_grades=True)}
+GAIN = {"gain": Option("exp2", _check_gain, is_of_grades=True)}
 DISCOUNT = {
     "discount": Option("log2", partial(check_choice, among=DISCOUNTS)),
     "base": Option(2.0, partial(check_number, above=1)),
@@ -121,7 +121,7 @@ MAX_CURVE_VALUES = 1 << 24
 """Maximum number of values of a curve, so that one query's curve fits into memory."""
 MAX_WEIGHT = 1e100
 """Maximum weight; its square must be within the range of a double."""
-LEVELS = {"levels": Option(None, _check_levels, of_grades=True)}
+LEVELS = {"levels": Option(None, _check_levels, is_of_grades=True)}
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,8 @@ class Definition:
     needs_grades: bool = True
     """False if the measure uses no grades."""
     needs_pairs: bool = False
-    """True if the measure is null where it is undefined, unless `undefined_as` is passed. A random
-    order gives more than 0, so the value 0 would be worse than random."""
+    """True if the measure is a share of pairs of documents. It is then null where it is undefined,
+    unless `undefined_as` is passed: a random order gives 1/2, so 0 would be worse than random."""
     can_be_undefined: bool = False
     """True if the measure can also be undefined for a query with a relevant document. Its kernel
     then returns NaN: without a pair to order, without a known document or a subtopic, or if no
@@ -151,9 +151,9 @@ class Definition:
     if_undefined: Callable[[float], float] = lambda value: value
     """Function from the value of `undefined_as` to the fill value of an undefined query."""
     best: Best = "highest"
-    """End of the range that is best, if any."""
+    """Value that is the best: the highest, the lowest or none."""
     is_of_a_scale: bool = False
-    """True if the measure divides by the maximum of the scale, which no query need contain."""
+    """True if the measure depends on the highest grade of the scale, even if no document has it."""
     is_bounded: bool = True
     """True if all values lie between 0 and 1."""
     weighs_missing_ranks: bool = False
@@ -232,7 +232,7 @@ def _define_for_subtopics(
 
 
 def _define_for_documents(kernel: Callable[..., Any], column: str, **needs: Any) -> Definition:
-    """Return the definition of a measure of documents, whatever their grades; null without any."""
+    """Return the definition of a measure without grades, which is null without documents."""
     needs = {"needs_relevant": False, "needs_grades": False, "ignores_order": True} | needs
     return Definition(kernel, {}, inputs=(column,), **needs)
 
@@ -250,11 +250,12 @@ ALPHA = {"alpha": _make_number_option(0.5, at_least=0, at_most=1)}
 PATIENCE = {"beta": _make_number_option(0.5, above=0, below=1)}
 TARGET = {"target": _make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
 LISTS = pl.List(pl.Float64)
-ONE_MINUS: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda value: 1 - value}
-"""Definition of E in terms of F: E is 1 - F, so the lowest value is the best."""
+COMPLEMENT_OF_F: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda value: 1 - value}
+"""Properties of E, which is 1 - F: the lowest value is best, and fill values are 1 minus those of
+F."""
 UNDISCOUNTED: Mapping[str, Any] = {"discount": "none", "base": 2.0}
 NORMALISED: Mapping[str, Any] = {"form": compute_normalised_gains}
-B = {"b": _make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
+B_OPTION = {"b": _make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
 
 
 DEFINITIONS: Mapping[str, Definition] = {
@@ -267,7 +268,9 @@ DEFINITIONS: Mapping[str, Definition] = {
         is_sum=True,
     ),
     "f_measure": Definition(precision.f_measure, BETA | THRESHOLD | TIES, judged=True),
-    "e_measure": Definition(precision.e_measure, B | THRESHOLD | TIES, judged=True, **ONE_MINUS),
+    "e_measure": Definition(
+        precision.e_measure, B_OPTION | THRESHOLD | TIES, judged=True, **COMPLEMENT_OF_F
+    ),
     "max_f_measure": Definition(precision.max_f_measure, BETA | THRESHOLD | TIE_ORDER, judged=True),
     "r_precision": _define_without_cutoff(precision.r_precision, THRESHOLD | TIES, is_sum=True),
     "precision_at_hit": Definition(
@@ -328,7 +331,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         user_models.q_measure,
         {
             "beta": _make_number_option(1.0, at_least=0, at_most=1e4),
-            "gain": Option("linear", _check_gain, of_grades=True),
+            "gain": Option("linear", _check_gain, is_of_grades=True),
         }
         | _make_over_option("relevant", "cutoff")
         | TIE_ORDER,
@@ -412,7 +415,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         precision.f_measure_curve, BETA | THRESHOLD | TIES, judged=True
     ),
     "e_measure_curve": _define_curve(
-        precision.e_measure_curve, B | THRESHOLD | TIES, judged=True, **ONE_MINUS
+        precision.e_measure_curve, B_OPTION | THRESHOLD | TIES, judged=True, **COMPLEMENT_OF_F
     ),
     "interpolated_precision": _define_curve(
         precision.interpolated_precision,
@@ -443,22 +446,22 @@ def _define_similarity(
 IN_ORDER = {"ties": Option("order", partial(check_choice, among=["order"]))}
 VARIANT = {"ties": Option("a", partial(check_choice, among=TIE_VARIANTS))}
 PERSISTENCE = {"p": _make_number_option(0.9, above=0, below=1)}
-ALL_OF_BOTH: Mapping[str, Any] = {"has_cutoff": False}
+WITHOUT_CUTOFF: Mapping[str, Any] = {"has_cutoff": False}
 RELEVANT_COUNT: Mapping[str, Any] = {
     "dtype": pl.UInt32(),
     "needs_grades": True,
     "is_symmetric": False,
     "is_bounded": False,
 }
-CORRELATION: Mapping[str, Any] = {**ALL_OF_BOTH, "is_bounded": False}
+CORRELATION: Mapping[str, Any] = {**WITHOUT_CUTOFF, "is_bounded": False}
 
 SIMILARITIES: Mapping[str, Definition] = {
     "overlap": _define_similarity(list_similarity.overlap, VARIANT),
     "jaccard": _define_similarity(list_similarity.jaccard, IN_ORDER),
     "average_overlap": _define_similarity(list_similarity.average_overlap, VARIANT),
-    "rbo": _define_similarity(list_similarity.rbo, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
-    "rbo_min": _define_similarity(list_similarity.rbo_min, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
-    "rbo_max": _define_similarity(list_similarity.rbo_max, PERSISTENCE, VARIANT, **ALL_OF_BOTH),
+    "rbo": _define_similarity(list_similarity.rbo, PERSISTENCE, VARIANT, **WITHOUT_CUTOFF),
+    "rbo_min": _define_similarity(list_similarity.rbo_min, PERSISTENCE, VARIANT, **WITHOUT_CUTOFF),
+    "rbo_max": _define_similarity(list_similarity.rbo_max, PERSISTENCE, VARIANT, **WITHOUT_CUTOFF),
     "kendall_tau": _define_similarity(
         list_similarity.kendall_tau, **CORRELATION, compares_ties=True
     ),
@@ -473,7 +476,7 @@ SIMILARITIES: Mapping[str, Definition] = {
         list_similarity.relevant_entered, THRESHOLD, **RELEVANT_COUNT
     ),
     "relevant_left": _define_similarity(list_similarity.relevant_left, THRESHOLD, **RELEVANT_COUNT),
-    "top_changed": _define_similarity(list_similarity.top_changed, VARIANT, **ALL_OF_BOTH),
+    "top_changed": _define_similarity(list_similarity.top_changed, VARIANT, **WITHOUT_CUTOFF),
     "overlap_curve": _define_similarity(list_similarity.overlap_curve, VARIANT, dtype=LISTS),
 }
 """Measures of two rankings of the same query."""

@@ -35,7 +35,7 @@ from polars_graded._measuring.tie_orders import TieOrder, round_to_32_bits, sort
 
 @dataclass(frozen=True, eq=False)
 class DocumentLists:
-    """Grades of documents and their sort keys, each in lists of its own."""
+    """Grades and sort keys of documents, with one list per query in each column."""
 
     grades: Lists
     scores: Lists | None
@@ -43,7 +43,7 @@ class DocumentLists:
     ties: Lists | None
     """Index of the tie group of each document; only the order of rows ranks its documents."""
     rows: Integers | None = None
-    """Place of each document before its ties were broken; None if none moved."""
+    """Original row of each document, before ties were broken; None if no document moved."""
     descending: bool = True
     """True if the highest score comes first."""
     inputs: Mapping[str, Lists] = field(default_factory=dict)
@@ -55,34 +55,34 @@ class DocumentLists:
         ranking: Ranking,
         grades: Lists,
         keys: Sequence[Lists],
-        tied: TieOrder | None = None,
+        tie_order: TieOrder | None = None,
         names: Callable[[Integers], pl.Series] | None = None,
         inputs: Mapping[str, Lists] | None = None,
     ) -> DocumentLists:
         """Return the documents of checked lists of grades, sort keys and further columns.
 
-        `tied` orders documents that are equal in all keys; they still count as tied. It may need
-        `names`, which returns the documents at given places.
+        `tie_order` orders documents that are equal in all keys; they still count as tied. An order
+        by name needs `names`, which returns the documents of given rows.
         """
         inputs = inputs or {}
         if not keys:
             return cls(grades, None, None, inputs=inputs)
         scores, order, rows = keys[0].as_numbers(), None, None
-        if tied is not None and tied.is_single:
+        if tie_order is not None and tie_order.is_32_bit:
             scores = round_to_32_bits(scores)
-        by_name = names if tied is not None and tied.needs_documents else None
-        descending_names = tied is None or tied.sort == "descending"
-        if tied is not None and tied.sort == "ranx":
+        by_name = names if tie_order is not None and tie_order.needs_documents else None
+        descending_names = tie_order is None or tie_order.sort == "descending"
+        if tie_order is not None and tie_order.sort == "ranx":
             rows = sort_as_ranx(scores, descending=ranking.descending[0])
         elif keys[1:]:
             descending = [*ranking.descending[1:], descending_names]
             order = _Order.of(scores, keys[1:], descending, by_name)
             rows = None if order is None else order.rows
         elif by_name is not None:
-            # A further column may distinguish any two documents.
-            unlike = Lists(grades.flat.to_frame().with_row_index().to_series(), grades.offsets)
+            # Further columns may distinguish any two documents, so all tied ones are sorted.
+            row_numbers = Lists(grades.flat.to_frame().with_row_index().to_series(), grades.offsets)
             rows = _sort_ties_by_name(
-                scores, unlike if inputs else grades, by_name, descending=descending_names
+                scores, row_numbers if inputs else grades, by_name, descending=descending_names
             )
         if rows is not None and (order is not None or by_name is None):
             # Ordering by name moves documents only within their tie group.
@@ -92,9 +92,9 @@ class DocumentLists:
             grades, inputs = grades.at(rows), {name: each.at(rows) for name, each in inputs.items()}
         return cls(grades, scores, ties, rows, ranking.descending[0], inputs)
 
-    def select(self, places: Integers) -> DocumentLists:
-        """Return the documents of the queries at `places`; -1 stands for one without documents."""
-        lists: dict[Any, Any] = {each: each.select(places) for each in self.lists}
+    def select(self, indices: Integers) -> DocumentLists:
+        """Return the documents of queries with these indices; -1 is a query without documents."""
+        lists: dict[Any, Any] = {each: each.select(indices) for each in self.lists}
         inputs = {name: lists[each] for name, each in self.inputs.items()}
         scores, ties = lists.get(self.scores), lists.get(self.ties)
         grades = lists[self.grades]
@@ -115,14 +115,14 @@ class DocumentLists:
 def _sort_ties_by_name(
     scores: Lists, values: Lists, names: Callable[[Integers], pl.Series], *, descending: bool
 ) -> Integers | None:
-    """Return the document to put at each place, by score and then by name.
+    """Return the row of the document to put in each row, by score and then by name.
 
-    Documents of the same score and value stay in place, since their order changes no result. The
-    result is None if all stay.
+    Documents of the same score and value keep their rows, since their order changes no result. The
+    result is None if no document moves.
     """
 
     def find_ties(scores: Ragged, values: Ragged) -> tuple[int, Integers, Integers]:
-        return len(scores.values), *scores.find_unlike_ties(values)
+        return len(scores.values), *scores.find_differing_ties(values)
 
     parts, start = [], 0
     for length, places, groups in batches.run([scores, values], find_ties):
@@ -146,7 +146,7 @@ class _Order:
     """Order of documents after further keys have broken the ties of scores."""
 
     rows: Integers
-    """Document to put at each place."""
+    """Row of the document to put in each row."""
     tie_groups: Integers
     """Index of the tie group of each document; all keys of its documents are equal."""
 
@@ -160,7 +160,7 @@ class _Order:
     ) -> _Order | None:
         """Return the order of documents by further keys, or None without ties.
 
-        Nulls come last. Documents still tied are ordered by `names`, and stay tied.
+        Nulls come last. Documents with equal keys are ordered by `names`, but count as tied.
         """
         places = np.flatnonzero(np.concatenate(batches.run([scores], Ragged.mask_tied)))
         if not len(places):
@@ -179,8 +179,8 @@ class _Order:
         order = ordered.select(
             pl.arg_sort_by(by, descending=flags, nulls_last=True, maintain_order=True)
         ).to_series()
-        # Tied documents take each other's places, in their new order.
-        # Documents with equal keys are a run; the place of its first document is their tie group.
+        # Tied documents exchange rows, in their new order. Documents with equal keys form a run,
+        # and the row of the first of them is the index of their tie group.
         run = tied[order].to_struct().rle_id().to_numpy()
         tie_groups, rows = np.arange(len(scores.flat)), np.arange(len(scores.flat))
         tie_groups[places] = places[np.flatnonzero(np.diff(run, prepend=run[0] + 1))[run]]
@@ -223,7 +223,7 @@ def check_inputs(ranking: Ranking, grades: Lists, inputs: Mapping[str, Lists]) -
 
 
 def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | None = None) -> Lists:
-    """Return a checked column as numbers; for labels, as places in a table of them.
+    """Return a checked column as numbers; for labels, as row numbers of a table of labels.
 
     `names` are the names of the documents. If several documents are equally good, the ideal ranking
     takes the one with the last name first; without names, their labels decide.
@@ -232,8 +232,8 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
         return _check_numbers(ranking, name, column)
     labels = column.flat
     if DOCUMENT_INPUTS[name].may_be_vectors and is_vector(labels.dtype):
-        places = pl.int_range(len(labels), eager=True)
-        return Lists(places, column.offsets, _read_vectors(ranking.name_input(name), labels))
+        indices = pl.int_range(len(labels), eager=True)
+        return Lists(indices, column.offsets, _read_vectors(ranking.name_input(name), labels))
     if labels.dtype != pl.List:
         labels = pl.select(pl.concat_list(labels)).to_series().set(labels.is_null(), None)
     if n := int(labels.list.eval(pl.element().is_null().any()).list.first().sum() or 0):
@@ -256,8 +256,8 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
         offsets_of(lengths.astype(np.int64)),
         order.fill_null(0).to_numpy().astype(np.int64),
     )
-    places = pl.int_range(len(labels), eager=True)
-    return Lists(places, column.offsets, table)
+    indices = pl.int_range(len(labels), eager=True)
+    return Lists(indices, column.offsets, table)
 
 
 def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
@@ -276,9 +276,9 @@ def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
     if name == "reference" and values.dtype == pl.Boolean:
         ranks = values.to_frame().select(pl.when(values).then(1)).to_series()
         return Lists(ranks, column.offsets)
-    least = {"popularity": 0, "reference": 1}.get(name)
-    is_low = values.cast(pl.Float64) < (least or 0)
-    if least is not None and (n := int(is_low.sum())):
+    minimum = {"popularity": 0, "reference": 1}.get(name)
+    is_low = values.cast(pl.Float64) < (minimum or 0)
+    if minimum is not None and (n := int(is_low.sum())):
         kind = "ranks of at least 1" if name == "reference" else "at least 0"
         msg = f"{subject} must be {kind}, got lower numbers in {n} of {len(values)} rows"
         raise ValueError(msg)
@@ -289,12 +289,12 @@ def _read_vectors(subject: str, column: pl.Series) -> Vectors:
     """Return the vectors of documents; null becomes a vector of zeros."""
     lists = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
     lengths = lists.list.len()
-    usual: Any = lengths.drop_nulls().mode().max() or 0
-    if n := int((lengths != usual).sum()):
-        others = first_few(lengths.filter(lengths != usual).unique().sort().to_list())
+    usual_length: Any = lengths.drop_nulls().mode().max() or 0
+    if n := int((lengths != usual_length).sum()):
+        others = first_few(lengths.filter(lengths != usual_length).unique().sort().to_list())
         msg = (
             f"{subject} must have vectors of one length, got {n} of {len(lists)} rows with other "
-            f"lengths than {usual}: {others}"
+            f"lengths than {usual_length}: {others}"
         )
         raise ValueError(msg)
     flat = lists.explode(empty_as_null=False, keep_nulls=False)
@@ -305,11 +305,11 @@ def _read_vectors(subject: str, column: pl.Series) -> Vectors:
             f"{len(lists)} rows"
         )
         raise ValueError(msg)
-    values = flat.to_numpy().reshape(-1, usual or 1)
+    values = flat.to_numpy().reshape(-1, usual_length or 1)
     if lists.null_count():
-        filled = np.zeros((len(lists), values.shape[1]), values.dtype)
-        filled[lists.is_not_null().to_numpy()] = values
-        values = filled
+        with_zeros = np.zeros((len(lists), values.shape[1]), values.dtype)
+        with_zeros[lists.is_not_null().to_numpy()] = values
+        values = with_zeros
     return Vectors(values, np.sqrt(np.einsum("ij,ij->i", values, values, dtype=np.float64)))
 
 
@@ -318,8 +318,8 @@ def check_exact(name: str, grade: pl.Series) -> None:
     if not grade.dtype.is_integer() or are_exact(grade):
         return
     doubles = grade.cast(pl.Float64).cast(grade.dtype, strict=False)
-    if (rounded := doubles.ne_missing(grade)).any():
-        first = grade.filter(rounded)[0]
+    if (is_rounded := doubles.ne_missing(grade)).any():
+        first = grade.filter(is_rounded)[0]
         msg = f"{name} must be a number that a double can hold, got {first}"
         raise ValueError(msg)
 

@@ -84,7 +84,7 @@ def _make_expression(
 
 def _list_columns(ranking: Ranking) -> list[pl.Expr]:
     """Return expressions of the columns of a ranking, as one list per query."""
-    # The grade comes first: its name is the one that `.name.keep()` goes back to.
+    # The grade comes first, since `.name.keep()` restores the name of the first column.
     columns = [ranking.grade, *ranking.by, *ranking.inputs.values()]
     return [column.implode() for column in columns]
 
@@ -106,7 +106,7 @@ def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentL
 def rank_rows(ranking: Ranking) -> pl.Expr:
     """Return an expression of each row's `rank`, null if not retrieved, and `tied`."""
     if not ranking.by:
-        # Rows in rank order are ranked by their places.
+        # Rows that are in rank order already are ranked by their positions.
         ranking = ranking.ranked_by([pl.int_range(pl.len())], descending=False)
     ranking.check_single()
     ranking = ranking.keep_rows()

@@ -1,7 +1,8 @@
 """Names of measures and arguments in other tools, translated to calls here.
 
-`foreign_names.toml` and the book contain the tables, tool by tool. No such name is accepted
-silently: ir_measures' `nDCG@10` and `ndcg@10` here differ by more than case.
+`foreign_names.toml` and the book contain the tables, tool by tool. A foreign name is
+never accepted silently: `nDCG@10` of ir_measures and `ndcg@10` of this package are different
+measures.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 FIRST_OF_LIST = ", with .list.first() of its column"
-"""Further step for a measure that returns a list of one number here."""
+"""Further step for a measure that returns a list of one number in this package."""
 
 
 class Call(NamedTuple):
@@ -33,16 +34,16 @@ def _read_tables() -> dict[str, Any]:
 
 
 class OwnMeasure(NamedTuple):
-    """One of the calls here that a name may mean, and how it differs from the others."""
+    """Call that a name may mean, and how this call differs from the others."""
 
     measure: str
     difference: str = ""
 
 
 def find_own_measures(text: str, own: Collection[str]) -> list[OwnMeasure]:
-    """Return the measures here that another spelling may mean: `ap@10` for `MAP_10`.
+    """Return the measures that another spelling may mean: `ap@10` for `MAP_10`.
 
-    `own` contains the names of all measures here.
+    `own` contains the names of all measures of this package.
     """
     tables = _read_tables()
     names = {name: name for name in own} | tables["aliases"]
@@ -55,8 +56,10 @@ def find_own_measures(text: str, own: Collection[str]) -> list[OwnMeasure]:
     if stem not in names:
         return []
     measure, definitions = names[stem], tables["definitions"]
-    several = definitions.get(measure) or (definitions.get(f"{measure}@n") if cutoff else None)
-    return [OwnMeasure(each + cutoff, differs) for each, differs in several or [(measure, "")]]
+    choices = definitions.get(measure) or (definitions.get(f"{measure}@n") if cutoff else None)
+    return [
+        OwnMeasure(each + cutoff, difference) for each, difference in choices or [(measure, "")]
+    ]
 
 
 def find_own_argument(name: str) -> str:
@@ -66,7 +69,7 @@ def find_own_argument(name: str) -> str:
 
 
 def explain_foreign_name(name: str) -> str | None:
-    """Return the explanation of a foreign name that no single call replaces."""
+    """Return the explanation of a foreign name for which no single call exists."""
     for pattern, sentence in _read_tables()["without_a_call"].items():
         if match := re.fullmatch(pattern, name.strip(), re.IGNORECASE):
             return str(sentence.format(*match.groups()))
@@ -96,7 +99,7 @@ def _find_calls(name: str, tables: dict[str, Any], flags: re.RegexFlag) -> list[
 
 
 RANKS_1000 = ("inst", "insq", "nerr10", "nerr11")
-"""Measures of the whole list for which ir_measures looks at 1000 ranks."""
+"""Measures for which ir_measures looks at 1000 ranks if there is no cutoff."""
 
 OWN_SCALE = {"max_rel": "max_grade", "min_rel": "irrelevant"}
 """Arguments of the scale here by those of ir_measures."""
@@ -118,10 +121,10 @@ def _translate_options(function: str, arguments: dict[str, str]) -> dict[str, st
 def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.RegexFlag) -> list[Call]:
     """Return the call for a measure of ir_measures, such as `AP(rel=2)@100`."""
     match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?\s*(?:@\s*([\d.]+))?", name)
-    same = [each for each in functions if match and re.fullmatch(each, match[1], flags)]
-    if match is None or not same:
+    patterns = [each for each in functions if match and re.fullmatch(each, match[1], flags)]
+    if match is None or not patterns:
         return []
-    function, cutoff = functions[same[0]], match[3]
+    function, cutoff = functions[patterns[0]], match[3]
     arguments = dict(re.findall(r"(\w+)\s*=\s*(\{[^}]*\}|[^,]+)", match[2] or ""))
     if function == "n_retrieved" and "rel" in arguments:
         function = "n_relevant_retrieved"
@@ -132,22 +135,23 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
         further = " with condensed=True"
     if function == "err":
         further += (
-            " with max_grade=4, since its scale always ends at 4 (the highest grade of your own "
-            "scale gives another number)"
+            " with max_grade=4, since the scale of ERR in ir_measures always ends at 4 (the "
+            "highest grade of your own scale gives another number)"
         )
     if function == "f_measure" and "beta" in arguments:
-        options["beta"] = f"{math.sqrt(float(arguments.pop('beta'))):g}"  # its beta is ours squared
+        # ir_measures takes our beta squared.
+        options["beta"] = f"{math.sqrt(float(arguments.pop('beta'))):g}"
     if function in RANKS_1000 and not cutoff:
-        cutoff = "1000"  # it looks at as many ranks, with nothing beyond the list
+        cutoff = "1000"  # ranks beyond the list count, but gain nothing
     scale = {own: arguments.pop(name, "0").strip() for name, own in OWN_SCALE.items()}
-    if written := ", ".join(f"{own}={value}" for own, value in scale.items() if value != "0"):
-        further += f" with {written}"
+    if scale_text := ", ".join(f"{own}={value}" for own, value in scale.items() if value != "0"):
+        further += f" with {scale_text}"
     if function == "interpolated_precision" and cutoff:
         options["recall_levels"], cutoff, further = f"[{cutoff}]", None, further + FIRST_OF_LIST
     if "relative" in arguments:
         return []  # there is no such measure here
     options |= _translate_options(function, arguments)
-    written = ", ".join(f"{option}={value}" for option, value in options.items())
-    brackets = f"({written})" if written else ""
+    options_text = ", ".join(f"{option}={value}" for option, value in options.items())
+    brackets = f"({options_text})" if options_text else ""
     measure = f"{function}{brackets}{f'@{cutoff}' if cutoff else ''}"
     return [Call("ir_measures", measure, further)]

@@ -32,13 +32,13 @@ OPTIONS = sorted({name for definition in DEFINITIONS.values() for name in defini
 
 def hint_at_option(function: str, definition: Definition, name: str, value: object) -> str:
     """Return the hint for an option that a measure does not have."""
-    meant = find_own_argument(name)
+    own_name = find_own_argument(name)
     if name in CUTOFF_NAMES and definition.has_cutoff:
         n = value if isinstance(value, int) else 10
         return f"\n\nHint: write a cutoff after an @: '{function}@{n}'"
-    if meant in EVALUATE_ARGUMENTS:
-        return f"\n\nHint: pass it once for all measures: evaluate(..., {meant}=...)"
-    return did_you_mean(meant, definition.options)
+    if own_name in EVALUATE_ARGUMENTS:
+        return f"\n\nHint: pass it once for all measures: evaluate(..., {own_name}=...)"
+    return did_you_mean(own_name, definition.options)
 
 
 def checks_keywords(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -49,7 +49,7 @@ def checks_keywords(function: Callable[Given, Result]) -> Callable[Given, Result
 def takes_options_of(
     other: Callable[..., Any], without: Collection[str] = ()
 ) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Return a decorator like `checks_keywords` for a function with `**options` of another.
+    """Return a decorator like `checks_keywords` for `**options` of another function.
 
     Help and completion show the options of the other function as if they were the decorated
     function's own, except those in `without`.
@@ -97,9 +97,9 @@ def check_keywords(names: Iterable[str], parameters: Mapping[str, inspect.Parame
 
 def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:  # noqa: FBT001
     """Return the hint for an unknown keyword; empty if its meaning is unclear."""
-    meant = find_own_argument(name)
-    if meant in keywords:
-        return f"\n\nHint: did you mean {meant!r}?"
+    own_name = find_own_argument(name)
+    if own_name in keywords:
+        return f"\n\nHint: did you mean {own_name!r}?"
     if name == "trusted":
         return (
             "\n\nHint: compare(..., trusted='people') and summarise(..., trusted='people') correct "
@@ -116,10 +116,10 @@ def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:
                 "join_judgments(run, judgments) joins the two into the frame to evaluate",
             ),
         ):
-            if meant in names:
+            if own_name in names:
                 return f"\n\nHint: {hint}"
-        option = nearest(meant, OPTIONS)
-        if option is not None and (option == meant or nearest(name, keywords) is None):
+        option = nearest(own_name, OPTIONS)
+        if option is not None and (option == own_name or nearest(name, keywords) is None):
             return f"\n\nHint: a measure takes {option!r}, as in {_write_example(option)!r}"
     return did_you_mean(name, keywords)
 
@@ -128,8 +128,8 @@ def _write_example(option: str) -> str:
     """Return the name of a measure with an option."""
     if option == "threshold":
         return "ap(threshold=2)"
-    having = (name for name, definition in DEFINITIONS.items() if option in definition.options)
-    function = next(having)
+    functions = (name for name, definition in DEFINITIONS.items() if option in definition.options)
+    function = next(functions)
     default = DEFINITIONS[function].options[option].default
     value = f"{default:g}" if isinstance(default, float) else default
     return f"{function}({option}={value})"

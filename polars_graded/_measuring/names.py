@@ -36,12 +36,12 @@ class Measure:
     function: str
     n: int | None
     options: Mapping[str, Any]
-    asked: str | None = field(default=None, compare=False)
+    name_as_written: str | None = field(default=None, compare=False)
     """Name as the user wrote it."""
 
     @classmethod
     def of(cls, function: str, n: int | None = None, /, **options: Any) -> Measure:
-        """Return the measure of that name with these arguments, checked."""
+        """Return the measure with this name and these arguments, checked."""
         if function not in ALL_DEFINITIONS:
             raise _make_unknown_error(function, function)
         definition = ALL_DEFINITIONS[function]
@@ -85,7 +85,7 @@ class Measure:
         if function not in among:
             raise _make_unknown_error(text, function, among)
         n = None if cutoff is None else int(cutoff)
-        return replace(cls.of(function, n, **_parse_options(text, brackets)), asked=text)
+        return replace(cls.of(function, n, **_parse_options(text, brackets)), name_as_written=text)
 
     @classmethod
     def parsed(cls, text: str) -> Measure | None:
@@ -105,16 +105,20 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """Return the name of its column, as the user wrote it; `parse` reads it."""
-        if self.asked is not None:
-            return self.asked
-        changed = ", ".join(
+        """Return the name of the result column, as the user wrote it; `parse` reads it."""
+        if self.name_as_written is not None:
+            return self.name_as_written
+        changed_options = ", ".join(
             f"{name}={_format_value(value)}"
             for name, value in self.options.items()
             if value != self.definition.options[name].default
         )
         cutoff = "" if self.n is None else f"@{self.n}"
-        return f"{self.function}({changed}){cutoff}" if changed else f"{self.function}{cutoff}"
+        return (
+            f"{self.function}({changed_options}){cutoff}"
+            if changed_options
+            else f"{self.function}{cutoff}"
+        )
 
     @property
     def formula(self) -> str:
@@ -127,12 +131,12 @@ class Measure:
 
     @property
     def is_curve(self) -> bool:
-        """Return whether it has one list of values per query."""
+        """Return whether the measure has a list of values per query."""
         return isinstance(self.definition.dtype, pl.List)
 
     @property
     def positions(self) -> tuple[str, tuple[float, ...]] | None:
-        """Return the axis of a curve and its positions; None if lists differ."""
+        """Return the axis of a curve and its positions; None if lists differ in length."""
         if "recall_levels" in self.options:
             return "recall", list_recall_levels(self.options["recall_levels"])
         return None if self.n is None else ("rank", tuple(range(1, self.n + 1)))
@@ -146,7 +150,7 @@ class Measure:
 
     @property
     def needs_ties(self) -> bool:
-        """Return whether it needs to know which documents are tied."""
+        """Return whether the value depends on which documents are tied."""
         return self.definition.compares_ties or self.options.get("ties", "order") != "order"
 
     @property
@@ -157,9 +161,9 @@ class Measure:
 
     @property
     def ranked_depth(self) -> int | None:
-        """Return the number of ranked documents that it needs; None for all.
+        """Return the number of ranked documents that the measure needs; None for all.
 
-        A tie group can reach below the cutoff, so a measure of ties needs all.
+        A tie group can reach below the cutoff, so a measure that depends on ties needs all.
         """
         return None if self.needs_ties else self.definition.ranked.of(self.n)
 
@@ -189,11 +193,11 @@ def _make_unknown_error(
             for each in definitions
         )
         return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {choices}?")
-    meant = nearest(function, DEFINITIONS)
-    if meant is None:
+    nearest_name = nearest(function, DEFINITIONS)
+    if nearest_name is None:
         return ValueError(f"there is no measure {text!r}; there are {_list_measures()}")
-    instead = text.strip().replace(function, meant, 1)
-    suggestion = instead if Measure.parsed(instead) else meant
+    corrected = text.strip().replace(function, nearest_name, 1)
+    suggestion = corrected if Measure.parsed(corrected) else nearest_name
     return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {suggestion!r}?")
 
 
@@ -207,7 +211,7 @@ _CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")
 
 def _check_not_foreign(text: str) -> None:
     """Raise if other tools use this name, with the call that replaces it."""
-    # A name that begins with a measure here is foreign only as another tool spells it exactly.
+    # A name that begins with one of our measures is foreign only in another tool's exact spelling.
     function = re.match(r"\s*(\w*)", text)
     is_own = function is not None and function[1] in DEFINITIONS
     calls = translate_foreign_name(text, any_case=not is_own)
@@ -215,10 +219,11 @@ def _check_not_foreign(text: str) -> None:
         tools: dict[str, list[str]] = {}
         for call in calls:
             tools.setdefault(f"{call.measure!r} here{call.further}", []).append(call.tool)
-        meant = "; ".join(
-            f"{text!r} of {' and '.join(names)} is {here}" for here, names in tools.items()
+        translations = "; ".join(
+            f"{text!r} of {' and '.join(names)} is {call_here}"
+            for call_here, names in tools.items()
         )
-        msg = f"there is no measure {text!r}\n\nHint: {meant}"
+        msg = f"there is no measure {text!r}\n\nHint: {translations}"
         raise ValueError(msg)
     if (explanation := explain_foreign_name(text)) is not None:
         hint = f"the measure of this name in other tools {explanation}"
@@ -227,12 +232,12 @@ def _check_not_foreign(text: str) -> None:
 
 
 def check_distinct_names(names: list[str], among: Mapping[str, Definition] = DEFINITIONS) -> None:
-    """Raise if no measure is named, or one more than once."""
+    """Raise if no measure is named, or if one is named more than once."""
     if not names:
         msg = f"name at least one measure; there are {_list_measures(among)}"
         raise ValueError(msg)
-    if twice := {name for name in names if names.count(name) > 1}:
-        msg = f"each measure must be named once, got {', '.join(sorted(twice))} more often"
+    if repeated := {name for name in names if names.count(name) > 1}:
+        msg = f"each measure must be named once, got {', '.join(sorted(repeated))} more often"
         raise ValueError(msg)
 
 

@@ -1,7 +1,7 @@
 """φ: relevance from scores such as popularity, sales or dwell time.
 
 The function of Moniz, Torgo and Vinagre runs through control points of a query's scores. Between
-two of these it is a cubic whose slopes at the ends keep it monotone there: a piecewise cubic
+two control points, φ is a cubic whose slopes at both points keep it monotone: a piecewise cubic
 Hermite interpolating polynomial (PCHIP).
 """
 
@@ -36,7 +36,7 @@ from polars_graded._measuring.kernels.phi import (
     repeat_points,
 )
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
-from polars_graded._measuring.ranking import OF_NUMBERS, is_number, plan_dtype
+from polars_graded._measuring.ranking import NUMERIC_TYPES, is_number, plan_dtype
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
 
@@ -56,16 +56,16 @@ def phi_relevance(
     undefined: float | None = None,
 ) -> pl.Expr:
     """Return φ of every score of a query; see `Graded.phi_relevance`."""
-    chosen = _Chosen.of(control_points, whisker, floor, direction)
-    kernel = partial(_compute_relevance, chosen=chosen, undefined=undefined)
+    source = _PointSource.of(control_points, whisker, floor, direction)
+    kernel = partial(_compute_relevance, source=source, undefined=undefined)
     rule = f"score {expr.meta.output_name(raise_if_undetermined=False)!r} must be a number"
     lists = pl.map_batches(
-        [expr.implode(), *chosen.make_inputs()],
+        [expr.implode(), *source.make_inputs()],
         kernel,
         is_elementwise=True,
-        return_dtype=plan_dtype(pl.List(pl.Float64()), [(expr, rule, OF_NUMBERS)]),
+        return_dtype=plan_dtype(pl.List(pl.Float64()), [(expr, rule, NUMERIC_TYPES)]),
     )
-    # An empty group must have no row; by default `explode` would add one of null.
+    # An empty group must have no row; by default `explode` would add a row with null.
     return lists.explode(empty_as_null=False)
 
 
@@ -96,9 +96,9 @@ def phi_control_points(
     -------
     DataFrame
         Query, score and `relevance`, one row per control point, by rising score; queries in the
-        order in which they first appear. A query for which φ is undefined has no row. Where the
-        median is the highest score (with `direction="low"` the lowest), that score has two rows: φ
-        steps there, and the score itself is relevant.
+        order in which they first appear. A query for which φ is undefined has no row. If the median
+        is the highest score (or, with `direction="low"`, the lowest), that score has two rows: φ
+        jumps there, and the score itself has relevance 1.
 
     See Also
     --------
@@ -120,8 +120,8 @@ def phi_control_points(
     │ 100.0      ┆ 1.0       │
     └────────────┴───────────┘
     """
-    chosen = _Chosen.of(control_points, whisker, floor, direction)
-    return _tabulate(frame, score, query, chosen, chosen.points_of)
+    source = _PointSource.of(control_points, whisker, floor, direction)
+    return _tabulate(frame, score, query, source, source.points_of)
 
 
 def phi_curve(
@@ -153,8 +153,8 @@ def phi_curve(
     Returns
     -------
     DataFrame
-        Query, score and `relevance`, as many rows per query as there are `points`, by rising score,
-        else as from `phi_control_points`.
+        Query, score and `relevance`, with `points` rows per query by rising score; otherwise as
+        from `phi_control_points`.
 
     Examples
     --------
@@ -173,35 +173,35 @@ def phi_curve(
     └────────────┴───────────┘
     """
     n_points = check_whole_number("points", points, at_least=2)
-    chosen = _Chosen.of(control_points, whisker, floor, direction)
+    source = _PointSource.of(control_points, whisker, floor, direction)
 
     def kernel(ascending: Ragged, *own: Ragged) -> Points:
-        through = chosen.points_of(ascending, *own)
-        defined = np.repeat(through.scores.lengths > 0, ascending.lengths)
-        scores = make_equal_steps(ascending.keep(defined), n_points)
-        return Points(scores, interpolate(through, scores))
+        control = source.points_of(ascending, *own)
+        is_defined = np.repeat(control.scores.lengths > 0, ascending.lengths)
+        scores = make_equal_steps(ascending.keep(is_defined), n_points)
+        return Points(scores, interpolate(control, scores))
 
-    return _tabulate(frame, score, query, chosen, kernel)
+    return _tabulate(frame, score, query, source, kernel)
 
 
 # Conversion of expressions and frames to lists of scores, and back.
 
 
 def _compute_relevance(
-    columns: Sequence[pl.Series], chosen: _Chosen, undefined: float | None
+    columns: Sequence[pl.Series], source: _PointSource, undefined: float | None
 ) -> pl.Series:
-    """Return φ of every score, one list per query; null where the score is."""
+    """Return φ of every score, one list per query; null where the score is null."""
     scores, *points = columns
-    lists = [_read_scores(scores), *map(Lists.of, chosen.read_points(points))]
+    lists = [_read_scores(scores), *map(Lists.of, source.read_points(points))]
 
     def kernel(scores: Ragged, *own: Ragged) -> Floats:
-        points = chosen.points_of(scores.sort_ascending(), *own)
+        points = source.points_of(scores.sort_ascending(), *own)
         relevance = np.full_like(scores.values, np.nan)
         is_score = ~np.isnan(scores.values)
-        defined = np.repeat(points.scores.lengths > 0, scores.lengths)
-        relevance[is_score & defined] = interpolate(points, scores.keep(is_score & defined))
+        is_defined = np.repeat(points.scores.lengths > 0, scores.lengths)
+        relevance[is_score & is_defined] = interpolate(points, scores.keep(is_score & is_defined))
         if undefined is not None:
-            relevance[is_score & ~defined] = undefined
+            relevance[is_score & ~is_defined] = undefined
         return relevance
 
     relevance = np.concatenate(batches.run(lists, kernel))
@@ -214,10 +214,10 @@ def _read_scores(column: pl.Series) -> Lists:
     if not is_number(lists.flat.dtype):
         msg = f"score {column.name!r} must be a number, got {lists.flat.dtype}"
         raise TypeError(msg)
-    if (bad := find_not_finite([lists])).any():
+    if (column_numbers := find_not_finite([lists])).any():
         msg = (
             f"score {column.name!r} must be finite, got NaN or infinity "
-            f"in {bad.sum()} of {len(bad)} queries"
+            f"in {column_numbers.sum()} of {len(column_numbers)} queries"
         )
         raise ValueError(msg)
     return lists
@@ -227,25 +227,25 @@ def _tabulate(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
     query: str | None,
-    chosen: _Chosen,
+    source: _PointSource,
     kernel: Callable[..., Points],
 ) -> pl.DataFrame:
     """Return the points that `kernel` makes of each query, one row per point."""
-    wanted = [score] if query is None else [query, score]
+    columns = [score] if query is None else [query, score]
     frame = check_frame("frame", frame)
-    check_columns("frame", wanted, frame.collect_schema())
-    if "relevance" in wanted:
+    check_columns("frame", columns, frame.collect_schema())
+    if "relevance" in columns:
         msg = "`score` and `query` must not be 'relevance', which is a column of the result"
         raise ValueError(msg)
     inputs = [pl.col(score).implode().alias("scores")]
-    inputs += [points.alias("points") for points in chosen.make_inputs()]
+    inputs += [points.alias("points") for points in source.make_inputs()]
     struct = pl.struct(inputs).alias(score)
     if query is None:
         queries = frame.lazy().select(struct).collect()
     else:
         queries = frame.lazy().group_by(query, maintain_order=True).agg(struct).collect()
     scores, *points = queries.get_column(score).struct.unnest().get_columns()
-    lists = [_read_scores(scores.alias(score)), *map(Lists.of, chosen.read_points(points))]
+    lists = [_read_scores(scores.alias(score)), *map(Lists.of, source.read_points(points))]
     chunks = batches.run(lists, lambda scores, *own: kernel(scores.sort_ascending(), *own))
     lengths = np.concatenate([chunk.scores.lengths for chunk in chunks])
     row = np.repeat(np.arange(len(lengths)), lengths)
@@ -262,11 +262,11 @@ def _tabulate(
 
 
 @dataclass(frozen=True)
-class _Chosen:
-    """Choice of control points: those of a column, or a function of the scores."""
+class _PointSource:
+    """Source of control points: a column, or a function of the scores."""
 
     points_of: Callable[..., Points]
-    """Function from ascending scores, and the lists of the column if any, to points."""
+    """Function from ascending scores, and the lists of a column if there is one, to points."""
     column: pl.Expr | None = None
 
     @classmethod
@@ -276,8 +276,8 @@ class _Chosen:
         whisker: float,
         floor: float | None,
         direction: Direction,
-    ) -> _Chosen:
-        """Return the choice that the arguments of `phi_relevance` make, checked."""
+    ) -> _PointSource:
+        """Check the arguments of `phi_relevance` and return their source of control points."""
         factor = check_number("whisker", whisker, at_least=0)
         lowest = None if floor is None else check_number("floor", floor)
         check_choice("direction", direction, get_args(Direction))
@@ -313,9 +313,9 @@ def _check_own_points(column: pl.Series) -> list[pl.Series]:
     if isinstance(inner, pl.Struct) and len(inner.fields) == PAIR:
         parts = [pair.struct.field(field.name) for field in inner.fields]
     elif isinstance(inner, pl.List):
-        parts = [pair.list.get(place, null_on_oob=True) for place in range(PAIR)]
+        parts = [pair.list.get(index, null_on_oob=True) for index in range(PAIR)]
     elif isinstance(inner, pl.Array) and inner.size == PAIR:
-        parts = [pair.arr.get(place) for place in range(PAIR)]
+        parts = [pair.arr.get(index) for index in range(PAIR)]
     else:
         msg = f"control points {column.name!r} must be lists of pairs, got lists of {inner}"
         raise TypeError(msg)
@@ -323,17 +323,20 @@ def _check_own_points(column: pl.Series) -> list[pl.Series]:
         pl.col("pair").list.eval(part.cast(pl.Float64)).alias(name)
         for name, part in zip(("score", "relevance"), parts, strict=True)
     ).get_columns()
-    steps = scores.list.eval(pl.element().diff().drop_nulls() > 0).list.all()
-    finite = scores.list.eval(pl.element().is_finite().fill_null(value=False)).list.all()
-    shares = pl.element().is_between(0, 1).fill_null(value=False)
-    usable = (
-        (scores.list.len() > 1) & steps & finite & relevance.list.eval(shares).list.all()
+    are_increasing = scores.list.eval(pl.element().diff().drop_nulls() > 0).list.all()
+    are_finite = scores.list.eval(pl.element().is_finite().fill_null(value=False)).list.all()
+    is_share = pl.element().is_between(0, 1).fill_null(value=False)
+    is_usable = (
+        (scores.list.len() > 1)
+        & are_increasing
+        & are_finite
+        & relevance.list.eval(is_share).list.all()
     ).fill_null(value=True)
-    if not usable.all():
+    if not is_usable.all():
         msg = (
             f"control points {column.name!r} must be at least two pairs (score, relevance) with "
-            f"increasing scores and a relevance from 0 to 1, got others in {(~usable).sum()} of "
-            f"{len(usable)} queries"
+            f"increasing scores and a relevance from 0 to 1, got others in {(~is_usable).sum()} of "
+            f"{len(is_usable)} queries"
         )
         raise ValueError(msg)
     return [scores, relevance]

@@ -1,7 +1,7 @@
 """Detection of columns of ranks, whose lowest value is the best.
 
 The numbers of a column decide whether it may hold ranks, independent of its name and the order of
-its rows. Ranks hardly repeat within a query. This can be seen even if documents were removed or
+its rows. Ranks hardly repeat within a query. This is visible even if documents were removed or
 repeated, if the ranks are those of a second page of results, or if a few documents share a rank.
 """
 
@@ -24,10 +24,10 @@ MIN_INFORMATIVE_QUERIES = 3
 """Minimum number of queries in which ties are counted."""
 
 MIN_SHARE = 0.9
-"""Minimum share of the queries whose numbers may be ranks."""
+"""Minimum share of queries with numbers whose numbers may be ranks."""
 
 MAX_TIED_RATIO = 0.75
-"""Maximum ratio of the tied pairs to those expected among unrelated numbers."""
+"""Maximum ratio of tied pairs to the tied pairs expected among unrelated numbers."""
 
 MIN_DEVIATIONS = 5
 """Minimum number of standard deviations by which tied pairs are fewer than expected."""
@@ -51,14 +51,14 @@ class RankEvidence:
     queries: int = 0
     n_from_one: int = 0
     n_several_from_one: int = 0
-    spread: int = 0
+    n_spread: int = 0
     lowest: float = 0.0
     slots: float = 0.0
-    informative: int = 0
-    tied: int = 0
-    expected: float = 0.0
-    low: int = 0
-    high: int = 0
+    n_informative: int = 0
+    tied_pairs: int = 0
+    expected_pairs: float = 0.0
+    n_low: int = 0
+    n_high: int = 0
 
     def __add__(self, other: RankEvidence) -> RankEvidence:
         """Return the evidence of both sets of queries."""
@@ -71,45 +71,47 @@ class RankEvidence:
         return cls(*(each.sum().item() for each in find_evidence(sample_lists(lists)[0])))
 
     @property
-    def counts_documents(self) -> bool:
+    def has_counts_from_one(self) -> bool:
         """Return whether nearly all queries count their documents from 1, or 0."""
         return (
             self.n_several_from_one >= MIN_QUERIES and self.n_from_one >= MIN_SHARE * self.queries
         )
 
     @property
-    def hardly_repeats(self) -> bool:
-        """Return whether nearly all queries hold whole numbers that rarely repeat."""
+    def has_few_repeats(self) -> bool:
+        """Return whether nearly all queries have whole numbers that rarely repeat."""
         return (
-            self.informative >= MIN_INFORMATIVE_QUERIES
-            and self.spread >= MIN_SHARE * self.queries
+            self.n_informative >= MIN_INFORMATIVE_QUERIES
+            and self.n_spread >= MIN_SHARE * self.queries
             and self.lowest <= MAX_OFFSET * self.slots
-            and self.tied <= MAX_TIED_RATIO * self.expected
-            and self.expected - self.tied >= MIN_DEVIATIONS * math.sqrt(self.expected)
+            and self.tied_pairs <= MAX_TIED_RATIO * self.expected_pairs
+            and self.expected_pairs - self.tied_pairs
+            >= MIN_DEVIATIONS * math.sqrt(self.expected_pairs)
         )
 
     @property
     def is_conclusive(self) -> bool:
         """Return whether the column may hold ranks, so that it needs a direction."""
-        return self.counts_documents or self.hardly_repeats
+        return self.has_counts_from_one or self.has_few_repeats
 
     def __str__(self) -> str:
         """Return the evidence as a clause after the name of the column."""
-        if self.counts_documents:
+        if self.has_counts_from_one:
             return (
                 f"whose values count the documents from 1, or 0, in {self.n_from_one} of "
-                f"{self.queries} queries, as ranks do{self._codes}"
+                f"{self.queries} queries, as ranks do{self._code_clause}"
             )
         return (
-            f"whose numbers hardly repeat within a query, as ranks do: {self.tied} pairs of "
-            f"documents share a number, and {self.expected:.0f} are expected by chance{self._codes}"
+            f"whose numbers hardly repeat within a query, as ranks do: {self.tied_pairs} pairs of "
+            f"documents share a number, and {self.expected_pairs:.0f} are expected by chance"
+            f"{self._code_clause}"
         )
 
     @property
-    def _codes(self) -> str:
-        """Return the clause on numbers that may be codes for documents that were not shown."""
-        codes = [f"{self.low} numbers below 1"] if self.low else []
-        codes += [f"{self.high} equal to the highest number"] if self.high else []
+    def _code_clause(self) -> str:
+        """Return the clause about numbers that may be codes for documents not shown."""
+        codes = [f"{self.n_low} numbers below 1"] if self.n_low else []
+        codes += [f"{self.n_high} equal to the highest number"] if self.n_high else []
         if not codes:
             return ""
         return f" (ignored: {' and '.join(codes)}; if they mean not retrieved, make them null)"
@@ -129,14 +131,14 @@ def may_hold_ranks(dtype: pl.DataType) -> bool:
 
 
 def sample_lists(lists: Lists) -> tuple[Lists, Integers]:
-    """Return the lists to check, spread over the column, and their places."""
+    """Return the lists to check, spread over the column, and their indices."""
     n, rows = len(lists), len(lists.flat)
     if rows <= MAX_ROWS:
         return lists, np.arange(n)
-    places = np.unique(
+    indices = np.unique(
         np.linspace(0, n - 1, max(MIN_QUERIES, n * MAX_ROWS // (4 * rows))).astype(int)
     )
-    return _select(lists, places), places
+    return _select(lists, indices), indices
 
 
 def find_evidence(lists: Lists) -> RankNumbers:
@@ -144,27 +146,27 @@ def find_evidence(lists: Lists) -> RankNumbers:
 
     The first number of each list rules out most columns of scores at once.
     """
-    filled = np.diff(lists.offsets) > 0
-    places = np.flatnonzero(filled)
+    has_numbers = np.diff(lists.offsets) > 0
+    indices = np.flatnonzero(has_numbers)
     if not may_hold_ranks(lists.flat.dtype):
-        places = places[:0]
-    first = lists.flat.gather(lists.offsets[places]).cast(pl.Float64)
-    is_rank = (2 * first % 1 == 0).fill_null(value=True).to_numpy()
-    places = places[is_rank]
-    candidates = _select(lists, places)
+        indices = indices[:0]
+    first = lists.flat.gather(lists.offsets[indices]).cast(pl.Float64)
+    may_be_rank = (2 * first % 1 == 0).fill_null(value=True).to_numpy()
+    indices = indices[may_be_rank]
+    candidates = _select(lists, indices)
     of_candidates = find_rank_numbers(candidates.between(0, len(candidates)))
     evidence = RankNumbers.empty(len(lists))
-    evidence.queries[:] = filled
+    evidence.has_number[:] = has_numbers
     for values, values_of_candidates in zip(evidence, of_candidates, strict=True):
-        values[places] = values_of_candidates
+        values[indices] = values_of_candidates
     return evidence
 
 
-def _select(lists: Lists, places: Integers) -> Lists:
-    """Return the lists at some places."""
-    if len(places) == len(lists):
+def _select(lists: Lists, indices: Integers) -> Lists:
+    """Return the lists with these indices."""
+    if len(indices) == len(lists):
         return lists
-    lengths = np.diff(lists.offsets)[places]
+    lengths = np.diff(lists.offsets)[indices]
     offsets = offsets_of(lengths)
-    rows = np.arange(offsets[-1]) + np.repeat(lists.offsets[places] - offsets[:-1], lengths)
+    rows = np.arange(offsets[-1]) + np.repeat(lists.offsets[indices] - offsets[:-1], lengths)
     return Lists(lists.flat.gather(rows), offsets)

@@ -25,7 +25,7 @@ class Ranking:
     by: tuple[pl.Expr, ...] = ()
     descending: tuple[bool, ...] = ()
     direction_is_passed: bool = False
-    """True if `descending` was passed, so that columns may hold ranks."""
+    """True if `descending` was passed; otherwise columns that may hold ranks raise an error."""
     irrelevant: float = 0.0
     max_grade: float | None = None
     relevant_from: float | None = None
@@ -72,10 +72,10 @@ class Ranking:
         """Return the ranking on a scale of grades."""
         low = check_number("irrelevant", irrelevant)
         high = None if max_grade is None else check_number("max_grade", max_grade, above=low)
-        least = None
+        lowest_relevant = None
         if relevant_from is not None:
-            least = check_number("relevant_from", relevant_from, above=low, at_most=high)
-        return replace(self, irrelevant=low, max_grade=high, relevant_from=least)
+            lowest_relevant = check_number("relevant_from", relevant_from, above=low, at_most=high)
+        return replace(self, irrelevant=low, max_grade=high, relevant_from=lowest_relevant)
 
     def is_relevant(self, grade: pl.Expr) -> pl.Expr:
         """Return an expression of whether a grade is relevant on this scale."""
@@ -99,8 +99,8 @@ class Ranking:
     def only_grade(self, grade: float) -> Ranking:
         """Return the ranking with one relevant grade, all others irrelevant."""
         wanted = check_number("grade", grade)
-        alone = self.scaled(0.0, None, None)
-        return replace(alone, grade=self.grade == wanted)
+        unscaled = self.scaled(0.0, None, None)
+        return replace(unscaled, grade=self.grade == wanted)
 
     def keep_rows(self) -> Ranking:
         """Return the ranking of the rows in its mask."""
@@ -138,7 +138,7 @@ class Ranking:
         return f"{name} {column!r}" if column else name
 
     def check_single(self) -> None:
-        """Raise if an expression stands for several columns."""
+        """Raise if an expression selects several columns."""
         kinds = ["grades", *("scores" for _ in self.by), *(f"`{name}`" for name in self.inputs)]
         for kind, expr in zip(kinds, (self.grade, *self.by, *self.inputs.values()), strict=True):
             if expr.meta.has_multiple_outputs():
@@ -150,21 +150,23 @@ class Ranking:
 
     def make_planned_dtype(self, dtype: pl.DataType) -> pl.DataType | pl.DataTypeExpr:
         """Return a data type that Polars plans only for grades that are numbers."""
-        rules = [(self.grade, NUMBERS.format(self.column(1)), OF_NUMBERS)]
+        rules = [(self.grade, NUMBER_RULE.format(self.column(1)), NUMERIC_TYPES)]
         for number, key in enumerate(self.by, 2):
             # Polars cannot make lists of objects; other types are checked when there are rows.
-            rules.append((key, f"{self.column(number)} must be a number to rank by", OF_VALUES))
+            rules.append(
+                (key, f"{self.column(number)} must be a number to rank by", COMPARABLE_TYPES)
+            )
         for name, column in self.inputs.items():
             kind, types = DOCUMENT_INPUTS[name].kind, DOCUMENT_INPUTS[name].planned_types
             rules.append((column, f"{self.name_input(name)} must be {kind}", cs.by_dtype(*types)))
         return plan_dtype(dtype, rules)
 
 
-NUMBERS = "{} must be a number or a Boolean"
+NUMBER_RULE = "{} must be a number or a Boolean"
 """Rule for the column of grades."""
 
-OF_NUMBERS = cs.numeric() | cs.boolean() | cs.by_dtype(pl.Null)
-OF_VALUES = ~cs.by_dtype(pl.Object)
+NUMERIC_TYPES = cs.numeric() | cs.boolean() | cs.by_dtype(pl.Null)
+COMPARABLE_TYPES = ~cs.by_dtype(pl.Object)
 
 
 WHOLE_NUMBERS = (
@@ -182,7 +184,7 @@ class Input(NamedTuple):
 
     meaning: str
     kind: str
-    """Description of its data types in errors."""
+    """Description of the allowed data types in errors."""
     types: tuple[type[pl.DataType], ...]
     hint: str
     """Hint at a conversion of other data types."""
@@ -214,7 +216,7 @@ DOCUMENT_INPUTS: Mapping[str, Input] = {
         is_of_labels=True,
     ),
     "popularity": Input(
-        "a column of the popularity of documents, such as the share of users who chose it",
+        "a column of the popularity of documents, such as the share of users who chose each",
         "a number",
         REAL_NUMBERS,
         ".cast(pl.Float64) reads numbers that are texts",
@@ -245,9 +247,9 @@ def plan_dtype(
 ) -> pl.DataType | pl.DataTypeExpr:
     """Return a data type that Polars plans only if columns have allowed types.
 
-    Otherwise Polars raises an error that shows the rule. While it plans, Polars can only report
-    that a struct lacks a field, so the rule is the name of that field. Computed columns are checked
-    when there are rows.
+    Otherwise Polars raises an error with the rule. Polars can only report that a struct lacks a
+    field while it plans a query, so the rule is the name of that field. Computed columns are
+    checked when there are rows.
     """
     checked_rules = [each for each in rules if each[0].meta.is_column()]
     expr = pl.lit(None, dtype=dtype)
@@ -275,7 +277,7 @@ def is_vector(dtype: pl.DataType) -> bool:
 def check_grade(name: str, dtype: pl.DataType) -> None:
     """Raise if a column cannot hold grades."""
     if not is_number(dtype):
-        msg = f"{NUMBERS.format(name)}, got {dtype}"
+        msg = f"{NUMBER_RULE.format(name)}, got {dtype}"
         if dtype == pl.String:
             msg += (
                 "\n\nHint: pl.read_csv(..., null_values=['NA']) reads a text for no grade as null; "
@@ -291,8 +293,8 @@ def check_input_type(column: str, name: str, dtype: pl.DataType) -> None:
     types = DOCUMENT_INPUTS[name].types
     inner = dtype.inner if isinstance(dtype, pl.List) else dtype
     if dtype not in types or inner not in types or isinstance(inner, pl.List):
-        wanted = DOCUMENT_INPUTS[name]
-        msg = f"{column} must be {wanted.kind}, got {dtype}\n\nHint: {wanted.hint}"
+        expected = DOCUMENT_INPUTS[name]
+        msg = f"{column} must be {expected.kind}, got {dtype}\n\nHint: {expected.hint}"
         raise TypeError(msg)
 
 

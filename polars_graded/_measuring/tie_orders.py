@@ -19,11 +19,11 @@ Tool: TypeAlias = Literal["trec_eval", "ir_measures", "ranx"]
 
 @dataclass(frozen=True)
 class TieOrder:
-    """Rule that orders documents of the same score, and leaves them tied."""
+    """Rule that orders documents of the same score, which still count as tied."""
 
     sort: Literal["descending", "ascending", "rows", "ranx"]
     """Order of tied documents: by name as text, by row, or as the sort of ranx leaves them."""
-    is_single: bool = False
+    is_32_bit: bool = False
     """True if scores are compared as numbers of 32 bits."""
 
     @property
@@ -33,9 +33,9 @@ class TieOrder:
 
 
 BY_DOCUMENT = TieOrder("descending")
-"""Default order: trec_eval's, of scores in 64 bits."""
+"""Default order: by document as in trec_eval, but with scores compared in 64 bits."""
 
-TREC_EVAL = TieOrder("descending", is_single=True)
+TREC_EVAL = TieOrder("descending", is_32_bit=True)
 ASCENDING, BY_ROW = TieOrder("ascending"), TieOrder("rows")
 
 TOOLS: Mapping[Tool, str] = {
@@ -57,9 +57,9 @@ def find_order(tool: Tool, measure: Measure) -> TieOrder:
     """Return the order in which a tool ranks tied documents for a measure.
 
     ir_measures passes most measures to pytrec_eval, and `ERR` and `nDCG(dcg='exp-log2')` to gdeval,
-    which compares scores in 64 bits. For `Judged`, `RR@k`, `Compat` and measures of subtopics it
-    sorts by document, ascending. For `Accuracy` and the measures of cwl-eval it keeps the order
-    of rows.
+    which compares scores in 64 bits. For `Judged`, `RR@k`, `Compat` and measures of subtopics,
+    ir_measures sorts by document, ascending. For `Accuracy` and the measures of cwl-eval, it keeps
+    the order of rows.
     """
     if tool == "ranx":
         return TieOrder("ranx")
@@ -67,8 +67,8 @@ def find_order(tool: Tool, measure: Measure) -> TieOrder:
         return TREC_EVAL
     if measure.function == "err" or measure.options.get("gain") == "exp2":
         return BY_DOCUMENT
-    is_cut = measure.function == "reciprocal_rank" and measure.n is not None
-    if is_cut or measure.function in ("judged", "compat") or measure.definition.inputs:
+    is_rr_at_k = measure.function == "reciprocal_rank" and measure.n is not None
+    if is_rr_at_k or measure.function in ("judged", "compat") or measure.definition.inputs:
         return ASCENDING
     return BY_ROW if measure.function in KEPT_BY_ROW else TREC_EVAL
 
@@ -79,7 +79,7 @@ def round_to_32_bits(scores: Lists) -> Lists:
 
 
 def sort_as_ranx(scores: Lists, *, descending: bool) -> Integers:
-    """Return the row at each place after ranx has sorted the retrieved rows.
+    """Return the rows in the order in which ranx sorts them; other rows stay in place.
 
     ranx sorts by Numba's quicksort, whose order of equal scores depends on no property of the
     documents.
@@ -96,10 +96,10 @@ def sort_as_ranx(scores: Lists, *, descending: bool) -> Integers:
     values = scores.flat.cast(pl.Float64).to_numpy()
     keys = -values if descending else values
     rows = np.arange(len(values))
-    retrieved = scores.flat.is_not_null().to_numpy()
+    is_retrieved = scores.flat.is_not_null().to_numpy()
     for start, stop in zip(scores.offsets[:-1], scores.offsets[1:], strict=True):
-        places = start + np.flatnonzero(retrieved[start:stop])
-        rows[places] = places[argsort(keys[places])]
+        retrieved_rows = start + np.flatnonzero(is_retrieved[start:stop])
+        rows[retrieved_rows] = retrieved_rows[argsort(keys[retrieved_rows])]
     return rows
 
 

@@ -25,7 +25,7 @@ from polars_graded._sentences.verdicts import (
 )
 
 DEFAULT_DIFFERENCE_SHARE = 0.05
-"""Difference for which the needed queries are computed, as a share of the best mean."""
+"""Difference for which the number of needed queries is computed, as a share of the best mean."""
 
 MAX_DRAWN_QUERIES = 2_000_000
 """Maximum number of queries drawn for each measure to estimate the stability of the order."""
@@ -47,30 +47,35 @@ def collect_verdict_facts(
     tested: Tested,
 ) -> list[Facts]:
     """Return the facts of the verdict of each measure."""
-    sided = [each for each in zip(measures, pairs, strict=True) if each[0]["best"] != "none"]
-    first = [_find_first_places(measure, its) for measure, its in sided]
-    better = sum(_count_directions(measure, its, tested).better > 0 for measure, its in sided)
+    with_best = [each for each in zip(measures, pairs, strict=True) if each[0]["best"] != "none"]
+    first_places = [
+        _find_first_places(measure, pairs_of_measure) for measure, pairs_of_measure in with_best
+    ]
+    better = sum(
+        _count_directions(measure, pairs_of_measure, tested).better > 0
+        for measure, pairs_of_measure in with_best
+    )
     facts = []
-    for measure, its in zip(measures, pairs, strict=True):
-        lead_pair = _find_leading_pair(measure, its, tested)
+    for measure, pairs_of_measure in zip(measures, pairs, strict=True):
+        lead_pair = _find_leading_pair(measure, pairs_of_measure, tested)
         leader = measure["order"][:1]
-        n_supporting = better if tested.baseline is not None else first.count(leader)
+        n_supporting = better if tested.baseline is not None else first_places.count(leader)
         needed = (
             None if lead_pair is None else _find_needed_queries(grid, measure, lead_pair, tested)
         )
-        directions = _count_directions(measure, its, tested)
-        may_be_first = _find_first_places(measure, its)
+        directions = _count_directions(measure, pairs_of_measure, tested)
+        may_be_first = _find_first_places(measure, pairs_of_measure)
         facts.append(
             Facts(
-                *(measure, its, tested, lead_pair, needed, directions, may_be_first),
-                *(n_supporting, len(sided)),
+                *(measure, pairs_of_measure, tested, lead_pair, needed, directions, may_be_first),
+                *(n_supporting, len(with_best)),
             )
         )
     return facts
 
 
 def _find_first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> list[int]:
-    """Return the strategies that no other strategy is significantly better than."""
+    """Return the strategies that no other strategy significantly beats."""
     return find_undefeated(len(measure["means"]), pairs, measure["best"])
 
 
@@ -78,10 +83,10 @@ def _count_directions(
     measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested
 ) -> FindingCounts:
     """Count the pairs whose strategy is better or worse than the baseline, or neither."""
-    lower, one = measure["best"] == "lowest", tested.baseline
+    is_lower_better, baseline = measure["best"] == "lowest", tested.baseline
     significant = [pair for pair in pairs if pair["significant"]]
     better = sum(
-        (((pair["difference"] or 0) > 0) != lower) == (pair["strategy"] != one)
+        (((pair["difference"] or 0) > 0) != is_lower_better) == (pair["strategy"] != baseline)
         for pair in significant
     )
     return FindingCounts(better, len(significant) - better, len(pairs) - len(significant))
@@ -107,10 +112,12 @@ def _find_needed_queries(
     grid: Grid, measure: Mapping[str, Any], pair: Pair, tested: Tested
 ) -> QueriesNeeded | None:
     """Return the number of queries that would show a difference as large as the observed one."""
-    both = Pairs(
+    lead_pair = Pairs(
         grid.get_results(measure["name"]), *np.array([[pair["strategy"]], [pair["baseline"]]])
     )
-    needed = _compute_power(both, abs(pair["difference"] or 0), ALPHA / tested.n_tested_together)
+    needed = _compute_power(
+        lead_pair, abs(pair["difference"] or 0), ALPHA / tested.n_tested_together
+    )
     return None if needed is None else QueriesNeeded(needed["queries_needed"])
 
 
@@ -119,12 +126,14 @@ def build_certainty(
 ) -> list[Certainty]:
     """Return a row of the table of certainty for each measure with a best direction."""
     rows: list[Certainty] = []
-    for measure, of_measure in zip(measures, pairs, strict=True):
-        if measure["best"] == "none" or not of_measure or not measure["queries"]:
+    for measure, pairs_of_measure in zip(measures, pairs, strict=True):
+        if measure["best"] == "none" or not pairs_of_measure or not measure["queries"]:
             continue
         results = grid.get_results(measure["name"])
-        step = DEFAULT_DIFFERENCE_SHARE * abs(measure["means"][measure["bests"][0]])
-        powers = _compute_power(Pairs(results, *find_pairs(grid.strategies)), step or 1.0, ALPHA)
+        difference = DEFAULT_DIFFERENCE_SHARE * abs(measure["means"][measure["bests"][0]])
+        powers = _compute_power(
+            Pairs(results, *find_pairs(grid.strategies)), difference or 1.0, ALPHA
+        )
         if powers is None:
             continue
         smallest, needed = powers["smallest_difference"], powers["queries_needed"]
@@ -134,15 +143,20 @@ def build_certainty(
                 "measure": measure["name"],
                 "queries": results.n,
                 "smallest_difference": round_number(smallest),
-                "difference": round_number(step) or None,
-                "queries_needed": needed if step else None,
-                "significant_pairs": sum(pair["significant"] for pair in of_measure),
-                "pairs": len(of_measure),
+                "difference": round_number(difference) or None,
+                "queries_needed": needed if difference else None,
+                "significant_pairs": sum(pair["significant"] for pair in pairs_of_measure),
+                "pairs": len(pairs_of_measure),
                 "tau": stability["tau"],
                 "tau_low": stability["tau_low"],
                 "tau_high": stability["tau_high"],
                 "note": write_power(
-                    measure["name"], results.n, smallest, step, DEFAULT_DIFFERENCE_SHARE, needed
+                    measure["name"],
+                    results.n,
+                    smallest,
+                    difference,
+                    DEFAULT_DIFFERENCE_SHARE,
+                    needed,
                 ),
             }
         )

@@ -33,8 +33,8 @@ MAX_SHOWN_RANKS = 10
 MAX_DOCUMENT_NAME_LETTERS = 160
 """Maximum number of letters of a document's name or title."""
 
-MAX_PLACES = 300_000
-"""Maximum number of documents, over all strategies and queries."""
+MAX_SHOWN_DOCUMENTS = 300_000
+"""Maximum number of documents that are shown, over all strategies and queries."""
 
 MAX_REGRADED_ROWS = 20_000_000
 """Maximum number of rows that are evaluated again as if all documents were judged."""
@@ -68,7 +68,7 @@ CONCERNS = {
     "none_relevant": "with judged documents, but none relevant",
     "none_retrieved": "for which nothing was retrieved",
 }
-"""Descriptions of the queries that make means wrong, or small."""
+"""Descriptions of queries that make means wrong or too low, by the column that counts them."""
 
 UNBROKEN_TIES = "the order of rows decides"
 """Description of the order of ties that no column breaks."""
@@ -89,15 +89,15 @@ class RankedFrame:
     def of(
         cls, frame: Any, doc: str | None, titles: str | None, *, strategy: str, **options: Any
     ) -> RankedFrame:
-        """Return the checked frame. Its strategies are in a column, or else are the scores."""
+        """Return the checked frame, whose strategies are in a column or are its scores."""
         frame = check_frame("frame", frame)
         # If the frame has a column of strategies, a single score ranks each of them.
-        is_one = len(parse_by(options.get("by", "score"))) == 1
-        if is_one and strategy in frame.collect_schema():
+        has_one_score = len(parse_by(options.get("by", "score"))) == 1
+        if has_one_score and strategy in frame.collect_schema():
             options["strategy"] = strategy
         request = Request.of(["n_relevant"], **options)
-        given = {"doc": doc, "titles": titles}
-        columns = {argument: name for argument, name in given.items() if name is not None}
+        columns_passed = {"doc": doc, "titles": titles}
+        columns = {argument: name for argument, name in columns_passed.items() if name is not None}
         request, opened = request.open_frame(frame, **columns)
         check_comparable(columns.values(), opened.collect_schema())
         used = dict.fromkeys([*request.input_columns, *columns.values()])
@@ -118,19 +118,19 @@ class RankedFrame:
     def settings(self) -> dict[str, str]:
         """Return the settings of the evaluation that apply, by name."""
         ties, scale = self.request.ties, self.request.scale
-        unbroken = UNBROKEN_TIES
+        tie_order = UNBROKEN_TIES
         if self.request.tie_column is not None:
-            unbroken = f"broken by {self.request.tie_column}, the highest first"
-        low, high, least = scale.irrelevant, scale.max_grade, scale.relevant_from
+            tie_order = f"broken by {self.request.tie_column}, the highest first"
+        low, high, lowest_relevant = scale.irrelevant, scale.max_grade, scale.relevant_from
         undefined = self.options.get("undefined_as", "default")
-        left_out = "are left out" if undefined is None else ""
+        omission = "are left out" if undefined is None else ""
         settings = {
-            "Ties": f"broken by {', '.join(ties)}, the highest first" if ties else unbroken,
+            "Ties": f"broken by {', '.join(ties)}, the highest first" if ties else tie_order,
             "Irrelevant": low and f"grades up to {low:g}",
-            "Relevant": least is not None and f"grades from {least:g} on",
+            "Relevant": lowest_relevant is not None and f"grades from {lowest_relevant:g} on",
             "Highest grade": high is not None and f"{high:g}",
             "Unjudged documents": scale.condensed and "dropped from the rankings",
-            "Queries without a relevant document": left_out
+            "Queries without a relevant document": omission
             or (undefined != "default" and f"count as {undefined:g}"),
         }
         return {name: text for name, text in settings.items() if text}
@@ -187,16 +187,20 @@ class RankedFrame:
         keys, bounds = grid.frame.select(texts), bounds.with_columns(pl.nth(1, 2).cast(pl.String))
         by_measure = {}
         for name in measures:
-            ends = bounds.filter(measure=name).drop("measure")
+            bounds_of_measure = bounds.filter(measure=name).drop("measure")
             rows = keys.join(
-                ends, on=keys.columns, how="left", nulls_equal=True, maintain_order="left"
+                bounds_of_measure,
+                on=keys.columns,
+                how="left",
+                nulls_equal=True,
+                maintain_order="left",
             )
             values = grid.get_values(name)
-            complete = np.isfinite(values).all(axis=0)
+            is_complete = np.isfinite(values).all(axis=0)
             columns = rows.select("value", "value_if_best").to_numpy().reshape(*grid.shape, 2)
-            columns = columns[:, complete]
-            moved = np.nanmax(np.ptp(columns, axis=2), initial=0) > 1e-12  # noqa: PLR2004
-            if moved and np.allclose(columns[:, :, 0], values[:, complete], 1e-9, 1e-12):
+            columns = columns[:, is_complete]
+            has_moved = np.nanmax(np.ptp(columns, axis=2), initial=0) > 1e-12  # noqa: PLR2004
+            if has_moved and np.allclose(columns[:, :, 0], values[:, is_complete], 1e-9, 1e-12):
                 by_measure[name] = [round_numbers(each) for each in columns.mean(axis=1)]
         return by_measure
 
@@ -211,7 +215,7 @@ class RankedFrame:
         """
         if "doc" not in self.shown:
             return None
-        n_queries = MAX_PLACES // (MAX_SHOWN_RANKS * len(strategies))
+        n_queries = MAX_SHOWN_DOCUMENTS // (MAX_SHOWN_RANKS * len(strategies))
         inspected = choose_equal_steps(len(queries), max(2, n_queries)).to_list()
         texts = queries.cast(pl.String).gather(inspected)
         found_entries = self._find_entries(strategies, texts)
@@ -224,13 +228,13 @@ class RankedFrame:
         entries = [found_entries.get(text, EMPTY_ENTRY) for text in texts]
         sizes = pl.Series([len(json.dumps(entry, ensure_ascii=False)) for entry in entries])
         kept, allowed = len(entries), max(0, min(size, MAX_DOCUMENT_LETTERS))
-        while sizes[places := choose_equal_steps(len(entries), kept)].sum() > allowed:
+        while sizes[kept_entries := choose_equal_steps(len(entries), kept)].sum() > allowed:
             kept = int(kept * 0.9)
         return {
             "ranks": MAX_SHOWN_RANKS,
             "columns": [*(DOCUMENT_COLUMNS[argument] for argument in self.shown), "grade"],
-            "inspected": [inspected[place] for place in places],
-            "entries": [entries[place] for place in places],
+            "inspected": [inspected[index] for index in kept_entries],
+            "entries": [entries[index] for index in kept_entries],
         }
 
     def _find_entries(
@@ -245,19 +249,21 @@ class RankedFrame:
         for strategy, ranked in rank_rows_of_strategies(self.request, rows):
             if strategy not in strategies:
                 continue
-            place = strategies.index(strategy)
-            top = ranked.filter(pl.col(RANK) <= MAX_SHOWN_RANKS).select(
+            strategy_index = strategies.index(strategy)
+            first_rows = ranked.filter(pl.col(RANK) <= MAX_SHOWN_RANKS).select(
                 text=text, **self.shown, last=grade
             )
-            for is_found, *names, value in top.iter_rows():
-                new = {"documents": {}, "ranked": [None] * len(strategies)}
-                entry = entries.setdefault(is_found, new)
-                known_documents, document = (
+            for query_text, *names, value in first_rows.iter_rows():
+                empty_entry = {"documents": {}, "ranked": [None] * len(strategies)}
+                entry = entries.setdefault(query_text, empty_entry)
+                numbers, document = (
                     entry["documents"],
                     (*map(_shorten_text, names), round_number(value)),
                 )
-                its = entry["ranked"][place] = entry["ranked"][place] or []
-                its.append(known_documents.setdefault(document, len(known_documents)))
+                ranked_documents = entry["ranked"][strategy_index] = (
+                    entry["ranked"][strategy_index] or []
+                )
+                ranked_documents.append(numbers.setdefault(document, len(numbers)))
         for entry in entries.values():
             entry["documents"] = list(entry["documents"])
         return entries

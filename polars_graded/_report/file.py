@@ -21,13 +21,13 @@ class ReportFile(_Path):
         """Return a link to the page with its size and full path; None if there is no file.
 
         A notebook opens files in its own folder by their relative path. It may refuse to open a
-        file elsewhere, so that the reader needs the full path.
+        file elsewhere, so the link comes with the full path.
         """
         if not self.is_file():
             return None
-        place = self.absolute()
-        below = place.is_relative_to(Path.cwd())
-        address = quote(place.relative_to(Path.cwd()).as_posix()) if below else place.as_uri()
+        path = self.absolute()
+        is_below = path.is_relative_to(Path.cwd())
+        address = quote(path.relative_to(Path.cwd()).as_posix()) if is_below else path.as_uri()
         link = f'<a href="{html.escape(address)}" target="_blank">{html.escape(self.name)}</a>'
         size = f"{self.stat().st_size / 1e6:.1f} MB"
-        return f"Report: {link} ({size}, {html.escape(str(place))})"
+        return f"Report: {link} ({size}, {html.escape(str(path))})"

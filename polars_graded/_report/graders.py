@@ -36,20 +36,25 @@ def add_graders(
     means = summarise(results, best, **keys)
     for measure in payload["measures"]:
         rows = means.filter(pl.col("measure") == measure["name"], pl.col(GRADER) != grader)
-        for (other,), its in rows.group_by(GRADER, maintain_order=True):
-            strategies = its[keys["strategy"]].cast(pl.String).to_list()
-            names = [strategies[place] for place in find_best_places(its["mean"], measure["best"])]
+        for (other,), rows_of_grader in rows.group_by(GRADER, maintain_order=True):
+            strategies = rows_of_grader[keys["strategy"]].cast(pl.String).to_list()
+            names = [
+                strategies[index]
+                for index in find_best_places(rows_of_grader["mean"], measure["best"])
+            ]
             leads = f"{list_names(names)} {conjugate(len(names), 'have')} the best mean"
-            all_best = len(names) in (0, len(strategies))
-            measure["verdict"] += [] if all_best else [f" By those of {other}, {leads}."]
+            are_all_best = len(names) in (0, len(strategies))
+            measure["verdict"] += [] if are_all_best else [f" By those of {other}, {leads}."]
     charts: list[Any] = [grader_orders(means, strategy=keys["strategy"])]
     if trusted is not None:
         # With several models, only the first measure is drawn, with a panel for each model.
         panel = "measure" if results[GRADER].n_unique() == 2 else GRADER  # noqa: PLR2004
-        drawn = best if panel == "measure" else dict([*best.items()][:1])
-        tables = [summarise(results, drawn, trusted=trusted, **keys)]
+        drawn_measures = best if panel == "measure" else dict([*best.items()][:1])
+        tables = [summarise(results, drawn_measures, trusted=trusted, **keys)]
         if len(payload["strategies"]) > 1:
-            tables.append(compare(results, drawn, trusted=trusted, baseline=baseline, **keys))
+            tables.append(
+                compare(results, drawn_measures, trusted=trusted, baseline=baseline, **keys)
+            )
         charts += [trusted_forest(each, panel=panel, strategy=keys["strategy"]) for each in tables]
     description = ". ".join(chart.description for chart in charts)
     spec = alt.vconcat(*charts).resolve_scale(color="independent").to_dict()

@@ -14,7 +14,7 @@ from polars_graded._report.payload import OptionalNumber, PagePoints
 from polars_graded._sentences import format_count
 
 MAX_STEPS = 2**16 - 2
-"""Number of steps between a query's lowest and highest value of a curve."""
+"""Number of steps between the lowest and the highest value of a curve of a query."""
 
 MAX_VALUE = float(np.finfo(np.float32).max)
 """Maximum absolute value in a page, which has values of 24 significant bits."""
@@ -22,10 +22,10 @@ MAX_VALUE = float(np.finfo(np.float32).max)
 
 def check_size(name: str, values: Floats) -> None:
     """Raise if the absolute value of a number exceeds `MAX_VALUE`."""
-    if (wrong := np.abs(values) > MAX_VALUE).any():
+    if (is_too_large := np.abs(values) > MAX_VALUE).any():
         msg = (
-            f"{name!r} must lie within ±3.4e38 to be shown, got {values[wrong][0]:g} among "
-            f"{format_count(int(wrong.sum()), 'values')} beyond"
+            f"{name!r} must lie within ±3.4e38 to be shown, got {values[is_too_large][0]:g} among "
+            f"{format_count(int(is_too_large.sum()), 'values')} beyond"
         )
         raise ValueError(msg)
 

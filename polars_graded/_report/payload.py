@@ -175,9 +175,9 @@ class Payload(TypedDict):
     about: str
     strategies: list[str]
     labels: list[str]
-    """Names in charts, shortened where they are equal."""
+    """Names in charts; long names are shortened in the parts that are equal."""
     choices: list[str]
-    """Names in the lists to choose from, which are as wide as 40 letters."""
+    """Names in the lists to choose from; names of more than 40 letters are shortened."""
     queries: list[str]
     total: int
     measures: list[PageMeasure]

@@ -17,7 +17,8 @@ KEYWORDS = ("query", "by", "descending", "strategy")
 """Keywords of `evaluate` that define rankings with their ties."""
 
 MAX_PAIRED_STRATEGIES = 10
-"""Maximum number of strategies of which every pair is shown; with more, one is compared."""
+"""Maximum number of strategies of which every pair is shown; with more, one is compared with each
+other."""
 
 MAX_COMPARED_ROWS = 50_000_000
 """Maximum number of rows, over the strategies compared with each other."""
@@ -46,13 +47,13 @@ def build_similarity(documents: RankedFrame, grid: Grid, payload: Payload) -> Si
     else:
         available = {*request.by}
     shared = [name for name in names if name in available]
-    place, first = payload["comparison"]["baseline"], payload["measures"][:1]
+    baseline_index, first_measure = payload["comparison"]["baseline"], payload["measures"][:1]
     baseline, pairs = None, "every pair"
-    if place is not None:
-        baseline, pairs = names[place], "each strategy and the baseline"
+    if baseline_index is not None:
+        baseline, pairs = names[baseline_index], "each strategy and the baseline"
     elif len(shared) > MAX_PAIRED_STRATEGIES:
-        baseline = names[first[0]["order"][0]] if first else names[0]
-        best = f", the best by {first[0]['name']}" if first else ""
+        baseline = names[first_measure[0]["order"][0]] if first_measure else names[0]
+        best = f", the best by {first_measure[0]['name']}" if first_measure else ""
         pairs = f"each strategy and {shorten_name(baseline)}{best}"
     n_rows = frame.height * len(request.by) * (len(shared) if baseline is None else 1)
     has_pair = len(shared) > 1 and baseline in {None, *shared}
@@ -70,12 +71,12 @@ def build_similarity(documents: RankedFrame, grid: Grid, payload: Payload) -> Si
             **options,
         )
     [query] = request.query
-    of_page = (
+    is_in_page = (
         pl.col(query)
         .cast(pl.String)
         .is_in(grid.queries.cast(pl.String).implode(), nulls_equal=True)
     )
-    values = values.filter(of_page, pl.col("a").is_in(shared), pl.col("b").is_in(shared))
+    values = values.filter(is_in_page, pl.col("a").is_in(shared), pl.col("b").is_in(shared))
     means = values.group_by("a", "b", maintain_order=True).agg(pl.col("overlap", "rbo").mean())
     n_queries = format_count(values[query].n_unique(), "queries")
     return {

@@ -86,9 +86,9 @@ def choose_looks(n: int) -> list[dict[str, Any]]:
 def write_dark_style() -> str:
     """Write the CSS of charts on a dark screen; paper and files keep their colours."""
     rules = [
-        f'  svg [{what}="{light}"] {{ {what}: {dark}; }}'
+        f'  svg [{property_name}="{light}"] {{ {property_name}: {dark}; }}'
         for light, dark in DARK_COLOURS.items()
-        for what in ("stroke", "fill")
+        for property_name in ("stroke", "fill")
     ]
     background = "  svg.marks { background-color: transparent !important; }"
     inner = "\n".join([*rules, background])
@@ -215,7 +215,7 @@ def build_explore_spec(query: str) -> dict[str, Any]:
     chart: Any = query_views.draw_views(queries, query, {}, None)
     chart.data = alt.NamedData("rows")
     spec: dict[str, Any] = chart.to_dict(validate=False)
-    config = {name: what for name, what in CONFIG.items() if name != "title"}
+    config = {name: setting for name, setting in CONFIG.items() if name != "title"}
     signals = [{"name": name, "expr": expression} for name, expression in DERIVED_SIGNALS.items()]
     return spec | {
         "config": config,
@@ -223,9 +223,9 @@ def build_explore_spec(query: str) -> dict[str, Any]:
     }
 
 
-def _build_signals(words: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _build_signals(signals: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the signals of a chart that the page sets, with their first values."""
-    return [{"name": name, "value": value} for name, value in words.items()]
+    return [{"name": name, "value": value} for name, value in signals.items()]
 
 
 def _draw_chosen(bars: alt.Chart) -> alt.Chart:
@@ -234,8 +234,8 @@ def _draw_chosen(bars: alt.Chart) -> alt.Chart:
     x = bars.encoding.x
     if x.shorthand != "start:Q":
         return line.encode(x=x).transform_filter("datum.position === place")
-    at = alt.XDatum(alt.ExprRef("place"), type="quantitative")
-    return line.encode(at).transform_aggregate(n="count()").transform_filter("place > 0")
+    position = alt.XDatum(alt.ExprRef("place"), type="quantitative")
+    return line.encode(position).transform_aggregate(n="count()").transform_filter("place > 0")
 
 
 def _build_spec(layers: Sequence[alt.Chart], height: int, **signals: float) -> dict[str, Any]:

@@ -24,42 +24,42 @@ COMPARES_RANKS = "compares ranks, not means"
 BOTH = 2
 """Number of things for which sentences say "both"."""
 
-ONE = {
+SINGULAR_NOUNS = {
     "queries": "query",
     "strategies": "strategy",
     "pairs of strategies": "pair of strategies",
 }
-"""Irregular singulars, which are not the plural without its s."""
+"""Singulars that are not the plural without its s."""
 
 MIN_END_LETTERS = 4
 """Minimum number of letters that a name keeps at each end."""
 
 
-def shorten_name(name: Any, most: int = MAX_NAME_LETTERS) -> str:
+def shorten_name(name: Any, max_letters: int = MAX_NAME_LETTERS) -> str:
     """Return a name in one line, without its middle if it is long."""
     line = " ".join(str(name).split()) or "''"
-    if len(line) <= most:
+    if len(line) <= max_letters:
         return line
     # Names of runs often begin alike and differ at their ends.
-    end = most // 2
-    return f"{line[: most - end - 1]}…{line[-end:]}"
+    end = max_letters // 2
+    return f"{line[: max_letters - end - 1]}…{line[-end:]}"
 
 
-def shorten_names(names: Sequence[Any], most: int = MAX_NAME_LETTERS) -> list[str]:
-    """Return names in one line each; long ones keep the words in which they differ.
+def shorten_names(names: Sequence[Any], max_letters: int = MAX_NAME_LETTERS) -> list[str]:
+    """Return names in one line each; long names keep the words in which they differ.
 
-    Between these words, they lose the words that all of them have. If shortening would make two
-    names equal, they are not shortened.
+    Shared words between these words become "…". If shortening would make two names equal, no name
+    is shortened.
     """
     lines = [" ".join(str(name).split()) or "''" for name in names]
-    short = [shorten_name(line, most) for line in lines]
+    short = [shorten_name(line, max_letters) for line in lines]
     if len({*short}) < len({*lines}):
-        words = {line: re.split("([-_/ ])", line) for line in lines if len(line) > most}
+        words = {line: re.split("([-_/ ])", line) for line in lines if len(line) > max_letters}
         start = _count_equal(words.values())
         end = _count_equal([each[start:][::-1] for each in words.values()])
         shared = _find_shared_words([*words.values()])
         short = [
-            line if line not in words else _keep_words(words[line], start, end, most, shared)
+            line if line not in words else _keep_words(words[line], start, end, max_letters, shared)
             for line in lines
         ]
     return short if len({*short}) == len({*lines}) else lines
@@ -71,24 +71,24 @@ def _count_equal(lists: Iterable[Sequence[str]]) -> int:
 
 
 def _find_shared_words(names: Sequence[Sequence[str]]) -> set[int]:
-    """Return the places of words that all names have there; none if names differ in length."""
+    """Return the indices at which all names have the same word; none if lengths differ."""
     if len({len(words) for words in names}) != 1:
         return set()
-    return {place for place, words in enumerate(zip(*names, strict=True)) if len({*words}) == 1}
+    return {index for index, words in enumerate(zip(*names, strict=True)) if len({*words}) == 1}
 
 
 def _keep_words(
-    words: Sequence[str], start: int, end: int, most: int, shared: Collection[int]
+    words: Sequence[str], start: int, end: int, max_letters: int, shared: Collection[int]
 ) -> str:
-    """Return a name whose first `start` and last `end` words, and shared ones, are shortened."""
+    """Return a name with shortened first `start` and last `end` words, and shared words."""
     middle = range(start, len(words) - end)
     before, after = "".join(words[:start]), "".join(words[len(words) - end :])
-    kept = "".join(words[place] for place in middle)
-    if len(kept) > most:
-        kept = "".join("…" if place in shared else words[place] for place in middle)
+    kept = "".join(words[index] for index in middle)
+    if len(kept) > max_letters:
+        kept = "".join("…" if index in shared else words[index] for index in middle)
         kept = re.sub("…+", "…", kept)
-    room = max(2 * MIN_END_LETTERS, most - len(kept) - 2)
-    head, tail = room // 2, room - room // 2
+    n_letters = max(2 * MIN_END_LETTERS, max_letters - len(kept) - 2)
+    head, tail = n_letters // 2, n_letters - n_letters // 2
     before = before if len(before) <= head + 1 else f"{before[:head]}…"
     after = after if len(after) <= tail + 1 else f"…{after[-tail:]}"
     return before + kept + after
@@ -129,7 +129,7 @@ def format_short(value: float) -> str:
 
 def name_one(things: str) -> str:
     """Return the singular of a noun."""
-    return ONE.get(things, things.removesuffix("s"))
+    return SINGULAR_NOUNS.get(things, things.removesuffix("s"))
 
 
 def format_count(n: int, things: str) -> str:
@@ -146,14 +146,14 @@ def format_part(n: int, total: int, things: str) -> str:
     return f"both {things}" if total == BOTH else f"all {total:,} {things}"
 
 
-OF_ONE = {"are": "is", "have": "has", "retrieved": "retrieved"}
+SINGULAR_VERBS = {"are": "is", "have": "has", "retrieved": "retrieved"}
 """Singular forms of verbs that are not formed by adding an s."""
 
 
 def conjugate(n: int, verb: str) -> str:
     """Return the verb in singular or plural: "leads at" for "lead at"."""
     first, *others = verb.split(" ")
-    return verb if n != 1 else " ".join([OF_ONE.get(first, f"{first}s"), *others])
+    return verb if n != 1 else " ".join([SINGULAR_VERBS.get(first, f"{first}s"), *others])
 
 
 SMALLEST_P = 0.001
@@ -174,7 +174,9 @@ def format_p(p: float | None) -> str:
 
 def format_percent(share: float, decimals: int = 1) -> str:
     """Return a share as a percentage, never rounded to 0 % or 100 % unless exact."""
-    least, of_100 = 10.0**-decimals, round(100 * share, decimals)
-    if share > 0 and of_100 == 0:
-        return f"< {least:g} %"
-    return f"> {100 - least:g} %" if share < 1 and of_100 == 100 else f"{of_100:g} %"  # noqa: PLR2004
+    step, percentage = 10.0**-decimals, round(100 * share, decimals)
+    if share > 0 and percentage == 0:
+        return f"< {step:g} %"
+    if share < 1 and percentage == 100:  # noqa: PLR2004
+        return f"> {100 - step:g} %"
+    return f"{percentage:g} %"

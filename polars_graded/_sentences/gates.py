@@ -50,11 +50,11 @@ def write_sentence(
 
     With fewer changed queries than `min_changed`, the interval is conservative.
     """
-    where = ", ".join([row["measure"], *(f"{key} {row[key]}" for key in segments)])
+    subject = ", ".join([row["measure"], *(f"{key} {row[key]}" for key in segments)])
     verdict = _write_verdict(row, *distinguish_names(row[strategy], row["baseline"]))
     return "; ".join(
         [
-            f"{where}: {verdict}",
+            f"{subject}: {verdict}",
             *_write_counts(row, confidence, min_changed),
             *filter(None, [row["notes"]]),
         ]
@@ -67,20 +67,20 @@ def distinguish_names(new: Any, old: Any) -> tuple[str, str]:
     return (f"{new} (new)", f"{old} (baseline)") if new == old else (new, old)
 
 
-def find_unseen_share(level: float, n: int) -> float:
+def find_unseen_percentage(level: float, n: int) -> float:
     """Return the largest percentage of queries that a sample of n misses with chance `level`."""
-    share: float = 100 * (1 - level ** (1 / n))
-    return share
+    percentage: float = 100 * (1 - level ** (1 / n))
+    return percentage
 
 
 def _write_verdict(row: Mapping[str, Any], new: str, old: str) -> str:
     verdict, margin, n = row["verdict"], format_short(row["margin"]), row["queries"]
     if verdict == UNCHANGED:
-        share = find_unseen_share(row["level"], n)
+        percentage = find_unseen_percentage(row["level"], n)
         return (
             f"{new} is unchanged from {old}: none of {format_count(n, 'queries')} changed; "
-            f"a change that affects fewer than {share:.2g} % of all queries may affect none of "
-            "these"
+            f"a change that affects fewer than {percentage:.2g} % of all queries may affect none "
+            "of these"
         )
     interval = "no interval"
     if row["low"] is not None and row["high"] is not None:
@@ -88,17 +88,19 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str) -> str:
     difference = (
         "unknown" if row["difference"] is None else format_short(round(row["difference"], 12))
     )
-    by = "" if row["difference"] is None else f"{format_short(abs(row['difference']))} ({interval})"
+    amount = (
+        "" if row["difference"] is None else f"{format_short(abs(row['difference']))} ({interval})"
+    )
     if verdict == "undecided":
         reason = _write_reason(row, difference, interval)
         return f"undecided whether {new} is worse than {old}: {reason}"
     return {
-        "better": f"{new} is better than {old} by {by}",
+        "better": f"{new} is better than {old} by {amount}",
         "no worse": f"{new} is no worse than {old}: {difference} ({interval}), margin {margin}",
-        "worse": f"{new} is worse than {old} by {by}, beyond the margin of {margin}",
-        WITHIN: f"{new} is worse than {old} by {by}, by less than the margin of {margin}",
-        BEYOND: f"{new} is worse than {old} by {by}, perhaps by more than the margin of {margin}"
-        f"{_write_more_queries(row)}",
+        "worse": f"{new} is worse than {old} by {amount}, beyond the margin of {margin}",
+        WITHIN: f"{new} is worse than {old} by {amount}, by less than the margin of {margin}",
+        BEYOND: f"{new} is worse than {old} by {amount}, perhaps by more than the margin of "
+        f"{margin}{_write_more_queries(row)}",
     }[verdict]
 
 
@@ -112,9 +114,9 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
         return (
             f"{difference}, without an interval, since {changes} and the range of values is unknown"
         )
-    up = row["best"] != "lowest"
-    least = row["low"] if up else -row["high"]
-    if row["lost"] and least > -row["margin"]:
+    higher_is_better = row["best"] != "lowest"
+    worst_end = row["low"] if higher_is_better else -row["high"]
+    if row["lost"] and worst_end > -row["margin"]:
         return (
             f"{format_count(row['lost'], 'queries')} have a value on one side alone, "
             "which change the verdict if they count as worst"
@@ -186,7 +188,7 @@ def write_summary(
         f"## {next(text for verdict, text in headlines.items() if verdict in kinds)}",
         "",
         *(f"- {escape_markdown(sentence)}" for sentence in verdicts["sentence"]),
-        *(f"- **Warning:** {escape_markdown(each)}" for each in warnings),
+        *(f"- **Warning:** {escape_markdown(warning)}" for warning in warnings),
         "",
         f"| {' | '.join(HEADINGS)} |",
         f"|{'---|' * 3}{'---:|' * 7}---|---:|---|",
@@ -208,19 +210,19 @@ def write_summary(
         ]
         lines.append(f"| {' | '.join(map(str, cells))} | **{row['verdict']}** |")
     confidence, level = verdicts["confidence"][0], verdicts["level"][0]
-    alone = f" Each interval alone has a confidence of {100 * (1 - level):.4g} %."
-    each = "" if verdicts.height == 1 else alone
+    single_confidence = f" Each interval alone has a confidence of {100 * (1 - level):.4g} %."
+    single_note = "" if verdicts.height == 1 else single_confidence
     meaning = (
         f"All intervals hold together with {100 * confidence:g} % confidence: of 100 such gates, "
-        f"at most {100 * (1 - confidence):.3g} have an interval that misses the true difference."
-        f"{each} "
+        f"at most {100 * (1 - confidence):.3g} on average have an interval that misses the true "
+        f"difference.{single_note} "
         "Lost queries have a value on one side alone."
     )
     if (n_queries := verdicts["queries"].min()) and isinstance(n_queries, int):
-        share = find_unseen_share(level, n_queries)
+        percentage = find_unseen_percentage(level, n_queries)
         meaning += (
-            f" A change that affects fewer than {share:.2g} % of all queries may affect none in a "
-            f"sample of {format_count(n_queries, 'queries')}."
+            f" A change that affects fewer than {percentage:.2g} % of all queries may affect none "
+            f"in a sample of {format_count(n_queries, 'queries')}."
         )
     lines += [
         "",

@@ -135,9 +135,9 @@ def count_queries(drawn: Drawn) -> str:
 def title_strategies(
     what: str, drawn: Drawn, baseline: str | None = None, *, pairs: int = 0, intervals: bool = False
 ) -> str:
-    """Return a title such as "Mean ap of 3 strategies, 95 % intervals", or of so many pairs."""
-    one = len(drawn.measures) == 1
-    measure = f" {shorten_name(drawn.measures[0])}" if one else ""
+    """Return a title such as "Mean ap of 3 strategies, 95 % intervals"; `pairs` counts pairs."""
+    has_one_measure = len(drawn.measures) == 1
+    measure = f" {shorten_name(drawn.measures[0])}" if has_one_measure else ""
     drawn_things = (pairs, "pairs") if pairs else (drawn.strategies, "strategies")
     text = f"{what}{measure} of {format_count(*drawn_things)}"
     if len(drawn.measures) > 1:
@@ -163,8 +163,8 @@ def title_measures(what: str, drawn: Drawn, between: str = "of") -> str:
 
 def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -> str:
     """Return a title with the curve and the number of strategies, or of pairs of them."""
-    where = f", {drawn.panels:,} panels" if drawn.panels > 1 else ""
-    return f"{_name_curve(name)} of {format_count(drawn.strategies, things)} by {at}{where}"
+    panels = f", {drawn.panels:,} panels" if drawn.panels > 1 else ""
+    return f"{_name_curve(name)} of {format_count(drawn.strategies, things)} by {at}{panels}"
 
 
 def title_differences_of_curves(
@@ -199,14 +199,14 @@ def write_mean_difference(mean: float, low: float | None, high: float | None) ->
 
 
 def write_wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
-    """Return in how many queries each is better: "ours better in 61 of 106 queries, bm25 in 32"."""
+    """Return in how many queries each strategy is better: "a better in 6 of 9 queries, b in 3"."""
     one, other = shorten_names(both)
     ties = format_count(n - more - fewer, "ties")
     return f"{one} better in {more:,} of {format_count(n, 'queries')}, {other} in {fewer:,}, {ties}"
 
 
 def write_width_change(median: float | None) -> list[str]:
-    """Return the width of intervals from both kinds of grades, relative to trusted alone."""
+    """Return the width of intervals from both kinds of grades, relative to trusted grades."""
     if median is None:
         return []
     if abs(median) < SMALLEST_CHANGE:
@@ -217,7 +217,7 @@ def write_width_change(median: float | None) -> list[str]:
 
 
 def write_left_out(n: int) -> str:
-    """Return how many queries without a relevant document are not drawn."""
+    """Return how many queries are not drawn, since they have no relevant document."""
     return f"without {format_count(n, 'queries')} that {conjugate(n, 'have')} no relevant document"
 
 
@@ -258,7 +258,7 @@ def title_gaps(rows: Sequence[Mapping[str, Any]]) -> str:
     """State what makes means wrong, the severest first: tied scores, then queries with gaps."""
     ties = {row["strategy"]: row.get("tied") for row in rows}
     sentences = [write_many_ties(ties)]
-    sentences += [_write_gap(rows, what, verb) for what, verb in GAPS.items()]
+    sentences += [_write_gap(rows, gap, verb) for gap, verb in GAPS.items()]
     return (
         capitalise("; ".join(filter(None, sentences)))
         or "No gaps: every query has retrieved, relevant and irrelevant documents"
@@ -273,22 +273,22 @@ def write_many_ties(ties: Mapping[str, float | None]) -> str:
     shares = [format_percent(share or 0, 0) for share in tied.values()]
     most = format_percent(max(share or 0 for share in tied.values()), 0)
     up_to = "up to " if len({*shares}) > 1 else ""
-    who = f"all {len(tied)} strategies" if len(tied) == len(ties) > 1 else list_names([*tied])
-    return f"{up_to}{most} of the scores of {who} are tied"
+    owners = f"all {len(tied)} strategies" if len(tied) == len(ties) > 1 else list_names([*tied])
+    return f"{up_to}{most} of the scores of {owners} are tied"
 
 
-def _write_gap(rows: Sequence[Mapping[str, Any]], what: str, verb: str) -> str:
-    """State the number of queries with a gap, for the strategies with the most; or nothing."""
-    n = int(max(row[what] or 0 for row in rows))
+def _write_gap(rows: Sequence[Mapping[str, Any]], gap: str, verb: str) -> str:
+    """State how many queries have a gap, for the strategies with the most; "" without a gap."""
+    n = int(max(row[gap] or 0 for row in rows))
     if not n:
         return ""
-    worst = [row for row in rows if (row[what] or 0) == n]
+    worst = [row for row in rows if (row[gap] or 0) == n]
     totals = {int(row["queries"]) for row in rows}
     # Strategies with different numbers of queries have no common share.
     share = (
         format_part(n, min(totals), "queries") if len(totals) == 1 else format_count(n, "queries")
     )
-    whose = (
+    owners = (
         "" if len(worst) == len(rows) else f" for {list_names([row['strategy'] for row in worst])}"
     )
-    return f"{share} {conjugate(n, verb)}{whose}"
+    return f"{share} {conjugate(n, verb)}{owners}"

@@ -67,7 +67,7 @@ def check_buckets(engine: str, request: Request, parts: Parts) -> int | None:
 
 
 def read_schema(given: pa.Schema) -> pl.Schema:
-    """Return the columns as Polars has them."""
+    """Return the columns with the data types of Polars."""
     return pl.Schema({field.name: _read_type(field) for field in given})
 
 
@@ -106,8 +106,8 @@ def _add_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> st
     frame = request.add_computed_columns(frame)
     scores = [columns[0] for columns in request.by.values()]
     floats = [name for name in (request.grade, *scores) if frame.schema[name].is_float()]
-    bad = frame.filter(~pl.all_horizontal(pl.col(name).is_finite() for name in floats))
-    queries = bad.select(request.query).unique(maintain_order=True).rows()
+    not_finite = frame.filter(~pl.all_horizontal(pl.col(name).is_finite() for name in floats))
+    queries = not_finite.select(request.query).unique(maintain_order=True).rows()
     if not floats or not queries:
         return str(error)
     return "\n\n".join([f"{sentence}: {first_few(queries)}", *hint])

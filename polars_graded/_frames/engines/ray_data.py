@@ -66,7 +66,7 @@ def _measure_bucket(table: pa.Table, worker: Worker) -> pa.Table:
 
 
 def _read_arrow_schema(dataset: Any) -> pa.Schema:
-    """Return the columns of a dataset, which may have to look at its first block for them."""
+    """Return the columns of a dataset; Ray Data may have to read its first block."""
     import pyarrow as pa
 
     schema = dataset.schema().base_schema

@@ -41,7 +41,7 @@ def evaluate_rows(request: Request, frame: Any, parts: Parts) -> Any:
     )
     worker = Worker(request, schema)
 
-    def measure(table: pa.Table) -> pa.Table:  # Spark takes a function, no other callable
+    def measure(table: pa.Table) -> pa.Table:  # Spark takes only functions, not other callables
         return worker(table)
 
     return rows.groupBy("bucket").applyInArrow(measure, from_arrow_schema(schema))
@@ -67,40 +67,42 @@ def join_rows(
     judgments = (
         judgments if find_engine(judgments) else build_judgment_table(judgments, query, doc, grade)
     )
-    here = isinstance(judgments, pl.DataFrame | pl.LazyFrame)
-    theirs = judgments.collect_schema() if here else read_schema(_read_arrow_schema(judgments))
+    is_local = isinstance(judgments, pl.DataFrame | pl.LazyFrame)
+    theirs = judgments.collect_schema() if is_local else read_schema(_read_arrow_schema(judgments))
     pair = [query, doc]
     key = check_schemas(ours, theirs, query, doc, [grade], strategy)
     _check_not_stacked(ours, key)
-    if here:
+    if is_local:
         table = select_judgments(judgments.lazy().collect(), pair, [grade], unjudged_below)
         judgments = run.sparkSession.createDataFrame(table.to_arrow())
 
     names = [*ours, *(name for name in theirs if name not in ours)]
-    places = {name: f"column_{number}" for number, name in enumerate(names)}
+    aliases = {name: f"column_{number}" for number, name in enumerate(names)}
     run, judgments = (
-        frame.selectExpr(*(f"{_quote_name(name)} AS {places[name]}" for name in frame.columns))
+        frame.selectExpr(*(f"{_quote_name(name)} AS {aliases[name]}" for name in frame.columns))
         for frame in (run, judgments)
     )
-    in_run, in_judgments = ([places[name] for name in columns] for columns in (key, pair))
+    in_run, in_judgments = ([aliases[name] for name in columns] for columns in (key, pair))
     run = _fail_on_nulls(run, "run", dict(zip(in_run, key, strict=True)))
     judgments = _fail_on_nulls(judgments, "judgments", dict(zip(in_judgments, pair, strict=True)))
     judgments = _fail_on_duplicates(
         judgments, "judgments", dict(zip(in_judgments, pair, strict=True))
     )
-    judgments = judgments.where(f.col(places[grade]).isNotNull())
+    judgments = judgments.where(f.col(aliases[grade]).isNotNull())
     if unjudged_below is not None:
-        judgments = judgments.where(f.col(places[grade]) >= unjudged_below)
-    due = judgments
+        judgments = judgments.where(f.col(aliases[grade]) >= unjudged_below)
+    expected = judgments
     if strategy is not None:
-        due = run.select(places[strategy]).distinct().crossJoin(judgments)
-    of_judged = run.join(judgments.select(places[query]).distinct(), places[query], "left_semi")
-    retrieved = _fail_on_duplicates(of_judged, "run", dict(zip(in_run, key, strict=True)))
-    return retrieved.join(due, in_run, "full_outer").select(*places.values()).toDF(*names)
+        expected = run.select(aliases[strategy]).distinct().crossJoin(judgments)
+    rows_of_judged = run.join(
+        judgments.select(aliases[query]).distinct(), aliases[query], "left_semi"
+    )
+    retrieved = _fail_on_duplicates(rows_of_judged, "run", dict(zip(in_run, key, strict=True)))
+    return retrieved.join(expected, in_run, "full_outer").select(*aliases.values()).toDF(*names)
 
 
 def _check_not_stacked(schema: pl.Schema, key: list[str]) -> None:
-    """Raise if several strategies may be merged, which is visible only when a job runs."""
+    """Raise if strategies may be merged, since their number is known only when a job runs."""
     if "strategy" in schema and "strategy" not in key:
         msg = (
             "`run` has a column 'strategy' that no argument names; its strategies would be "
@@ -113,8 +115,8 @@ def _fail_on_nulls(frame: Any, name: str, key: Mapping[str, str]) -> Any:
     """Return the same rows; fail if a key is null, and name the column."""
     from pyspark.sql import functions as f
 
-    for column, called in key.items():
-        error = f.raise_error(f.lit(f'"{called}" must not be null in `{name}`'))
+    for column, original in key.items():
+        error = f.raise_error(f.lit(f'"{original}" must not be null in `{name}`'))
         frame = frame.withColumn(
             column, f.coalesce(column, error.cast(frame.schema[column].dataType))
         )

@@ -61,18 +61,18 @@ def infap(queries: Queries, n: int | None, threshold: float | None) -> Floats:
 def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
     """Return the mean of P@p · rel(p) over all orders of ties, at every rank.
 
-    A tie group has m documents, of which r are relevant; h hits rank above the group. Its i-th
-    document is relevant in r/m of the orders. In these, the documents before it in the group have
-    (i - 1) (r - 1) / (m - 1) hits on average.
+    A tie group has m documents, of which r are relevant; h hits rank above the group. The i-th
+    document of the group is relevant in r/m of the orders. In these orders, the i - 1 documents
+    before it in the group have (i - 1) (r - 1) / (m - 1) hits on average.
     """
     ranked, starts = queries.ranked, queries.tie_starts
-    hit = queries.relevant(ranked.values, threshold)
-    m = np.diff(starts, append=len(hit))
-    r = np.add.reduceat(hit, starts, dtype=np.float64)
-    h = ranked.count_so_far(hit)[starts] - hit[starts]
-    i = np.arange(1, len(hit) + 1) - repeat_each(starts, m)
-    among_the_tied = (i - 1) * repeat_each((r - 1) / np.maximum(m - 1, 1), m)
-    hits = repeat_each(h, m) + 1 + among_the_tied
+    is_hit = queries.relevant(ranked.values, threshold)
+    m = np.diff(starts, append=len(is_hit))
+    r = np.add.reduceat(is_hit, starts, dtype=np.float64)
+    h = ranked.count_so_far(is_hit)[starts] - is_hit[starts]
+    i = np.arange(1, len(is_hit) + 1) - repeat_each(starts, m)
+    hits_in_group = (i - 1) * repeat_each((r - 1) / np.maximum(m - 1, 1), m)
+    hits = repeat_each(h, m) + 1 + hits_in_group
     return ranked.of(repeat_each(r / m, m) * hits / ranked.number_as_float)
 
 
@@ -81,12 +81,12 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
 
     (Scheel et al. 2011, equation 4.)
 
-    R_t documents reach level t. A document of grade g takes part in AP at every level up to g, so
-    it weighs W(g) = Σ_{t ≤ g} d_t / R_t, and Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
+    R_t documents reach level t. A document of grade g counts in AP at every level up to g, so its
+    weight is W(g) = Σ_{t ≤ g} d_t / R_t, and Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
     """
     ranked = queries.by_relevance(queries.hits(n, None))
     judged = queries.by_relevance(queries.judged.relevant)
-    top = queries.relevance(queries.judged.top)
+    highest = queries.relevance(queries.judged.top)
     if levels is not None:
         # AP at a level counts the grades that reach it, so a grade may be replaced by the highest
         # level that it reaches.
@@ -99,8 +99,8 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
             ranked.of(find_level(ranked.values)),
             judged.of(find_level(judged.values)),
         )
-        top = np.full_like(top, steps[-1])
-    return divide_by_ideal(sum_minima(ranked, judged, divide_by_count=True), top)
+        highest = np.full_like(highest, steps[-1])
+    return divide_by_ideal(sum_minima(ranked, judged, divide_by_count=True), highest)
 
 
 def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
@@ -144,12 +144,12 @@ def _sum_by_level(ranked: Documents, judged: Levels, *, divide_by_count: bool) -
     """Return Σ_t d_t · (Σ_p P@p · rel_t(p)), by one pass per level.
 
     The levels are those of all queries. If no document of a query has a level, the level selects
-    the same documents as the next higher level that the query has, and both distances add up to the
-    distance between the levels of the query. A document that does not reach one level cannot reach
-    the next, so each pass drops it.
+    the same documents as the next higher level of the query, and the distances of both levels add
+    up to the distance between the levels of the query. A document that does not reach one level
+    cannot reach the next, so each pass drops it.
     """
-    used = judged.counts.any(axis=1) & (judged.values > 0)
-    levels, n_relevant = judged.values[used], judged.at_least[used]
+    is_used = judged.counts.any(axis=1) & (judged.values > 0)
+    levels, n_relevant = judged.values[is_used], judged.n_reaching[is_used]
     total = np.zeros(len(ranked.lengths))
     for number, distance in enumerate(np.diff(levels, prepend=0.0)):
         ranked = ranked.keep(ranked.values >= levels[number])
@@ -161,20 +161,20 @@ def _sum_by_level(ranked: Documents, judged: Levels, *, divide_by_count: bool) -
 def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> Floats:
     """Return the sum of the minima over all pairs, by one pass per bit of C.
 
-    C(g) is the number of judged documents at least as good as g. Its bits distinguish documents,
-    the highest bit first: of two documents that agree in the bits so far, the one with a 1 is worse
-    and gives the minimum. A stable sort by that bit puts documents that still agree next to each
-    other, in rank order.
+    C(g) is the number of judged documents at least as good as g. The bits of C distinguish
+    documents, the highest bit first: of two documents that agree in the bits so far, the one with a
+    1 is worse, and its weight is the minimum. A stable sort by that bit puts documents that still
+    agree next to each other, in rank order.
 
     Example: grades 10 30 20 at ranks 1 2 3, and nothing else judged, have C = 3 1 2, in bits 11 01
     10. By the first bit, ranks 1 and 3 are worse than rank 2: rank 2 adds W(10) for its pair with
-    rank 1, and rank 3 adds W(20) for its pair with rank 2. By the second bit, of ranks 1 and 3,
-    which agreed, rank 1 is worse: rank 3 adds W(10). Now no two documents agree, and each adds its
-    own W once, for the pair with itself.
+    rank 1, and rank 3 adds W(20) for its pair with rank 2. Ranks 1 and 3 agree in the first bit; by
+    the second bit, rank 1 is worse than rank 3: rank 3 adds W(10). Now no two documents agree, and
+    each document adds its own W once, for the pair with itself.
     """
-    below = np.append(judged.values[1:], 0.0)
-    below[judged.offsets[1:][judged.lengths > 0] - 1] = 0.0
-    steps = judged.values - below
+    next_lower = np.append(judged.values[1:], 0.0)
+    next_lower[judged.offsets[1:][judged.lengths > 0] - 1] = 0.0
+    steps = judged.values - next_lower
     weights = judged.accumulate_backwards(
         np.add, steps / judged.number if divide_by_count else steps
     )
@@ -193,27 +193,29 @@ def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> 
     row = np.arange(len(query))
     node = documents.offsets[query]  # first row of the documents that agree so far
     for bit in reversed(range(int(as_good.max(initial=0)).bit_length())):
-        worse = (as_good >> bit & 1).astype(bool)
-        n_worse = np.concatenate(([0], np.cumsum(worse)))
+        is_worse = (as_good >> bit & 1).astype(bool)
+        n_worse = np.concatenate(([0], np.cumsum(is_worse)))
         n_worse_before = n_worse[:-1] - n_worse[node]
         n_better_before = row - node - n_worse_before
-        weight_of_worse = documents.accumulate_before(np.add, np.where(worse, weight, 0.0), 0.0)
-        minima = np.where(worse, weight * n_better_before, weight_of_worse - weight_of_worse[node])
+        weight_of_worse = documents.accumulate_before(np.add, np.where(is_worse, weight, 0.0), 0.0)
+        minima = np.where(
+            is_worse, weight * n_better_before, weight_of_worse - weight_of_worse[node]
+        )
         total += documents.sum(minima / rank)
         starts = np.flatnonzero(row == node)
         sizes = np.diff(starts, append=len(row))
         better_node = node + repeat_each(n_worse[starts + sizes] - n_worse[starts], sizes)
-        place = np.where(worse, node + n_worse_before, better_node + n_better_before)
-        node = _move(np.where(worse, node, better_node), place)
-        rank, weight, as_good = (_move(each, place) for each in (rank, weight, as_good))
+        new_index = np.where(is_worse, node + n_worse_before, better_node + n_better_before)
+        node = _move(np.where(is_worse, node, better_node), new_index)
+        rank, weight, as_good = (_move(each, new_index) for each in (rank, weight, as_good))
     # Documents that agree in all bits have the same grade. Each adds its weight once for itself,
     # and once for every such document before it.
     equals = row - node + 1
     return total + documents.sum(weight * equals / rank)
 
 
-def _move(values: npt.NDArray[Any], place: Integers) -> npt.NDArray[Any]:
-    """Return the values in the order of their new places."""
+def _move(values: npt.NDArray[Any], new_index: Integers) -> npt.NDArray[Any]:
+    """Return the values moved to their new indices."""
     result = np.empty_like(values)
-    result[place] = values
+    result[new_index] = values
     return result

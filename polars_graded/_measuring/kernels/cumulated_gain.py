@@ -27,7 +27,7 @@ NOT_FINITE = {
     "Hint: phi_relevance converts popularity and other scores to grades from 0 to 1; "
     "gain='linear' takes grades as they are"
 }
-"""Rule that a relevance breaks if its gain is not finite, by the name of the gain."""
+"""Error for a relevance whose gain is not finite, by the name of the gain."""
 
 Form: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
 """Function that returns the gains of documents: `compute_gains` or `compute_normalised_gains`."""
@@ -37,15 +37,18 @@ def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """Return the gain of each document; 0 where it is not relevant."""
     if isinstance(gain, str):
         result = GAINS[gain](queries.relevance(documents.values))
-        rule, lacking = NOT_FINITE.get(gain, f"`gain={gain!r}` must be finite"), np.empty(0)
+        rule, grades_without_gain = (
+            NOT_FINITE.get(gain, f"`gain={gain!r}` must be finite"),
+            np.empty(0),
+        )
     else:
-        relevant = queries.relevant(documents.values, None)
-        result = np.where(relevant, look_up_gains(documents.values, gain), 0.0)
+        is_relevant = queries.relevant(documents.values, None)
+        result = np.where(is_relevant, look_up_gains(documents.values, gain), 0.0)
         rule = "`gain` maps no gain to grade"
-        lacking = np.unique(documents.values[~np.isfinite(result)])
-    finite = np.isfinite(result)
-    if not finite.all():
-        raise UnusableDataError(rule, documents.count(~finite) > 0, lacking.tolist())
+        grades_without_gain = np.unique(documents.values[~np.isfinite(result)])
+    is_finite = np.isfinite(result)
+    if not is_finite.all():
+        raise UnusableDataError(rule, documents.count(~is_finite) > 0, grades_without_gain.tolist())
     return result
 
 
@@ -139,7 +142,7 @@ def ndcg_curve(
     form: Form = compute_gains,
     lengths: Integers | None = None,
 ) -> Ragged:
-    """Return NDCG at every rank, or at the first `lengths` ranks."""
+    """Return NDCG at every rank, or at as many first ranks as `lengths` specifies."""
     if lengths is None:
         lengths = find_curve_lengths(queries.ranked.lengths, n)
     worth = queries.compute_all_worths(n, lambda documents: form(queries, documents, gain), ties)
@@ -159,13 +162,13 @@ def ndcg_area(
 ) -> Floats:
     """Return the area under the NDCG curve, which is its mean over all ranks.
 
-    A query without ranks gets 0. Past the end of both lists the curve keeps its last value.
+    A query without ranks gets 0. Beyond the end of both lists, the curve keeps its last value.
     """
     ranks = find_curve_lengths(queries.ranked.lengths, n)
-    ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
-    # Each rank after the end of both lists adds the curve's last value.
-    curve = ndcg_curve(queries, n, gain, discount, base, ties, form, ended)
-    total = curve.sum(curve.values) + (ranks - ended) * curve.last_values()
+    lengths = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
+    # Each rank beyond the end of both lists adds the last value of the curve.
+    curve = ndcg_curve(queries, n, gain, discount, base, ties, form, lengths)
+    total = curve.sum(curve.values) + (ranks - lengths) * curve.last_values()
     return np.where(ranks > 0, total / ranks, 0.0)
 
 

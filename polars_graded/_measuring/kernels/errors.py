@@ -10,7 +10,7 @@ from polars_graded._measuring.kernels.ragged import Mask
 
 
 class UnusableDataError(ValueError):
-    """Rule that the data break, with the mask of the queries and the grades affected.
+    """Rule that the data break, with the mask of the affected queries, and the affected grades.
 
     `column` is the input of a measure that breaks the rule; by default the grade.
     """
@@ -42,7 +42,7 @@ class UnusableDataError(ValueError):
         The kernels ran over separate chunks, so no query is counted twice.
         """
         rule = errors[0].rule
-        same = [error for error in errors if error.rule == rule]
-        grades = frozenset[float]().union(*(error.grades for error in same))
-        broken = np.concatenate([error.broken for error in same])
+        same_rule = [error for error in errors if error.rule == rule]
+        grades = frozenset[float]().union(*(error.grades for error in same_rule))
+        broken = np.concatenate([error.broken for error in same_rule])
         return cls(rule, broken, grades, errors[0].column)

@@ -36,14 +36,14 @@ def mix_bits(numbers: Hashes) -> Hashes:
 def hash_texts(characters: npt.NDArray[np.uint8], lengths: Integers) -> Hashes:
     """Return the hash of each text; `characters` holds their bytes end to end."""
     hashes = np.zeros(len(lengths), np.uint64)
-    filled = lengths > 0
-    if filled.any():
-        starts = np.concatenate(([0], np.cumsum(lengths[filled])[:-1]))
-        place = np.arange(len(characters)) - np.repeat(starts, lengths[filled])
+    is_filled = lengths > 0
+    if is_filled.any():
+        starts = np.concatenate(([0], np.cumsum(lengths[is_filled])[:-1]))
+        position = np.arange(len(characters)) - np.repeat(starts, lengths[is_filled])
         weights = mix_bits(np.arange(lengths.max(), dtype=np.uint64))
         # Plus 1, so that a NUL byte adds something and "a\0" differs from "a".
-        terms = (characters.astype(np.uint64) + np.uint64(1)) * weights[place]
-        hashes[filled] = np.add.reduceat(terms, starts)
+        terms = (characters.astype(np.uint64) + np.uint64(1)) * weights[position]
+        hashes[is_filled] = np.add.reduceat(terms, starts)
     return mix_bits(hashes)
 
 

@@ -40,8 +40,8 @@ GAINS: Mapping[GainName, Callable[[Floats], Floats]] = {"exp2": exp2_gain, "line
 def look_up_gains(grades: Floats, pairs: GradeGains) -> Floats:
     """Return the gain of each grade by `pairs`; NaN for a grade without a pair."""
     mapped, gains = _split_pairs(pairs)
-    place = np.minimum(np.searchsorted(mapped, grades), len(mapped) - 1)
-    return np.where(mapped[place] == grades, gains[place], np.nan)
+    index = np.minimum(np.searchsorted(mapped, grades), len(mapped) - 1)
+    return np.where(mapped[index] == grades, gains[index], np.nan)
 
 
 def look_up_highest_gains(best: Floats, pairs: GradeGains) -> Floats:

@@ -15,9 +15,9 @@ def coverage_ratio(queries: Queries, threshold: float | None) -> Floats:
 
 def novelty_ratio(queries: Queries, threshold: float | None) -> Floats:
     """Return |R_u| / (|R_u| + |R_k|): the share of hits that were not known."""
-    retrieved = _count_retrieved(queries, threshold)
-    new = retrieved - _count_known_retrieved(queries, threshold)
-    return np.nan_to_num(_divide(new, retrieved))
+    n_retrieved = _count_retrieved(queries, threshold)
+    n_new = n_retrieved - _count_known_retrieved(queries, threshold)
+    return np.nan_to_num(_divide(n_new, n_retrieved))
 
 
 def relative_recall(queries: Queries, threshold: float | None) -> Floats:

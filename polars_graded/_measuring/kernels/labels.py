@@ -12,24 +12,24 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragg
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of all documents of a call, by the place of the document."""
+    """Labels of all documents of a call, by the index of the document."""
 
     codes: Integers
-    """Number of each label, document by document."""
+    """Number of each label, from 1, document by document."""
     offsets: Integers
     """Offset of the labels of each document in `codes`."""
     order: Integers
-    """Sort key of the documents: of those with equal gain, the ideal ranking takes the lowest."""
+    """Sort key of documents with equal gain: the ideal ranking takes the lowest key first."""
 
     @cached_property
     def n(self) -> int:
-        """Return the number of distinct labels, at least 1."""
+        """Return a number above all codes, at least 1."""
         return int(self.codes.max(initial=0)) + 1
 
-    def find(self, places: Integers) -> tuple[Integers, Integers]:
-        """Return the labels of documents: the index of the document in `places`, and the code."""
-        document, inside = expand(self.offsets, places)
-        return document, self.codes[inside]
+    def find(self, documents: Integers) -> tuple[Integers, Integers]:
+        """Return the position in `documents` and the code of each label of these documents."""
+        document, indices = expand(self.offsets, documents)
+        return document, self.codes[indices]
 
     @cached_property
     def keys(self) -> Integers:
@@ -37,33 +37,33 @@ class Labels:
         document = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         return document * (self.n + 1) + self.codes
 
-    def mask_missing(self, places: Integers) -> Mask:
+    def mask_missing(self, documents: Integers) -> Mask:
         """Return the mask of documents without a label."""
-        is_missing: Mask = self.offsets[places + 1] == self.offsets[places]
+        is_missing: Mask = self.offsets[documents + 1] == self.offsets[documents]
         return is_missing
 
     def sum_distances(self, documents: Ragged) -> Floats:
         """Return Σ 1 - |A ∩ B| / |A ∪ B| over the pairs of documents of each list."""
-        places = documents.values.astype(np.int64)
-        sizes = self.offsets[places + 1] - self.offsets[places]
+        indices = documents.values.astype(np.int64)
+        sizes = self.offsets[indices + 1] - self.offsets[indices]
         below = repeat_each(documents.lengths, documents.lengths) - documents.number
         total = np.zeros(len(documents.lengths))
         for step in range(1, documents.lengths.max(initial=0)):
             # All pairs of documents whose ranks differ by `step`.
             upper = np.flatnonzero(below >= step)
-            pair, codes = self.find(places[upper])
-            wanted = places[upper + step][pair] * (self.n + 1) + codes
-            nearest = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-            shared = np.bincount(pair, self.keys[nearest] == wanted, minlength=len(upper))
-            distances = 1 - shared / (sizes[upper] + sizes[upper + step] - shared)
+            pair, codes = self.find(indices[upper])
+            keys = indices[upper + step][pair] * (self.n + 1) + codes
+            key_index = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+            n_shared = np.bincount(pair, self.keys[key_index] == keys, minlength=len(upper))
+            distances = 1 - n_shared / (sizes[upper] + sizes[upper + step] - n_shared)
             total += np.bincount(documents.query[upper], distances, minlength=len(total))
         return total
 
 
 def expand(offsets: Integers, lists: Integers) -> tuple[Integers, Integers]:
-    """Return, for each value of some lists, the index of its list, and its place."""
+    """Return for each value of some lists the position in `lists`, and the index of the value."""
     lengths = offsets[lists + 1] - offsets[lists]
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
-    places = np.arange(total) + np.repeat(offsets[lists] - ends + lengths, lengths)
-    return np.repeat(np.arange(len(lists)), lengths), places
+    indices = np.arange(total) + np.repeat(offsets[lists] - ends + lengths, lengths)
+    return np.repeat(np.arange(len(lists)), lengths), indices

@@ -40,7 +40,7 @@ class RankedLists:
     ranks: Ragged
     """Rank of each document, from 1."""
     starts: Integers
-    """Place of the first document of each tie group."""
+    """Index of the first document of each tie group."""
     has_ties: Mask
     """Mask of queries with tied documents, also below the depth of the measures."""
     grades: Floats
@@ -50,18 +50,19 @@ class RankedLists:
 
     @classmethod
     def of(cls, queries: Queries, first: float, n: int) -> RankedLists:
-        """Return the lists of a ranking; `first` is the lowest number of n documents of a chunk.
+        """Return the lists of a ranking, with document numbers counted from `first`.
 
-        The input `number` contains the numbers of documents, which rise from query to query.
+        The input `number` contains the numbers of documents, which rise from query to query. Those
+        of a chunk span n whole numbers, from `first`.
         """
         documents = (queries.inputs["number"].values - first).astype(np.int64)
         ranks = queries.ranked.of(queries.ranked.number_as_float)
         has_ties = np.zeros(len(ranks.lengths), bool)
-        if (full := queries.full) is not None:
-            is_first = np.zeros(len(full.ranked.values), bool)
-            is_first[full.tie_starts] = True
-            has_ties = full.ranked.count(is_first) < full.ranked.lengths
-        # All rankings of a chunk are held at once, so that only needed arrays are kept.
+        if (full_queries := queries.full) is not None:
+            is_first = np.zeros(len(full_queries.ranked.values), bool)
+            is_first[full_queries.tie_starts] = True
+            has_ties = full_queries.ranked.count(is_first) < full_queries.ranked.lengths
+        # All rankings of a chunk are in memory at once, so only the needed arrays are kept.
         grades, starts = queries.ranked.values, queries.tie_starts
         return cls(documents, ranks, starts, has_ties, grades, queries.judged, n)
 
@@ -99,7 +100,7 @@ class RankedLists:
 
 
 def find_span(numbers: Iterable[Ragged]) -> tuple[float, int]:
-    """Return the lowest number of documents, and the count of whole numbers up to the highest."""
+    """Return the lowest document number, and the count of whole numbers to the highest one."""
     arrays = [each.values for each in numbers if len(each.values)]
     if not arrays:
         return 0.0, 0
@@ -111,12 +112,12 @@ def find_span(numbers: Iterable[Ragged]) -> tuple[float, int]:
 class Agreement:
     """Agreement of two lists at each depth down to the end of the longer one."""
 
-    depths: Ragged
+    by_depth: Ragged
     """Agreement at each depth, as if the shorter list had no further documents."""
     extrapolated: Floats
-    """The same, if further documents agree as at the end of the shorter list."""
+    """Agreement at each depth, if further documents agree as at the end of the shorter list."""
     highest: Floats
-    """The same, if further documents agree as well as possible."""
+    """Agreement at each depth, if further documents agree as well as possible."""
     last: Floats
     """Extrapolated agreement at the end of the longer list."""
 
@@ -142,9 +143,9 @@ class ListPair:
     @cached_property
     def ranks(self) -> tuple[Integers, Integers]:
         """Return the ranks of common documents in both lists, in the order of `a`."""
-        return self.place(self.a.ranks.number, self.b.ranks.number)
+        return self.select_common(self.a.ranks.number, self.b.ranks.number)
 
-    def place(self, of_a: Numbers, of_b: Numbers) -> tuple[Numbers, Numbers]:
+    def select_common(self, of_a: Numbers, of_b: Numbers) -> tuple[Numbers, Numbers]:
         """Return values of common documents in the order of `a`, from values by rank."""
         in_b = self.b.by_document(of_b)[self.a.documents]
         return (of_a, in_b) if self.common.all() else (of_a[self.common], in_b[self.common])
@@ -155,18 +156,18 @@ class ListPair:
         offsets = offsets_of(np.maximum(self.a.ranks.lengths, self.b.ranks.lengths))
         return Ragged(np.empty(offsets[-1]), offsets)
 
-    def count_until(self, depth: Integers) -> Integers:
-        """Return the number of common documents that count from some depth on."""
+    def count_reached(self, depth: Integers) -> Integers:
+        """Return at each depth the number of common documents whose `depth` it reaches."""
         depths = self.depths
-        places = depth - 1 + repeat_each(depths.offsets[:-1], self.n_common)
-        place = places[depth <= repeat_each(depths.lengths, self.n_common)]
-        counts: Integers = np.cumsum(np.bincount(place, minlength=len(depths.values)))
+        all_indices = depth - 1 + repeat_each(depths.offsets[:-1], self.n_common)
+        indices = all_indices[depth <= repeat_each(depths.lengths, self.n_common)]
+        counts: Integers = np.cumsum(np.bincount(indices, minlength=len(depths.values)))
         before = np.append(0, counts)[depths.offsets[:-1]]
         counts -= repeat_each(before, depths.lengths)
         return counts
 
     def agreement(self, ties: str) -> Agreement:
-        """Return the agreement at each depth; `ties` is a variant, or their order."""
+        """Return the agreement at each depth; `ties` is a variant, or "order"."""
         if ties != "order" and not (self.a.are_tied or self.b.are_tied):
             ties = "order"
         if ties not in self._agreements:
@@ -183,24 +184,24 @@ class ListPair:
         bottoms = tops
         shares: Any = (1.0, 1.0)
         if ties == "order":
-            seen: Any = self.count_until(np.maximum(*self.ranks))
+            seen: Any = self.count_reached(np.maximum(*self.ranks))
             reached, before = seen, (seen, seen)
         else:
             tops, bottoms = (
                 tuple(each.at_depths(getattr(each, end), depths) for each in (self.a, self.b))
                 for end in ("tops", "bottoms")
             )
-            top_a, top_b = self.place(self.a.tops, self.b.tops)
-            bottom_a, bottom_b = self.place(self.a.bottoms, self.b.bottoms)
-            reached = self.count_until(np.maximum(top_a, top_b))
-            # Common documents above the tie group at a depth, in `a`, in `b`, and in both.
+            top_a, top_b = self.select_common(self.a.tops, self.b.tops)
+            bottom_a, bottom_b = self.select_common(self.a.bottoms, self.b.bottoms)
+            reached = self.count_reached(np.maximum(top_a, top_b))
+            # Common documents above the tie group at a depth: in `a`, in `b`, and in both.
             before = (
-                self.count_until(np.maximum(bottom_a + 1, top_b)),
-                self.count_until(np.maximum(top_a, bottom_b + 1)),
+                self.count_reached(np.maximum(bottom_a + 1, top_b)),
+                self.count_reached(np.maximum(top_a, bottom_b + 1)),
             )
-            both = self.count_until(np.maximum(bottom_a, bottom_b) + 1)
+            both = self.count_reached(np.maximum(bottom_a, bottom_b) + 1)
             sizes = [bottom - top + 1 for top, bottom in zip(tops, bottoms, strict=True)]
-            # Share of the tie group at a depth that an average order has among the first.
+            # Share of the tie group at a depth that is among the first documents, on average.
             shares = tuple(
                 np.ones(len(number)) if ties == "w" else (number - top + 1) / size
                 for top, size in zip(tops, sizes, strict=True)
@@ -221,8 +222,8 @@ class ListPair:
         if np.array_equal(n_a, n_b):
             last = depths.of(agreement).last_values()
             return Agreement(depths.of(agreement), agreement, agreement, last)
-        # Below its end, the shorter list may continue with documents that only the longer one has.
-        # `missing` counts those above the tie group at a depth, `crossing` those in it.
+        # Below its end, the shorter list may continue with documents that only the longer list has.
+        # `missing` counts such documents above the tie group at a depth, `crossing` those in it.
         shorter, longer = np.minimum(n_a, n_b), np.maximum(n_a, n_b)
         further = np.maximum(number - repeat_each(shorter, longer), 0)
         b_is_longer = repeat_each(n_b > n_a, longer)
@@ -239,8 +240,8 @@ class ListPair:
         last = (self.n_common + (longer - shorter) * at_end) / np.maximum(longer, 1)
         return Agreement(depths.of(agreement), extrapolated, (seen + added) / norm, last)
 
-    def where_any(self, values: Numbers) -> Floats:
-        """Return the values, NaN where both lists are empty."""
+    def mask_empty(self, values: Numbers) -> Floats:
+        """Return the values, with NaN where both lists are empty."""
         return np.where(self.depths.lengths > 0, values, np.nan)
 
 
@@ -249,28 +250,28 @@ class ListPair:
 
 def overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
     """Compute A_n, the agreement at depth n, or at the end of a shorter list."""
-    head = pair.agreement(ties).depths.head(n)
-    return pair.where_any(head.last_values())
+    head = pair.agreement(ties).by_depth.head(n)
+    return pair.mask_empty(head.last_values())
 
 
 def overlap_curve(pair: ListPair, n: int | None, ties: str) -> Ragged:
     """Compute the agreement at each depth from 1 to n."""
-    head = pair.agreement(ties).depths.head(n)
+    head = pair.agreement(ties).by_depth.head(n)
     return head if n is None else head.extend(np.full(len(head.lengths), n))
 
 
 def average_overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
     """Compute (1 / n) Σ_{d ≤ n} A_d."""
-    head = pair.agreement(ties).depths.head(n)
-    return pair.where_any(head.sum(head.values) / np.maximum(head.lengths, 1))
+    head = pair.agreement(ties).by_depth.head(n)
+    return pair.mask_empty(head.sum(head.values) / np.maximum(head.lengths, 1))
 
 
 def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
-    """Compute the number of common documents among the first n, over that of all documents."""
+    """Compute the number of documents in both top n, over the number in either."""
     of_a, of_b = (each.ranks.head(n).lengths for each in (pair.a, pair.b))
-    shared = pair.agreement(ties).depths.head(n)
+    shared = pair.agreement(ties).by_depth.head(n)
     common = np.rint(shared.last_values() * shared.lengths)
-    return pair.where_any(common / np.maximum(of_a + of_b - common, 1))
+    return pair.mask_empty(common / np.maximum(of_a + of_b - common, 1))
 
 
 def top_changed(pair: ListPair, ties: str) -> Floats:
@@ -294,14 +295,14 @@ def relevant_left(pair: ListPair, n: int | None, threshold: float | None) -> Int
 def _count_new_relevant(
     lists: RankedLists, others: RankedLists, n: int | None, threshold: float | None
 ) -> Integers:
-    """Return the number of relevant documents among the first n that others do not have there."""
-    first, first_of_others = (
+    """Return the number of relevant documents among the first n that the others lack there."""
+    is_first, is_first_of_others = (
         np.ones(len(each.documents), bool) if n is None else each.ranks.number <= n
         for each in (lists, others)
     )
-    relevant = lists.judged.is_relevant(lists.grades, threshold)
-    shared = others.by_document(first_of_others)[lists.documents]
-    return lists.ranks.count(relevant & first & ~shared)
+    is_relevant = lists.judged.is_relevant(lists.grades, threshold)
+    is_shared = others.by_document(is_first_of_others)[lists.documents]
+    return lists.ranks.count(is_relevant & is_first & ~is_shared)
 
 
 # Rank-biased overlap
@@ -317,17 +318,17 @@ def _weigh(pair: ListPair, p: float) -> Floats:
 def rbo(pair: ListPair, p: float, ties: str) -> Floats:
     """Compute A_l + (1 - p) Σ_d p^{d-1} (A_d - A_l), with the agreement extrapolated."""
     agreement = pair.agreement(ties)
-    beside = agreement.extrapolated - repeat_each(agreement.last, pair.depths.lengths)
-    values = agreement.last + pair.depths.sum(_weigh(pair, p) * beside)
-    return pair.where_any(np.maximum(values, 0.0))  # rounding may give less than 0
+    differences = agreement.extrapolated - repeat_each(agreement.last, pair.depths.lengths)
+    values = agreement.last + pair.depths.sum(_weigh(pair, p) * differences)
+    return pair.mask_empty(np.maximum(values, 0.0))  # rounding may give less than 0
 
 
 def rbo_min(pair: ListPair, p: float, ties: str) -> Floats:
     """Compute the sum with no further overlap: A_d = X_l / d below the lists."""
     agreement, longer = pair.agreement(ties), pair.depths.lengths
     tail = -np.log1p(-p) - _sum_harmonic(p, longer)
-    seen = pair.depths.sum(_weigh(pair, p) * agreement.depths.values)
-    return pair.where_any(seen + (1 - p) / p * pair.n_common * np.maximum(tail, 0))
+    seen = pair.depths.sum(_weigh(pair, p) * agreement.by_depth.values)
+    return pair.mask_empty(seen + (1 - p) / p * pair.n_common * np.maximum(tail, 0))
 
 
 def rbo_max(pair: ListPair, p: float, ties: str) -> Floats:
@@ -338,7 +339,7 @@ def rbo_max(pair: ListPair, p: float, ties: str) -> Floats:
     tail: Numbers = (2 * p ** (longer + 1.0) - p ** (f + 1.0)) / (1 - p)
     tail -= f * (_sum_harmonic(p, f) - _sum_harmonic(p, longer))
     seen = pair.depths.sum(_weigh(pair, p) * agreement.highest)
-    return pair.where_any(np.minimum(seen + (1 - p) / p * tail, 1.0))
+    return pair.mask_empty(np.minimum(seen + (1 - p) / p * tail, 1.0))
 
 
 def _sum_harmonic(p: float, n: Integers) -> Floats:
@@ -351,10 +352,10 @@ def _sum_harmonic(p: float, n: Integers) -> Floats:
 # Correlation of the ranks of common documents
 
 
-def _correlate(pair: ListPair, numbers: Numbers, by: Numbers) -> Floats:
-    """Return a quotient, NaN with fewer than two common documents or all of them tied."""
-    defined = (pair.n_common > 1) & (by > 0)
-    return np.where(defined, numbers / np.where(defined, by, 1), np.nan)
+def _correlate(pair: ListPair, numerator: Numbers, divisor: Numbers) -> Floats:
+    """Return the quotient; NaN with fewer than two common documents, or if all are tied."""
+    is_defined = (pair.n_common > 1) & (divisor > 0)
+    return np.where(is_defined, numerator / np.where(is_defined, divisor, 1), np.nan)
 
 
 def _number_common(pair: ListPair) -> Numbers:
@@ -364,7 +365,7 @@ def _number_common(pair: ListPair) -> Numbers:
     in_a = pair.a.by_document(pair.common)[pair.b.documents]
     numbers = np.zeros(len(in_a), np.int64)
     numbers[in_a] = pair.b.ranks.keep(in_a).number - 1
-    return pair.place(pair.a.ranks.number, numbers)[1]
+    return pair.select_common(pair.a.ranks.number, numbers)[1]
 
 
 def tau_ap(pair: ListPair, ties: str) -> Floats:  # noqa: ARG001, its only value
@@ -384,18 +385,18 @@ def kendall_tau(pair: ListPair) -> Floats:
     tied_b = tied_both = tied_a
     numbers = _number_common(pair)
     if pair.a.are_tied or pair.b.are_tied:
-        top_a, top_b = pair.place(pair.a.tops, pair.b.tops)
+        top_a, top_b = pair.select_common(pair.a.tops, pair.b.tops)
         # Sort by `a` and then by `b`, so that no pair tied in `a` is out of order in `b`. Documents
-        # tied in `b` have rising numbers, so that such pairs are not out of order either.
-        both = Ragged(top_a * (top_b.max(initial=0) + 1.0) + top_b, offsets)
-        order, _ = both.argsort_unstable()
-        in_b = both.of(top_b[order].astype(np.float64))
-        places, _ = in_b.argsort()
-        numbers = np.empty(len(places), np.int64)
-        numbers[places] = both.number - 1
-        tied_a = count_tied_pairs(both.of(top_a.astype(np.float64)))
-        tied_b = count_tied_pairs(both.of(in_b.values[places]))
-        tied_both = count_tied_pairs(both.of(both.values[order]))
+        # tied in `b` get rising numbers, so that these pairs are not out of order either.
+        keys = Ragged(top_a * (top_b.max(initial=0) + 1.0) + top_b, offsets)
+        order, _ = keys.argsort_unstable()
+        in_b = keys.of(top_b[order].astype(np.float64))
+        order_by_b, _ = in_b.argsort()
+        numbers = np.empty(len(order_by_b), np.int64)
+        numbers[order_by_b] = keys.number - 1
+        tied_a = count_tied_pairs(keys.of(top_a.astype(np.float64)))
+        tied_b = count_tied_pairs(keys.of(in_b.values[order_by_b]))
+        tied_both = count_tied_pairs(keys.of(keys.values[order]))
     in_order = Ragged(numbers, offsets)
     discordant = pairs - in_order.sum(count_lower_before(in_order))
     concordant = pairs - tied_a - tied_b + tied_both - discordant
@@ -404,27 +405,27 @@ def kendall_tau(pair: ListPair) -> Floats:
 
 
 def spearman(pair: ListPair) -> Floats:
-    """Compute the correlation of ranks among common documents, tied ones sharing their mean."""
+    """Compute the correlation of the ranks of common documents; tied documents share a rank."""
     in_a = pair.a.by_document(pair.common)[pair.b.documents]
     of_a = _average_ranks(pair.a, pair.common)
     in_order: Numbers = np.zeros(len(in_a))
     in_order[in_a] = _average_ranks(pair.b, in_a)
     common = Ragged(of_a, offsets_of(pair.n_common))
-    _, of_b = pair.place(pair.a.ranks.number, in_order)
+    _, of_b = pair.select_common(pair.a.ranks.number, in_order)
     middle = repeat_each((pair.n_common + 1) / 2, pair.n_common)
     a, b = of_a - middle, of_b - middle
     spread = np.sqrt(common.sum(a * a)) * np.sqrt(common.sum(b * b))
     return np.clip(_correlate(pair, common.sum(a * b), spread), -1, 1)
 
 
-def _average_ranks(lists: RankedLists, kept: Mask) -> Floats:
-    """Return the rank of each kept document among them, the mean in a tie group."""
-    ranks = lists.ranks.keep(kept)
+def _average_ranks(lists: RankedLists, is_kept: Mask) -> Floats:
+    """Return the rank of each kept document among the kept ones; the mean in a tie group."""
+    ranks = lists.ranks.keep(is_kept)
     if not lists.are_tied or not len(ranks.values):
         return ranks.number_as_float
-    tops = lists.tops[kept]
-    new = np.append(True, (tops[1:] != tops[:-1]) | (ranks.query[1:] != ranks.query[:-1]))
-    starts = np.flatnonzero(new)
+    tops = lists.tops[is_kept]
+    is_first = np.append(True, (tops[1:] != tops[:-1]) | (ranks.query[1:] != ranks.query[:-1]))
+    starts = np.flatnonzero(is_first)
     sizes = np.diff(starts, append=len(tops))
     return repeat_each(ranks.number[starts] + (sizes - 1) / 2, sizes)
 
@@ -432,12 +433,12 @@ def _average_ranks(lists: RankedLists, kept: Mask) -> Floats:
 def max_displacement(pair: ListPair, n: int | None, ties: str) -> Floats:  # noqa: ARG001
     """Compute the maximum |rank in a - rank in b| of common documents in either top n."""
     in_a, in_b = pair.ranks
-    moved = np.abs(in_a - in_b).astype(np.float64)
+    distances = np.abs(in_a - in_b).astype(np.float64)
     if n is not None:
-        moved[np.minimum(in_a, in_b) > n] = 0
-    lists = Ragged(moved, offsets_of(pair.n_common))
+        distances[np.minimum(in_a, in_b) > n] = 0
+    lists = Ragged(distances, offsets_of(pair.n_common))
     counts = pair.n_common if n is None else lists.count(np.minimum(in_a, in_b) <= n)
-    return np.where(counts > 0, lists.max(moved), np.nan)
+    return np.where(counts > 0, lists.max(distances), np.nan)
 
 
 MAX_COMPARED_LENGTH = 2048
@@ -456,11 +457,11 @@ def count_lower_before(lists: Ragged) -> Floats:
 def _count_lower_in_rows(rows: Floats, axis: int = -1) -> Numbers:
     """Return the number of lower values before each value of a row.
 
-    Long rows are partitioned stably by one bit after another, from the highest. Where the numbers
-    before have the same higher bits, those with the lower bit are lower.
+    Long rows are partitioned stably by one bit after another, from the highest. Of numbers with the
+    same higher bits, those with bit 0 are lower than those with bit 1.
     """
     rows = np.atleast_2d(rows)
-    place, width = np.arange(rows.shape[axis], dtype=np.int32), rows.shape[axis]
+    column, width = np.arange(rows.shape[axis], dtype=np.int32), rows.shape[axis]
     if width <= MAX_COMPARED_LENGTH:
         # In columns of small integers, NumPy compares many lists by one instruction.
         columns = np.ascontiguousarray(np.minimum(rows, width).T.astype(np.int16))
@@ -468,14 +469,14 @@ def _count_lower_in_rows(rows: Floats, axis: int = -1) -> Numbers:
         for number in range(1, width):
             (columns[:number] < columns[number]).sum(axis=0, out=lower[number])
         return lower.T
-    numbers = original = np.where(np.isinf(rows), place, rows).astype(np.int64)
+    numbers = original = np.where(np.isinf(rows), column, rows).astype(np.int64)
     counts = np.zeros_like(numbers)
     for bit in reversed(range((width - 1).bit_length())):
         is_high = (numbers >> bit) % 2 > 0
         start = numbers >> (bit + 1) << (bit + 1)
         low: Numbers = np.cumsum(~is_high, axis=1) - ~is_high
         low -= np.take_along_axis(low, start, axis=1)
-        target = np.where(is_high, place - low + (1 << bit), start + low)
+        target = np.where(is_high, column - low + (1 << bit), start + low)
         counts += low * is_high
         moved, carried = np.empty_like(numbers), np.empty_like(counts)
         np.put_along_axis(moved, target, numbers, axis=1)

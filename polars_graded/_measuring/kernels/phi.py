@@ -1,6 +1,6 @@
 """Kernels of φ: control points from scores, and the curve through them.
 
-Between two control points φ is a cubic whose slopes at the ends keep it monotone there: a piecewise
+Between two control points, φ is a cubic whose slopes at both points keep it monotone: a piecewise
 cubic Hermite interpolating polynomial, PCHIP for short.
 """
 
@@ -18,7 +18,7 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragg
 Exponents: TypeAlias = npt.NDArray[np.int32]
 
 MAX_SLOPE = 1e300
-"""Maximum slope, in units of the highest score: steps are steep, not infinitely so."""
+"""Maximum slope, in units of the highest score, so that no slope is infinite."""
 
 
 @dataclass(frozen=True)
@@ -31,24 +31,26 @@ class Points:
 
 def repeat_points(ascending: Ragged, scores: Floats, relevance: Floats) -> Points:
     """Return the same control points for each query that has scores."""
-    filled = ascending.lengths > 0
-    offsets = offsets_of(filled * len(scores))
-    return Points(Ragged(np.tile(scores, filled.sum()), offsets), np.tile(relevance, filled.sum()))
+    has_scores = ascending.lengths > 0
+    offsets = offsets_of(has_scores * len(scores))
+    return Points(
+        Ragged(np.tile(scores, has_scores.sum()), offsets), np.tile(relevance, has_scores.sum())
+    )
 
 
 def read_own_points(_ascending: Ragged, scores: Ragged, relevance: Ragged) -> Points:
-    """Return the control points that each query brings along."""
+    """Return the control points that the column has for each query."""
     return Points(scores, relevance.values)
 
 
 def make_box_plot_points(
     ascending: Ragged, whisker: float, floor: float | None, direction: str
 ) -> Points:
-    """Return the control points of a box plot, if a query's scores differ."""
-    differ = np.zeros(len(ascending.lengths), np.bool_)
+    """Return the control points of a box plot; none for queries whose scores are equal."""
+    has_different_scores = np.zeros(len(ascending.lengths), np.bool_)
     lowest, highest = find_ends(ascending)
-    differ[ascending.lengths > 0] = lowest < highest
-    ascending = ascending.keep(np.repeat(differ, ascending.lengths))
+    has_different_scores[ascending.lengths > 0] = lowest < highest
+    ascending = ascending.keep(np.repeat(has_different_scores, ascending.lengths))
     if direction == "low":
         return mirror_points(make_rising_points(mirror_scores(ascending), whisker, None))
     if direction == "both":
@@ -60,8 +62,8 @@ def make_rising_points(ascending: Ragged, whisker: float, floor: float | None) -
     """Return the points of a box plot whose upper end is relevant.
 
     They are (min, 0), (median, 0), (upper whisker, 1 - α), (max, 1). Queries without scores get no
-    points. If the median equals the maximum, φ steps up there, since the later point counts. With a
-    floor, only the scores above it are used, and the floor is the lowest point.
+    points. If the median equals the maximum, φ jumps to 1 there, since the later point counts. With
+    a floor, only the scores above the floor are used, and the floor is the lowest point.
     """
     if floor is not None:
         ascending = ascending.keep(ascending.values > floor)
@@ -70,10 +72,19 @@ def make_rising_points(ascending: Ragged, whisker: float, floor: float | None) -
         lowest = np.full_like(highest, floor)
     median, upper_whisker = find_median_and_upper_whisker(ascending, whisker)
     alpha = (highest / 2 - upper_whisker / 2) / (highest / 2 - lowest / 2)
-    always, zero, one = np.ones(len(median), np.bool_), np.zeros_like(median), np.ones_like(median)
+    is_always, zero, one = (
+        np.ones(len(median), np.bool_),
+        np.zeros_like(median),
+        np.ones_like(median),
+    )
     return select_points(
         ascending.lengths > 0,
-        [lowest < median, always, (median < upper_whisker) & (upper_whisker < highest), always],
+        [
+            lowest < median,
+            is_always,
+            (median < upper_whisker) & (upper_whisker < highest),
+            is_always,
+        ],
         [lowest, median, upper_whisker, highest],
         [zero, zero, 1 - alpha, one],
     )
@@ -92,13 +103,17 @@ def make_two_sided_points(ascending: Ragged, whisker: float) -> Points:
     lower = -find_median_and_upper_whisker(mirror_scores(ascending), whisker)[1][::-1]
     spread = highest / 2 - lowest / 2
     below, above = (lower / 2 - lowest / 2) / spread, (highest / 2 - upper / 2) / spread
-    always, zero, one = np.ones(len(median), np.bool_), np.zeros_like(median), np.ones_like(median)
+    is_always, zero, one = (
+        np.ones(len(median), np.bool_),
+        np.zeros_like(median),
+        np.ones_like(median),
+    )
     return select_points(
         ascending.lengths > 0,
         [
             lowest < median,
             (lowest < lower) & (lower < median),
-            always,
+            is_always,
             (median < upper) & (upper < highest),
             median < highest,
         ],
@@ -108,26 +123,29 @@ def make_two_sided_points(ascending: Ragged, whisker: float) -> Points:
 
 
 def select_points(
-    filled: Mask, counts: Sequence[Mask], scores: Sequence[Floats], relevance: Sequence[Floats]
+    has_scores: Mask,
+    is_selected: Sequence[Mask],
+    scores: Sequence[Floats],
+    relevance: Sequence[Floats],
 ) -> Points:
-    """Return the candidate points of each filled query that `counts` selects."""
-    chosen = np.stack(counts, axis=1)
-    lengths = np.zeros(len(filled), np.int64)
-    lengths[filled] = chosen.sum(axis=1)
+    """Return the candidate points of each filled query that `is_selected` selects."""
+    is_chosen = np.stack(is_selected, axis=1)
+    lengths = np.zeros(len(has_scores), np.int64)
+    lengths[has_scores] = is_chosen.sum(axis=1)
     x, y = np.stack(scores, axis=1), np.stack(relevance, axis=1)
-    return Points(Ragged(x[chosen], offsets_of(lengths)), y[chosen])
+    return Points(Ragged(x[is_chosen], offsets_of(lengths)), y[is_chosen])
 
 
 def find_median_and_upper_whisker(ascending: Ragged, whisker: float) -> tuple[Floats, Floats]:
     """Return the median and the upper whisker of each query with scores."""
-    scores, filled = ascending.values, ascending.lengths > 0
-    start, n = ascending.offsets[:-1][filled], ascending.lengths[filled]
+    scores, has_scores = ascending.values, ascending.lengths > 0
+    start, n = ascending.offsets[:-1][has_scores], ascending.lengths[has_scores]
     half = (n + 1) // 2
     lower_hinge = compute_median(scores, start, half)
     upper_hinge = compute_median(scores, start + n - half, half)
     # Halves are subtracted, since the difference of two doubles may overflow.
     limit = upper_hinge + 2 * whisker * (upper_hinge / 2 - lower_hinge / 2)
-    n_within = ascending.count(scores <= np.repeat(limit, n))[filled]
+    n_within = ascending.count(scores <= np.repeat(limit, n))[has_scores]
     return compute_median(scores, start, n), scores[start + n_within - 1]
 
 
@@ -137,7 +155,7 @@ def mirror_scores(ascending: Ragged) -> Ragged:
 
 
 def mirror_points(points: Points) -> Points:
-    """Return the points of mirrored scores as points of the scores."""
+    """Return the points of mirrored scores as points of the original scores."""
     return Points(mirror_scores(points.scores), points.relevance[::-1])
 
 
@@ -150,9 +168,9 @@ def compute_median(scores: Floats, start: Integers, n: Integers) -> Floats:
 
 def make_equal_steps(ascending: Ragged, n: int) -> Ragged:
     """Return `n` equally spaced scores over the range of each query's scores."""
-    unit = find_unit(ascending)
-    steps = np.linspace(*find_ends(scale_scores(ascending, unit)), n, axis=1)
-    return scale_scores(Ragged(steps.ravel(), offsets_of((ascending.lengths > 0) * n)), -unit)
+    exponent = find_exponent(ascending)
+    steps = np.linspace(*find_ends(scale_scores(ascending, exponent)), n, axis=1)
+    return scale_scores(Ragged(steps.ravel(), offsets_of((ascending.lengths > 0) * n)), -exponent)
 
 
 def interpolate(points: Points, scores: Ragged) -> Floats:
@@ -162,17 +180,18 @@ def interpolate(points: Points, scores: Ragged) -> Floats:
 
         φ = y_k + t p + t² (3 Δ - 2 p - q) + t³ (p + q - 2 Δ),
 
-    where Δ is the rise of φ up to the next point, and p and q are its slopes at both, times h_k.
+    where h_k is the distance to the next point, Δ is the rise of φ up to it, and p and q are h_k
+    times the slopes of φ at the two points.
     """
-    unit = find_unit(points.scores)
-    x, y = scale_scores(points.scores, unit), points.relevance
+    exponent = find_exponent(points.scores)
+    x, y = scale_scores(points.scores, exponent), points.relevance
     h, rise, p, q = compute_pieces(x, y)
     k = find_point_before(points.scores, scores)
-    t = np.fmin(np.fmax((scale_scores(scores, unit).values - x.values[k]) / h[k], 0), 1)
-    square, cube = 3 * rise - 2 * p - q, p + q - 2 * rise
-    phi = y[k] + t * (p[k] + t * (square[k] + t * cube[k]))
-    until = (y + rise)[k]
-    return np.clip(phi, np.minimum(y[k], until), np.maximum(y[k], until))  # undo rounding
+    t = np.fmin(np.fmax((scale_scores(scores, exponent).values - x.values[k]) / h[k], 0), 1)
+    quadratic, cubic = 3 * rise - 2 * p - q, p + q - 2 * rise
+    phi = y[k] + t * (p[k] + t * (quadratic[k] + t * cubic[k]))
+    end = (y + rise)[k]
+    return np.clip(phi, np.minimum(y[k], end), np.maximum(y[k], end))  # undo rounding
 
 
 def find_point_before(points: Ragged, scores: Ragged) -> Integers:
@@ -183,16 +202,16 @@ def find_point_before(points: Ragged, scores: Ragged) -> Integers:
 
     This is a binary search. It tries steps of powers of two, the largest first, and takes a step if
     the point there is not above the score. Example: the points are 1, 2, 5, 9 and 12, and the score
-    is 10. From place 0, four ahead is 12, which is above 10; two ahead is 5 (place 2), which is
-    not; one further is 9 (place 3), which is not either.
+    is 10. From point 0, four ahead is 12, which is above 10; two ahead is 5 (point 2), which is
+    not; one further is 9 (point 3), which is not either.
     """
     first, last = points.offsets[:-1][scores.query], (points.offsets[1:] - 1)[scores.query]
-    place, above = first, scores.values > points.values[first]
+    point, is_above_first = first, scores.values > points.values[first]
     n_bits = int(points.lengths.max(initial=1) - 1).bit_length()
     for bit in reversed(range(n_bits)):
-        ahead = np.minimum(place + (1 << bit), last)
-        place = np.where(above & (points.values[ahead] <= scores.values), ahead, place)
-    return place
+        ahead = np.minimum(point + (1 << bit), last)
+        point = np.where(is_above_first & (points.values[ahead] <= scores.values), ahead, point)
+    return point
 
 
 def compute_pieces(x: Ragged, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -213,11 +232,11 @@ def compute_slopes(x: Ragged, y: Floats) -> Floats:
     first, last = x.offsets[:-1], x.offsets[1:] - 1
     inside = np.flatnonzero((x.number > 1) & (x.number < np.repeat(x.lengths, x.lengths)))
     d[inside] = compute_inner_slope(h[inside - 1], h[inside], delta[inside - 1], delta[inside])
-    two, more = last - first == 1, last - first > 1
-    d[first[two]] = d[last[two]] = delta[first[two]]
-    k = first[more]
+    has_two, has_more = last - first == 1, last - first > 1
+    d[first[has_two]] = d[last[has_two]] = delta[first[has_two]]
+    k = first[has_more]
     d[k] = compute_end_slope(h[k], h[k + 1], delta[k], delta[k + 1])
-    k = last[more]
+    k = last[has_more]
     d[k] = compute_end_slope(h[k - 1], h[k - 2], delta[k - 1], delta[k - 2])
     return d
 
@@ -236,32 +255,32 @@ def compute_end_slope(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats
     slope steeper than three times secant 0 is replaced by three times secant 0.
     """
     slope = ((2 * h_0 + h_1) * delta_0 - h_0 * delta_1) / (h_0 + h_1)
-    turns = np.sign(delta_0) * np.sign(delta_1) < 0
-    slope = np.where(turns & (np.abs(slope) > 3 * np.abs(delta_0)), 3 * delta_0, slope)
+    changes_sign = np.sign(delta_0) * np.sign(delta_1) < 0
+    slope = np.where(changes_sign & (np.abs(slope) > 3 * np.abs(delta_0)), 3 * delta_0, slope)
     return np.where(np.sign(slope) == np.sign(delta_0), slope, 0.0)
 
 
-def find_unit(ascending: Ragged) -> Exponents:
-    """Return the binary exponent of each query's largest score.
+def find_exponent(ascending: Ragged) -> Exponents:
+    """Return the binary exponent of the largest absolute score of each query.
 
-    Dividing by that power of two changes no digit, and then neither a difference of scores nor the
-    reciprocal of their range overflows a double. Differences that are negligible beside the range
-    may vanish.
+    Dividing scores by that power of two changes no digit, and afterwards neither a difference of
+    scores nor the reciprocal of their range overflows a double. Differences that are negligible
+    compared with the range may become 0.
     """
-    unit = np.zeros(len(ascending.lengths), np.int32)
-    filled = ascending.lengths > 0
+    exponent = np.zeros(len(ascending.lengths), np.int32)
+    has_scores = ascending.lengths > 0
     lowest, highest = find_ends(ascending)
-    unit[filled] = np.frexp(np.maximum(np.abs(lowest), np.abs(highest)))[1]
-    return unit
+    exponent[has_scores] = np.frexp(np.maximum(np.abs(lowest), np.abs(highest)))[1]
+    return exponent
 
 
 def find_ends(ascending: Ragged) -> tuple[Floats, Floats]:
     """Return the lowest and the highest score of each query that has scores."""
-    filled = ascending.lengths > 0
-    lowest = ascending.values[ascending.offsets[:-1][filled]]
-    return lowest, ascending.values[ascending.offsets[1:][filled] - 1]
+    has_scores = ascending.lengths > 0
+    lowest = ascending.values[ascending.offsets[:-1][has_scores]]
+    return lowest, ascending.values[ascending.offsets[1:][has_scores] - 1]
 
 
-def scale_scores(scores: Ragged, unit: Exponents) -> Ragged:
-    """Return the scores in units of two to the power of `unit`, one per query."""
-    return Ragged(np.ldexp(scores.values, -np.repeat(unit, scores.lengths)), scores.offsets)
+def scale_scores(scores: Ragged, exponent: Exponents) -> Ragged:
+    """Return the scores divided by two to the power of `exponent`, one per query."""
+    return Ragged(np.ldexp(scores.values, -np.repeat(exponent, scores.lengths)), scores.offsets)

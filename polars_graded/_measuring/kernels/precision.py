@@ -67,9 +67,9 @@ def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float
 def compute_f(
     hits: npt.NDArray[Any], ranks: npt.NDArray[Any] | int, total: Integers, beta: float
 ) -> Floats:
-    """Return (1 + β²) P R / (β² P + R) with P = hits / ranks, R = hits / all.
+    """Return (1 + β²) P R / (β² P + R) with P = hits / ranks, R = hits / total.
 
-    Both fractions have the same numerator, so it equals (1 + β²) hits / (ranks + β² all), which
+    Both fractions have the same numerator, so F equals (1 + β²) hits / (ranks + β² total), which
     needs no case for P = R = 0.
     """
     return replace_nan((1 + beta**2) * hits / (ranks + beta**2 * total))
@@ -112,32 +112,32 @@ def expect_at_first_hit(
     """Return the expected worth of the first hit's rank over all orders of ties.
 
     The first hit is in the first tie group with a relevant document. Of its m documents, r are
-    relevant. The document at place j of the group is relevant in r / (m - j + 1) of the orders that
-    begin with j - 1 misses, and at most m - r misses can come before it. Example: with r = 1 and m
-    = 2 after one other document, the first hit is at rank 2 with probability 1/2, and at rank 3
-    with probability (1 - 1/2) · 1/1.
+    relevant. The document at position j of the group is relevant in r / (m - j + 1) of the orders
+    that begin with j - 1 misses, and at most m - r misses can come before it. Example: with r = 1
+    and m = 2 after one other document, the first hit is at rank 2 with probability 1/2, and at rank
+    3 with probability (1 - 1/2) · 1/1.
     """
     ranked, starts = queries.ranked, queries.tie_starts
-    hit = queries.relevant(ranked.values, threshold)
-    hits_in_group = np.add.reduceat(hit, starts, dtype=np.int64)
-    with_hit = np.flatnonzero(hits_in_group)
-    of_query = ranked.query[starts[with_hit]]
-    first = with_hit[np.diff(of_query, prepend=-1) > 0]
+    is_hit = queries.relevant(ranked.values, threshold)
+    hits_in_group = np.add.reduceat(is_hit, starts, dtype=np.int64)
+    groups_with_hit = np.flatnonzero(hits_in_group)
+    of_query = ranked.query[starts[groups_with_hit]]
+    first_groups = groups_with_hit[np.diff(of_query, prepend=-1) > 0]
 
     query, rank, relevant = (
-        ranked.query[starts[first]],
-        ranked.number_as_float[starts[first]],
-        hits_in_group[first],
+        ranked.query[starts[first_groups]],
+        ranked.number_as_float[starts[first_groups]],
+        hits_in_group[first_groups],
     )
-    size = np.diff(starts, append=len(ranked.values))[first]
+    size = np.diff(starts, append=len(ranked.values))[first_groups]
     n_possible = size - relevant + 1
     if n is not None:
-        # Only places of the group down to rank n count.
+        # Only positions in the group down to rank n count.
         n_possible = np.clip(n - rank + 1, 0, n_possible).astype(np.int64)
     offsets = offsets_of(n_possible)
     possible = Ragged(np.empty(offsets[-1]), offsets)
-    # One value per place at which the first hit can be: its rank, and the documents of the group
-    # that are not placed yet.
+    # One value per position at which the first hit can be: its rank, and the number of documents
+    # of the group from there on.
     rank, n_left = (
         repeat_each(rank, n_possible) + possible.number - 1,
         repeat_each(size, n_possible) - possible.number + 1,
@@ -158,21 +158,21 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
     ranked, hits = queries.ranked, queries.hits(None, threshold)
     n_relevant = queries.judged.n_relevant(threshold)
     n_other = queries.judged.n - n_relevant
-    judged = ~np.isnan(ranked.values)
+    is_judged = ~np.isnan(ranked.values)
     if ties == "average":
-        hit = queries.relevant(ranked.values, threshold)
-        other, starts = ~hit & judged, queries.tie_starts
-        sizes = np.diff(starts, append=len(hit))
-        tied = np.add.reduceat(other, starts, dtype=np.float64)
-        # The others above a hit: all down to the end of its tie group, less half of those in it.
-        above = ranked.count_so_far(other)[starts + sizes - 1] - tied / 2
+        is_hit = queries.relevant(ranked.values, threshold)
+        is_other, starts = ~is_hit & is_judged, queries.tie_starts
+        sizes = np.diff(starts, append=len(is_hit))
+        tied = np.add.reduceat(is_other, starts, dtype=np.float64)
+        # Others above a hit: all others down to the end of the tie group, minus half of its own.
+        above = ranked.count_so_far(is_other)[starts + sizes - 1] - tied / 2
         n_right = ranked.sum(
-            hit * (repeat_each(n_other, ranked.lengths) - repeat_each(above, sizes))
+            is_hit * (repeat_each(n_other, ranked.lengths) - repeat_each(above, sizes))
         )
     else:
         n_right = hits.sum(repeat_each(n_other, hits.lengths) - count_others_above(queries, hits))
     # Documents that were not retrieved are tied at the end, so their pairs count half.
-    n_missed = (n_relevant - hits.lengths) * (n_other - ranked.count(judged) + hits.lengths) / 2
+    n_missed = (n_relevant - hits.lengths) * (n_other - ranked.count(is_judged) + hits.lengths) / 2
     return (n_right + n_missed) / (n_relevant * n_other)  # NaN if there is no pair
 
 
@@ -191,7 +191,7 @@ def bpref(queries: Queries, threshold: float | None) -> Floats:
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     bound = np.minimum(n_relevant, queries.judged.n - n_relevant)
     above = np.minimum(count_others_above(queries, hits), repeat_each(n_relevant, hits.lengths))
-    # Without judged others nothing is above a hit, and 1 in place of 0 avoids 0 / 0.
+    # Without judged others, none is above a hit, and dividing by 1 instead of 0 avoids 0 / 0.
     share = above / np.maximum(repeat_each(bound, hits.lengths), 1)
     return hits.sum(1 - share) / n_relevant
 
@@ -260,13 +260,13 @@ def interpolated_precision(
     levels = list_recall_levels(recall_levels)
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     best_from = hits.accumulate_backwards(np.maximum, hits.number / hits.rank)
-    best_or_0, no_hit = np.append(best_from, 0.0), len(best_from)
+    best_or_0, no_hit_index = np.append(best_from, 0.0), len(best_from)
     values = np.empty((len(n_relevant), len(levels)))
     for number, level in enumerate(levels):
-        # Minimum number of hits at this level; the margin keeps rounding from adding one.
+        # Minimum number of hits at this level; the margin keeps rounding from adding a hit.
         needed = np.maximum(np.ceil(level * n_relevant - 1e-9), 1).astype(np.int64)
-        place = np.where(needed <= hits.lengths, hits.offsets[:-1] + needed - 1, no_hit)
-        values[:, number] = best_or_0[place]
+        index = np.where(needed <= hits.lengths, hits.offsets[:-1] + needed - 1, no_hit_index)
+        values[:, number] = best_or_0[index]
     offsets = np.arange(len(values) + 1) * len(levels)
     return Ragged(values.ravel(), offsets)
 
@@ -320,5 +320,5 @@ def count_hits_so_far(
 
 
 def replace_nan(ratio: Floats) -> Floats:
-    """Return the ratio with 0 in place of NaN, which is 0 / 0."""
+    """Return the ratio with NaN, the value of 0 / 0, replaced by 0."""
     return np.nan_to_num(ratio, nan=0.0)

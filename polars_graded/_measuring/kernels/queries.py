@@ -33,7 +33,7 @@ Shared = TypeVar("Shared")
 MAX_RELEVANCE = 1e300
 """Maximum relevance or gain for which sums over documents stay within a double's range."""
 TIE_SHUFFLES = np.sqrt([2, 3, 5, 7, 11]) % 1
-"""Irrational steps whose multiples, modulo 1, are keys of a pseudo-random order."""
+"""Irrational numbers; their multiples modulo 1 are the keys of pseudo-random orders."""
 N_TIE_ORDERS = 3 + len(TIE_SHUFFLES)
 """Number of other orders of tied documents that `reorder_ties` makes."""
 MAX_SUM_ERROR = 1e-9
@@ -46,10 +46,10 @@ def divide_by_ideal(reached: Floats, ideal: Floats) -> Floats:
     Rounding may lift the quotient slightly above 1; such quotients are set to 1. A larger quotient
     is a defect and raises an error.
     """
-    excess = reached > ideal * (1 + MAX_SUM_ERROR) + np.finfo(np.float64).tiny
-    if excess.any():
-        worst = (reached[excess] / ideal[excess]).max()
-        msg = f"the ranking reaches {worst:g} of the ideal in {excess.sum()} places"
+    is_above = reached > ideal * (1 + MAX_SUM_ERROR) + np.finfo(np.float64).tiny
+    if is_above.any():
+        worst = (reached[is_above] / ideal[is_above]).max()
+        msg = f"the ranking reaches {worst:g} of the ideal in {is_above.sum()} places"
         raise ArithmeticError(msg)
     return np.minimum(reached / ideal, 1.0)
 
@@ -65,7 +65,7 @@ class Judged:
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
     """Further columns of the documents, by the name of a measure's input."""
     labels: Mapping[str, Any] = field(default_factory=dict)
-    """Labels of documents, by the name of a measure's input, whose column holds places in them."""
+    """Labels of documents by the name of a measure's input; its column holds indices in them."""
     _shared: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -82,8 +82,8 @@ class Judged:
         Grades below irrelevant stay, since `infap` distinguishes them.
         """
         if relevant_from is not None:
-            below = (documents.values < relevant_from) & (documents.values >= irrelevant)
-            documents = documents.of(np.where(below, irrelevant, documents.values))
+            is_below = (documents.values < relevant_from) & (documents.values >= irrelevant)
+            documents = documents.of(np.where(is_below, irrelevant, documents.values))
         return cls(documents, irrelevant, inputs, labels)
 
     @cached_property
@@ -178,11 +178,11 @@ class Queries:
                 columns = {name: column.keep(is_judged) for name, column in columns.items()}
             inputs = {name: column.head(depth) for name, column in columns.items()}
             return cls(inputs.pop("grade"), judged, EMPTY, max_grade, inputs)
-        retrieved, places, new = sort_ranked(
+        is_retrieved, sort_order, is_first = sort_ranked(
             grades, scores, descending=descending, condensed=condensed
         )
-        columns = {name: column.keep(retrieved) for name, column in columns.items()}
-        full_order = Ragged(places, columns["grade"].offsets)
+        columns = {name: column.keep(is_retrieved) for name, column in columns.items()}
+        full_order = Ragged(sort_order, columns["grade"].offsets)
 
         def make_queries(order: Ragged, ties: Ragged, full: Queries | None = None) -> Queries:
             inputs = {
@@ -190,12 +190,12 @@ class Queries:
             }
             return cls(inputs.pop("grade"), judged, ties, max_grade, inputs, full)
 
-        if ties is None or new.all():
+        if ties is None or is_first.all():
             queries = make_queries(full_order.head(depth), EMPTY)
         else:
-            tied = full_order.of(ties.keep(retrieved).values[places])
-            full = make_queries(full_order, tied)
-            queries = make_queries(full_order.head(depth), tied.head(depth), full)
+            tie_groups = full_order.of(ties.keep(is_retrieved).values[sort_order])
+            full = make_queries(full_order, tie_groups)
+            queries = make_queries(full_order.head(depth), tie_groups.head(depth), full)
         if not judged_is_shared and len(queries.ranked.values) == len(grades.values):
             in_order = Judged(queries.ranked, judged.irrelevant, queries.inputs, judged.labels)
             return replace(queries, judged=in_order)
@@ -239,11 +239,11 @@ class Queries:
 
     def count_judged_so_far(self, documents: Documents) -> Integers:
         """Return the number of judged documents down to the rank of each document."""
-        judged = ~np.isnan(self.ranked.values)
-        if judged.all():
+        is_judged = ~np.isnan(self.ranked.values)
+        if is_judged.all():
             return documents.rank
         starts = repeat_each(self.ranked.offsets[:-1], documents.lengths)
-        counts: Integers = self.ranked.count_so_far(judged)[starts + documents.rank - 1]
+        counts: Integers = self.ranked.count_so_far(is_judged)[starts + documents.rank - 1]
         return counts
 
     def hits(self, n: int | None, threshold: float | None) -> Documents:
@@ -319,43 +319,44 @@ class Queries:
         """
         starts = self.tie_starts
         sizes = np.diff(starts, append=len(self.ranked.values))
-        worse = np.arange(len(self.ranked.values)) - repeat_each(starts, sizes)
-        better = repeat_each(sizes, sizes) - 1 - worse
+        from_worst = np.arange(len(self.ranked.values)) - repeat_each(starts, sizes)
+        from_best = repeat_each(sizes, sizes) - 1 - from_worst
         is_odd = repeat_each(np.cumsum(sizes > 1) % 2 == 1, sizes)
 
         def sort_from(first: Integers, last: Integers) -> Queries:
             # The first document gets key 0, the last 1, the second 2, and so on.
-            turns = np.where(first <= last, 2.0 * first, 2.0 * last + 1)
-            return self.sort_ties(self.pessimistic, turns)
+            keys = np.where(first <= last, 2.0 * first, 2.0 * last + 1)
+            return self.sort_ties(self.pessimistic, keys)
 
-        ends = np.where(is_odd, worse, better), np.where(is_odd, better, worse)
+        ends = np.where(is_odd, from_worst, from_best), np.where(is_odd, from_best, from_worst)
         return sort_from(*ends), sort_from(*reversed(ends))
 
     def reorder_ties(self, number: int) -> Queries:
         """Return the queries with each tie group in one of `N_TIE_ORDERS` other orders.
 
-        The first is the reverse. In the next two, one document moves from the end to the front or
-        back. The others are pseudo-random, and depend on the size of the group alone.
+        The first is the reverse. In the second, the last document moves to the front, and in the
+        third, the first document moves to the end. The others are pseudo-random, and depend only on
+        the size of the group.
         """
         starts = self.tie_starts
         sizes = np.diff(starts, append=len(self.ranked.values))
-        place = np.arange(len(self.ranked.values)) - repeat_each(starts, sizes)
+        position = np.arange(len(self.ranked.values)) - repeat_each(starts, sizes)
         match number:
             case 0:
-                keys = -place
+                keys = -position
             case 1:
-                keys = (place + 1) % repeat_each(sizes, sizes)
+                keys = (position + 1) % repeat_each(sizes, sizes)
             case 2:
-                keys = (place - 1) % repeat_each(sizes, sizes)
+                keys = (position - 1) % repeat_each(sizes, sizes)
             case _:
-                keys = (place + 1) * TIE_SHUFFLES[number - 3] % 1
+                keys = (position + 1) * TIE_SHUFFLES[number - 3] % 1
         return self.sort_ties(self, keys.astype(np.float64))
 
     @cached_property
     def undecided(self) -> Queries | None:
         """Return the queries that have a tie group with different grades; None if there are none.
 
-        Their lists are at full depth; those of the other queries are empty.
+        The lists of these queries are at full depth; the lists of other queries are empty.
         """
         return self.find_undecided([], None)
 
@@ -364,10 +365,11 @@ class Queries:
     ) -> Queries | None:
         """Return the queries in which tied documents differ; None if there are none.
 
-        They differ in grade or in the inputs `names`. With `depth`, only tie groups that begin
-        at or above it count, and the others are left out. The lists are at full depth otherwise;
-        those of the other queries are empty. With `is_of_set`, the measure depends on the set of
-        the first `depth` documents alone, so only the tie group that reaches below it counts.
+        Documents differ in grade or in one of the inputs `names`. With `depth`, only tie groups
+        that begin at or above this rank count, and other documents are left out; without it, lists
+        are at full depth. The lists of the other queries are empty. With `is_of_set`, the measure
+        depends only on the set of the first `depth` documents, so only a tie group that reaches
+        below `depth` counts.
         """
         if self.full is None:
             return None
@@ -388,10 +390,10 @@ class Queries:
             sizes = np.diff(starts, append=len(ranked.values))
             is_same &= repeat_each(ranked.number[starts] + sizes - 1 > depth, sizes)[1:]
         above = np.flatnonzero(is_same)
-        # A place and the next one may belong to different queries: these do not count.
+        # Two documents next to each other may belong to different queries, and then do not count.
         is_undecided = np.zeros(len(ranked.lengths), bool)
         upper, lower = (
-            np.searchsorted(ranked.offsets, place, side="right") - 1 for place in (above, above + 1)
+            np.searchsorted(ranked.offsets, index, side="right") - 1 for index in (above, above + 1)
         )
         is_undecided[upper[upper == lower]] = True
         return full.keep_queries(is_undecided) if is_undecided.any() else None
@@ -401,7 +403,7 @@ class Queries:
         return self.keep(repeat_each(chosen, self.ranked.lengths))
 
     def keep(self, chosen: Mask) -> Queries:
-        """Return the queries with the chosen of their ranked documents."""
+        """Return the queries with only the chosen ones of their ranked documents."""
         inputs = {name: column.keep(chosen) for name, column in self.inputs.items()}
         ties = self.ties.keep(chosen) if len(self.ties.values) else self.ties
         return replace(self, ranked=self.ranked.keep(chosen), ties=ties, inputs=inputs, full=None)
@@ -417,21 +419,21 @@ class Queries:
 
     @cached_property
     def tie_starts(self) -> Integers:
-        """Return the place of the first document of each tie group."""
+        """Return the index of the first document of each tie group."""
         if not len(self.ties.values):
             return np.arange(len(self.ranked.values))
-        new = np.diff(self.ties.values, prepend=np.nan) != 0
-        new[self.ties.offsets[:-1][self.ties.lengths > 0]] = True
-        return np.flatnonzero(new)
+        is_first = np.diff(self.ties.values, prepend=np.nan) != 0
+        is_first[self.ties.offsets[:-1][self.ties.lengths > 0]] = True
+        return np.flatnonzero(is_first)
 
     def check_grades_within_scale(self) -> None:
         """Raise if a grade is above the scale, or too large for sums of doubles."""
-        if (above := self.relevance(self.judged.top) > MAX_RELEVANCE).any():
+        if (is_above := self.relevance(self.judged.top) > MAX_RELEVANCE).any():
             rule = f"grades must not be more than {MAX_RELEVANCE:g} above irrelevant"
-            raise UnusableDataError(rule, above)
-        if self.max_grade is not None and (above := self.judged.top > self.max_grade).any():
+            raise UnusableDataError(rule, is_above)
+        if self.max_grade is not None and (is_above := self.judged.top > self.max_grade).any():
             rule = f"grades must not be above `max_grade`, {self.max_grade:g}"
-            raise UnusableDataError(rule, above)
+            raise UnusableDataError(rule, is_above)
 
 
 def sort_ranked(
@@ -439,24 +441,25 @@ def sort_ranked(
 ) -> tuple[Mask, npt.NDArray[Any], Mask]:
     """Return the mask of ranked documents, their sort order, and tie starts.
 
-    The sort order holds places among the ranked documents, query by query; documents of equal
+    The sort order holds indices among the ranked documents, query by query; documents of equal
     scores keep their order. The last mask marks the first document of each tie group.
     """
-    retrieved = ~np.isnan(scores.values)
+    is_retrieved = ~np.isnan(scores.values)
     if condensed:
-        retrieved &= ~np.isnan(grades.values)
-    kept = scores.keep(retrieved)
-    return retrieved, *kept.of(-kept.values if descending else kept.values).argsort()
+        is_retrieved &= ~np.isnan(grades.values)
+    ranked_scores = scores.keep(is_retrieved)
+    return is_retrieved, *ranked_scores.of(
+        -ranked_scores.values if descending else ranked_scores.values
+    ).argsort()
 
 
 def rank_documents(grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool) -> Ragged:
     """Return the rank of each document, from 1; NaN if it has none."""
-    retrieved, places, _ = sort_ranked(grades, scores, descending=descending, condensed=condensed)
-    # `rank` holds the ranks of the retrieved documents, `values` those of all.
-    values, rank = np.full(len(retrieved), np.nan), np.empty(len(places))
-    rank[places] = grades.keep(retrieved).number
-    values[retrieved] = rank
-    return grades.of(values)
+    is_retrieved, order, _ = sort_ranked(grades, scores, descending=descending, condensed=condensed)
+    ranks_of_all, ranks_of_retrieved = np.full(len(is_retrieved), np.nan), np.empty(len(order))
+    ranks_of_retrieved[order] = grades.keep(is_retrieved).number
+    ranks_of_all[is_retrieved] = ranks_of_retrieved
+    return grades.of(ranks_of_all)
 
 
 def make_sort_key(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:

@@ -18,19 +18,19 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Number = TypeVar("Number", bound=np.generic)
 
 MIN_SEARCHED_LENGTH = 8
-"""Minimum mean number of values per list for which searching is faster than counting them all."""
+"""Minimum mean number of values per list for which a search is faster than counting all values."""
 
-PLACE_BITS = 40
-"""Bits of an integer that hold the place of a value; the rest hold the number of its tie group."""
+INDEX_BITS = 40
+"""Bits of an integer that hold the index of a value; the rest hold the number of its tie group."""
 
 MAX_EXACT_INTEGER = 1 << 53
-"""Maximum integer up to which a double holds every integer."""
+"""Largest integer up to which a double can hold every integer."""
 
 MIN_THREADED_VALUES = 1 << 20
 """Minimum number of values in a list that threads sort in pieces."""
 
 MAX_COUNTED_LEVELS, MAX_COUNTS = 64, 1 << 21
-"""Maximum numbers of levels, and of levels times lists, that are counted rather than sorted."""
+"""Maximum number of levels, and of levels times lists, for which values are counted, not sorted."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Ragged:
 
     @cached_property
     def number(self) -> Integers:
-        """Return the place of each value in its list, from 1."""
+        """Return the position of each value in its list, from 1."""
         return np.arange(1, len(self.values) + 1) - repeat_each(self.offsets[:-1], self.lengths)
 
     @cached_property
@@ -84,8 +84,8 @@ class Ragged:
     def last_values(self) -> Floats:
         """Return the last value of each list; 0 for an empty one."""
         last = np.zeros(len(self.lengths))
-        filled = self.lengths > 0
-        last[filled] = self.values[self.offsets[1:][filled] - 1]
+        is_filled = self.lengths > 0
+        last[is_filled] = self.values[self.offsets[1:][is_filled] - 1]
         return last
 
     def truncate(self, lengths: Integers) -> Ragged:
@@ -98,26 +98,26 @@ class Ragged:
         shift = repeat_each(self.offsets[:-1] - offsets[:-1], lengths)
         return Ragged(self.values[np.arange(offsets[-1]) + shift], offsets)
 
-    def places(self, mask: Mask) -> tuple[Integers, Integers]:
-        """Return the places where `mask` is true, and each list's offset in them."""
-        places = np.flatnonzero(mask)
-        # Either count the true places before each offset, or search the places for each offset.
+    def find_true(self, mask: Mask) -> tuple[Integers, Integers]:
+        """Return the indices where `mask` is true, and the offset of each list in them."""
+        indices = np.flatnonzero(mask)
+        # Either count the true values before each offset, or search the indices for each offset.
         if len(mask) < MIN_SEARCHED_LENGTH * len(self.offsets):
-            return places, count_before(mask)[self.offsets].astype(np.int64)
-        return places, np.searchsorted(places, self.offsets)
+            return indices, count_before(mask)[self.offsets].astype(np.int64)
+        return indices, np.searchsorted(indices, self.offsets)
 
     def keep(self, mask: Mask) -> Ragged:
         """Return the values where `mask` is true, each in its list."""
         if mask.all():
             return self
-        places, offsets = self.places(mask)
-        return Ragged(self.values[places], offsets, threads=self.threads)
+        indices, offsets = self.find_true(mask)
+        return Ragged(self.values[indices], offsets, threads=self.threads)
 
     def documents(self, mask: Mask) -> Documents:
         """Return the values where `mask` is true, each in its list with its rank."""
-        places, offsets = self.places(mask)
-        rank = places + 1 - repeat_each(self.offsets[:-1], np.diff(offsets))
-        return Documents(self.values[places], offsets, rank=rank)
+        indices, offsets = self.find_true(mask)
+        rank = indices + 1 - repeat_each(self.offsets[:-1], np.diff(offsets))
+        return Documents(self.values[indices], offsets, rank=rank)
 
     def all_documents(self) -> Documents:
         """Return all values with their ranks."""
@@ -127,7 +127,7 @@ class Ragged:
     def level_counts(self) -> Levels | None:
         """Return the counts of each distinct value in each list, or None.
 
-        It is None if there are no values, or too many distinct ones to count.
+        The result is None if there are no values, or too many distinct values to count.
         """
         values = self.values
         if not len(values):
@@ -155,9 +155,9 @@ class Ragged:
             return Ragged(falling, self.offsets).head(n)
         levels, counts = self.level_counts.values[::-1], self.level_counts.counts[::-1]
         if n is not None and self.lengths.max() > n:
-            # Limiting the running count of values from the highest level down to n keeps the n
-            # highest values; its differences are the counts that are left of each level.
-            counts = np.diff(np.minimum(_sum_rows_above(counts), n), axis=0, prepend=0)
+            # A running count of values, from the highest level down, that stops at n keeps the n
+            # highest values; its differences are the remaining counts of each level.
+            counts = np.diff(np.minimum(_accumulate_rows(counts), n), axis=0, prepend=0)
         falling = repeat_each(np.tile(levels, len(self.lengths)), counts.T.ravel())
         return Ragged(falling, offsets_of(counts.sum(axis=0)))
 
@@ -171,57 +171,57 @@ class Ragged:
 
         All values must be finite. The mask marks the first value of each tie group.
         """
-        places, new = self.argsort_unstable()
-        if not new.all():
-            tied = np.flatnonzero(_mask_tie_groups(new))
-            numbers = np.cumsum(new)[tied]
-            # One integer holds tie group and place, since NumPy sorts integers with SIMD.
-            together = np.sort(numbers << PLACE_BITS | places[tied])
-            places[tied] = together & ((1 << PLACE_BITS) - 1)
-        return places, new
+        order, is_first = self.argsort_unstable()
+        if not is_first.all():
+            tied_indices = np.flatnonzero(_mask_tie_groups(is_first))
+            numbers = np.cumsum(is_first)[tied_indices]
+            # One integer holds tie group and index, since NumPy sorts integers with SIMD.
+            packed = np.sort(numbers << INDEX_BITS | order[tied_indices])
+            order[tied_indices] = packed & ((1 << INDEX_BITS) - 1)
+        return order, is_first
 
     def mask_tied(self) -> Mask:
         """Return the mask of values that occur more than once in their list.
 
         NaN never counts as equal to another value.
         """
-        tied, is_number = np.zeros(len(self.values), bool), ~np.isnan(self.values)
-        places, new = self.keep(is_number).argsort_unstable()
-        tied[np.flatnonzero(is_number)[places]] = _mask_tie_groups(new)
-        return tied
+        is_tied, is_number = np.zeros(len(self.values), bool), ~np.isnan(self.values)
+        order, is_first = self.keep(is_number).argsort_unstable()
+        is_tied[np.flatnonzero(is_number)[order]] = _mask_tie_groups(is_first)
+        return is_tied
 
-    def find_unlike_ties(self, other: Ragged) -> tuple[Integers, Integers]:
-        """Return the places and tie groups of tied values that differ in `other`.
+    def find_differing_ties(self, other: Ragged) -> tuple[Integers, Integers]:
+        """Return the indices and tie groups of tied values that differ in `other`.
 
-        The places are those of all values in tie groups whose members differ in `other`, ordered by
-        tie group and then by place. The second result is the tie group of each place. NaN is not
-        tied with anything here, but counts as one value in `other`.
+        The first result is the indices of all values in tie groups whose members differ in
+        `other`, by tie group and then by index; the second is the tie group of each index. NaN is
+        not tied with any value here, but counts as a value in `other`.
         """
-        numbered = np.flatnonzero(~np.isnan(self.values))
-        places, new = self.keep(~np.isnan(self.values)).argsort_unstable()
-        places = numbered[places]
-        if not len(places):
-            return places, places
-        values, numbers = other.values[places], np.cumsum(new) - 1
-        differ = values[1:] != values[:-1]
-        differ &= ~(np.isnan(values[1:]) & np.isnan(values[:-1])) & ~new[1:]
-        is_unlike = np.zeros(numbers[-1] + 1, bool)
-        is_unlike[numbers[1:][differ]] = True
-        chosen = is_unlike[numbers]
-        # One integer holds tie group and place, so that one sort orders both.
-        both = np.sort(numbers[chosen] * len(self.values) + places[chosen])
-        return both % len(self.values), both // len(self.values)
+        number_indices = np.flatnonzero(~np.isnan(self.values))
+        order, is_first = self.keep(~np.isnan(self.values)).argsort_unstable()
+        order = number_indices[order]
+        if not len(order):
+            return order, order
+        values, numbers = other.values[order], np.cumsum(is_first) - 1
+        is_different = values[1:] != values[:-1]
+        is_different &= ~(np.isnan(values[1:]) & np.isnan(values[:-1])) & ~is_first[1:]
+        has_differences = np.zeros(numbers[-1] + 1, bool)
+        has_differences[numbers[1:][is_different]] = True
+        is_chosen = has_differences[numbers]
+        # One integer holds tie group and index, so that one sort orders by both.
+        packed = np.sort(numbers[is_chosen] * len(self.values) + order[is_chosen])
+        return packed % len(self.values), packed // len(self.values)
 
     def argsort_unstable(self) -> tuple[npt.NDArray[Any], Mask]:
         """Return an ascending sort order of each list, and tie starts."""
-        rising = partial(_argsort_rows, threads=self.threads)
-        places = self.map_rows(rising, self.values, np.inf)
-        places += repeat_each(self.offsets[:-1], self.lengths)
-        ordered = self.values[places]
-        new = np.ones(len(places), bool)
-        np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-        new[self.offsets[:-1][self.lengths > 0]] = True
-        return places, new
+        argsort_rows = partial(_argsort_rows, threads=self.threads)
+        order = self.map_rows(argsort_rows, self.values, np.inf)
+        order += repeat_each(self.offsets[:-1], self.lengths)
+        ordered = self.values[order]
+        is_first = np.ones(len(order), bool)
+        np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+        is_first[self.offsets[:-1][self.lengths > 0]] = True
+        return order, is_first
 
     def map_rows(
         self, function: Callable[..., npt.NDArray[Any]], numbers: Floats, padding: float
@@ -235,31 +235,31 @@ class Ragged:
         if longest * len(self.lengths) == len(numbers):
             return function(numbers.reshape(-1, longest), axis=1).ravel()
         result = np.empty(len(numbers), function(numbers[:1]).dtype)
-        for chosen, inside in self.rows:
-            rows = np.full(inside.shape, padding)
-            rows[inside] = numbers[chosen]
-            result[chosen] = function(rows, axis=1)[inside]
+        for is_in_array, is_in_row in self.rows:
+            rows = np.full(is_in_row.shape, padding)
+            rows[is_in_row] = numbers[is_in_array]
+            result[is_in_array] = function(rows, axis=1)[is_in_row]
         return result
 
     @cached_property
     def rows(self) -> list[tuple[Mask | slice, Mask]]:
-        """Return pairs of masks that place the values in arrays with a row per list.
+        """Return pairs of masks that put the values into arrays with a row per list.
 
-        The first mask selects the values of an array, the second their cells in it. The longest
-        list of an array is less than twice as long as the shortest, which bounds the padding.
+        The first mask selects the values of an array, the second the cells of these values. The
+        longest list of an array is less than twice as long as the shortest, which bounds padding.
         """
         # The exponent e of the power of two above each length: lists of at least 2^(e-1) and fewer
         # than 2^e values share an array.
-        size = np.frexp(self.lengths)[1].astype(np.int8)
-        sizes = np.unique(size[self.lengths > 0])
-        of_value = repeat_each(size, self.lengths)
+        exponent = np.frexp(self.lengths)[1].astype(np.int8)
+        exponents = np.unique(exponent[self.lengths > 0])
+        exponent_of_value = repeat_each(exponent, self.lengths)
         return [
             (
-                of_value == each if len(sizes) > 1 else slice(None),
-                np.arange(self.lengths[size == each].max())
-                < self.lengths[size == each, np.newaxis],
+                exponent_of_value == each if len(exponents) > 1 else slice(None),
+                np.arange(self.lengths[exponent == each].max())
+                < self.lengths[exponent == each, np.newaxis],
             )
-            for each in sizes
+            for each in exponents
         ]
 
     def of(self, values: Floats) -> Ragged:
@@ -275,12 +275,12 @@ class Ragged:
         query = repeat_each(np.arange(len(lengths)), lengths)
         number = np.arange(1, offsets[-1] + 1) - offsets[query]
         old_length = self.lengths[query]
-        place = self.offsets[query] + np.minimum(number, old_length) - 1
+        indices = self.offsets[query] + np.minimum(number, old_length) - 1
         padded = np.append(self.values, 0.0)
-        return Ragged(padded[np.where(old_length > 0, place, len(self.values))], offsets)
+        return Ragged(padded[np.where(old_length > 0, indices, len(self.values))], offsets)
 
     def accumulate(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
-        """Return `numbers` accumulated by `ufunc` along each list, from its first.
+        """Return `numbers` accumulated by `ufunc` from the first value of each list.
 
         Rounding errors do not carry over from list to list, as they would in differences of one
         long cumulative sum.
@@ -289,12 +289,12 @@ class Ragged:
         return self.map_rows(accumulate, numbers, padding=0.0)
 
     def accumulate_backwards(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
-        """Return `numbers` accumulated by `ufunc` from each list's last."""
+        """Return `numbers` accumulated by `ufunc` from the last value of each list."""
         backwards = Ragged(numbers[::-1], self.offsets[-1] - self.offsets[::-1])
         return backwards.accumulate(ufunc, backwards.values)[::-1]
 
     def accumulate_before(self, ufunc: np.ufunc, numbers: Floats, nothing: float) -> Floats:
-        """Return `numbers` accumulated over the values before each one in its list.
+        """Return `numbers` accumulated over the values before each value in its list.
 
         The first value of a list gets `nothing`, the identity of `ufunc`.
         """
@@ -307,40 +307,40 @@ class Ragged:
         """Return the sum of `numbers` (one per value) in each list; 0 if empty."""
         # Sum each list by itself: differences of one long cumulative sum would carry rounding
         # errors from query to query.
-        return self._reduced(np.add, numbers.astype(np.float64, copy=False))
+        return self._reduce(np.add, numbers.astype(np.float64, copy=False))
 
     def max(self, numbers: Floats) -> Floats:
         """Return the maximum of `numbers` (one per value) in each list; 0 if empty."""
-        return self._reduced(np.maximum, numbers)
+        return self._reduce(np.maximum, numbers)
 
-    def _reduced(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
-        empty = self.lengths == 0
-        if not empty.any():
-            return ufunc.reduceat(numbers, self.offsets[:-1]) if len(empty) else np.zeros(0)
-        # `reduceat` reads the number at the offset of an empty list, so one must be there even
-        # after the last list; the result is replaced by 0.
-        numbers = np.append(numbers, 0.0) if empty[-1] else numbers
+    def _reduce(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
+        is_empty = self.lengths == 0
+        if not is_empty.any():
+            return ufunc.reduceat(numbers, self.offsets[:-1]) if len(is_empty) else np.zeros(0)
+        # `reduceat` reads the number at the offset of an empty list, so a number must exist there
+        # even after the last list; the result is replaced by 0.
+        numbers = np.append(numbers, 0.0) if is_empty[-1] else numbers
         reduced: Floats = ufunc.reduceat(numbers, self.offsets[:-1])
-        reduced[empty] = 0.0
+        reduced[is_empty] = 0.0
         return reduced
 
     def count(self, mask: Mask) -> Integers:
-        """Return the number of places in each list where `mask` is true."""
-        return np.diff(self.places(mask)[1])
+        """Return the number of values in each list where `mask` is true."""
+        return np.diff(self.find_true(mask)[1])
 
     def count_so_far(self, mask: Mask) -> npt.NDArray[np.int32]:
-        """Return the number of true places in a list, including each value's own."""
+        """Return for each value the number of true values of `mask` so far in its list."""
         counts = count_before(mask)
-        # Subtract the true places of the lists before, which the running count includes.
+        # Subtract the true values of the previous lists, which the running count includes.
         counts[1:] -= repeat_each(counts[self.offsets[:-1]], self.lengths)
         return counts[1:]
 
 
 @dataclass(frozen=True)
 class Documents(Ragged):
-    """Some documents of each query, with their ranks in its whole ranking.
+    """Some documents of each query, with their ranks in the whole ranking of the query.
 
-    `number` counts these documents only, from 1.
+    `number` counts only these documents, from 1.
     """
 
     rank: Integers = field(kw_only=True)
@@ -359,8 +359,8 @@ class Documents(Ragged):
         """Return the documents where `mask` is true."""
         if mask.all():
             return self
-        places, offsets = self.places(mask)
-        return Documents(self.values[places], offsets, rank=self.rank[places])
+        indices, offsets = self.find_true(mask)
+        return Documents(self.values[indices], offsets, rank=self.rank[indices])
 
     def of(self, values: Floats) -> Documents:
         """Return other values at the same ranks."""
@@ -377,9 +377,9 @@ class Levels:
     """Counts with a row per level and a column per list."""
 
     @cached_property
-    def at_least(self) -> Integers:
-        """Return the number of values of each list that reach each level."""
-        return _sum_rows_above(self.counts[::-1])[::-1]
+    def n_reaching(self) -> Integers:
+        """Return the number of values of each list that are at or above each level."""
+        return _accumulate_rows(self.counts[::-1])[::-1]
 
 
 def _argsort_rows(rows: Floats, axis: int = -1, threads: int = 1) -> npt.NDArray[np.int64]:
@@ -396,15 +396,15 @@ def _argsort_rows(rows: Floats, axis: int = -1, threads: int = 1) -> npt.NDArray
 
     def between(ends: tuple[float, float]) -> npt.NDArray[np.int64]:
         above, up_to = ends
-        places = np.flatnonzero((numbers > above) & (numbers <= up_to))
-        return places[np.argsort(numbers[places])]
+        indices = np.flatnonzero((numbers > above) & (numbers <= up_to))
+        return indices[np.argsort(numbers[indices])]
 
     with ThreadPoolExecutor(threads) as pool:
         pieces = pool.map(between, pairwise([-np.inf, *pivots, np.inf]))
         return np.concatenate([*pieces]).reshape(rows.shape)
 
 
-def _sum_rows_above(rows: Integers) -> Integers:
+def _accumulate_rows(rows: Integers) -> Integers:
     """Return the running sum over the rows (axis 0).
 
     `np.cumsum(rows, axis=0)` gives the same but takes longer, because it adds up one column after
@@ -418,16 +418,16 @@ def is_integer(values: Floats) -> bool:
     return bool((values == np.floor(values)).all())
 
 
-def _mask_tie_groups(new: Mask) -> Mask:
-    """Return the mask of tied values; `new` marks the first value of each tie group."""
-    # A value is alone in its group if it starts one and the next value starts one too.
-    before_new = np.ones(len(new), bool)
-    before_new[:-1] = new[1:]
-    return ~(new & before_new)
+def _mask_tie_groups(is_first: Mask) -> Mask:
+    """Return the mask of tied values; `is_first` marks the first value of each tie group."""
+    # A value is not tied if both this value and the next one start a group.
+    is_before_first = np.ones(len(is_first), bool)
+    is_before_first[:-1] = is_first[1:]
+    return ~(is_first & is_before_first)
 
 
 def count_before(mask: Mask) -> npt.NDArray[np.int32]:
-    """Return the number of true places before each place, followed by the total."""
+    """Return the number of true values before each value, followed by the total."""
     counts = np.zeros(len(mask) + 1, np.int32)
     # Cast first: a cumsum from bool to int32 would hold the interpreter's lock.
     np.cumsum(mask.astype(np.int32), out=counts[1:])
@@ -437,28 +437,28 @@ def count_before(mask: Mask) -> npt.NDArray[np.int32]:
 def repeat_each(values: npt.NDArray[Number], times: Integers) -> npt.NDArray[Number]:
     """Return each value as many times as `times` specifies, as a read-only array.
 
-    A single value is broadcast, which takes no memory: the only query of a batch may have very many
-    documents.
+    A single value is broadcast, which takes no memory, since the only query of a batch may have
+    very many documents.
     """
     return np.broadcast_to(values, times[0]) if len(values) == 1 else np.repeat(values, times)
 
 
-def list_rows(offsets: Integers, places: Integers) -> Integers:
-    """Return the rows of the lists at `places`, end to end; -1 stands for an empty list."""
-    starts, lengths = offsets[places], np.append(np.diff(offsets), 0)[places]
+def list_rows(offsets: Integers, lists: Integers) -> Integers:
+    """Return the rows of the lists with the indices `lists`; -1 stands for an empty list."""
+    starts, lengths = offsets[lists], np.append(np.diff(offsets), 0)[lists]
     ends = np.cumsum(lengths)
     rows: Integers = np.arange(lengths.sum()) + repeat_each(starts - ends + lengths, lengths)
     return rows
 
 
-def number_in_groups(order: npt.NDArray[Any], new: Mask) -> Integers:
+def number_in_groups(order: npt.NDArray[Any], is_first: Mask) -> Integers:
     """Return the number of each value in its group, from 1.
 
-    `order` sorts the values by group, and `new` marks the first value of each group in it.
+    `order` sorts the values by group, and `is_first` marks the first value of each group in it.
     """
-    place = np.arange(len(order))
+    index = np.arange(len(order))
     numbers = np.empty(len(order), np.int64)
-    numbers[order] = place - np.maximum.accumulate(np.where(new, place, 0)) + 1
+    numbers[order] = index - np.maximum.accumulate(np.where(is_first, index, 0)) + 1
     return numbers
 
 
@@ -466,5 +466,5 @@ EMPTY = Ragged(np.empty(0), np.zeros(1, np.int64))
 
 
 def offsets_of(lengths: Integers) -> Integers:
-    """Return the offset of each list laid end to end, and the end of the last."""
+    """Return the offset of each list in lists that lie end to end, and the end of the last."""
     return np.concatenate(([0], np.cumsum(lengths)))

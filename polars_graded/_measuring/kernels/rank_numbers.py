@@ -9,53 +9,60 @@ import numpy as np
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged, repeat_each
 
 MAX_SLOTS = 50
-"""Maximum number of ranks per document of a list; most documents may be missing from it."""
+"""Maximum number of slots, from the lowest to the highest rank, per number of a list. Most of the
+documents may be missing."""
 
 
 class RankNumbers(NamedTuple):
-    """Evidence that the numbers of each list are ranks, with one entry per list."""
+    """Evidence that the numbers of each list are ranks, with one entry per list.
 
-    queries: Mask
+    Numbers below 1, and the highest number of all lists if a list repeats it, are left out, except
+    in `has_number`, `n_low` and `n_high`.
+    """
+
+    has_number: Mask
     """True if the list has a number."""
-    counts_from_one: Mask
-    """True if its numbers are 1 to n, each once, with at most one below 1."""
-    counts_several: Mask
-    """True if it counts at least two documents; a single 1 may be there by chance."""
-    spread: Mask
+    is_from_one: Mask
+    """True if its numbers are 1 to n, each once."""
+    is_several_from_one: Mask
+    """True if these are at least two numbers; a single 1 may be there by chance."""
+    is_spread: Mask
     """True if its numbers are whole or halves, with at most `MAX_SLOTS` ranks per number."""
     lowest: Floats
-    """Lowest of these numbers, rounded down."""
+    """Lowest number of the list, rounded down."""
     slots: Floats
-    """Number of whole numbers from the lowest to the highest of them."""
-    informative: Mask
+    """Number of whole numbers from the lowest to the highest number."""
+    is_informative: Mask
     """True if ties are counted: in lists of three numbers or more that are not all equal."""
-    tied: Integers
+    tied_pairs: Integers
     """Number of pairs of equal numbers in the list."""
-    expected: Floats
-    """Expected number of such pairs if the numbers were unrelated."""
-    low: Integers
-    """Count of numbers below 1 if a list has several; they may stand for documents not shown."""
-    high: Integers
-    """Count of numbers that are the highest of all lists, if a list has several."""
+    expected_pairs: Floats
+    """Expected number of pairs of equal numbers if the numbers were independent."""
+    n_low: Integers
+    """Count of numbers below 1, if the list has several: codes for documents not shown."""
+    n_high: Integers
+    """Count of numbers that equal the highest of all lists, if the list has several."""
 
     @classmethod
     def empty(cls, n: int) -> RankNumbers:
         """Return the evidence of n lists without numbers."""
-        queries, counts_from_one, several, spread, informative = np.zeros((5, n), bool)
-        lowest, slots, expected = np.zeros((3, n))
-        tied, low, high = np.zeros((3, n), np.int64)
+        has_number, is_from_one, is_several_from_one, is_spread, is_informative = np.zeros(
+            (5, n), bool
+        )
+        lowest, slots, expected_pairs = np.zeros((3, n))
+        tied_pairs, n_low, n_high = np.zeros((3, n), np.int64)
         evidence = (
-            queries,
-            counts_from_one,
-            several,
-            spread,
+            has_number,
+            is_from_one,
+            is_several_from_one,
+            is_spread,
             lowest,
             slots,
-            informative,
-            tied,
-            expected,
+            is_informative,
+            tied_pairs,
+            expected_pairs,
         )
-        return cls(*evidence, low, high)
+        return cls(*evidence, n_low, n_high)
 
 
 def find_rank_numbers(values: Ragged) -> RankNumbers:
@@ -65,13 +72,13 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
     both may stand for documents that were not shown.
     """
     is_number = ~np.isnan(values.values)
-    low = is_number & (values.values < 1)
-    n_low = values.count(low)
-    positive = values.keep(is_number & ~low)
-    is_highest = positive.values == positive.values.max(initial=0)
-    n_highest = positive.count(is_highest)
-    repeats = is_highest & (repeat_each(n_highest, positive.lengths) > 1)
-    numbers = positive.keep(~repeats).sort_ascending()
+    is_low = is_number & (values.values < 1)
+    n_low = values.count(is_low)
+    at_least_one = values.keep(is_number & ~is_low)
+    is_highest = at_least_one.values == at_least_one.values.max(initial=0)
+    n_highest = at_least_one.count(is_highest)
+    is_repeated_highest = is_highest & (repeat_each(n_highest, at_least_one.lengths) > 1)
+    numbers = at_least_one.keep(~is_repeated_highest).sort_ascending()
 
     # Some tools give tied documents the mean of their ranks, such as 5.5 for the fifth and sixth.
     ranks = numbers.of(np.floor(numbers.values))
@@ -80,22 +87,22 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
     with np.errstate(invalid="ignore"):  # infinity is not a rank
         is_rank = (n > 0) & (values.count(2 * values.values % 1 != 0) == values.count(~is_number))
         slots = ranks.last_values() - lowest + 1
-        spread = is_rank & (slots <= MAX_SLOTS * n)
-    tied = count_tied_pairs(ranks)
-    counts_from_one = spread & (tied == 0) & (slots == n) & (lowest == 1) & ~has_halves
-    informative = spread & (n > 2) & (slots > 1)  # noqa: PLR2004, the lowest and highest
-    expected = np.zeros(len(n))
-    expected[informative] = _expect_tied_pairs(n[informative], slots[informative])
+        is_spread = is_rank & (slots <= MAX_SLOTS * n)
+    tied_pairs = count_tied_pairs(ranks)
+    is_from_one = is_spread & (tied_pairs == 0) & (slots == n) & (lowest == 1) & ~has_halves
+    is_informative = is_spread & (n > 2) & (slots > 1)  # noqa: PLR2004, the lowest and highest
+    expected_pairs = np.zeros(len(n))
+    expected_pairs[is_informative] = _expect_tied_pairs(n[is_informative], slots[is_informative])
     return RankNumbers(
         values.count(is_number) > 0,
-        counts_from_one,
-        counts_from_one & (n > 1),
-        spread,
-        np.where(spread, lowest, 0),
-        np.where(spread, slots, 0),
-        informative,
-        np.where(informative, tied, 0),
-        expected,
+        is_from_one,
+        is_from_one & (n > 1),
+        is_spread,
+        np.where(is_spread, lowest, 0),
+        np.where(is_spread, slots, 0),
+        is_informative,
+        np.where(is_informative, tied_pairs, 0),
+        expected_pairs,
         np.where(n_low > 1, n_low, 0),
         np.where(n_highest > 1, n_highest, 0),
     )
@@ -103,27 +110,27 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
 
 def count_tied_pairs(numbers: Ragged) -> Integers:
     """Return the number of pairs of equal numbers in each sorted list."""
-    values, place = numbers.values, np.arange(len(numbers.values))
+    values, row = numbers.values, np.arange(len(numbers.values))
     is_new = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=is_new[1:])
     is_new[numbers.offsets[:-1][numbers.lengths > 0]] = True
     # Each number makes a pair with each of the equal ones before it.
-    equal_before = place - np.maximum.accumulate(np.where(is_new, place, 0))
+    equal_before = row - np.maximum.accumulate(np.where(is_new, row, 0))
     return numbers.sum(equal_before).astype(np.int64)
 
 
 def _expect_tied_pairs(n: Integers, slots: Floats) -> Floats:
     """Return the expected pairs of equal numbers among `n` that fall on `slots` at random.
 
-    Given that some number takes the first slot and some number the last, it is n (n - 1) / 2 times
-    S(n - 1) / S(n), with S(n) = slots^n - 2 (slots - 1)^n + (slots - 2)^n the number of lists of n
-    numbers that take both slots. Numbers that are not spread evenly have more ties.
+    Given that some number takes the first slot and some number the last, the expectation is
+    n (n - 1) / 2 times S(n - 1) / S(n), where S(n) = slots^n - 2 (slots - 1)^n + (slots - 2)^n is
+    the number of lists of n numbers that take both slots. Uneven numbers have more ties.
     """
 
-    def share_that_takes_both(n: Integers) -> Floats:
+    def share_both(n: Integers) -> Floats:
         share: Floats = 1 - 2 * (1 - 1 / slots) ** n + (1 - 2 / slots) ** n
         return share
 
     pairs = n * (n - 1) / 2
-    expected: Floats = pairs / slots * share_that_takes_both(n - 1) / share_that_takes_both(n)
-    return expected
+    expected_pairs: Floats = pairs / slots * share_both(n - 1) / share_both(n)
+    return expected_pairs

@@ -11,7 +11,7 @@ from polars_graded._measuring.kernels.queries import Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 
 MAX_ROUNDING = 1e-12
-"""Maximum mean distance of equal vectors, which rounding keeps from being 0."""
+"""Maximum mean distance that counts as 0: rounding can give equal vectors a small distance."""
 
 
 def popularity(queries: Queries, n: int | None) -> Floats:
@@ -79,7 +79,7 @@ def _take_popularity(queries: Queries, n: int | None) -> Ragged:
 
 
 def _check_documents(documents: Ragged, column: str, is_valid: Mask, rule: str) -> None:
-    """Raise with the number of queries if a document breaks a rule of a further column."""
+    """Raise with the affected queries if a document breaks a rule of a further column."""
     if not is_valid.all():
         raise UnusableDataError(rule, documents.count(~is_valid) > 0, column=column)
 

@@ -23,11 +23,11 @@ from polars_graded._measuring.kernels.ragged import (
 )
 
 MAX_RELATIVE_TIE = 1e-12
-"""Maximum relative difference of two gains that count as equal in the greedy ideal ranking: sums of
-the same numbers in another order."""
+"""Maximum relative difference of two gains that count as equal in the greedy ideal ranking, since
+they may be sums of the same numbers in another order."""
 
 MIN_WEIGHT = 1e-18
-"""Minimum weight of a rank in the ideal ranking; what follows is lost to rounding."""
+"""Minimum weight of a rank in the ideal ranking; lower weights change no digit of the sum."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Subtopics:
     """Index in `hits` of each subtopic of a hit, in rank order."""
     subtopic: Integers
     """Number of each subtopic of a hit; subtopics of different queries have different numbers."""
-    wanted: Integers
+    relevant_subtopics: Integers
     """Numbers of the subtopics of all relevant documents, ascending."""
     n_relevant: Integers
-    """Number of relevant documents of each subtopic in `wanted`."""
+    """Number of relevant documents of each subtopic in `relevant_subtopics`."""
     n: Integers
     """Number of subtopics of each query."""
 
@@ -54,20 +54,20 @@ class Subtopics:
         ranked = queries.ranked.head(n)
         is_hit = queries.relevant(ranked.values, threshold)
         hits = ranked.documents(is_hit)
-        places = queries.inputs["subtopics"].head(n).values[is_hit].astype(np.int64)
-        document, codes = labels.find(places)
-        all_relevant, all_places = find_relevant(queries, threshold)
-        of_all, all_codes = labels.find(all_places)
-        wanted, counts = np.unique(
-            all_relevant.query[of_all] * labels.n + all_codes, return_counts=True
+        documents_of_hits = queries.inputs["subtopics"].head(n).values[is_hit].astype(np.int64)
+        document, codes = labels.find(documents_of_hits)
+        all_relevant, all_documents = find_relevant(queries, threshold)
+        document_of_all, all_codes = labels.find(all_documents)
+        relevant_subtopics, counts = np.unique(
+            all_relevant.query[document_of_all] * labels.n + all_codes, return_counts=True
         )
-        n_subtopics = np.bincount(wanted // labels.n, minlength=len(hits.lengths))
+        n_subtopics = np.bincount(relevant_subtopics // labels.n, minlength=len(hits.lengths))
         numbers = hits.query[document] * labels.n + codes
-        return cls(hits, document, numbers, wanted, counts, n_subtopics)
+        return cls(hits, document, numbers, relevant_subtopics, counts, n_subtopics)
 
     @cached_property
     def n_before(self) -> Integers:
-        """Return the number of hits above that have the same subtopic, for each of `subtopic`."""
+        """Return for each of `subtopic` the number of hits above with the same subtopic."""
         return count_before_in_group(self.subtopic)
 
     def sum_by_hit(self, values: Floats) -> Floats:
@@ -81,11 +81,11 @@ class Subtopics:
 
 
 def find_relevant(queries: Queries, threshold: float | None) -> tuple[Ragged, Integers]:
-    """Return all relevant documents, retrieved or not, and their places."""
+    """Return all relevant documents, retrieved or not, and their indices in the labels."""
     documents = queries.judged.documents
     is_relevant = queries.relevant(documents.values, threshold)
-    places = queries.judged.inputs["subtopics"].values[is_relevant]
-    return documents.keep(is_relevant), places.astype(np.int64)
+    indices = queries.judged.inputs["subtopics"].values[is_relevant]
+    return documents.keep(is_relevant), indices.astype(np.int64)
 
 
 def count_before_in_group(groups: Integers) -> Integers:
@@ -113,29 +113,29 @@ def sum_ideal_gains(
     """Return Σ_i w_i gain_i of the ideal ranking of each query.
 
     The ideal ranking is greedy: each rank gets the document with the highest gain, given the
-    documents above (Clarke et al. 2008). Among documents of equal gain, the first by `Labels.order`
-    is taken. One pass over the documents of all queries fills one rank.
+    documents above (Clarke et al. 2008). Of documents of equal gain, it takes the first by
+    `Labels.order`. One pass over the documents of all queries fills one rank.
     """
     labels = queries.judged.labels["subtopics"]
-    documents, places = find_relevant(queries, threshold)
-    order = np.lexsort((labels.order[places], documents.query))
-    query, places = documents.query[order], places[order]
-    document, codes = labels.find(places)
+    documents, label_indices = find_relevant(queries, threshold)
+    order = np.lexsort((labels.order[label_indices], documents.query))
+    query, label_indices = documents.query[order], label_indices[order]
+    document, codes = labels.find(label_indices)
     _, subtopic = np.unique(query[document] * labels.n + codes, return_inverse=True)
-    ends = np.searchsorted(document, np.arange(len(places) + 1))
+    ends = np.searchsorted(document, np.arange(len(label_indices) + 1))
     worth = np.ones(len(subtopic) and subtopic.max() + 1)
     starts = documents.offsets[:-1][documents.lengths > 0]
-    is_left = np.ones(len(places), bool)
+    is_left = np.ones(len(label_indices), bool)
     total = np.zeros(len(documents.lengths))
     for weight in weights[: documents.lengths.max(initial=0)]:
-        gains = np.bincount(document, worth[subtopic], minlength=len(places)) * is_left
+        gains = np.bincount(document, worth[subtopic], minlength=len(label_indices)) * is_left
         highest = np.maximum.reduceat(gains, starts)
         is_best = gains >= repeat_each(highest, documents.lengths[documents.lengths > 0]) * (
             1 - MAX_RELATIVE_TIE
         )
-        place = np.where(is_best & is_left, np.arange(len(places)), len(places))
-        best = np.minimum.reduceat(place, starts)
-        best = best[best < len(places)]
+        candidates = np.where(is_best & is_left, np.arange(len(label_indices)), len(label_indices))
+        best = np.minimum.reduceat(candidates, starts)
+        best = best[best < len(label_indices)]
         total[query[best]] += weight * gains[best]
         is_left[best] = False
         worth[subtopic[expand(ends, best)[1]]] *= 1 - alpha
@@ -146,12 +146,12 @@ def sum_ideal_gains(
 
 
 def alpha_dcg(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
-    """Return Σ_i gain_i / log2(i + 1), divided by the sum for all subtopics at every rank."""
+    """Return Σ_i gain_i / log2(i + 1) over the sum if each rank had all subtopics."""
     return compute_over_maximum(queries, n, alpha, threshold, discount_by_log)
 
 
 def err_ia(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
-    """Return Σ_i gain_i / i, divided by the sum for documents with all subtopics at every rank."""
+    """Return Σ_i gain_i / i over the sum if each rank had all subtopics."""
     return compute_over_maximum(queries, n, alpha, threshold, discount_by_rank)
 
 
@@ -245,7 +245,9 @@ def precision_ia(queries: Queries, n: int | None, threshold: float | None) -> Fl
 def ap_ia(queries: Queries, n: int | None, threshold: float | None) -> Floats:
     """Return the mean over the subtopics of average precision."""
     subtopics = Subtopics.of(queries, n, threshold)
-    n_relevant = subtopics.n_relevant[np.searchsorted(subtopics.wanted, subtopics.subtopic)]
+    n_relevant = subtopics.n_relevant[
+        np.searchsorted(subtopics.relevant_subtopics, subtopics.subtopic)
+    ]
     precisions = (subtopics.n_before + 1) / subtopics.hits.rank[subtopics.document]
     return divide(subtopics.hits.sum(subtopics.sum_by_hit(precisions / n_relevant)), subtopics.n)
 

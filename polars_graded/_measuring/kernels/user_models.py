@@ -23,7 +23,7 @@ MIN_LOG = -746.0
 """Logarithm below which a power underflows to 0 in a double."""
 
 N_TERMS = 24
-"""Number of terms of a sum of inverse squares that are added one by one, so that the first terms of
+"""Number of terms of a sum of inverse squares that are added one by one. Afterwards a few terms of
 the expansion are exact to the last bit of a double."""
 
 
@@ -44,9 +44,9 @@ def compute_err(queries: Queries, hits: Documents) -> Floats:
     Documents that are not hits have R = 0 and add nothing.
     """
     best = repeat_each(queries.relevance(queries.best), hits.lengths)
-    satisfied = compute_stop_probability(queries.relevance(hits.values), best)
-    not_before = hits.accumulate_before(np.multiply, 1 - satisfied, 1.0)
-    return hits.sum(satisfied * not_before / hits.rank)
+    p_stop = compute_stop_probability(queries.relevance(hits.values), best)
+    p_reach = hits.accumulate_before(np.multiply, 1 - p_stop, 1.0)
+    return hits.sum(p_stop * p_reach / hits.rank)
 
 
 def compute_stop_probability(relevance: Floats, best: Floats) -> Floats:
@@ -77,13 +77,13 @@ def rbp(
 
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
     """Return Q: (1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg_ideal(r))."""
-    hits, wanted = queries.hits(n, None), queries.judged.ideal()
-    best = wanted.accumulate(np.add, compute_gains(queries, wanted, gain))
+    hits, ideal = queries.hits(n, None), queries.judged.ideal()
+    best = ideal.accumulate(np.add, compute_gains(queries, ideal, gain))
     # The ideal order may be shorter than the ranking: after its last relevant document, its
     # cumulated gain is constant.
-    last = np.minimum(hits.rank, wanted.lengths[hits.query])
+    last = np.minimum(hits.rank, ideal.lengths[hits.query])
     reached = hits.number + beta * hits.accumulate(np.add, compute_gains(queries, hits, gain))
-    blended = reached / (hits.rank + beta * best[wanted.offsets[hits.query] + last - 1])
+    blended = reached / (hits.rank + beta * best[ideal.offsets[hits.query] + last - 1])
     return hits.sum(blended) / queries.count_possible_hits(n, None, over)
 
 
@@ -104,10 +104,10 @@ def sdcg(queries: Queries, n: int | None, ties: str) -> Floats:
 
 def insq(queries: Queries, n: int | None, target: float) -> Floats:
     """Return the mean gain with C_i = ((i + 2T - 1) / (i + 2T))² for a target gain T."""
-    hits, twice = queries.hits(n, None), 2 * target
+    hits, double_target = queries.hits(n, None), 2 * target
     # The product of C_1 to C_{i-1} telescopes to W_i = (2T)² / (2T + i - 1)²; (2T)² cancels out.
-    weights = (twice + hits.rank - 1.0) ** -2
-    total = sum_inverse_squares(np.full(1, twice), n)
+    weights = (double_target + hits.rank - 1.0) ** -2
+    total = sum_inverse_squares(np.full(1, double_target), n)
     return hits.sum(weights * queries.share_of_best(hits)) / total
 
 
@@ -135,12 +135,12 @@ def bpm(queries: Queries, n: int | None, target: float) -> Floats:
     gains = queries.share_of_best(hits)
     so_far = hits.accumulate(np.add, gains)
     last = queries.ranked.lengths.copy() if n is None else np.full(len(hits.lengths), n)
-    # Hits above the rank at which the user stops, and the hit there. At most one hit of a query
-    # takes the gain from below the target to the target.
-    before = hits.accumulate_before(np.add, gains, 0.0) < target
-    enough = hits.keep(before & (so_far >= target))
-    last[enough.lengths > 0] = enough.rank
-    return replace_nan(hits.sum(gains * before) / last)
+    # `is_before_target` marks the hits down to the one at which the user stops. At most one hit of
+    # a query takes the gain from below the target to the target.
+    is_before_target = hits.accumulate_before(np.add, gains, 0.0) < target
+    reaching_hits = hits.keep(is_before_target & (so_far >= target))
+    last[reaching_hits.lengths > 0] = reaching_hits.rank
+    return replace_nan(hits.sum(gains * is_before_target) / last)
 
 
 def nerr8(queries: Queries, n: int | None) -> Floats:
@@ -211,11 +211,13 @@ def compute_mean_gain(
     """
     ranked = queries.ranked.head(n)
     gains = queries.share_of_best(ranked)
-    going_on = continuing(ranked, gains)
-    weights = ranked.accumulate_before(np.multiply, going_on, 1.0)
-    after = np.where(ranked.lengths > 0, ranked.of(weights * going_on).last_values(), 1.0)
+    continuation = continuing(ranked, gains)
+    weights = ranked.accumulate_before(np.multiply, continuation, 1.0)
+    weight_after = np.where(
+        ranked.lengths > 0, ranked.of(weights * continuation).last_values(), 1.0
+    )
     n_left = None if n is None else n - ranked.lengths
-    rest = after * weigh_rest(ranked.lengths, ranked.sum(gains), n_left)
+    rest = weight_after * weigh_rest(ranked.lengths, ranked.sum(gains), n_left)
     return replace_nan(ranked.sum(weights * gains) / (ranked.sum(weights) + rest))
 
 
@@ -249,18 +251,18 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
     power = p ** np.arange(depth.max(initial=0), dtype=np.float64)
     n_powers = np.append(0, np.cumsum(power))
     shares = np.append(0, np.cumsum(power / np.arange(1, len(power) + 1)))
-    better = np.searchsorted(
+    n_better = np.searchsorted(
         make_sort_key(ideal.query, ideal.values), make_sort_key(hits.query, hits.values)
     ) - repeat_each(ideal.offsets[:-1], hits.lengths)
-    order, new = hits.of(-hits.values).argsort()
-    nth = number_in_groups(order, new)
-    # The ideal rank of a hit is the number of better documents, plus its place among the hits of
-    # its grade. From the lower one of both ranks on, the hit is in both I_i and R_i.
-    both = np.maximum(better + nth, hits.rank)
-    overlap = hits.sum(shares[repeat_each(depth, hits.lengths)] - shares[both - 1])
+    order, is_first = hits.of(-hits.values).argsort()
+    number_in_grade = number_in_groups(order, is_first)
+    # The ideal rank of a hit is the number of better documents, plus its number among the hits of
+    # its grade. From the later of its two ranks on, the hit is in both I_i and R_i.
+    first_common_rank = np.maximum(n_better + number_in_grade, hits.rank)
+    overlap = hits.sum(shares[repeat_each(depth, hits.lengths)] - shares[first_common_rank - 1])
     if not normalised:
         share: Floats = overlap / n_powers[depth]
         return share
     n = ideal.lengths
-    # The ideal ranking agrees with itself, and from its end on it has all of its documents.
+    # The overlap of the ideal ranking with itself is i at rank i, and n from its end on.
     return divide_by_ideal(overlap, n_powers[n] + n * (shares[depth] - shares[n]))

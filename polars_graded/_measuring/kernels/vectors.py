@@ -12,16 +12,16 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragg
 
 @dataclass(frozen=True)
 class Vectors:
-    """Vectors of all documents of a call, by the place of the document."""
+    """Vectors of all documents of a call, by the index of the document."""
 
     values: npt.NDArray[np.floating]
     """One row per document; zeros for a document without a vector."""
     norms: Floats
     """Length of each vector, above 0 unless all of its values are 0."""
 
-    def mask_missing(self, places: Integers) -> Mask:
-        """Return the mask of documents without a vector or with zeros alone."""
-        is_missing: Mask = self.norms[places] == 0
+    def mask_missing(self, documents: Integers) -> Mask:
+        """Return the mask of documents without a vector, or with a vector of zeros."""
+        is_missing: Mask = self.norms[documents] == 0
         return is_missing
 
     def sum_distances(self, documents: Ragged) -> Floats:
@@ -29,10 +29,10 @@ class Vectors:
 
         With unit vectors u_i, Σ_{i<j} u_i u_j = (|Σ u_i|² - m) / 2 for m documents.
         """
-        places, m = documents.values.astype(np.int64), documents.lengths
-        norms = self.norms[places]
+        indices, m = documents.values.astype(np.int64), documents.lengths
+        norms = self.norms[indices]
         squares = np.zeros(len(m))
         # One dimension at a time, since a chunk of all vectors would not fit into the cache.
         for column in self.values.T:
-            squares += documents.sum(column[places] / norms) ** 2
+            squares += documents.sum(column[indices] / norms) ** 2
         return m * (m - 1) / 2 - (squares - m) / 2
