@@ -310,7 +310,16 @@ def test_a_pattern_beside_what_is_named_does_no_harm():
 # Names that the library gives, or gave, to columns of its own.
 TAKEN = [
     *("len", "number of rows", "measures", "values", "value", "notes", "judged", "answered"),
-    *("tied", "counts_up", "judged_at_the_top", "queries", "unusable", "place", "row", "index"),
+    *(
+        "tied",
+        "scores_count_like_ranks",
+        "judged_at_the_top",
+        "queries",
+        "unusable",
+        "place",
+        "row",
+        "index",
+    ),
     *("count", "ranked", "grade", "doc", "literal", "count_up", "rank"),
 ]
 

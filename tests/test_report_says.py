@@ -121,7 +121,7 @@ def test_intervals_are_said_to_hold_together_where_they_do(made, options, held):
         frame_of({"a": [0.5, 0.6, 0.7], "b": [0.4, 0.6, 0.5], "c": [0.1, 0.5, 0.6]}), **options
     )
     assert f", {held})" in said(found)
-    assert ("simultaneous" in found["comparison"]["held"]) == ("simultaneous" in held)
+    assert ("simultaneous" in found["comparison"]["interval_note"]) == ("simultaneous" in held)
 
 
 def test_against_a_baseline_the_verdict_is_about_it(made):

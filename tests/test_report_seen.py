@@ -155,8 +155,8 @@ def test_how_sure_the_order_is_goes_by_the_measure_that_is_chosen(per_query, sho
         smallest, needed = f"{row['smallest_difference']:.4f}", f"{row['queries_needed']:,}"
         assert note.startswith(
             f"With 70 queries, {measure} shows a difference of {smallest} or more with 80 % "
-            f"probability; to show a difference of {0.05 * best:.4f}, which is 5 % of the best "
-            f"mean, takes {needed} queries (paired t test of one pair at 0.05"
+            f"probability; showing a difference of {0.05 * best:.4f} (5 % of the best mean) takes "
+            f"{needed} queries (paired t test of one pair at 0.05"
         )
         cells = page.texts("#certainty tr.chosen > *")
         assert cells[:5] == [measure, "70", smallest, f"{0.05 * best:.4f}", needed]

@@ -26,7 +26,7 @@ from polars_graded._results.per_query import (
     check_list_length,
     compute_curve_means,
     compute_mean_margin,
-    find_place,
+    find_index,
 )
 from polars_graded._sentences import format_count
 from polars_graded._sentences.titles import write_axis_title
@@ -137,7 +137,7 @@ def _subtract_baseline(
 ) -> pl.DataFrame:
     """Subtract the baseline's curve from each other curve of the same query."""
     [name] = format_names([baseline])
-    find_place(frame["strategy"].unique().sort(), name)
+    find_index(frame["strategy"].unique().sort(), name)
     shared_keys = [key for key in keys if key != "strategy"]
     baseline_lists = frame.filter(strategy=name).select(
         *shared_keys, pl.col(curve).alias("of the baseline")

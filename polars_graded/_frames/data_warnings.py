@@ -14,16 +14,16 @@ from polars_graded._checks import MAX_SHOWN_VALUES, first_few
 from polars_graded._frames.document_columns import split_words
 from polars_graded._frames.notes import (
     AT_CODE,
-    AT_HIGHEST,
+    AT_MAXIMUM,
     BELOW_CODE,
     BELOW_ZERO,
-    DECIDED_BY_ORDER,
+    DEPENDS_ON_TIES,
     HALVES,
     HIGHEST,
     LOWEST,
     NOTES,
     Notes,
-    counts_missed,
+    depends_on_missed,
 )
 from polars_graded._frames.request import Request
 from polars_graded._frames.sorting import in_order
@@ -198,15 +198,16 @@ class NotedData:
         """Yield a sentence if queries differ in the highest grade, which stands for the scale."""
         if not (names := find_measures_without_scale(self.request)):
             return
-        relevant = [each for each in self.strategies if each["relevant"]]
-        low = min((each["lowest_relevant_highest"] for each in relevant), default=0)
-        high = max((each["highest"] for each in relevant), default=0)
+        relevant = [each for each in self.strategies if each["queries_with_relevant"]]
+        low = min((each["lowest_maximum_grade"] for each in relevant), default=0)
+        high = max((each["highest_maximum_grade"] for each in relevant), default=0)
         if low != high:
             n_below = [
-                each["relevant"] - (each[AT_HIGHEST] if each["highest"] == high else 0)
+                each["queries_with_relevant"]
+                - (each[AT_MAXIMUM] if each["highest_maximum_grade"] == high else 0)
                 for each in relevant
             ]
-            share = self.format_share(n_below, [each["relevant"] for each in relevant])
+            share = self.format_share(n_below, [each["queries_with_relevant"] for each in relevant])
             functions = {self.request.measures[name].function for name in names}
             gdeval_hint = ""
             if "err" in functions and high != GDEVAL_HIGHEST:
@@ -310,15 +311,15 @@ class NotedData:
 
     def find_lost_documents(self) -> Iterator[str]:
         """Yield a sentence if judged documents that were not retrieved seem to be lost."""
-        if not counts_missed(self.request):
+        if not depends_on_missed(self.request):
             return
         if self.request.strategy is not None and (rows := self._select_unlike_judgments()).height:
             query = [*self.request.query]
             queries = rows.select(query)
             rows_of_first = rows.join(rows.head(1), on=query, how="semi", nulls_equal=True)
-            ordered = rows_of_first.sort("relevant", "worth", maintain_order=True)
+            ordered = rows_of_first.sort("n_relevant", "sum_of_relevant", maintain_order=True)
             (fewest_name, fewest), *_, (most_name, most) = ordered.select(
-                self.request.key, "relevant"
+                self.request.key, "n_relevant"
             ).rows()
             yield (
                 f"the relevant documents of a query differ between strategies in "
@@ -331,8 +332,8 @@ class NotedData:
             )
         elif (
             self.queries >= MIN_QUERIES_FOR_SHARES
-            and any(each["retrieved_unjudged"] for each in self.strategies)
-            and self.holds_for_all("retrieved_all_judged")
+            and any(each["some_retrieved_are_unjudged"] for each in self.strategies)
+            and self.holds_for_all("all_judged_are_retrieved")
             and not self.notes.unjudged
         ):
             yield (
@@ -348,7 +349,7 @@ class NotedData:
         """Return the rows of queries whose relevant documents differ between stacked strategies."""
         keys, query = self.request.result_keys, self.request.query
         rows = self.values.select(*keys, pl.col(NOTES).struct.unnest()).drop_nulls(keys)
-        n, worth = pl.col("relevant"), pl.col("worth")
+        n, worth = pl.col("n_relevant"), pl.col("sum_of_relevant")
         return rows.filter(
             (n.min() < n.max()).over(query)
             | (worth.max() - worth.min() > MAX_SUM_ERROR * worth.abs().max()).over(query)
@@ -415,7 +416,7 @@ class NotedData:
         """Yield a sentence about the first strategy that ranks its highest rank number first."""
         for each in self.strategies:
             column = self.request.find_columns(each["name"])[0]
-            if each["some_count_up"]:
+            if each["some_scores_count_like_ranks"]:
                 has_several_strategies = self.request.strategy is None and len(self.request.by) > 1
                 lowest = f"{{{each['name']!r}: False}}" if has_several_strategies else "False"
                 yield (
@@ -427,21 +428,21 @@ class NotedData:
 
     def find_decisive_ties(self) -> Iterator[str]:
         """Yield the number of rankings whose values depend on the order of tied documents."""
-        tied = [each for each in self.strategies if each["decided_by_order"]]
+        tied = [each for each in self.strategies if each["depends_on_ties"]]
         if not tied:
             return
-        tied.sort(key=itemgetter("decided_by_order"), reverse=True)
+        tied.sort(key=itemgetter("depends_on_ties"), reverse=True)
         most_tied = [
-            f"{each['name']!r} in {each['decided_by_order']}" for each in tied[:MAX_SHOWN_VALUES]
+            f"{each['name']!r} in {each['depends_on_ties']}" for each in tied[:MAX_SHOWN_VALUES]
         ]
         more = (
             f" and {len(tied) - MAX_SHOWN_VALUES} more strategies"
             if len(tied) > MAX_SHOWN_VALUES
             else ""
         )
-        counts = [self.notes.n_decided]
+        counts = [self.notes.n_dependent]
         if self.request.strategy is not None:
-            counts = [each["decided_by_order"] for each in self.strategies]
+            counts = [each["depends_on_ties"] for each in self.strategies]
         share = self.format_share(counts, [each["queries"] for each in self.strategies])
         column = self.request.tie_column or self.request.document
         if self.request.tie_column is None:
@@ -466,7 +467,7 @@ class NotedData:
         names = [each.name for each in find_order_dependent_measures(self.request)]
         if not (names and self.request.compares_pairs):
             return
-        tied = self.values.filter(pl.col(NOTES).struct.field(DECIDED_BY_ORDER))
+        tied = self.values.filter(pl.col(NOTES).struct.field(DEPENDS_ON_TIES))
         column = self.request.tie_column
         decider = "the order of rows" if column is None else f"column {column!r}"
         if n := tied.select(self.request.query).n_unique():

@@ -127,7 +127,7 @@ class Join:
         """Return the strategies so far, in the order of their first rows."""
         return [*self._is_retrieved]
 
-    def meet(self, strategy: Any) -> None:
+    def register(self, strategy: Any) -> None:
         """Register a strategy."""
         if strategy not in self._is_retrieved:
             self._is_retrieved[strategy] = np.zeros(self.judged.height, np.bool_)
@@ -167,7 +167,7 @@ class Join:
 
     def _add_counts(self, counts: pl.DataFrame) -> None:
         for name in counts.get_column(self.strategy).unique(maintain_order=True):
-            self.meet(name)
+            self.register(name)
         self._counts.append(counts)
         total, *others = (frame.height for frame in self._counts)
         if sum(others) > max(MAX_WAITING_COUNTS, total):

@@ -90,7 +90,7 @@ def _iterate_parts(
                 check_one_strategy(join)
         _check_no_duplicates(run.lazy(), key, hashes.repeated())
     if is_one_strategy and not join.strategies:
-        join.meet(None)
+        join.register(None)
     for name in runs.names:
         if name not in join.strategies:
             raise make_missing_rows_error(name)

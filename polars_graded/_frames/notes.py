@@ -1,8 +1,9 @@
 """Reduce notes of rankings to counts and a few examples, part by part.
 
-Notes have one row per strategy and query, and are taken while a part of a frame is measured. They
-are reduced to a size that does not depend on the number of queries. Only notes that rules compare
-between rankings of different parts are kept with the values.
+A note is a fact about a ranking that a data warning may need, such as its number of judged
+documents. Notes have one row per strategy and query, and are taken while a part of a frame is
+measured. They are reduced to a size that does not depend on the number of queries. A few notes are
+kept with the values, because a warning compares them between rankings of different parts.
 """
 
 from __future__ import annotations
@@ -19,33 +20,39 @@ from polars_graded._frames.request import Request
 NOTES = "polars_graded: notes"
 """Name of the column of the notes that are kept with values; no column of a frame has it."""
 
-KEY = "polars_graded: {}"
-"""Name of a key in the table of notes; no note has such a name."""
+KEY_TEMPLATE = "polars_graded: {}"
+"""Template of the names of keys in the table of notes; no note has such a name."""
 
-COUNTS: Mapping[str, tuple[pl.Expr, str]] = {
+SUMMARIES: Mapping[str, tuple[pl.Expr, str]] = {
     "queries": (pl.len(), "sum"),
     "answered": ((pl.col("retrieved") > 0).sum(), "sum"),
     "unjudged": ((pl.col("judged") == 0).sum(), "sum"),
-    "retrieved_unjudged": ((pl.col("retrieved") > pl.col("retrieved_and_judged")).any(), "any"),
-    "retrieved_all_judged": ((pl.col("judged") == pl.col("retrieved_and_judged")).all(), "all"),
-    "some_count_up": (pl.col("counts_up").any(), "any"),
-    "decided_by_order": (pl.col("decided_by_order").sum(), "sum"),
+    "some_retrieved_are_unjudged": (
+        (pl.col("retrieved") > pl.col("retrieved_and_judged")).any(),
+        "any",
+    ),
+    "all_judged_are_retrieved": ((pl.col("judged") == pl.col("retrieved_and_judged")).all(), "all"),
+    "some_scores_count_like_ranks": (pl.col("scores_count_like_ranks").any(), "any"),
+    "depends_on_ties": (pl.col("depends_on_ties").sum(), "sum"),
     "judged_at_the_top": (pl.col("judged_at_the_top").filter(pl.col("retrieved") > 0).sum(), "sum"),
     "first_ten": (pl.col("retrieved").clip(upper_bound=10).sum(), "sum"),
     "judged_of_first_ten": (
         (pl.col("judged_at_the_top") * pl.col("retrieved").clip(upper_bound=10)).sum(),
         "sum",
     ),
-    "lowest_relevant_highest": (pl.col("relevant_highest").min(), "min"),
-    "highest": (pl.col("relevant_highest").max(), "max"),
-    "relevant": (pl.col("relevant_highest").count(), "sum"),
+    "lowest_maximum_grade": (pl.col("maximum_grade").min(), "min"),
+    "highest_maximum_grade": (pl.col("maximum_grade").max(), "max"),
+    "queries_with_relevant": (pl.col("maximum_grade").count(), "sum"),
 }
-"""Expression of each count of a strategy's rankings, and the way to combine counts of parts."""
+"""For each summary of a strategy's rankings: its expression, and how to combine those of parts.
+
+The maximum grade of a query is that of its relevant documents.
+"""
 
 LOWEST, HIGHEST, HALVES = "lowest_grade", "highest_grade", "grades_are_halves"
 BELOW_ZERO = "grades_below_zero"
 AT_CODE, BELOW_CODE = "grades_at_code", "highest_below_code"
-GRADES: Mapping[str, str] = {
+GRADE_NOTES: Mapping[str, str] = {
     LOWEST: "min",
     HIGHEST: "max",
     HALVES: "all",
@@ -53,22 +60,28 @@ GRADES: Mapping[str, str] = {
     AT_CODE: "sum",
     BELOW_CODE: "max",
 }
-"""Way to combine the notes of parts, for each note about all grades of a part."""
+"""For each note about the grades of a part: how to combine those of parts.
 
-AT_HIGHEST = "relevant_at_highest"
-DECIDED_BY_ORDER = "decided_by_order"
+A code is a number such as 99 that stands for a missing grade. Only grades below it are grades.
+"""
+
+AT_MAXIMUM = "queries_at_maximum"
+"""Name of the count of queries whose maximum grade is the highest of all queries."""
+
+DEPENDS_ON_TIES = "depends_on_ties"
+"""Name of the note on rankings whose values depend on the order of tied documents."""
 
 
 def list_kept_notes(request: Request) -> list[str]:
     """Return the notes that are kept with values."""
     kept = [] if request.grader is None else ["judged"]
-    if request.strategy is not None and counts_missed(request):
-        kept += ["relevant", "worth"]
+    if request.strategy is not None and depends_on_missed(request):
+        kept += ["n_relevant", "sum_of_relevant"]
     return kept
 
 
-def counts_missed(request: Request) -> bool:
-    """Return whether a measure counts judged documents that were not retrieved."""
+def depends_on_missed(request: Request) -> bool:
+    """Return whether a measure depends on judged documents that were not retrieved."""
     return any(measure.definition.judged for measure in request.measures.values())
 
 
@@ -77,8 +90,8 @@ class Notes:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.strategy, *self.query = (KEY.format(key) for key in request.result_keys)
-        self.n_decided = 0
+        self.strategy, *self.query = (KEY_TEMPLATE.format(key) for key in request.result_keys)
+        self.n_dependent = 0
         """Number of rankings whose values depend on the order of rows. If strategies are columns of
         the same rows, a query counts once."""
         self._counts: list[pl.DataFrame] = []
@@ -86,35 +99,37 @@ class Notes:
         self._without_key: list[pl.DataFrame] = []
 
     def add(self, rankings: Sequence[pl.DataFrame], grades: Mapping[str, Any]) -> None:
-        """Add the notes of a part: of the rankings for each entry of `by`, and of all grades."""
-        of_part = [pl.lit(grades[name]).alias(name) for name in GRADES]
-        counts = {name: expr for name, (expr, _) in COUNTS.items()}
-        at_highest = pl.col("relevant_highest") == pl.col("relevant_highest").max()
-        decided = pl.Series([False])
-        for entry, every in enumerate(rankings):
-            notes = every
-            if self.request.grader is not None:  # the grader judged no other queries
-                notes = every.filter(pl.col("judged").max().over(self.query) > 0)
+        """Add the notes of a part: one frame per entry of `by`, and the notes about all grades."""
+        grade_notes = [pl.lit(grades[name]).alias(name) for name in GRADE_NOTES]
+        summaries = {name: expr for name, (expr, _) in SUMMARIES.items()}
+        is_at_maximum = pl.col("maximum_grade") == pl.col("maximum_grade").max()
+        is_dependent = pl.Series([False])
+        for entry, notes_of_entry in enumerate(rankings):
+            notes = notes_of_entry
+            if self.request.grader is not None:  # leave out queries that the grader did not judge
+                notes = notes.filter(pl.col("judged").max().over(self.query) > 0)
             by_strategy = notes.group_by(self.strategy, maintain_order=True)
             self._counts.append(
-                by_strategy.agg(**counts, **{AT_HIGHEST: at_highest.sum()}).with_columns(of_part)
+                by_strategy.agg(**summaries, **{AT_MAXIMUM: is_at_maximum.sum()}).with_columns(
+                    grade_notes
+                )
             )
-            decided = decided | notes.get_column("decided_by_order")
+            is_dependent = is_dependent | notes.get_column("depends_on_ties")
             if entry == 0:  # further entries have the same queries and grades
                 unjudged = notes.lazy().filter(judged=0).select(self.query)
                 self._unjudged.append(
                     unjudged.unique().sort(self.query).head(MAX_SHOWN_VALUES + 1).collect()
                 )
                 self._without_key.append(self._count_rows_without_key(notes))
-        self.n_decided += int(decided.sum())
+        self.n_dependent += int(is_dependent.sum())
 
     @cached_property
     def strategies(self) -> pl.DataFrame:
         """Return the counts of each strategy, in the order of their first rows."""
-        highest = pl.col("highest")
-        combined = {name: getattr(pl.col(name), how)() for name, (_, how) in COUNTS.items()}
-        combined |= {name: getattr(pl.col(name), how)() for name, how in GRADES.items()}
-        combined[AT_HIGHEST] = pl.col(AT_HIGHEST).filter(highest == highest.max()).sum()
+        maximum = pl.col("highest_maximum_grade")
+        combined = {name: getattr(pl.col(name), how)() for name, (_, how) in SUMMARIES.items()}
+        combined |= {name: getattr(pl.col(name), how)() for name, how in GRADE_NOTES.items()}
+        combined[AT_MAXIMUM] = pl.col(AT_MAXIMUM).filter(maximum == maximum.max()).sum()
         counts = pl.concat(self._counts, how="vertical_relaxed")
         return counts.group_by(self.strategy, maintain_order=True).agg(**combined)
 
@@ -128,17 +143,23 @@ class Notes:
     def rows_without_key(self) -> dict[tuple[str, str], int]:
         """Return the number of rows whose query or strategy is null or NaN."""
         counts = pl.concat(self._without_key).sum().row(0, named=True)
-        return {(name, lack): n for key, n in counts.items() for name, lack in [key.split(" ")]}
+        return {
+            (name, missing_as): n
+            for key, n in counts.items()
+            for name, missing_as in [key.split(" ")]
+        }
 
     def _count_rows_without_key(self, notes: pl.DataFrame) -> pl.DataFrame:
-        """Return the number of rows with null in all columns of the key."""
-        kinds = {"query": self.query}
+        """Return the numbers of rows whose query, or strategy, is null or NaN in all columns."""
+        keys = {"query": self.query}
         if self.request.strategy is not None:
-            kinds["strategy"] = [self.strategy]
-        counts = {}
-        for kind, columns in kinds.items():
-            counts[f"{kind} null"] = pl.all_horizontal(pl.col(columns).is_null())
+            keys["strategy"] = [self.strategy]
+        conditions = {}
+        for key, columns in keys.items():
+            conditions[f"{key} null"] = pl.all_horizontal(pl.col(columns).is_null())
             if all(notes.schema[column].is_float() for column in columns):
-                counts[f"{kind} NaN"] = pl.all_horizontal(pl.col(columns).is_nan())
+                conditions[f"{key} NaN"] = pl.all_horizontal(pl.col(columns).is_nan())
         rows = pl.col("rows")
-        return notes.select(rows.filter(lacks).sum().alias(key) for key, lacks in counts.items())
+        return notes.select(
+            rows.filter(is_missing).sum().alias(name) for name, is_missing in conditions.items()
+        )

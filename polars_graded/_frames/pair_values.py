@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._frames.data_warnings import find_order_dependent_measures
-from polars_graded._frames.notes import DECIDED_BY_ORDER, KEY, NOTES
+from polars_graded._frames.notes import DEPENDS_ON_TIES, KEY_TEMPLATE, NOTES
 from polars_graded._frames.request import Request
 from polars_graded._frames.sorting import in_order
 from polars_graded._frames.strategies import find_pairs
@@ -34,7 +34,7 @@ HINT = (
     "stacked strategies"
 )
 
-PAIR_INDEX = KEY.format("index of a pair")
+PAIR_INDEX = KEY_TEMPLATE.format("index of a pair")
 
 
 @dataclass(frozen=True)
@@ -243,14 +243,14 @@ class PairPart(Part):
         pair_indices = [index for index, first in enumerate(firsts) if first == name]
         dtypes = {column: measure.definition.dtype for column, measure in request.measures.items()}
         dtypes = {PAIR_INDEX: pl.UInt32(), **self.queries.schema, **dtypes}
-        tables = [pl.DataFrame(schema={**dtypes, NOTES: pl.Struct({DECIDED_BY_ORDER: pl.Boolean})})]
+        tables = [pl.DataFrame(schema={**dtypes, NOTES: pl.Struct({DEPENDS_ON_TIES: pl.Boolean})})]
         for index, values in zip(pair_indices, computed or (), strict=False):
             tables.append(
                 self.queries.select(
                     pl.lit(index, pl.UInt32).alias(PAIR_INDEX), pl.all()
                 ).with_columns(
                     **dict(zip(request.measures, values.columns, strict=True)),
-                    **{NOTES: pl.struct(values.decided_by_order.alias(DECIDED_BY_ORDER))},
+                    **{NOTES: pl.struct(values.depends_on_ties.alias(DEPENDS_ON_TIES))},
                 )
             )
         return pl.concat(tables), notes

@@ -11,7 +11,7 @@ from polars_graded._checks import did_you_mean
 from polars_graded._measuring.kernels.ragged import Integers
 
 
-def find_place(strategies: pl.Series, name: Any) -> int:
+def find_index(strategies: pl.Series, name: Any) -> int:
     """Return the index of a strategy among all; raise if no strategy has this name."""
     names = strategies.to_list()
     if name in names:
@@ -51,7 +51,7 @@ def find_pairs(
         a, b = np.triu_indices(count, 1)
         return a.astype(np.int64), b.astype(np.int64)
     is_list = isinstance(baseline, list | tuple | pl.Series)
-    bases = [find_place(strategies, name) for name in (baseline if is_list else [baseline])]
+    bases = [find_index(strategies, name) for name in (baseline if is_list else [baseline])]
     if not bases or len(set(bases)) < len(bases):
         msg = f"`baseline` must name each strategy once, got {baseline!r}"
         raise ValueError(msg)

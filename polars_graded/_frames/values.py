@@ -24,7 +24,7 @@ from polars_graded._frames.notes import (
     BELOW_ZERO,
     HALVES,
     HIGHEST,
-    KEY,
+    KEY_TEMPLATE,
     LOWEST,
     NOTES,
     Notes,
@@ -227,13 +227,13 @@ class Part:
         notes["judged_at_the_top"] = (
             self.make_constant(1.0, pl.Float64()) if judged_share is None else judged_share
         )
-        notes["decided_by_order"] = self.make_constant(value=False, dtype=pl.Boolean())
+        notes["depends_on_ties"] = self.make_constant(value=False, dtype=pl.Boolean())
         if computed is not None and data_warnings.find_order_dependent_measures(request):
-            [notes["decided_by_order"]] = (group.decided_by_order for group in computed)
+            [notes["depends_on_ties"]] = (group.depends_on_ties for group in computed)
         strategy = keys.get_column(request.key) if request.strategy else self.make_constant(name)
         key_columns = [strategy.alias(request.key), *map(keys.get_column, request.query)]
         note_columns = [
-            *(key.alias(KEY.format(key.name)) for key in key_columns),
+            *(key.alias(KEY_TEMPLATE.format(key.name)) for key in key_columns),
             *(note.alias(column) for column, note in notes.items()),
         ]
         kept = {column: notes[column] for column in self.kept}
@@ -255,23 +255,25 @@ def note_queries(part: Part) -> dict[str, pl.Series]:
     noted = {
         "rows": pl.Series(np.diff(groups.offsets)),
         "judged": pl.Series(grades.count(grades.flat.is_not_null())),
-        "relevant_highest": part.make_constant(None, pl.Float64()),
+        "maximum_grade": part.make_constant(None, pl.Float64()),
     }
     if data_warnings.find_measures_without_scale(request):
         doubles = grades.flat.cast(pl.Float64).fill_null(float("nan"))
         highest = groups.reduce_groups(np.fmax, doubles)
         relevant = request.scale.is_relevant(pl.col("highest"))
-        noted["relevant_highest"] = highest.to_frame("highest").select(
+        noted["maximum_grade"] = highest.to_frame("highest").select(
             pl.when(relevant).then("highest")
         )["highest"]
     if request.strategy is not None:
         # Both numbers are equal for all strategies of a query, unless judgments were lost.
         grade = pl.col("grade")
         relevant = request.scale.is_relevant(grade)
-        worth = pl.when(relevant).then(grade.cast(pl.Float64)).otherwise(0.0)
-        rows = grades.flat.to_frame("grade").select(relevant=relevant, worth=worth)
-        noted["relevant"] = pl.Series(grades.count(rows["relevant"]))
-        noted["worth"] = groups.reduce_groups(np.add, rows["worth"])
+        relevant_grade = pl.when(relevant).then(grade.cast(pl.Float64)).otherwise(0.0)
+        rows = grades.flat.to_frame("grade").select(
+            relevant=relevant, relevant_grade=relevant_grade
+        )
+        noted["n_relevant"] = pl.Series(grades.count(rows["relevant"]))
+        noted["sum_of_relevant"] = groups.reduce_groups(np.add, rows["relevant_grade"])
     return noted
 
 
@@ -307,11 +309,11 @@ def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
         "retrieved_and_judged": pl.Series(
             scores.count(is_retrieved & part.grades.flat.is_not_null())
         ),
-        "counts_up": _counts_up(part, name, scores.flat),
+        "scores_count_like_ranks": _count_like_ranks(part, name, scores.flat),
     }
 
 
-def _counts_up(part: Part, name: str, values: pl.Series) -> pl.Series:
+def _count_like_ranks(part: Part, name: str, values: pl.Series) -> pl.Series:
     """Return for each query whether a column named like a rank counts from 1, or 0."""
     is_rank_column = values.dtype.is_numeric() and data_warnings.is_called_rank(values.name)
     if name in part.request.descending or not is_rank_column:

@@ -41,7 +41,7 @@ class Computed:
         return [*map(self.column, range(len(self.measures)))]
 
     @property
-    def decided_by_order(self) -> pl.Series:
+    def depends_on_ties(self) -> pl.Series:
         """Return the mask of queries for which the order of ties changes a value."""
         return pl.Series(np.concatenate([by_order for _, by_order in self.chunks]))
 
@@ -62,7 +62,7 @@ def compute(
 ) -> list[Computed]:
     """Return the values of the measures for each strategy, or raise an error.
 
-    With `pairs`, the values are those of pairs of strategies, and `decided_by_order` marks the
+    With `pairs`, the values are those of pairs of strategies, and `depends_on_ties` marks the
     queries in which either strategy has tied documents.
 
     Strategies that share a column of grades share the computations on it. For the measures in
@@ -118,7 +118,7 @@ def compute(
             checked_measures = [
                 pair for pair in zip(measures, arguments, strict=True) if pair[0] in tie_checked
             ]
-            return values, _find_decided_by_order(checked_measures, queries, ranking)
+            return values, _find_dependence_on_ties(checked_measures, queries, ranking)
 
         def compare(one: RankedLists, other: RankedLists) -> tuple[list[Floats | Ragged], Mask]:
             pair = ListPair(one, other)
@@ -176,7 +176,7 @@ def _collect_arguments(
     return options
 
 
-def _find_decided_by_order(
+def _find_dependence_on_ties(
     measures: Sequence[tuple[Measure, Mapping[str, Any]]], queries: Queries, ranking: Ranking
 ) -> Mask:
     """Return the mask of queries for which the order of ties decides a value.
@@ -187,38 +187,40 @@ def _find_decided_by_order(
     are compared too. For measures that use further columns, such as popularity, no order gives a
     bound, so the order of the ranking is compared with `N_TIE_ORDERS` other orders.
     """
-    decided = np.zeros(len(queries.ranked.lengths), bool)
+    is_dependent = np.zeros(len(queries.ranked.lengths), bool)
     for measure, options in measures:
         compute = partial(
             _compute_values, measure, options, fill_value=_choose_fill_value(measure, ranking)
         )
         if inputs := measure.definition.inputs:
-            is_of_set = measure.definition.ignores_order
-            if is_of_set and measure.n is None:
+            depends_on_set = measure.definition.ignores_order
+            if depends_on_set and measure.n is None:
                 continue
-            undecided = queries.find_undecided(inputs, measure.ranked_depth, is_of_set=is_of_set)
-            if undecided is not None:
-                decided |= _compare_tie_orders(compute, undecided)
-        elif (undecided := queries.undecided) is not None:
-            orders = [undecided.optimistic, *(undecided.alternating if measure.may_fall else [])]
-            worst, unusable = _compute_usable(compute, undecided.pessimistic)
-            decided |= unusable
+            with_ties = queries.find_undecided(
+                inputs, measure.ranked_depth, depends_on_set=depends_on_set
+            )
+            if with_ties is not None:
+                is_dependent |= _compare_tie_orders(compute, with_ties)
+        elif (with_ties := queries.undecided) is not None:
+            orders = [with_ties.optimistic, *(with_ties.alternating if measure.may_fall else [])]
+            worst, is_unusable = _compute_usable(compute, with_ties.pessimistic)
+            is_dependent |= is_unusable
             for order in orders:
-                values, unusable = _compute_usable(compute, order)
-                decided |= unusable | _differ(worst, values)
-    return decided
+                values, is_unusable = _compute_usable(compute, order)
+                is_dependent |= is_unusable | _differ(worst, values)
+    return is_dependent
 
 
 def _compare_tie_orders(compute: Compute, queries: Queries) -> Mask:
     """Return the mask of queries whose value changes in one of several orders of ties."""
-    values, decided = _compute_usable(compute, queries)
+    values, is_dependent = _compute_usable(compute, queries)
     for number in range(N_TIE_ORDERS):
-        queries = queries.keep_queries(~decided)
+        queries = queries.keep_queries(~is_dependent)
         if not len(queries.ranked.values):
             break
-        others, unusable = _compute_usable(compute, queries.reorder_ties(number))
-        decided |= unusable | _differ(values, others)
-    return decided
+        others, is_unusable = _compute_usable(compute, queries.reorder_ties(number))
+        is_dependent |= is_unusable | _differ(values, others)
+    return is_dependent
 
 
 def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged, Mask]:
@@ -227,12 +229,12 @@ def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged
     Documents without popularity, for example, are an error only in orders of ties that put them
     above the cutoff. Such a query counts as an empty ranking, so its value means nothing.
     """
-    unusable = np.zeros(len(queries.ranked.lengths), bool)
+    is_unusable = np.zeros(len(queries.ranked.lengths), bool)
     while True:
         try:
-            return compute(queries.keep_queries(~unusable)), unusable
+            return compute(queries.keep_queries(~is_unusable)), is_unusable
         except UnusableDataError as error:
-            unusable |= error.broken
+            is_unusable |= error.is_unusable
 
 
 def _differ(values: Any, others: Any) -> Mask:
@@ -269,7 +271,7 @@ def _compute_values(
     values: Floats | Ragged = definition.kernel(queries, **options)
     if not definition.needs_relevant:
         return values
-    defined = queries.relevant(queries.judged.top, arguments.get("threshold"))
+    defined = queries.relevant(queries.judged.highest, arguments.get("threshold"))
     if isinstance(values, Ragged):
         defined_per_value = np.repeat(defined, values.lengths)
         return values.of(_fill_undefined(measure, defined_per_value, values.values, fill_value))

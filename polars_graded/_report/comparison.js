@@ -58,7 +58,7 @@ const showComparison = () => {
     column("strategy", "Strategy", open),
     column("baseline", every ? "Compared with" : undefined, named, { look: "text" }),
     column("difference", "Difference", signed),
-    { title: "95 % interval", value: ends, cell: () => ({ title: comparison.held }) },
+    { title: "95 % interval", value: ends, cell: () => ({ title: comparison.interval_note }) },
     column("ci_low"),
     column("ci_high"),
     column("p_corrected", page.corrected, (_, { p }) => p, { cell: bold }),

@@ -255,7 +255,13 @@ def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
     """Return the comparison of the page: its pairs, and how they were tested."""
     all_pairs = [pair for of_measure in pairs for pair in of_measure]
     if not all_pairs:
-        return {"baseline": tested.baseline, "rows": [], "columns": [], "note": "", "held": ""}
+        return {
+            "baseline": tested.baseline,
+            "rows": [],
+            "columns": [],
+            "note": "",
+            "interval_note": "",
+        }
     return {
         "baseline": tested.baseline,
         "columns": [*all_pairs[0]],
@@ -264,7 +270,9 @@ def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
         f"{tested.words}. p values of at most {ALPHA:g} are set in bold, and the points of these "
         "differences are filled in the chart"
         f"{', unless ranks and means disagree' if tested.of_ranks else ''}.",
-        "held": f"{format_percent(1 - ALPHA)} interval {_describe_intervals(all_pairs, tested)}",
+        "interval_note": (
+            f"{format_percent(1 - ALPHA)} interval {_describe_intervals(all_pairs, tested)}"
+        ),
     }
 
 
@@ -323,12 +331,12 @@ def _describe_interactions(interactions: pl.DataFrame, name: str, keys: Mapping[
     """Describe in a sentence the differences of a measure that vary between segments."""
     rows = interactions.filter(pl.col("measure") == name, pl.col("p_corrected") <= ALPHA)
     pairs = rows.sort("p_corrected").select(keys["strategy"], "baseline").iter_rows()
-    apart = (
+    varying = (
         list_names([f"{one} \N{MINUS SIGN} {other}" for one, other in pairs])
         if rows.height
         else "none"
     )
     return (
-        f"Differences that vary significantly between segments: {apart} (Welch's analysis of "
+        f"Differences that vary significantly between segments: {varying} (Welch's analysis of "
         f"variance of the per-query differences; p at most {ALPHA:g} after Holm's correction)."
     )

@@ -4,7 +4,7 @@
 const sayChosen = () => {
   const texts = [...document.querySelectorAll("#explore .mark-text.role-mark text")];
   const drawn = texts.map((text) => text.__data__.datum);
-  const n = drawn.find(({ said }) => said)?.queries ?? 0;
+  const n = drawn.find(({ caption }) => caption)?.queries ?? 0;
   const interval = ({ low, high }) => (low === null ? "" : ` [${written(low)}, ${written(high)}]`);
   const means = drawn.filter(({ what }) => what).map((row) => written(row.mean) + interval(row));
   const [first, second] = seen.names;

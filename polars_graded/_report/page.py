@@ -51,8 +51,8 @@ from polars_graded._results.per_query import (
     MeasureColumns,
     Missing,
     collect_rows,
+    find_index,
     find_measures_and_curves,
-    find_place,
     sort_naturally,
 )
 from polars_graded._results.significance import CorrectionName, Options, TestName
@@ -372,7 +372,7 @@ def _build_payload(
         absent["comparison"] = "There is only one strategy; a comparison needs two."
     else:
         pairs = build_pairs(grid, tests, baseline)
-    place = None if baseline is None else find_place(grid.strategies, baseline)
+    place = None if baseline is None else find_index(grid.strategies, baseline)
     tested = describe_test(tests.test, tests.correction, place, max(map(len, pairs), default=0))
     for measure, facts in zip(
         measured, collect_verdict_facts(grid, measured, pairs, tested), strict=True

@@ -86,7 +86,7 @@ class Comparison(TypedDict):
     columns: list[str]
     rows: list[list[list[Any]]]
     note: str
-    held: str
+    interval_note: str
 
 
 class Certainty(TypedDict):

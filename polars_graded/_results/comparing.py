@@ -27,8 +27,8 @@ from polars_graded._results.per_query import (
     compute_mean_and_std,
     compute_mean_margin,
     divide,
+    find_index,
     find_measures_and_curves,
-    find_place,
     make_measure_table,
 )
 from polars_graded._results.significance import (
@@ -572,13 +572,13 @@ def differences(
     names, _ = find_measures_and_curves(per_query, measure_list, query=query, strategy=strategy)
     rows = collect_rows(per_query, names, query=query, strategy=strategy)
     available = rows[strategy].unique().sort()
-    both = available[[find_place(available, a), find_place(available, b)]]
+    both = available[[find_index(available, a), find_index(available, b)]]
     if both.n_unique() == 1:
         msg = f"`a` and `b` must be two strategies, got {a!r} twice"
         raise ValueError(msg)
     rows = rows.filter(pl.col(strategy).is_in(both.implode()))
     grid = Grid(rows, missing, measures=measure_list)
-    i, j = find_place(grid.strategies, a), find_place(grid.strategies, b)
+    i, j = find_index(grid.strategies, a), find_index(grid.strategies, b)
     tables = [pair_values(grid.get_results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
         falling = pl.col("difference").round(12)

@@ -227,7 +227,7 @@ def paper_table(
         )
         grid = _select_model(graders, trusted)
         means = make_trusted_table(graders, trusted, confidence)
-    parts = ["measure", *grid.apart]
+    parts = ["measure", *grid.segment_columns]
     strategy, names = grid.strategies.name, grid.strategies.to_list()
     if not names:
         msg = "`per_query` must have a row per strategy and query, got none"

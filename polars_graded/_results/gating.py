@@ -51,8 +51,8 @@ from polars_graded._results.per_query import (
     check_has_best,
     check_per_query,
     divide,
+    find_index,
     find_measures_and_curves,
-    find_place,
     list_declared_measures,
     make_measure_table,
     order_strategies,
@@ -279,7 +279,7 @@ def decide_verdicts(
     )
     strategy = matched.names[0].name
     sentences = [
-        write_sentence(row, strategy, grid.apart, options.confidence, MIN_CHANGED_QUERIES)
+        write_sentence(row, strategy, grid.segment_columns, options.confidence, MIN_CHANGED_QUERIES)
         for row in table.rows(named=True)
     ]
     return table.with_columns(pl.Series("sentence", sentences, dtype=pl.String))
@@ -354,7 +354,7 @@ def write_gate_summary(
     return write_summary(
         verdicts,
         matched.names[0].name,
-        matched.grid.apart,
+        matched.grid.segment_columns,
         matched.notes,
         _find_losses(matched),
         warnings,
@@ -395,7 +395,7 @@ def pair_with_baseline(
         return _pair_with_results(rows, measures, baseline, segments, keys, changes)
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     grid = check_per_query(rows, measures, segments, **keys)
-    base = find_place(grid.strategies, baseline)
+    base = find_index(grid.strategies, baseline)
     a = np.array([place for place in range(len(grid.strategies)) if place != base])
     if not len(a):
         msg = f"there must be a strategy to compare with the baseline {baseline!r}, got none"
@@ -450,7 +450,7 @@ def _pair_with_results(
     )
     _check_same_names(cast_strategies, older_strategies)
     places = [
-        0 if len(older_strategies) == 1 else find_place(older_strategies, each)
+        0 if len(older_strategies) == 1 else find_index(older_strategies, each)
         for each in cast_strategies
     ]
     baselines = older_strategies[places].alias("baseline")
@@ -471,7 +471,7 @@ def _pair_with_results(
     together = pl.concat(both, how="vertical_relaxed")
     grid = check_per_query(together, measures, segments, **keys)
     a, b = (
-        np.array([find_place(grid.strategies, each) for each in names])
+        np.array([find_index(grid.strategies, each) for each in names])
         for names in (names_of_new, baselines.cast(pl.String) + suffix)
     )
     names = [strategies, baselines]

@@ -229,7 +229,7 @@ def collect_rows(
     return frame
 
 
-find_place, sort_naturally = strategies.find_place, sorting.sort_naturally
+find_index, sort_naturally = strategies.find_index, sorting.sort_naturally
 
 
 def order_strategies(strategies: pl.Series) -> pl.Series:
@@ -268,7 +268,7 @@ class Grid:
         check_choice("missing", missing, get_args(Missing))
         strategy, query, *others = frame.columns
         # The columns are strategy, query, segments and measures, in this order.
-        self.apart, self.measures = [*segments], others[len(segments) :]
+        self.segment_columns, self.measures = [*segments], others[len(segments) :]
         declared = list_declared_measures(measures)
         self.best = {name: find_direction(name) for name in self.measures}
         self.best |= {name: parse_direction(text) for name, text in declared.items()}

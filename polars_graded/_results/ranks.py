@@ -150,11 +150,14 @@ def rank_grid(grid: Grid, options: Options) -> pl.DataFrame:
         )
         raise ValueError(msg)
     means, pairs = summarise_grid(grid, options.confidence), compare_grid(grid, options)
-    both = zip(*(each.partition_by("measure", *grid.apart) for each in (means, pairs)), strict=True)
+    both = zip(
+        *(each.partition_by("measure", *grid.segment_columns) for each in (means, pairs)),
+        strict=True,
+    )
     strategy = grid.strategies.name
-    check_free_names(RANK_COLUMNS, strategy=strategy, segments=grid.apart or None)
+    check_free_names(RANK_COLUMNS, strategy=strategy, segments=grid.segment_columns or None)
     return pl.concat(
-        _rank_segment(of_strategies, of_pairs, grid.apart, strategy, options.level)
+        _rank_segment(of_strategies, of_pairs, grid.segment_columns, strategy, options.level)
         for of_strategies, of_pairs in both
     )
 

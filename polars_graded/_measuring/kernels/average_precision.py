@@ -86,7 +86,7 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
     """
     ranked = queries.by_relevance(queries.hits(n, None))
     judged = queries.by_relevance(queries.judged.relevant)
-    highest = queries.relevance(queries.judged.top)
+    highest = queries.relevance(queries.judged.highest)
     if levels is not None:
         # AP at a level counts the grades that reach it, so a grade may be replaced by the highest
         # level that it reaches.

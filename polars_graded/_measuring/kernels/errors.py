@@ -16,18 +16,18 @@ class UnusableDataError(ValueError):
     """
 
     def __init__(
-        self, rule: str, broken: Mask, grades: Iterable[float] = (), column: str | None = None
+        self, rule: str, is_unusable: Mask, grades: Iterable[float] = (), column: str | None = None
     ) -> None:
-        super().__init__(rule, broken, grades, column)
+        super().__init__(rule, is_unusable, grades, column)
         self.rule = rule
-        self.broken = broken
+        self.is_unusable = is_unusable
         self.grades = frozenset(grades)
         self.column = column
 
     @property
     def queries(self) -> int:
         """Return the number of queries that break the rule."""
-        return int(self.broken.sum())
+        return int(self.is_unusable.sum())
 
     def __str__(self) -> str:
         """Return the rule, followed by the grades."""
@@ -44,5 +44,5 @@ class UnusableDataError(ValueError):
         rule = errors[0].rule
         same_rule = [error for error in errors if error.rule == rule]
         grades = frozenset[float]().union(*(error.grades for error in same_rule))
-        broken = np.concatenate([error.broken for error in same_rule])
-        return cls(rule, broken, grades, errors[0].column)
+        is_unusable = np.concatenate([error.is_unusable for error in same_rule])
+        return cls(rule, is_unusable, grades, errors[0].column)

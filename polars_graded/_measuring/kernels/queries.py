@@ -113,7 +113,7 @@ class Judged:
         return self.relevant.count(self.relevant.values >= threshold)
 
     @cached_property
-    def top(self) -> Floats:
+    def highest(self) -> Floats:
         """Return the highest grade of each query; NaN if none is relevant."""
         highest = self.relevant.max(self.relevant.values)
         return np.where(self.relevant.lengths > 0, highest, np.nan)
@@ -222,7 +222,7 @@ class Queries:
     @property
     def best(self) -> Floats:
         """Return the highest grade that a document of each query can have."""
-        top = self.judged.top
+        top = self.judged.highest
         return top if self.max_grade is None else np.full_like(top, self.max_grade)
 
     def share_of_best(self, grades: Ragged) -> Floats:
@@ -361,7 +361,7 @@ class Queries:
         return self.find_undecided([], None)
 
     def find_undecided(
-        self, names: Iterable[str], depth: int | None, *, is_of_set: bool = False
+        self, names: Iterable[str], depth: int | None, *, depends_on_set: bool = False
     ) -> Queries | None:
         """Return the queries in which tied documents differ; None if there are none.
 
@@ -385,7 +385,7 @@ class Queries:
         for column in (ranked, *full.inputs.values()):
             differ |= np.diff(np.nan_to_num(column.values, nan=-np.inf)) != 0  # two NaN are equal
         is_same = (ties.values[1:] == ties.values[:-1]) & differ
-        if is_of_set and depth is not None:
+        if depends_on_set and depth is not None:
             starts = full.tie_starts
             sizes = np.diff(starts, append=len(ranked.values))
             is_same &= repeat_each(ranked.number[starts] + sizes - 1 > depth, sizes)[1:]
@@ -428,10 +428,10 @@ class Queries:
 
     def check_grades_within_scale(self) -> None:
         """Raise if a grade is above the scale, or too large for sums of doubles."""
-        if (is_above := self.relevance(self.judged.top) > MAX_RELEVANCE).any():
+        if (is_above := self.relevance(self.judged.highest) > MAX_RELEVANCE).any():
             rule = f"grades must not be more than {MAX_RELEVANCE:g} above irrelevant"
             raise UnusableDataError(rule, is_above)
-        if self.max_grade is not None and (is_above := self.judged.top > self.max_grade).any():
+        if self.max_grade is not None and (is_above := self.judged.highest > self.max_grade).any():
             rule = f"grades must not be above `max_grade`, {self.max_grade:g}"
             raise UnusableDataError(rule, is_above)
 
