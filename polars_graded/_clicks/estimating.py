@@ -226,14 +226,15 @@ def estimate_sdbn(
     r"""Estimate relevance by the simplified dynamic Bayesian network.
 
     The model's users read a result list from the top, click attractive documents, and stop after a
-    click that satisfies them. They examined the documents at or above their last click. Lists
-    without a click do not count.
+    click that satisfies them. They examined the documents at or above their last click. In a list
+    without a click, no document counts as examined.
 
     .. math:: a = \frac{\text{clicks}}{\text{examined}} \qquad
         s = \frac{\text{last clicks}}{\text{clicks}} \qquad
         \text{estimate} = a s = \frac{\text{last clicks}}{\text{examined}}
 
-    As text: ``a = clicks / examined; s = last clicks / clicks; estimate = a s``
+    As text: ``a = clicks / examined; s = last clicks / clicks; estimate = a s``, where a is the
+    attractiveness and s the satisfaction.
 
     Parameters
     ----------
@@ -242,26 +243,27 @@ def estimate_sdbn(
     rank
         The column of ranks, whole numbers from 1.
     session
-        The column that distinguishes result lists of the same query. A list is what one session
-        shows for one query, with each document once.
+        The column that distinguishes result lists of the same query. A list consists of the
+        documents that one session shows for one query, each once.
     prior
-        As for `estimate_ctr`, for the last clicks of examined documents.
+        As for `estimate_ctr`, but for the rate of last clicks among examined impressions.
 
     Returns
     -------
     DataFrame or LazyFrame
         One row per query and document, in this order: `query` and `doc` (under the names of their
-        columns); `impressions`, `clicks`, `examined`, the impressions at or above the last click of
-        their list, and `last_clicks` (Int64); and from 0 to 1 (Float64) `attractiveness`,
-        `satisfaction`, the `estimate` of relevance, Wilson's interval from `ci_low` to `ci_high`,
-        and `shrunk`. A value that would divide by 0 is null: satisfaction without a click, and
-        attractiveness, estimate and interval of a document that nobody examined.
+        columns); `impressions`, `clicks`, `examined` (the number of impressions at or above the
+        last click of their list) and `last_clicks`, all Int64; `attractiveness`, `satisfaction`,
+        the `estimate` of relevance, Wilson's interval from `ci_low` to `ci_high`, and `shrunk` as
+        for `estimate_ctr`, all Float64 from 0 to 1. A value that would divide by 0 is null:
+        satisfaction without a click, and attractiveness, estimate and interval of a document that
+        nobody examined.
 
     Raises
     ------
     ValueError
-        As for `count_clicks`; if a query or a document is null; if lists have gaps in their ranks,
-        or several documents at a rank, at or above their last click.
+        As for `count_clicks`; if a query or a document is null; if, down to its last click, a list
+        has a gap in its ranks or several documents at a rank.
 
     References
     ----------

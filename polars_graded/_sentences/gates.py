@@ -131,7 +131,7 @@ def _write_more_queries(row: Mapping[str, Any]) -> str:
     """Return the number of further queries that would decide, and its condition."""
     if row["more_queries"] is not None:
         more = format_count(row["more_queries"], "more queries")
-        return f"; if the difference stays the same, {more} decide in at least 4 of 5 cases"
+        return f"; if the difference stays the same, {more} decide in about 4 of 5 cases"
     if row["margin"] > 0:
         return "; the loss is close to the margin, so more queries will hardly decide"
     return "; both are about equally good, so more queries will hardly decide"

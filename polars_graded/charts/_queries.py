@@ -77,20 +77,22 @@ def precision_histogram(
 
     .. math:: RP_{A/B}(q) = RP_A(q) - RP_B(q)
 
-    As text: ``RP(A/B, q) = RP(A, q) - RP(B, q)``
+    As text: ``RP(A/B, q) = RP(A, q) - RP(B, q)``, where RP(A, q) is the R-precision of strategy A
+    for query q. Any other measure is drawn in the same way.
 
-    Up to 60 queries have their names under their bars. With more, the three queries that differ
-    most in either direction are named below the title. With more than 300 queries, neighbours share
-    a bar. The part of a bar above the axis shows by how much A is better, and the part below the
-    axis by how much B is better. Each part is a sum of differences, divided by the number of
-    queries of the bar. Source: Chen, B. Retrieval evaluation (slides), method 3.
+    With up to 60 queries, each bar has the name of its query below it. With more, the three queries
+    that differ most in either direction are named below the title. With more than 300 queries, a
+    bar stands for several consecutive queries: its part above the axis is the sum of their positive
+    differences, and its part below the axis that of their negative differences, each divided by the
+    number of queries of the bar. Source: Chen, B. Retrieval evaluation (slides), method 3.
 
     Parameters
     ----------
     per_query
         One row per strategy and query with one column per measure, as `evaluate` returns it.
     measure
-        The column to compare; for a precision histogram `"r_precision"`.
+        The column to compare. With `"r_precision"`, the chart is the precision histogram of the
+        source.
     a, b
         The two strategies; bars above the axis are queries where `a` has the higher value.
     order
@@ -101,11 +103,12 @@ def precision_histogram(
     Returns
     -------
     LayerChart
-        Each row is a bar, with `position` (of its first query, from 1), `last`, `query` (the name
-        of its query, or of its first and last query), `queries` (their number), `difference` and
-        `better` (the better strategy, null for a tie). A tie is a dot at 0. The line is the mean
-        difference, and the grey band is its Student's 95 % interval, which needs two queries. The
-        subtitle states both, and the number of queries in which each strategy is better.
+        Each row is a bar, with `position` and `last` (the positions of its first and last query,
+        from 1), `query` (the name of its query, or of its first and last query), `queries` (their
+        number), `difference` and `better` (the better strategy, null for a tie). A tie is a dot at
+        0. The line is the mean difference, and the grey band is its Student's 95 % interval, which
+        needs two queries. The subtitle states both, and the number of queries in which each
+        strategy is better.
 
     Examples
     --------
