@@ -255,9 +255,7 @@ def test_the_queries_that_are_needed_decide_in_four_of_five():
     drawn = rng.normal(effect, std, (20_000, n))
     low = drawn.mean(axis=1) - scipy.stats.t.ppf(0.975, n - 1) * drawn.std(axis=1, ddof=1) / n**0.5
     assert (low > 0).mean() == pytest.approx(0.8, abs=0.01)
-    assert (
-        f"{row['more_queries']:,} more queries decide in about 4 of 5 cases" in row["sentence"]
-    )
+    assert f"{row['more_queries']:,} more queries decide in about 4 of 5 cases" in row["sentence"]
     # Where it is skewed, and where few queries changed, it takes more.
     skewed = np.array([0.104, 0.104, 0.104, -0.296] * 10)
     [other] = gate(frame_of(skewed), baseline="main").rows(named=True)
