@@ -1721,7 +1721,7 @@ class Graded:
 
         See Also
         --------
-        ndcng : NDCG with each gain divided by the highest possible gain.
+        ndcng : NDCG with each grade divided by the highest grade.
         ndcg_curve, ndcg_area : NDCG at every rank, and its mean over the ranks.
 
         Examples

@@ -152,7 +152,7 @@ def test_fingerprints_of_judgments_stay_as_they_were_saved(judgments):
 
 def test_more_than_the_ideal_is_an_error_and_rounding_is_not():
     assert divide_by_ideal(np.array([1 + 1e-12, 0.5]), np.ones(2)).tolist() == [1, 0.5]
-    with pytest.raises(ArithmeticError, match="the ranking reaches 2 of the ideal in 1 places"):
+    with pytest.raises(ArithmeticError, match="the ranking reaches 2 times the ideal in 1 places"):
         divide_by_ideal(np.array([1.0, 2.0]), np.ones(2))
 
 

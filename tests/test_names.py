@@ -313,7 +313,7 @@ TAKEN = [
     *(
         "tied",
         "scores_count_like_ranks",
-        "judged_at_the_top",
+        "judged_share_of_first_ten",
         "queries",
         "unusable",
         "place",

@@ -641,7 +641,7 @@ WRONG_ARGUMENTS = [
     (
         lambda g: g.scaled(0, 1e9).gap(levels="all"),
         ValueError,
-        "`levels='all'` must be at most 16777216 levels, got up to 1e\\+09",
+        "`levels='all'` must mean at most 16777216 levels, got grades up to 1e\\+09",
     ),
     (
         lambda g: g.recall(over="retrieved"),

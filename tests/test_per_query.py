@@ -25,7 +25,9 @@ WITH_HOLES = pl.DataFrame(
 
 
 def test_missing_results_are_an_error_that_names_them():
-    rule = "must have a value for each strategy and query, got none, null or NaN in 2 of 4 queries"
+    rule = (
+        "must have a value for each strategy and query, got no row, null or NaN in 2 of 4 queries"
+    )
     hint = (
         "\n\nHint: missing='drop' leaves such a query out for all strategies, "
         "missing='zero' counts the value as 0"

@@ -226,8 +226,8 @@ def estimate_sdbn(
     r"""Estimate relevance by the simplified dynamic Bayesian network.
 
     The model's users read a result list from the top, click attractive documents, and stop after a
-    click that satisfies them. They examined the documents at or above their last click. In a list
-    without a click, no document counts as examined.
+    click that satisfies them. The estimate counts the documents at or above the last click of a
+    list as examined. In a list without a click, no document counts as examined.
 
     .. math:: a = \frac{\text{clicks}}{\text{examined}} \qquad
         s = \frac{\text{last clicks}}{\text{clicks}} \qquad

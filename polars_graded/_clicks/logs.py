@@ -32,7 +32,7 @@ COLUMNS = ("query", "doc", "rank", "clicked", "impressions", "session")
 """Arguments that name columns of a log."""
 
 FLAG = 1 << 32
-"""Amount that each invalid value adds to a sum of clicks, in place of a click."""
+"""Amount that each invalid value adds to a sum of counts, in place of its own."""
 
 
 class Collect(Protocol):
@@ -43,7 +43,7 @@ class Collect(Protocol):
 
 @dataclass(frozen=True)
 class Log:
-    """Rows of a click log, whose columns have the names of the arguments that name them."""
+    """Rows of a click log, with each column renamed to its argument, such as `query`."""
 
     rows: pl.LazyFrame
     is_lazy: bool
@@ -73,14 +73,14 @@ class Log:
         return cls(frame.lazy().select(*renamed, *others), isinstance(frame, pl.LazyFrame), names)
 
     def find_names(self, columns: Sequence[str]) -> list[str]:
-        """Return the names that further columns of the user have in `rows`."""
+        """Return the names in `rows` of further columns that the user names."""
         schema = self.rows.collect_schema()
         names_in_rows = {column: name for name, column in self.names.items()}
         for name in columns:
             if name not in self.names or name in names_in_rows:
                 continue
             msg = (
-                f"`log` must not have a column {name!r} if `{name}` names another column, got "
+                f"{name!r} must not be a further column if `{name}` names another column, got "
                 f"{name}={self.names[name]!r}"
             )
             raise ValueError(msg)
@@ -126,7 +126,7 @@ class Log:
         )
 
     def rename(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Return a result with the user's names of columns."""
+        """Return a result with the user's names of columns, except `impressions`."""
         renamed = {
             name: new
             for name, new in self.names.items()
@@ -161,13 +161,16 @@ class Log:
                 )
             refuse(self.names["clicked"], rule, f"another value in {invalid} rows", hint)
         if by_rank is not None and (invalid := _count_flags(table, by_rank)):
-            refuse(self.names["rank"], "count from 1", f"another value in {invalid} rows")
+            refuse(self.names["rank"], "be at least 1", f"null or less in {invalid} rows")
         if "rank" in table.columns:
             if (low := table.filter(pl.col("rank") < 1)).height:
                 got, column = first_few(low["rank"].unique().sort().to_list()), self.names["rank"]
                 hint = f"log.with_columns(pl.col({column!r}) + 1) if ranks count from 0"
                 refuse(
-                    column, "count from 1", f"{got} in {_count_impressions(low)} {self._unit}", hint
+                    column,
+                    "be at least 1",
+                    f"{got} in {_count_impressions(low)} {self._unit}",
+                    hint,
                 )
             _check_no_gaps(table)
         return table
@@ -244,10 +247,10 @@ def compute_interval(
     q = pl.min_horizontal(squares.cast(pl.Float64), pl.when(c > 0).then(e**2 / c))
     center = e * (2 * c + z**2)
     spread = z * (4 * c * e**2 + z**2 * e**2 - 4 * c**2 * q).clip(0).sqrt()
-    width = 2 * (e**2 + z**2 * q)
-    # Rounding must not move an end of 0 clicks away from 0.
-    low = pl.when(c > 0).then((center - spread) / width).otherwise(0.0)
-    values = {"estimate": c / e, "ci_low": low, "ci_high": (center + spread) / width}
+    divisor = 2 * (e**2 + z**2 * q)
+    # With 0 clicks, the lower end is exactly 0, whatever the rounding.
+    low = pl.when(c > 0).then((center - spread) / divisor).otherwise(0.0)
+    values = {"estimate": c / e, "ci_low": low, "ci_high": (center + spread) / divisor}
     return [pl.when(e > 0).then(value).alias(name) for name, value in values.items()]
 
 

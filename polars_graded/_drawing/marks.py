@@ -1,4 +1,4 @@
-"""Draw the marks that charts and the report share, from names, ends and titles.
+"""Draw the marks that charts and the report share, from names, limits of axes and titles.
 
 No function here reads rows. Each docstring lists the fields that rows must have, so that a chart
 can draw a table, and a page of the report can draw its own rows in the same way. The marks of a
@@ -97,7 +97,7 @@ def draw_curves(
     selections: Sequence[alt.Parameter] = (),
     names: Iterable[str] | None = None,
 ) -> list[alt.Chart]:
-    """Draw a line for each strategy in its look, and points whose tooltips show the values.
+    """Draw a line for each strategy with the encodings in `look`, and points with tooltips.
 
     The points are visible if there are `few` of them. The lines that the parameters in `selections`
     select stay visible, and the others fade. The names are to the
@@ -113,7 +113,7 @@ def draw_curves(
     colour = {"color": look["color"], "detail": alt.Detail("strategy:N")}
     point_opacity = 1 if few else 0
     base = alt.Chart().encode(x=x, y=y, **colour)
-    # The tooltip of the nearest point shows only texts that a function formats.
+    # With a selection, a tooltip shows a text only if a function such as toString formats it.
     name: Any = (
         alt.Tooltip("strategy:N", format="", formatType="toString") if selections else "strategy:N"
     )
@@ -169,8 +169,8 @@ def draw_line_names(
         align = alt.ExprRef(f"{side.expr} < 0 ? 'right' : 'left'")
     labelled = alt.Chart().transform_filter("isValid(datum.label_at)")
     labelled = labelled.transform_calculate(shown=write_short_label(f"datum.{name}", names))
-    is_fixed = not isinstance(x, alt.X)
-    x2: Any = x if is_fixed else alt.X2(x.shorthand.partition(":")[0])
+    is_constant = not isinstance(x, alt.X)
+    x2: Any = x if is_constant else alt.X2(x.shorthand.partition(":")[0])
     leader = labelled.mark_rule(
         xOffset=_multiply(3, side), x2Offset=_multiply(NAME_OFFSET - 2, side), strokeWidth=0.8
     )
@@ -185,7 +185,7 @@ def draw_line_names(
 
 
 def _multiply(length: int, side: int | alt.ExprRef) -> Any:
-    """Return a length in the direction of a side, a number or a signal."""
+    """Return a length times a side, which is a number or a signal."""
     return length * side if isinstance(side, int) else alt.ExprRef(f"{length} * {side.expr}")
 
 
@@ -221,7 +221,7 @@ def draw_mean_and_interval(
 def draw_better_sides(
     better_above: str | None, better_below: str | None, colour: alt.Color
 ) -> list[alt.Chart]:
-    """Draw the names of the strategies that are better above and below 0 beside the bars."""
+    """Draw, beside the bars, which strategy is better above 0 and which below."""
     both = [str(name) for name in (better_above, better_below) if name is not None]
     sides = [
         (better_above, "↑", alt.value(8)),

@@ -382,7 +382,10 @@ class NotedData:
         ]
         answered = [each for each in with_enough_queries if each["answered"]]
         shares = sorted(
-            ((each["judged_at_the_top"] / each["answered"], each["name"]) for each in answered),
+            (
+                (each["judged_share_of_first_ten"] / each["answered"], each["name"])
+                for each in answered
+            ),
             key=itemgetter(0),
         )
         if shares and shares[-1][0] - shares[0][0] >= MIN_SHARE_DIFFERENCE:

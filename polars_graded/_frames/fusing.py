@@ -113,8 +113,9 @@ def fuse(
         LazyFrame. For stacked runs,
         `runs.pivot("strategy", index=["query", "doc"], values="score")` makes such a frame.
     by, query, ties, descending, doc
-        As for `evaluate`. `by` names two strategies or more. `ties` changes only ranks. The sign
-        of scores whose lowest value is first is reversed.
+        As for `evaluate`. `by` names two strategies or more. `ties` matters only for methods and
+        normalisations that use ranks. If the lowest score comes first (`descending=False`), the
+        sign of the scores is reversed.
     method
         The combination of the scores, or of the ranks, that the strategies gave a document:
 
@@ -134,8 +135,8 @@ def fuse(
         give 0. Methods of ranks do not normalise.
     weights
         The weight of each strategy, 0 or more, as a mapping or in the order of `by`, for
-        `"weighted_sum"` and `"rrf"`. Choose weights with some of the queries and evaluate them with
-        others: weights that are best for a few queries are too optimistic for them.
+        `"weighted_sum"` and `"rrf"`. Choose weights on some of the queries and evaluate them on
+        others: on the queries for which they were chosen, the result is too good.
     k
         The constant of reciprocal rank fusion, 0 or more. A higher value makes the top ranks less
         important.
@@ -147,8 +148,9 @@ def fuse(
     DataFrame or LazyFrame
         The same rows with a further column (Float64), null for documents that no strategy
         retrieved. A strategy adds nothing to the sum of a document that it did not retrieve, except
-        with `"borda"`. With equal weights, two documents that exchange their ranks have the same
-        fused score, so ties are frequent in fusions of ranks; `ties` of `evaluate` orders them.
+        with `"borda"`. With equal weights, two documents have the same fused score if, for example,
+        one strategy ranks them 1 and 2, and the other 2 and 1. So ties are frequent in fusions of
+        ranks; `ties` of `evaluate` orders them.
 
     Raises
     ------

@@ -73,8 +73,8 @@ def join_judgments(
     doc
         The column of both frames that names the document. It may hold lists, with one row per
         query: ids in rank order (in `judgments`, ids of relevant documents, which get grade 1), or
-        structs, whose fields become columns. If a frame has no such column, `retrieved` in `run`
-        and `relevant` in `judgments` are used.
+        structs, whose fields become columns. If a frame has no column of this name, `retrieved` in
+        `run` and `relevant` in `judgments` are used.
     grade
         The column of `judgments` that holds the grade.
     strategy
@@ -110,10 +110,10 @@ def join_judgments(
     Raises
     ------
     ValueError
-        If run and judgments have no pair of query and document in common, or if both have another
-        column of the same name, such as a grade. If a query, document or strategy is null. If a
-        document occurs more than once for a query in `judgments`, or for a query and strategy in
-        `run`. If the run holds several strategies and `strategy` is None.
+        If run and judgments have no pair of query and document in common, unless the run is empty,
+        or if both have another column of the same name, such as a grade. If a query, document or
+        strategy is null. If a document occurs more than once for a query in `judgments`, or for a
+        query and strategy in `run`. If the run holds several strategies and `strategy` is None.
 
         Errors in the columns of a lazy run are raised at once, errors in its rows when it is
         collected (within a ComputeError in Polars before 2). Duplicate documents are found by a

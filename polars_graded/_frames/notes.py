@@ -34,10 +34,13 @@ SUMMARIES: Mapping[str, tuple[pl.Expr, str]] = {
     "all_judged_are_retrieved": ((pl.col("judged") == pl.col("retrieved_and_judged")).all(), "all"),
     "some_scores_count_like_ranks": (pl.col("scores_count_like_ranks").any(), "any"),
     "depends_on_ties": (pl.col("depends_on_ties").sum(), "sum"),
-    "judged_at_the_top": (pl.col("judged_at_the_top").filter(pl.col("retrieved") > 0).sum(), "sum"),
+    "judged_share_of_first_ten": (
+        pl.col("judged_share_of_first_ten").filter(pl.col("retrieved") > 0).sum(),
+        "sum",
+    ),
     "first_ten": (pl.col("retrieved").clip(upper_bound=10).sum(), "sum"),
     "judged_of_first_ten": (
-        (pl.col("judged_at_the_top") * pl.col("retrieved").clip(upper_bound=10)).sum(),
+        (pl.col("judged_share_of_first_ten") * pl.col("retrieved").clip(upper_bound=10)).sum(),
         "sum",
     ),
     "lowest_maximum_grade": (pl.col("maximum_grade").min(), "min"),

@@ -3,13 +3,13 @@
 | way | what it needs | what it costs |
 |---|---|---|
 | `"sorted"` | the rows of a query are consecutive | one pass, the memory of a few batches |
-| a number n | rows that can be read again | n passes, each over one share of the queries, by hash |
+| a number n | rows that can be read again | n passes, each for one share of the queries, by hash |
 | `"scratch"` | free disk space for all rows | one pass over the rows, one over a scratch folder |
 
-The steps in the query plan of a LazyFrame determine the way. If a later version of Polars names a
-step differently, or returns no plan, rows go through a scratch folder. The values stay the same,
-but evaluation takes more time and memory. On 20 million rows of Parquet, the scratch folder took
-1.6 times as long as five passes.
+Unless `parts` names the way, the steps in the query plan of a LazyFrame, its size and the free
+memory determine it. If a later version of Polars names a step differently, or returns no plan, rows
+go through a scratch folder. The values stay the same, but evaluation takes more time and memory. On
+20 million rows of Parquet, the scratch folder took 1.6 times as long as five passes.
 
 The rows of a query keep their order, since it may decide the ranks of tied documents.
 """
@@ -65,12 +65,12 @@ SORTED_STEP = "sorted-group-by"
 
 CHEAP_STEPS = {"multi-scan[parquet]", "multi-scan[ipc]", "in-memory-source", "map", "filter"}
 CHEAP_STEPS |= {"select", "simple-projection", "with-columns", "negative-slice", "streaming-slice"}
-"""Steps that are cheap to repeat: reading Parquet and IPC files, and selecting from them."""
+"""Steps that are cheap to repeat: reading Parquet, IPC and frames, and selecting from them."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """How a frame is split into parts, which `str()` describes for the log."""
+    """How a frame is split into parts; `str()` describes the way for the log."""
 
     way: int | str
     keys: tuple[str, ...]
@@ -105,24 +105,24 @@ def check_parts(value: Any) -> Parts:
 
 
 def choose_split(
-    frame: pl.LazyFrame, query: Sequence[str], part_columns: Sequence[str], requested: Parts
+    frame: pl.LazyFrame, query: Sequence[str], part_keys: Sequence[str], requested: Parts
 ) -> Split:
     """Return the way to split a frame: as passed, or chosen by plan, size and free memory.
 
-    `part_keys` identify the rows that are measured together. Rows that are declared sorted by them
-    are streamed.
+    `part_keys` identify the rows that are measured together. Rows that are declared sorted by them,
+    or by the query, are streamed.
     """
-    query_columns, part_columns = tuple(query), tuple(part_columns)
+    query_columns, part_keys = tuple(query), tuple(part_keys)
     rows = None
     if (steps := list_plan_steps(frame)) and steps <= CHEAP_STEPS:
         rows = frame.select(pl.len()).collect().item()
     if requested is None or requested == "sorted":
         by = next(
-            (each for each in (part_columns, query_columns) if is_declared_sorted(frame, each)),
+            (each for each in (part_keys, query_columns) if is_declared_sorted(frame, each)),
             None,
         )
         if by is not None or requested == "sorted":
-            return Split("sorted", by or part_columns, rows)
+            return Split("sorted", by or part_keys, rows)
     if requested is None and rows is not None:
         passes = max(1, -(-rows // estimate_part_rows(frame.head(SAMPLE_ROWS).collect())))
         requested = passes if passes <= MAX_PASSES else None
@@ -165,8 +165,8 @@ def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 def split_sorted_rows(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Yield parts of sorted rows, cut where a query ends.
 
-    Unsorted rows within a part raise an error at once. A query that is split over two parts raises
-    an error at the end.
+    Rows of a query that are not consecutive within a part raise an error. A query that is split
+    over two parts is found by the caller, in the result.
     """
     held = [frame.head(0).collect()]
     for batch in _slice_batches(frame):
@@ -216,7 +216,7 @@ def read_in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator
         yield frame.collect(engine="streaming")
         return
     # All rows in a subfolder of the scratch folder have the same hash modulo `BUCKETS`, so passes
-    # over a subfolder divide the rows by the quotient.
+    # over a subfolder distinguish rows by hash // `BUCKETS`.
     share = _hash_keys(keys) // BUCKETS % n
     for number in range(n):
         yield frame.filter(share == number).collect(engine="streaming")

@@ -224,7 +224,7 @@ class Part:
             columns |= dict(zip(names, group.columns, strict=True))
         notes = self.notes | note_strategy(self, name)
         judged_share = columns.get(JUDGED_AT_THE_TOP.name)
-        notes["judged_at_the_top"] = (
+        notes["judged_share_of_first_ten"] = (
             self.make_constant(1.0, pl.Float64()) if judged_share is None else judged_share
         )
         notes["depends_on_ties"] = self.make_constant(value=False, dtype=pl.Boolean())

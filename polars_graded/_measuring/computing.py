@@ -1,4 +1,4 @@
-"""Values of measures over columns of lists, with one kernel call per chunk."""
+"""Values of measures over columns of lists, computed chunk by chunk."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ def compute(
     depth = find_depth(measures)
     arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
 
-    rankings = [*strategies]
+    lists_of_strategies = [*strategies]
     if not (tie_checked or any(measure.needs_ties for measure in measures)):
-        rankings = [replace(documents, ties=None) for documents in rankings]
-    lists = [*dict.fromkeys(each for documents in rankings for each in documents.lists)]
+        lists_of_strategies = [replace(documents, ties=None) for documents in lists_of_strategies]
+    lists = [*dict.fromkeys(each for documents in lists_of_strategies for each in documents.lists)]
 
-    def kernel(*chunk: Ragged) -> list[tuple[list[Floats | Ragged], Mask]]:
+    def measure_chunk(*chunk: Ragged) -> list[tuple[list[Floats | Ragged], Mask]]:
         in_chunk = dict(zip(lists, chunk, strict=True))
         judged = {
             documents.grades: Judged.of(
@@ -94,7 +94,7 @@ def compute(
                 {name: in_chunk[column] for name, column in documents.inputs.items()},
                 documents.labels,
             )
-            for documents in rankings
+            for documents in lists_of_strategies
         }
 
         def rank_documents(documents: DocumentLists) -> Queries:
@@ -106,7 +106,7 @@ def compute(
                 condensed=ranking.condensed,
                 depth=depth,
                 max_grade=ranking.max_grade,
-                judged_is_shared=len(judged) < len(rankings),
+                judged_is_shared=len(judged) < len(lists_of_strategies),
             )
 
         def measure_queries(queries: Queries) -> tuple[list[Floats | Ragged], Mask]:
@@ -130,17 +130,17 @@ def compute(
 
         # One strategy or pair at a time, so that the arrays of one are freed before the next.
         if pairs is None:
-            return [measure_queries(rank_documents(each)) for each in rankings]
+            return [measure_queries(rank_documents(each)) for each in lists_of_strategies]
         first, n = find_span([each.inputs["number"] for each in judged.values()])
-        ranked = [RankedLists.of(rank_documents(each), first, n) for each in rankings]
+        ranked = [RankedLists.of(rank_documents(each), first, n) for each in lists_of_strategies]
         return [compare(ranked[a], ranked[b]) for a, b in pairs]
 
     n_values = max(measure.values_per_query for measure in measures)
     if pairs is not None:
         # A chunk holds the rankings of all strategies: with more strategies, it has fewer queries.
-        n_rows = sum(len(documents.grades.flat) for documents in rankings)
-        n_values = max(n_values, n_rows // (2 * max(1, len(rankings[0].grades))))
-    chunks = batches.run(lists, kernel, values_per_query=n_values)
+        n_rows = sum(len(documents.grades.flat) for documents in lists_of_strategies)
+        n_values = max(n_values, n_rows // (2 * max(1, len(lists_of_strategies[0].grades))))
+    chunks = batches.run(lists, measure_chunk, values_per_query=n_values)
     return [Computed(measures, of_strategy) for of_strategy in zip(*chunks, strict=True)]
 
 
@@ -227,7 +227,8 @@ def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged
     """Return the values of a measure, and the mask of queries whose data it cannot use.
 
     Documents without popularity, for example, are an error only in orders of ties that put them
-    above the cutoff. Such a query counts as an empty ranking, so its value means nothing.
+    above the cutoff. A query with such documents there counts as an empty ranking, so its value
+    means nothing.
     """
     is_unusable = np.zeros(len(queries.ranked.lengths), bool)
     while True:
@@ -238,7 +239,7 @@ def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged
 
 
 def _differ(values: Any, others: Any) -> Mask:
-    """Return the mask of queries whose values differ by more than rounding; NaN is undefined."""
+    """Return the mask of queries whose values differ by more than rounding, or in NaN."""
     if isinstance(values, Ragged):
         return values.count(_differ(values.values, others.values)) > 0
     low, high = np.minimum(values, others), np.maximum(values, others)
@@ -338,15 +339,15 @@ def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collec
         raise ValueError(msg)
     if ranking.max_grade - ranking.irrelevant > MAX_CURVE_VALUES:
         msg = (
-            f"`levels='all'` must be at most {MAX_CURVE_VALUES} levels, "
-            f"got up to {ranking.max_grade:g}"
+            f"`levels='all'` must mean at most {MAX_CURVE_VALUES} levels, "
+            f"got grades up to {ranking.max_grade:g}"
         )
         raise ValueError(msg)
 
 
-def write_error(ranking: Ranking, error: UnusableDataError, n: int, each: str = "queries") -> str:
+def write_error(ranking: Ranking, error: UnusableDataError, n: int, unit: str = "queries") -> str:
     """Return the error message: the rule, and the number of queries affected."""
     rule, *hint = str(error).split("\n\n")
     subject = f"{ranking.column(1)}:" if error.column is None else ranking.name_input(error.column)
-    msg = f"{subject} {rule}, in {error.queries} of {n} {each}"
+    msg = f"{subject} {rule}, in {error.queries} of {n} {unit}"
     return "\n\n".join([msg, *hint])

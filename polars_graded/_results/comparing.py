@@ -108,8 +108,8 @@ def compare(
         `summarise` states the conditions. This needs the t test, and no `rope`.
     baseline
         The strategy with which all others are compared, or a list of several. Without a baseline,
-        each pair is compared, in the order of strategies: the first one is the strategy, and the
-        second one is in the column `baseline`.
+        each pair is compared. Of the two, the one that comes first among the strategies is in the
+        column of strategies, and the other in the column `baseline`.
     test
         The test of :math:`\bar d`, which returns p values and intervals. Every test is two-sided.
 
@@ -117,14 +117,14 @@ def compare(
           :math:`\bar d \pm t_{n-1} s / \sqrt n`.
         - `"wilcoxon"`: the signed rank test (`scipy.stats.wilcoxon`), which leaves out ties
           (`zero_method="wilcox"`) and is exact or normal as scipy's `method="auto"` decides.
-          Interval as for `"t"`. It compares ranks, **not means**: if differences are skewed, the
-          ranks can favour one strategy and the mean the other. Charts, tables and the report then
-          do not count the difference as a finding. `rank_strategies` refuses this test.
+          `ci_low` and `ci_high` as for `"t"`. It compares ranks, **not means**: if differences are
+          skewed, the ranks can favour one strategy and the mean the other. Charts, tables and the
+          report then do not count the difference as a finding. `rank_strategies` refuses this test.
         - `"permutation"`: Fisher's randomisation test. p is the share of random signs of the
           differences for which :math:`|\bar d|` is at least as large. It assumes that differences
           are symmetric about 0 if strategies do not differ. All :math:`2^n` combinations of signs
           are used if there are at most `resamples` of them; otherwise `resamples` random ones, with
-          p = (larger + 1) / (resamples + 1). Interval as for `"t"`.
+          p = (larger + 1) / (resamples + 1). `ci_low` and `ci_high` as for `"t"`.
         - `"bootstrap"`: the studentised bootstrap. p is the share of resamples of the queries for
           which :math:`|\bar d^* - \bar d| \sqrt n / s^*` is at least :math:`|\bar d| \sqrt n / s`,
           counted as for `"permutation"`. The interval is :math:`\bar d \pm q s / \sqrt n`, where q
@@ -223,10 +223,10 @@ def compare(
     equal differences are not 0, the probabilities of `rope` are null, and so is `p_value` for `"t"`
     and `"bootstrap"`. A row with a null `p_value` does not count in the correction. A p value of
     `"permutation"` is at least 2 / 2ⁿ with n queries, which is 0.0625 with five. A test with
-    resamples has p values of at least 1 / (`resamples` + 1). Corrected for m pairs, the smallest p
-    value is m times larger. If it is above the level, no difference can be significant, however
-    large. `DataWarning.tests` reports this. It also reports differences that are all equal and
-    therefore have no p value.
+    resamples has p values of at least 1 / (`resamples` + 1). `"bonferroni"` and `"holm"` make the
+    smallest possible p value of m pairs m times larger. If it then exceeds the level, no difference
+    can be significant, however large. `DataWarning.tests` reports this. It also reports differences
+    that are all equal and therefore have no p value.
 
     **Much data.** With many queries nearly every difference is significant: with 10,000 queries,
     even a mean difference of 0.02 standard deviations is. So look also at the size of the
@@ -234,9 +234,9 @@ def compare(
 
     **Ties.** Two values x and y are tied if their distance is at most 1e-12 max(abs(x), abs(y),
     min(1, M)), where M is the largest absolute value of the measure. Such values may be the same
-    sum, added in another order. A value near 0 may be a difference of larger numbers and then has
-    their rounding error, hence M. In the ranks of `"wilcoxon"`, differences are tied in the same
-    way, so that 0.3 - 0.2 equals 0.1.
+    sum, added in another order. M is for values near 0, which may be differences of larger numbers
+    with the rounding errors of these numbers. In the ranks of `"wilcoxon"`, differences are tied in
+    the same way, so that 0.3 - 0.2 equals 0.1.
 
     **Simultaneous intervals.** The interval of one difference has the level :math:`\alpha`, which
     is 1 - `confidence`. With m pairs, the level of a simultaneous interval is
@@ -247,18 +247,18 @@ def compare(
       Holm's procedure, :math:`\alpha / (m - k + 1)` for the k-th smallest p value. Each interval
       agrees with Holm's decision. For the differences that only Holm finds, only the sign is known
       (Strassburger, Bretz 2008), so the intervals do **not** hold simultaneously at `confidence`;
-    - :math:`\alpha R / m` for `"benjamini_hochberg"`, which finds R differences (at least 1). On
-      average, a share of at most :math:`\alpha` of the intervals of findings misses the true
-      difference (the false coverage rate of Benjamini and Yekutieli, 2005). These intervals do not
-      hold simultaneously either;
+    - :math:`\alpha R / m` for `"benjamini_hochberg"`, where R is the number of differences that it
+      finds, or 1 if it finds none. On average, a share of at most :math:`\alpha` of the intervals
+      of findings misses the true difference (the false coverage rate of Benjamini and Yekutieli,
+      2005). These intervals do not hold simultaneously either;
     - :math:`\alpha` for `"none"`. With `"randomised_tukey"` all intervals hold simultaneously.
 
     For a statement about all differences at once, use `"bonferroni"` or `"randomised_tukey"`.
 
-    For `"permutation"`, a value is in the interval if the test does not reject after the value is
-    subtracted from all differences. For `"wilcoxon"` the interval is null: the test compares ranks,
-    not means, so no interval of the mean always agrees with it. An interval is also null if
-    `resamples` are too few for the level.
+    For `"permutation"`, a value is in the simultaneous interval if the test does not reject after
+    the value is subtracted from all differences. For `"wilcoxon"` the simultaneous interval is
+    null: the test compares ranks, not means, so no interval of the mean always agrees with it. A
+    simultaneous interval is also null if `resamples` are too few for the level.
 
     **Clusters.** With G clusters, n queries in total, and :math:`S_g` the sum of
     :math:`d_q - \bar d` over the queries of cluster g,
@@ -408,9 +408,9 @@ def summarise(
         - `mean`, the estimate of what the trusted grader would find in all queries, `ci_low` and
           `ci_high`;
         - `note` (String), null or a warning: there are fewer than ten trusted queries (with fewer
-          than two, there is no interval); because of the correlation, the model does not make the
-          mean more precise, may not, or makes it less precise; the trusted queries are hardly a
-          random sample; or queries are left out because the model did not judge them.
+          than two, there is no interval); the correlation is so low that the model does not, or may
+          not, make the mean more precise, or makes it less precise; the trusted queries are hardly
+          a random sample; or queries are left out because the model did not judge them.
 
     Notes
     -----
@@ -424,24 +424,24 @@ def summarise(
 
     As text: ``θ = λ mean(F) + mean(y - λ f); λ = cov(y, f) / ((1 + n / N) Var(f and F)), within 0
     and 1; SE² = λ² Var(F) / N + Var(y - λ f) / n``. This corrects for the bias of the model. If the
-    model does not predict people's values, λ is near 0 and only people's queries count. The λ of a
-    query is fitted on all other queries, and the interval is Student's with n - 1 degrees of
-    freedom. With the usual λ, which is fitted on all queries, and normal quantiles, intervals
-    contain the mean too seldom if queries are few.
+    model does not predict people's values, λ is near 0 and only people's queries count. The λ that
+    multiplies the values of a query is fitted on all other queries, and the interval is Student's
+    with n - 1 degrees of freedom. The usual intervals, with one λ for all queries and normal
+    quantiles, contain the mean too seldom if queries are few.
 
     **A random sample.** The trusted grader must judge a random sample of the queries. The model's
     values of such a sample differ from its other values by chance alone. A warning reports a
     larger difference, by Mann and Whitney's test (p of at most 0.001 after Bonferroni for all rows
     of a measure). The test cannot notice a selection that is unrelated to the model's values.
 
-    There is a gain if the correlation exceeds :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are
-    not linear in grades, so people must have judged **complete queries**: all documents that the
-    model judged. `evaluate` warns if they did not.
+    The model makes the mean more precise if the correlation exceeds :math:`1 / \sqrt{n - 2}`.
+    Measures such as NDCG are not linear in grades, so people must have judged **complete queries**:
+    all documents that the model judged. `evaluate` warns if they did not.
 
     With 10 queries or more, intervals contain the true mean as often as `confidence` states,
     independent of the quality of the model, but less often for skewed values. With a correlation of
-    0.9, intervals are about half as wide as without the model. The page of the book about tests has
-    the table.
+    0.9, intervals are about half as wide as without the model. The page "Speed and tests" of the
+    documentation has the table.
 
     References
     ----------
@@ -463,8 +463,8 @@ def summarise(
     │ bm25     ┆ 3       ┆ 0.5    ┆ 0.5            │
     └──────────┴─────────┴────────┴────────────────┘
 
-    A model grades all forty queries, and its values are 0.25 too high. People grade every fifth
-    query; these queries are harder than the others:
+    A model grades all forty queries, and its values are 0.25 too high. People grade a sample of
+    every fifth query. By chance, these queries are harder than the others:
 
     >>> model = pl.DataFrame({"query": range(40)}).with_columns(ap=pl.col("query") / 52 + 0.25)
     >>> people = model.filter(pl.col("query") % 5 == 0).with_columns(pl.col("ap") - 0.25)

@@ -81,7 +81,7 @@ PASSING_VERDICTS = ("better", UNCHANGED, "no worse", WITHIN)
 OPEN_VERDICTS = (BEYOND, "undecided")
 """Verdicts that more queries would change."""
 
-MAX_LOST_QUERIES = 5
+MAX_WORSE_QUERIES = 5
 """Maximum number of queries that a summary lists per strategy."""
 
 
@@ -168,8 +168,8 @@ def gate(
         - `more_queries` (UInt64): the number of further queries that would decide in 80 % of cases
           if the difference stayed the same, for the verdicts "undecided" and "worse, perhaps by
           more than the margin". It is null for other verdicts. It is also null if only lost queries
-          make the verdict undecided, and if the number is unknown or more than 100 times the number
-          of given queries;
+          make the verdict undecided, and if the number is unknown, or if more than 100 times the
+          number of given queries would be needed in total;
         - `confidence`, and `level`, the error rate of this interval alone;
         - `margin`, `difference` (strategy minus baseline), and `low` and `high`, the interval of
           the difference;
@@ -192,17 +192,18 @@ def gate(
 
     Notes
     -----
-    If at least 25 queries changed, the interval is that of the `test`. Student's interval is
-    widened to account for the skewness of the differences (Johnson 1978). If fewer queries changed,
-    the interval is Stringer's. It allows for queries that the sample does not contain, and assumes
-    the worst possible difference for a share of them. Stringer's interval needs the range of the
-    measure. The range is unknown for gains that are not normalised, and for columns whose measure
-    is unknown; then there is no interval. If all queries have the same loss, the end of the
-    interval that is closer to 0 is this loss.
+    If at least 25 queries changed, and not all by the same amount, the interval is that of the
+    `test`. Student's interval is widened to account for the skewness of the differences (Johnson
+    1978). Otherwise, the interval is Stringer's. It allows for queries that the sample does not
+    contain, and assumes the worst possible difference for a share of them. Stringer's interval
+    needs the range of the measure. The range is unknown for gains that are not normalised, and for
+    columns whose measure is unknown; then there is no interval. If all queries have the same loss,
+    the end of the interval that is closer to 0 is this loss.
 
-    With `missing="drop"`, the test is repeated with missing values replaced by the worst ones: 0
-    for the strategy, and the highest value for the baseline. A strategy passes only if it passes
-    both times.
+    With `missing="drop"` or `"zero"`, the test is repeated with the worst possible value in place
+    of a missing one of the strategy, and with the best in place of one of the baseline. If the
+    range of the measure is unknown, these are the worst and the best given value. A strategy passes
+    only if it passes both times.
 
     The page "Speed and tests" of the documentation has tables of simulated gates. They show how
     often a change that is worse by exactly the margin passes, and how many queries are needed to
@@ -293,7 +294,7 @@ def assert_no_worse(
     undecided: bool = False,
     **options: Any,
 ) -> None:
-    """Raise an error if a strategy is, or may be, worse than the baseline.
+    """Raise an error if a strategy may be worse than the baseline by more than a margin.
 
     Use it as one line of a test.
 
@@ -368,10 +369,10 @@ def _find_losses(matched: Matched) -> list[Losses]:
     losses = []
     for a, b, new, old in zip(matched.a, matched.b, *matched.names, strict=True):
         rows = pair_values(results, matched.grid.strategies, a, b)
-        lost = rows.filter(gain < 0).sort(gain.round(12), maintain_order=True)
+        worse = rows.filter(gain < 0).sort(gain.round(12), maintain_order=True)
         queries = [
             (", ".join(map(str, query)), before, after, difference)
-            for *query, after, before, difference, _ in lost.head(MAX_LOST_QUERIES).iter_rows()
+            for *query, after, before, difference, _ in worse.head(MAX_WORSE_QUERIES).iter_rows()
         ]
         if queries:
             losses.append(Losses(results.measure, new, old, queries))
@@ -395,17 +396,17 @@ def pair_with_baseline(
         return _pair_with_results(rows, measures, baseline, segments, keys, changes)
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     grid = check_per_query(rows, measures, segments, **keys)
-    base = find_index(grid.strategies, baseline)
-    a = np.array([place for place in range(len(grid.strategies)) if place != base])
+    baseline_index = find_index(grid.strategies, baseline)
+    a = np.array([place for place in range(len(grid.strategies)) if place != baseline_index])
     if not len(a):
         msg = f"there must be a strategy to compare with the baseline {baseline!r}, got none"
         raise ValueError(msg)
     declared = list_declared_measures(measures)
     formulas = {name: declared.get(name) for name in grid.measures}
-    is_base = pl.col(name) == pl.lit(baseline)
-    both = rows.filter(~is_base), rows.filter(is_base)
+    is_baseline = pl.col(name) == pl.lit(baseline)
+    both = rows.filter(~is_baseline), rows.filter(is_baseline)
     comparable = check_same_conditions(*both, queries, formulas, changes, is_other_file=False)
-    b = np.full(len(a), base)
+    b = np.full(len(a), baseline_index)
     names = name_pairs(grid.strategies, a, b)
     return Matched(grid, a, b, names, _collect_formulas(rows, formulas), comparable.notes)
 
@@ -490,7 +491,7 @@ BASELINE_SUFFIX = " of the baseline"
 
 
 def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
-    """Raise if there are several older strategies, but none with the name of a strategy."""
+    """Raise if there are several older strategies, and a new one has the name of none."""
     unmatched = [each for each in strategies if each not in older.to_list()]
     if len(older) > 1 and unmatched:
         msg = (
@@ -519,7 +520,7 @@ def _read_baseline(baseline: Any) -> pl.DataFrame:
 def _check_margin(
     measure: str, margin: float | Mapping[str, float], maximum: float | None
 ) -> float:
-    """Return the margin of a measure, less than the range of the measure."""
+    """Return the checked margin of a measure; raise unless it is less than the range."""
     if isinstance(margin, Mapping):
         if measure not in margin:
             msg = (
@@ -538,7 +539,7 @@ def _check_margin(
 
 
 def find_maximum(measure: str, formula: str | None, values: Floats) -> float | None:
-    """Return the maximum of a measure whose minimum is 0; None if it is unbounded."""
+    """Return 1 for a measure from 0 to 1; None if the range is unknown or unbounded."""
     parsed = Measure.parsed(formula or measure)
     if parsed is None or parsed.is_curve or not parsed.definition.is_bounded:
         return None
@@ -564,10 +565,10 @@ def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs
     # A pair passes only if it also passes with the worst value for each query that one side lacks.
     is_overturned = np.zeros(len(pairs), bool)
     for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING_VERDICTS)).tolist():
-        *_, [counted_worst] = decide_pairs(
+        *_, [verdict_with_worst] = decide_pairs(
             _fill_with_worst(pairs, with_missing, place, inputs.maximum), inputs
         )
-        is_overturned[place] = counted_worst not in PASSING_VERDICTS
+        is_overturned[place] = verdict_with_worst not in PASSING_VERDICTS
     verdict[is_overturned] = "undecided"
     distance = np.abs(mean * pairs.results.sign + inputs.margin)
     means, baseline_means = pairs.means
@@ -672,8 +673,8 @@ def _compute_more_queries(
 ) -> int | None:
     """Return the number of further queries that would decide an open verdict.
 
-    Return None if the number is unknown, or more than `MAX_QUERIES_RATIO` times the number of given
-    queries.
+    Return None if the number is unknown, or if more than `MAX_QUERIES_RATIO` times the number of
+    given queries would be needed in total.
     """
     needed = count_deciding_queries(effect, level, skewness, changed / n) if n else None
     if needed is None or needed > MAX_QUERIES_RATIO * n:

@@ -131,8 +131,9 @@ def find_measures_and_curves(
 ) -> tuple[list[str], list[str]]:
     """Return the columns of measures, and of curves on request.
 
-    `measures` names columns of either kind. By default they are the columns with the name of a
-    measure, because other numbers may describe a query. A Boolean column must be named.
+    `measures` names columns of either kind. By default they are the columns of numbers with the
+    name of a measure, because other numbers may describe a query, and all lists of numbers. A
+    Boolean column must be named.
     """
     schema = per_query.collect_schema()
     queries, requested = check_column_names("query", query), list_named_columns(measures)
@@ -254,7 +255,7 @@ def _format_first_keys(keys: pl.DataFrame) -> str:
 class Grid:
     """Values of all strategies for all queries, with null for missing ones.
 
-    A query belongs to one segment, and each segment has all strategies.
+    A query in two segments counts as two queries. Each segment has all strategies.
     """
 
     def __init__(
@@ -275,7 +276,7 @@ class Grid:
         self.formulas = {
             name: text for name, text in declared.items() if text not in get_args(Best)
         }
-        """The measure of each column with a name of its own."""
+        """The measure of each column for which the caller passed one."""
         self.strategies = order_strategies(frame[strategy]) if strategies is None else strategies
         queries = frame.select(query, *segments).unique().sort(*segments, query)
         self.queries = queries[query]
@@ -382,7 +383,7 @@ class Grid:
         """
         if self.missing == "error":
             is_undefined = _find_nulls(self.frame[column]).reshape(self.shape).all(axis=0)
-            rule = "must have a value for each strategy and query, got none, null or NaN"
+            rule = "must have a value for each strategy and query, got no row, null or NaN"
             hint = (
                 "missing='drop' leaves such a query out for all strategies, missing='zero' counts "
                 "the value as 0"
@@ -444,9 +445,9 @@ class Results:
 
     @cached_property
     def floor(self) -> float:
-        """Return the magnitude that replaces smaller ones when a rounding error is estimated.
+        """Return the smallest magnitude from which a rounding error is estimated.
 
-        A value near 0 may be a difference of larger numbers. Then its rounding error is theirs.
+        A value near 0 may be a difference of larger numbers, and then has their rounding error.
         """
         return min(1.0, float(np.abs(self.values).max(initial=0)))
 
@@ -468,7 +469,7 @@ class Results:
 
     @property
     def order(self) -> Floats:
-        """Return a number for each strategy that increases with its mean, the best highest.
+        """Return a number for each strategy in the order of means, the highest for the best.
 
         Means that are equal up to rounding share a number.
         """
@@ -490,7 +491,7 @@ class Results:
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
         """Return the tolerance of each difference of strategies, with one row per pair.
 
-        A tolerance of 0 marks two values that are equal up to rounding.
+        It is 0 where the difference is within it: such values are equal up to rounding.
         """
         x, y = self.values[a], self.values[b]
         size = np.maximum(np.maximum(np.abs(x), np.abs(y)), self.floor)
@@ -542,7 +543,7 @@ def list_declared_measures(measures: Sequence[MeasureColumns]) -> dict[str, str]
 
 
 def parse_direction(text: str) -> Best:
-    """Return the best value that a text specifies, or that of the measure that it specifies."""
+    """Return which value is best: the text itself, or that of the measure with this name."""
     values: dict[str, Best] = {best: best for best in get_args(Best)}
     return values.get(text) or Measure.parse(text, ALL_DEFINITIONS).definition.best
 
@@ -628,7 +629,7 @@ def compute_mean(values: Floats) -> float:
 
 
 def compute_central_interval(values: Floats, confidence: float) -> Floats:
-    """Return the ends of the central interval with the given share of values, or else NaN."""
+    """Return the ends of the central interval with a share of the values; NaN without any."""
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # if all are NaN
         ends: Floats = np.nanquantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     return ends

@@ -284,9 +284,9 @@ def queries_needed(
     difference
         The difference of means to look for, above 0.
     unit
-        Unit of `difference`: the unit of the `"measure"`, or the `"range"` of each measure, from
-        the lowest mean of a strategy to the highest. Use `"range"` to compare measures, since 0.02
-        is much on one scale and little on another.
+        Unit of `difference`: the unit of the `"measure"`, or the `"range"` of each measure, which
+        is the distance between the lowest and the highest mean of the strategies. Use `"range"` to
+        compare measures, since 0.02 is much on one scale and little on another.
     power
         The probability that such a difference is found significant, between 0 and 1.
     confidence

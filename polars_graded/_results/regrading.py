@@ -57,7 +57,7 @@ MAX_LEVELS = 5
 def unjudged_bounds(
     frame: pl.DataFrame | pl.LazyFrame, *measures: Measures, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame:
-    r"""Return bounds of measures over the grades of unjudged documents.
+    r"""Return how low and how high measures could be with further judgments.
 
     One bound is the value of `evaluate`, for which unjudged documents are irrelevant. The other
     bound is the value if all unjudged documents have the highest grade. Rank-biased precision with
@@ -107,21 +107,21 @@ def unjudged_bounds(
     Notes
     -----
     Measures of retrieved documents alone, such as precision, DCG and rank-biased precision, have
-    bounds, because a better grade never lowers them. Measures that divide by the highest grade of a
-    query (`err`, `generalized_precision`, `rbp(graded=True)`, `sdcg`, `insq`) have bounds if
-    `max_grade` is specified.
+    exact bounds, because a better grade never lowers them. Measures that divide by the highest
+    grade of a query (`err`, `generalized_precision`, `rbp(graded=True)`, `sdcg`, `insq`) have exact
+    bounds if `max_grade` is specified.
 
-    These measures have no bounds: `judged`, which is 1 once all documents are judged; measures of
-    users who stop at a good document (`bpm`, `inst`, `nerr8` to `nerr11`), because these users then
-    miss the documents below; and `pairwise_accuracy`, because a document that becomes relevant also
-    adds pairs in the wrong order. No measure has bounds if `undefined_as` is a number above 0. With
-    `undefined_as=None` a query has no bounds if one of its two values is null, because then the
-    query counts in means under some judgments only.
+    The bounds of these measures are not exact: `judged`, which is 1 once all documents are judged;
+    measures of users who stop at a good document (`bpm`, `inst`, `nerr8` to `nerr11`), because
+    these users then miss the documents below; and `pairwise_accuracy`, because a document that
+    becomes relevant also adds pairs in the wrong order. No bounds are exact if `undefined_as` is a
+    number above 0. With `undefined_as=None`, the bounds of a query are null if one of its two
+    values is null: then it depends on the missing judgments whether the query belongs to the mean.
 
     All other measures also depend on the number of relevant documents. One more relevant document
-    at a low rank lowers them, so that some judgments lead to values outside both bounds. The table
-    shows the share of a thousand rankings for which such judgments exist. The rankings have four
-    documents with random grades 0, 1, 2 or none, at least one relevant and one unjudged:
+    far down the ranking can lower them, so that some judgments lead to values outside the bounds.
+    The table shows the share of a thousand rankings for which such judgments exist. The rankings
+    have four documents with random grades 0, 1, 2 or none, at least one relevant and one unjudged:
 
     ===== ========= ===== ===== ===== ===== ======= ===== ======== ===== ===========
     bpref q_measure gap   ndcng ndcg  nerr  roc_auc mu_ap recall@2 ap    r_precision

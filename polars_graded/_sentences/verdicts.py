@@ -30,7 +30,7 @@ POWER = 0.8
 """Probability with which a recommended number of queries shows a difference."""
 
 MAX_NAMED_STRATEGIES = 3
-"""Maximum number of strategies that a sentence of the report names."""
+"""Maximum number of strategies that a sentence names."""
 
 
 class FindingCounts(NamedTuple):
@@ -51,7 +51,7 @@ class Tested(NamedTuple):
     test: str
     """Test, in words."""
     correction: str
-    """Correction of p values, in words; "none" if the p values of the test hold for all pairs."""
+    """Correction of p values, in words; "none" if they already hold for all pairs."""
     is_corrected: bool
     is_joint: bool
     """True if the intervals that agree with p are simultaneous."""
@@ -68,7 +68,7 @@ class Tested(NamedTuple):
 
     @property
     def correction_in_words(self) -> str:
-        """Return the words for the correction of p values."""
+        """Return the correction in words; "none" for a single pair."""
         return self.correction if self.pairs > 1 else "none"
 
     @property
@@ -190,7 +190,8 @@ class Facts(NamedTuple):
     """Findings of the measure that a verdict is about, and of all measures."""
 
     measure: Mapping[str, Any]
-    """`name`, `best`, `queries`, and `means`, `margins`, `bests` and `order` of strategies."""
+    """`name`, `best`, `queries`, and of the strategies `means`, `margins`, `bests` (the indices of
+    the best means) and `order` (all indices, the best first)."""
     pairs: Sequence[Mapping[str, Any]]
     tested: Tested
     lead_pair: Mapping[str, Any] | None
@@ -265,7 +266,7 @@ def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
 
 
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
-    """Return the interval of a lead: the one that agrees with p, or that of one difference."""
+    """Return the interval of a lead: the one that agrees with p, or else the uncorrected one."""
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
     scope = tested.correction_in_words
     if tested.covers_several:
@@ -352,7 +353,7 @@ def _write_by_measures(facts: Facts) -> Sentence:
 def write_power(
     name: str, queries: int, smallest: float, smaller: float, share: float, needed: int | None
 ) -> str:
-    """State the smallest difference that the queries show, and how many a smaller one needs.
+    """State the smallest difference that the queries show, and the queries that less needs.
 
     `share` is the smaller difference divided by the best mean.
     """

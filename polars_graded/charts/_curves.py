@@ -76,10 +76,11 @@ def dcg_curves(
     Returns
     -------
     LayerChart or FacetChart
-        The rows contain `strategy`, `rank` and `value`. They also contain `ideal`, `ci_low`,
-        `ci_high` and `panel` if these are drawn, and without panels `label_at`, the height of a
-        name. Means ignore null, NaN and infinity, and a rank without a value is left out. A frame
-        with ranks keeps its other columns, except lists and similar types.
+        The rows of the data contain `strategy`, `rank` and `value`; if drawn, also `ideal`,
+        `ci_low`, `ci_high` and `panel`; and if there are no panels, `label_at`, the height at which
+        the name of a line is written. Means ignore null, NaN and infinity, and a rank without a
+        value is left out. A frame with ranks keeps its other columns, except lists and similar
+        types.
 
     References
     ----------

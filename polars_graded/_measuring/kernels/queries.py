@@ -22,6 +22,8 @@ from polars_graded._measuring.kernels.ragged import (
 )
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
+"""The divisor of a measure: R, or the smaller one of R and the cutoff."""
+
 StrictTieRule: TypeAlias = Literal["order", "pessimistic", "optimistic"]
 TieRule: TypeAlias = Literal["order", "average", "pessimistic", "optimistic"]
 STRICT_TIE_RULES: tuple[str, ...] = get_args(StrictTieRule)
@@ -49,7 +51,7 @@ def divide_by_ideal(reached: Floats, ideal: Floats) -> Floats:
     is_above = reached > ideal * (1 + MAX_SUM_ERROR) + np.finfo(np.float64).tiny
     if is_above.any():
         worst = (reached[is_above] / ideal[is_above]).max()
-        msg = f"the ranking reaches {worst:g} of the ideal in {is_above.sum()} places"
+        msg = f"the ranking reaches {worst:g} times the ideal in {is_above.sum()} places"
         raise ArithmeticError(msg)
     return np.minimum(reached / ideal, 1.0)
 
@@ -65,7 +67,7 @@ class Judged:
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
     """Further columns of the documents, by the name of a measure's input."""
     labels: Mapping[str, Any] = field(default_factory=dict)
-    """Labels of documents by the name of a measure's input; its column holds indices in them."""
+    """Labels of documents by the name of a column in `inputs`, which holds indices of labels."""
     _shared: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -132,7 +134,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Queries:
-    """Retrieved documents of some queries in rank order, and all judged ones."""
+    """Retrieved documents of some queries in rank order, and all documents with their grades."""
 
     ranked: Ragged
     """Grades in rank order, down to the depth of the measure; NaN for an unjudged document."""
@@ -166,9 +168,9 @@ class Queries:
         rank order. Documents of equal scores keep their order. With `condensed`, unjudged documents
         are left out.
 
-        If the ranking contains all documents, the judged documents are put in rank order too, so
-        that counts are shared. With `judged_is_shared`, judged documents keep their order, since
-        other rankings use them.
+        If the ranking contains all documents, `judged` gets the same lists in rank order, so that
+        what is computed for one serves both. With `judged_is_shared`, judged documents keep their
+        order, since other rankings use them.
         """
         grades = judged.documents
         columns = {"grade": grades, **judged.inputs}
@@ -384,12 +386,12 @@ class Queries:
         differ = np.zeros(max(0, len(ranked.values) - 1), bool)
         for column in (ranked, *full.inputs.values()):
             differ |= np.diff(np.nan_to_num(column.values, nan=-np.inf)) != 0  # two NaN are equal
-        is_same = (ties.values[1:] == ties.values[:-1]) & differ
+        differs_within_ties = (ties.values[1:] == ties.values[:-1]) & differ
         if depends_on_set and depth is not None:
             starts = full.tie_starts
             sizes = np.diff(starts, append=len(ranked.values))
-            is_same &= repeat_each(ranked.number[starts] + sizes - 1 > depth, sizes)[1:]
-        above = np.flatnonzero(is_same)
+            differs_within_ties &= repeat_each(ranked.number[starts] + sizes - 1 > depth, sizes)[1:]
+        above = np.flatnonzero(differs_within_ties)
         # Two documents next to each other may belong to different queries, and then do not count.
         is_undecided = np.zeros(len(ranked.lengths), bool)
         upper, lower = (
