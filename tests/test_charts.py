@@ -2647,7 +2647,7 @@ def test_the_interval_is_the_one_that_agrees_with_p():
     marks = [layer["mark"] for layer in spec_of(charts.comparison_forest(plain))["spec"]["layer"]]
     assert [mark["size"] for mark in marks if mark["type"] == "bar"] == [2]
     whole = spec_of(charts.comparison_forest(comparison))
-    assert "agrees with corrected p" in whole["title"]["subtitle"][2]
+    assert "corrected as p is" in whole["title"]["subtitle"][2]
     spec = whole["spec"]
     bars = {
         layer["encoding"]["x"]["field"]: layer["mark"]["size"]

@@ -534,7 +534,7 @@ def test_the_forest_says_how_sure_its_intervals_are(confidence):
     per_query = ROWS["dcg_curves"].frame(4, 30).select("strategy", "query", "mu_ap")
     comparison = pg.compare(per_query, confidence=confidence)
     notes = charts.comparison_forest(comparison).title["subtitle"]
-    assert f"line: {100 * confidence:g} % interval that agrees" in notes[2]
+    assert f"line: {100 * confidence:g} % interval, corrected as p is" in notes[2]
     plain = comparison.drop("simultaneous_low", "simultaneous_high")
     notes = charts.comparison_forest(plain).title["subtitle"]
     interval = f"{100 * confidence:g} % interval of each difference alone"
@@ -547,7 +547,7 @@ def test_where_intervals_do_not_say_their_level_the_forest_does_not():
     two_levels = pl.concat([comparison[:1], pg.compare(per_query, confidence=0.9)[1:]])
     for other in (comparison.drop("confidence"), two_levels):
         notes = charts.comparison_forest(other).title["subtitle"]
-        assert "line: interval that agrees" in notes[2]
+        assert "line: interval, corrected as p is" in notes[2]
 
 
 def test_segments_are_panels_of_one_measure():

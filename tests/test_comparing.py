@@ -341,7 +341,9 @@ def test_segments_may_be_several_hold_a_query_each_or_be_null():
         compare(split, segments="query")
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'land'"):
         compare(split, segments="land")
-    with pytest.raises(ValueError, match="got no row, null or NaN in 2 of 2 queries: query 0 of 'b'"):
+    with pytest.raises(
+        ValueError, match="got no row, null or NaN in 2 of 2 queries: query 0 of 'b'"
+    ):
         compare(split.filter((pl.col("strategy") == "a") | (pl.col("half") == 1)), segments="half")
 
 

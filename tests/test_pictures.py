@@ -210,11 +210,11 @@ def test_lines_that_hide_each_other_are_named_in_a_note(panel):
     curves = pl.DataFrame({"strategy": [*"aabbcc"], "rank": [1, 2] * 3, "cg": [1, 2] * 2 + [1, 3]})
     curves = curves.with_columns(measure=pl.lit("m"))
     chart = charts.dcg_curves(curves, "cg", panel=panel)
-    assert "one line for a and b" in subtitle_of(chart)
+    assert "a and b coincide" in subtitle_of(chart)
     apart = curves.filter(pl.col("strategy") != "a")
     assert "one line" not in str(charts.dcg_curves(apart, "cg").to_dict()["title"])
     many = pl.concat(curves[:2].with_columns(strategy=pl.lit(name)) for name in SHORT_NAMES)
-    assert "one line for a, b, c and 6 more" in subtitle_of(charts.dcg_curves(many, "cg"))
+    assert "a, b, c and 6 more coincide" in subtitle_of(charts.dcg_curves(many, "cg"))
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.8])

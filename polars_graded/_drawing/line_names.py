@@ -64,7 +64,7 @@ def write_coinciding(
         more = len(short) - MAX_LISTED_LINES
         listed = short if more <= 0 else [*short[:MAX_LISTED_LINES], f"{more} more"]
         where = f"{panel}: " if panel else ""
-        notes.append(f"{where}one line for {', '.join(listed[:-1])} and {listed[-1]}")
+        notes.append(f"{where}{', '.join(listed[:-1])} and {listed[-1]} coincide")
     return notes
 
 

@@ -140,12 +140,12 @@ def title_strategies(
     measure = f" {shorten_name(drawn.measures[0])}" if has_one_measure else ""
     drawn_things = (pairs, "pairs") if pairs else (drawn.strategies, "strategies")
     text = f"{what}{measure} of {format_count(*drawn_things)}"
+    if baseline is not None:
+        text += f" from {baseline}"
     if len(drawn.measures) > 1:
         text += f" by {format_count(len(drawn.measures), 'measures')}"
     if drawn.panels > 1:
         text += f" in {drawn.panels:,} panels"
-    if baseline is not None:
-        text += f" from {baseline}"
     if not intervals:
         return text
     share = "" if drawn.confidence is None else f"{format_percent(drawn.confidence)} "

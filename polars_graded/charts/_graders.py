@@ -345,7 +345,10 @@ def trusted_forest(
     ]
     layers = [style.draw_rule(x=0), *layers] if are_pairs else layers
     facts = chart_rows.collect_title_facts(wide)
-    heading = "Difference of mean" if are_pairs else "Mean" if len(facts.measures) == 1 else "Means"
+    one, several = (
+        ("Difference of mean", "Differences of means") if are_pairs else ("Mean", "Means")
+    )
+    heading = one if len(facts.measures) == 1 else several
     baseline = None
     if are_pairs and not has_several_baselines:
         *_, baseline = shorten_names([*wide["strategy"].unique(), wide["baseline"][0]])

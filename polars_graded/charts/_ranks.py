@@ -80,7 +80,10 @@ def strategy_ranks(
     level = chart_rows.find_confidence(table)
     share = "" if level is None else f"{format_percent(level)} "
     notes = titles.write_subtitle(chart_rows.collect_title_facts(table), "rank by mean")
-    notes += [f"line: {share}interval of the rank; all of them hold together", style.SHARED_LETTERS]
+    notes += [
+        f"line: {share}interval of the rank; all intervals are simultaneous",
+        style.SHARED_LETTERS,
+    ]
     size: dict[str, Any] = {"height": alt.Step(10)} if are_many else {}
     layers = [
         interval.encode(x=alt.X("rank_low:Q", **rank_axis), x2=alt.X2("rank_high:Q")),

@@ -116,14 +116,23 @@ def relevance_function(
     )
     scale_type = scale or ("symlog" if is_skewed else "linear")
     is_undefined = relevances["relevance"].null_count() == relevances.height
-    notes = ["ticks: scores; dots: control points"]
-    notes = ["φ is undefined: all scores are the same"] if is_undefined else notes
+    notes = ["φ is undefined: all scores are the same"] if is_undefined else []
+    if not is_custom and not is_undefined:
+        notes.append("φ rises from 0 at the median to 1 at the highest score")
+    notes += [] if is_undefined else ["ticks: scores; dots: control points"]
+    if not is_custom and "whisker" in points.with_columns(name)["name"]:
+        notes[-1] += "; whisker: the highest score that is no outlier"
     ends: Any = (values.min(), highest)
     is_symlog = scale_type == "symlog"
     axis = style.build_amounts_axis(axis_ends.choose_power_ticks(*ends) if is_symlog else None)
     scale_of_scores = alt.Scale(zero=False, type=scale_type, nice=not is_symlog)
     base = alt.Chart().encode(
-        x=alt.X("score:Q", title=score, scale=scale_of_scores, axis=axis),
+        x=alt.X(
+            "score:Q",
+            title=f"{score} (logarithmic scale)" if is_symlog else score,
+            scale=scale_of_scores,
+            axis=axis,
+        ),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
         tooltip=style.list_tooltips("part:N", "score:Q", *style.format_decimals("relevance")),
     )

@@ -241,7 +241,7 @@ def comparison_forest(
     interval = "interval" if stated_level is None else f"{100 * stated_level:g} % interval"
     # The Wilcoxon test has no interval of means that agrees with it, since it compares ranks.
     if ends == pair_rows.AGREEING_ENDS:
-        notes.append(f"line: {interval} that agrees with corrected p")
+        notes.append(f"line: {interval}, corrected as p is")
     elif stated_level is not None:
         notes.append(f"line: {interval} of each difference alone; it need not agree with p")
     rope: Any = table["rope"].max() if "rope" in table.columns else 0.0
