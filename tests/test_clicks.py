@@ -618,8 +618,12 @@ def test_ranks_that_do_not_count_from_1_are_refused(call):
         GOOD.with_columns(rank=pl.when(pl.int_range(4) > 0).then("rank")),
     )
     if call is clicks.estimate_sdbn:
-        refused(call, low, "'rank' of `log` must be at least 1, got null or less in 2 rows")
-        refused(call, nulls, "'rank' of `log` must be at least 1, got null or less in 1 rows")
+        refused(
+            call, low, "'rank' of `log` must be at least 1, got null or a rank below 1 in 2 rows"
+        )
+        refused(
+            call, nulls, "'rank' of `log` must be at least 1, got null or a rank below 1 in 1 rows"
+        )
     else:
         hint = r"\n\nHint: log.with_columns\(pl.col\('rank'\) \+ 1\) if ranks count from 0"
         refused(call, low, f"'rank' of `log` must be at least 1, got 0 in 2 rows{hint}")

@@ -73,15 +73,15 @@ class Log:
         return cls(frame.lazy().select(*renamed, *others), isinstance(frame, pl.LazyFrame), names)
 
     def find_names(self, columns: Sequence[str]) -> list[str]:
-        """Return the names in `rows` of further columns that the user names."""
+        """Return what further columns that the user passed are called in `rows`."""
         schema = self.rows.collect_schema()
         names_in_rows = {column: name for name, column in self.names.items()}
         for name in columns:
             if name not in self.names or name in names_in_rows:
                 continue
             msg = (
-                f"{name!r} must not be a further column if `{name}` names another column, got "
-                f"{name}={self.names[name]!r}"
+                f"column {name!r} cannot be used, since {name}={self.names[name]!r} gives its name "
+                "to another column\n\nHint: rename the column"
             )
             raise ValueError(msg)
         check_columns("log", columns, [self.names.get(each, each) for each in schema])
@@ -141,10 +141,10 @@ class Log:
                 raise ValueError(msg)
         return table.rename(renamed)
 
-    def check_counts(self, table: pl.DataFrame, by_rank: str | None = None) -> pl.DataFrame:
+    def check_counts(self, table: pl.DataFrame, checked_by_rank: str | None = None) -> pl.DataFrame:
         """Return a table of counts, or raise if it contains invalid values.
 
-        `by_rank` is the column of a sum in which each invalid rank counts as `FLAG`.
+        `checked_by_rank` names a sum to which each invalid rank has added `FLAG`.
         """
         for name in {*table.columns} & {"query", "doc", "rank"}:
             if n := _count_impressions(table.filter(pl.col(name).is_null())):
@@ -160,8 +160,8 @@ class Log:
                     "the column of impressions if rows are already summed"
                 )
             refuse(self.names["clicked"], rule, f"another value in {invalid} rows", hint)
-        if by_rank is not None and (invalid := _count_flags(table, by_rank)):
-            refuse(self.names["rank"], "be at least 1", f"null or less in {invalid} rows")
+        if checked_by_rank is not None and (invalid := _count_flags(table, checked_by_rank)):
+            refuse(self.names["rank"], "be at least 1", f"null or a rank below 1 in {invalid} rows")
         if "rank" in table.columns:
             if (low := table.filter(pl.col("rank") < 1)).height:
                 got, column = first_few(low["rank"].unique().sort().to_list()), self.names["rank"]

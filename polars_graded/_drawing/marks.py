@@ -1,8 +1,8 @@
 """Draw the marks that charts and the report share, from names, limits of axes and titles.
 
-No function here reads rows. Each docstring lists the fields that rows must have, so that a chart
-can draw a table, and a page of the report can draw its own rows in the same way. The marks of a
-single chart are in the module of the chart.
+No function here reads rows. A chart attaches a table to the marks, and a page of the report
+attaches its own rows; docstrings list the fields that both must have. The marks of a single chart
+are in the module of the chart.
 """
 
 from __future__ import annotations
@@ -143,9 +143,9 @@ def draw_curves(
     if named_at is not None:
         texts = draw_line_names(x, title, "strategy", look["color"], side=named_at, names=names)
         layers += [text.encode(**_fade_others(selections, 1)) for text in texts]
-    # Lines would hide the tooltips of points. With a selection, the layers above let the pointer
-    # through, and the points are at the back, because Altair looks for a selection in the first
-    # layer when a chart with panels is next to another chart.
+    # Lines would hide the tooltips of points. With a selection, the other layers let the pointer
+    # through, so the points may be at the back. They must be the first layer, because Altair looks
+    # for the selection there when a chart with panels is next to another chart.
     return [add_selection(points, *selections), *layers] if selections else [*layers, points]
 
 

@@ -1,6 +1,6 @@
 """Join a run with its judgments, with one join per block of rows.
 
-Joins of many ids take most of the time.
+Joins of many ids take most of the time of `join_judgments`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_STRATEGY = "polars_graded: no strategy"
 of a query; the number of its judged rows; and the strategy, if a run has no strategies."""
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Number of rows of counts that wait to be added to the totals of each strategy and query."""
+"""Maximum number of rows of counts that wait to be summed, unless the sums have more rows."""
 
 MAX_HELD_HASHES = 1 << 22
 """Number of row hashes (32 MiB) above which the hashes in memory are written to files."""

@@ -48,10 +48,10 @@ def join_judgments(
     """Join a run with judgments into one frame that can be evaluated.
 
     A row is a document of a query: retrieved and judged, only retrieved (the grade is null) or only
-    judged (the score is null, and so is every other column of the run). The result contains every
-    judged document of every judged query for every strategy. A query that a strategy failed to
-    answer thus counts as a failure, instead of vanishing from the mean. A judgment whose grade is
-    null is ignored.
+    judged (the score is null, and so is every column that only the run has, except the strategy).
+    The result contains every judged document of every judged query for every strategy. A query that
+    a strategy failed to answer thus counts as a failure, instead of vanishing from the mean. A
+    judgment whose grade is null is ignored.
 
     Parameters
     ----------
@@ -71,10 +71,10 @@ def join_judgments(
     query
         The column of both frames that names the query.
     doc
-        The column of both frames that names the document. It may hold lists, with one row per
-        query: ids in rank order (in `judgments`, ids of relevant documents, which get grade 1), or
-        structs, whose fields become columns. If a frame has no column of this name, `retrieved` in
-        `run` and `relevant` in `judgments` are used.
+        The column of both frames that names the document. It may hold one list per query. The list
+        holds either ids in rank order (in `judgments`, ids of relevant documents, which get grade
+        1) or structs, whose fields become columns. If a frame has no column of this name,
+        `retrieved` in `run` and `relevant` in `judgments` are used.
     grade
         The column of `judgments` that holds the grade.
     strategy
@@ -110,8 +110,8 @@ def join_judgments(
     Raises
     ------
     ValueError
-        If run and judgments have no pair of query and document in common, unless the run is empty,
-        or if both have another column of the same name, such as a grade. If a query, document or
+        If run and judgments have no pair of query and document in common, and the run is not empty.
+        If both have another column of the same name, such as a grade. If a query, document or
         strategy is null. If a document occurs more than once for a query in `judgments`, or for a
         query and strategy in `run`. If the run holds several strategies and `strategy` is None.
 

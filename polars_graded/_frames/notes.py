@@ -47,7 +47,7 @@ SUMMARIES: Mapping[str, tuple[pl.Expr, str]] = {
     "highest_maximum_grade": (pl.col("maximum_grade").max(), "max"),
     "queries_with_relevant": (pl.col("maximum_grade").count(), "sum"),
 }
-"""For each summary of a strategy's rankings: its expression, and how to combine those of parts.
+"""For each summary of a strategy's rankings: its expression, and how parts are combined.
 
 The maximum grade of a query is that of its relevant documents.
 """
@@ -63,7 +63,7 @@ GRADE_NOTES: Mapping[str, str] = {
     AT_CODE: "sum",
     BELOW_CODE: "max",
 }
-"""For each note about the grades of a part: how to combine those of parts.
+"""For each note about the grades of a part: how to combine it with that of other parts.
 
 A code is a number such as 99 that stands for a missing grade. Only grades below it are grades.
 """
@@ -95,8 +95,8 @@ class Notes:
         self.request = request
         self.strategy, *self.query = (KEY_TEMPLATE.format(key) for key in request.result_keys)
         self.n_dependent = 0
-        """Number of rankings whose values depend on the order of rows. If strategies are columns of
-        the same rows, a query counts once."""
+        """Number of rankings whose values depend on the order of rows. With several score columns
+        in `by`, a query counts once."""
         self._counts: list[pl.DataFrame] = []
         self._unjudged: list[pl.DataFrame] = []
         self._without_key: list[pl.DataFrame] = []
@@ -153,7 +153,10 @@ class Notes:
         }
 
     def _count_rows_without_key(self, notes: pl.DataFrame) -> pl.DataFrame:
-        """Return the numbers of rows whose query, or strategy, is null or NaN in all columns."""
+        """Return how many rows have a null or NaN query, and a null or NaN strategy.
+
+        A query of several columns is null if all of its columns are.
+        """
         keys = {"query": self.query}
         if self.request.strategy is not None:
             keys["strategy"] = [self.strategy]

@@ -165,8 +165,8 @@ def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 def split_sorted_rows(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Yield parts of sorted rows, cut where a query ends.
 
-    Rows of a query that are not consecutive within a part raise an error. A query that is split
-    over two parts is found by the caller, in the result.
+    Rows of a query that are not consecutive within a part raise an error. If the rows of a query
+    are scattered over two parts, the caller notices it in the result, where the query occurs twice.
     """
     held = [frame.head(0).collect()]
     for batch in _slice_batches(frame):
@@ -202,7 +202,7 @@ def check_queries_are_together(queries: pl.DataFrame, keys: Sequence[str]) -> No
             f"rows declared as sorted by {', '.join(map(repr, keys))} must be consecutive for "
             f"each query, got {scattered.height} of {queries.n_unique()} queries in several "
             f"places: {first_few(scattered.rows())}\n\n"
-            "Hint: the rows may be in any order without set_sorted and parts='sorted'"
+            "Hint: if the rows are not sorted, leave out set_sorted and parts='sorted'"
         )
         raise ValueError(msg)
 

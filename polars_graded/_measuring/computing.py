@@ -196,12 +196,12 @@ def _find_dependence_on_ties(
             depends_on_set = measure.definition.ignores_order
             if depends_on_set and measure.n is None:
                 continue
-            with_ties = queries.find_undecided(
+            with_ties = queries.find_differing_ties(
                 inputs, measure.ranked_depth, depends_on_set=depends_on_set
             )
             if with_ties is not None:
                 is_dependent |= _compare_tie_orders(compute, with_ties)
-        elif (with_ties := queries.undecided) is not None:
+        elif (with_ties := queries.with_differing_ties) is not None:
             orders = [with_ties.optimistic, *(with_ties.alternating if measure.may_fall else [])]
             worst, is_unusable = _compute_usable(compute, with_ties.pessimistic)
             is_dependent |= is_unusable
@@ -227,8 +227,8 @@ def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged
     """Return the values of a measure, and the mask of queries whose data it cannot use.
 
     Documents without popularity, for example, are an error only in orders of ties that put them
-    above the cutoff. A query with such documents there counts as an empty ranking, so its value
-    means nothing.
+    above the cutoff. A query with such a document above the cutoff is computed as an empty ranking,
+    so its value means nothing.
     """
     is_unusable = np.zeros(len(queries.ranked.lengths), bool)
     while True:

@@ -445,7 +445,7 @@ def _read_part(name: str) -> str:
 
 def _render_page(title: str, payload: Payload, scripts: str) -> str:
     """Render the HTML of the page, which states its own size."""
-    from jinja2 import Template
+    from jinja2 import StrictUndefined, Template
 
     from polars_graded._report import specs
 
@@ -456,7 +456,10 @@ def _render_page(title: str, payload: Payload, scripts: str) -> str:
         "payload": _encode_json(payload),
     }
     size = sum(len(part.encode()) for part in parts.values())
-    template = Template(_read_part("page.html"), autoescape=True, trim_blocks=True)
+    # A key that the template names and the payload lacks is an error, and not an empty text.
+    template = Template(
+        _read_part("page.html"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
+    )
     return template.render(parts, title=title, page=payload, size=f"{size / 1e6:.1f} MB")
 
 

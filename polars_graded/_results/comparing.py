@@ -88,8 +88,8 @@ def compare(
     *measures
         The columns to compare, in the order of the result; by default all columns with the name of
         a measure. A mapping specifies the measure of a column with another name, as for `evaluate`:
-        `{"E": "e_measure(b=2)@10"}`; or which value of a column is best, `"highest"`, `"lowest"` or
-        `"none"`: `{"seconds": "lowest"}`.
+        `{"E": "e_measure(b=2)@10"}`. Or it specifies which value of a column is best, `"highest"`,
+        `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
     query
         The column of queries, or several columns. By default `"query"`, or the only other column
         that could be the query. If several columns are possible, all of them together identify
@@ -234,9 +234,9 @@ def compare(
 
     **Ties.** Two values x and y are tied if their distance is at most 1e-12 max(abs(x), abs(y),
     min(1, M)), where M is the largest absolute value of the measure. Such values may be the same
-    sum, added in another order. M is for values near 0, which may be differences of larger numbers
-    with the rounding errors of these numbers. In the ranks of `"wilcoxon"`, differences are tied in
-    the same way, so that 0.3 - 0.2 equals 0.1.
+    sum, added in another order. M matters for values near 0. Such a value may be the difference of
+    two larger numbers, and then has their rounding errors. In the ranks of `"wilcoxon"`,
+    differences are tied in the same way, so that 0.3 - 0.2 equals 0.1.
 
     **Simultaneous intervals.** The interval of one difference has the level :math:`\alpha`, which
     is 1 - `confidence`. With m pairs, the level of a simultaneous interval is
@@ -266,10 +266,10 @@ def compare(
     .. math:: SE^2 = \frac{G}{G - 1} \frac{1}{n^2} \sum_g S_g^2
 
     As text: ``SE² = G / (G - 1) ∑ S(g)² / n²``, and Student's distribution has G - 1 degrees of
-    freedom. statsmodels computes the same with ``cov_type="cluster"``. Means are still those of
-    queries. With one query per cluster, all numbers equal those without `cluster`. If G is small,
-    or one cluster has most of the queries, the t test finds differences too often; `"permutation"`
-    keeps its level. With fewer than two clusters nothing is tested.
+    freedom. statsmodels computes the same with ``cov_type="cluster"``. Means are still over
+    queries, not over clusters. With one query per cluster, all numbers equal those without
+    `cluster`. If G is small, or one cluster has most of the queries, the t test finds differences
+    too often; `"permutation"` keeps its level. With fewer than two clusters nothing is tested.
 
     **Practical equivalence.** By Bayes' rule with a flat prior, the mean difference is distributed
     as Student's t about :math:`\bar d`. With the half-width r of the region,
@@ -387,7 +387,7 @@ def summarise(
           (UInt32) and `median`;
         - `geometric_mean` (:math:`g`), which for `ap` is GMAP; values below 0.00001 count as
           0.00001, as in trec_eval, since a single 0 would otherwise make the result 0;
-        - `best` (String, null if unknown), the best value, as for `compare`; `confidence`;
+        - `best` (String, null if unknown), which value is best, as for `compare`; `confidence`;
         - `mean`, and `std` (:math:`s`, null for one query);
         - `ci_low`, `ci_high`: Student's interval of the mean,
           :math:`\bar x \pm t_{n-1} s / \sqrt n`, null if there are fewer than two queries or all
@@ -408,9 +408,9 @@ def summarise(
         - `mean`, the estimate of what the trusted grader would find in all queries, `ci_low` and
           `ci_high`;
         - `note` (String), null or a warning: there are fewer than ten trusted queries (with fewer
-          than two, there is no interval); the correlation is so low that the model does not, or may
-          not, make the mean more precise, or makes it less precise; the trusted queries are hardly
-          a random sample; or queries are left out because the model did not judge them.
+          than two, there is no interval); the correlation is so low that the model makes the mean
+          less precise, or not more precise, or possibly not more precise; the trusted queries are
+          hardly a random sample; or queries are left out because the model did not judge them.
 
     Notes
     -----
@@ -463,8 +463,8 @@ def summarise(
     │ bm25     ┆ 3       ┆ 0.5    ┆ 0.5            │
     └──────────┴─────────┴────────┴────────────────┘
 
-    A model grades all forty queries, and its values are 0.25 too high. People grade a sample of
-    every fifth query. By chance, these queries are harder than the others:
+    A model grades all forty queries, and its values are 0.25 too high. People grade every fifth
+    query. By chance, these queries are harder than the others:
 
     >>> model = pl.DataFrame({"query": range(40)}).with_columns(ap=pl.col("query") / 52 + 0.25)
     >>> people = model.filter(pl.col("query") % 5 == 0).with_columns(pl.col("ap") - 0.25)

@@ -153,7 +153,7 @@ def gate(
         differences are detected if `evaluate(..., fingerprint=...)` made the results. Without
         fingerprints, only columns that depend on nothing but the judgments, such as `n_relevant`,
         are compared. The column `sentence` states what was allowed and what was not checked. If one
-        side lacks a query, an error is raised, unless `missing="drop"` leaves this query out.
+        side lacks a query, an error is raised, unless `missing` is `"drop"` or `"zero"`.
 
     Returns
     -------
@@ -167,8 +167,8 @@ def gate(
         - `best` (String), `baseline_mean`, `mean`;
         - `more_queries` (UInt64): the number of further queries that would decide in 80 % of cases
           if the difference stayed the same, for the verdicts "undecided" and "worse, perhaps by
-          more than the margin". It is null for other verdicts. It is also null if only lost queries
-          make the verdict undecided, and if the number is unknown, or if more than 100 times the
+          more than the margin". It is null for other verdicts. It is also null in three cases: only
+          lost queries make the verdict undecided; the number is unknown; or more than 100 times the
           number of given queries would be needed in total;
         - `confidence`, and `level`, the error rate of this interval alone;
         - `margin`, `difference` (strategy minus baseline), and `low` and `high`, the interval of
@@ -200,14 +200,14 @@ def gate(
     columns whose measure is unknown; then there is no interval. If all queries have the same loss,
     the end of the interval that is closer to 0 is this loss.
 
-    With `missing="drop"` or `"zero"`, the test is repeated with the worst possible value in place
-    of a missing one of the strategy, and with the best in place of one of the baseline. If the
-    range of the measure is unknown, these are the worst and the best given value. A strategy passes
-    only if it passes both times.
+    With `missing="drop"` or `"zero"`, the test is repeated: missing values of the strategy become
+    the worst possible value, and those of the baseline the best. If the range of the measure is
+    unknown, these are the worst and the best given value. A strategy passes only if it passes both
+    times.
 
     The page "Speed and tests" of the documentation has tables of simulated gates. They show how
-    often a change that is worse by exactly the margin passes, and how many queries are needed to
-    decide in most cases on a change without effect.
+    often a change that is worse by exactly the margin passes, and how many queries usually suffice
+    for a decision if a change has no effect.
 
     References
     ----------
@@ -491,7 +491,7 @@ BASELINE_SUFFIX = " of the baseline"
 
 
 def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
-    """Raise if there are several older strategies, and a new one has the name of none."""
+    """Raise if a strategy has the name of no older one, unless there is one older strategy."""
     unmatched = [each for each in strategies if each not in older.to_list()]
     if len(older) > 1 and unmatched:
         msg = (
@@ -633,9 +633,9 @@ def decide_pairs(pairs: Pairs, inputs: VerdictInputs) -> tuple[Floats, Floats, I
 def _fill_with_worst(
     pairs: Pairs, with_missing: Results, place: int, maximum: float | None
 ) -> Pairs:
-    """Return a pair with the worst values in place of missing ones.
+    """Return a pair in which missing values of the strategy are the worst.
 
-    Missing values of the baseline become the best.
+    Those of the baseline become the best. Queries that both sides lack are left out.
     """
     values = with_missing.values[[pairs.a[place], pairs.b[place]]]
     has_value = ~np.isnan(values)

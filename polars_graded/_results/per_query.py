@@ -131,9 +131,9 @@ def find_measures_and_curves(
 ) -> tuple[list[str], list[str]]:
     """Return the columns of measures, and of curves on request.
 
-    `measures` names columns of either kind. By default they are the columns of numbers with the
-    name of a measure, because other numbers may describe a query, and all lists of numbers. A
-    Boolean column must be named.
+    `measures` names columns of either kind. By default, measures are the columns of numbers with
+    the name of a measure (other numbers may describe a query), and curves are all lists of numbers.
+    A Boolean column must be named.
     """
     schema = per_query.collect_schema()
     queries, requested = check_column_names("query", query), list_named_columns(measures)
@@ -445,7 +445,7 @@ class Results:
 
     @cached_property
     def floor(self) -> float:
-        """Return the smallest magnitude from which a rounding error is estimated.
+        """Return the least magnitude from which a rounding error is estimated: at most 1.
 
         A value near 0 may be a difference of larger numbers, and then has their rounding error.
         """
@@ -491,7 +491,8 @@ class Results:
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
         """Return the tolerance of each difference of strategies, with one row per pair.
 
-        It is 0 where the difference is within it: such values are equal up to rounding.
+        It is set to 0 if the two values are equal up to the tolerance, since their difference then
+        counts as 0.
         """
         x, y = self.values[a], self.values[b]
         size = np.maximum(np.maximum(np.abs(x), np.abs(y)), self.floor)
@@ -629,7 +630,7 @@ def compute_mean(values: Floats) -> float:
 
 
 def compute_central_interval(values: Floats, confidence: float) -> Floats:
-    """Return the ends of the central interval with a share of the values; NaN without any."""
+    """Return the ends of the interval with the central share `confidence` of the values."""
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # if all are NaN
         ends: Floats = np.nanquantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     return ends

@@ -69,7 +69,7 @@ def rank_strategies(
         best strategy is first:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
-          (UInt32), `best` (the best value), `test` and `correction` (String), `confidence`,
+          (UInt32), `best` (which value is best), `test` and `correction` (String), `confidence`,
           `mean`, and `ci_low` to `ci_high`, as in `summarise` (Float64);
         - `rank` (UInt32), from 1; strategies with the same mean share the best of their ranks;
         - `rank_low`, `rank_high` (UInt32): the ends of an interval of the true rank. All intervals

@@ -88,8 +88,8 @@ def unjudged_bounds(
           and `roc_auc` ignore them);
         - `value_if_best` (Float64), with unjudged documents of the highest grade;
         - `low` and `high` (Float64), the smaller and the larger of both values; null if one of the
-          values is null. If the highest grade raises the values of some queries and lowers those of
-          others, a mean of `low` or `high` over queries mixes both bounds;
+          values is null. If `value_if_best` is above `value` for some queries and below it for
+          others, a mean of `low` (or of `high`) over queries mixes the two;
         - `exact` (Boolean), true if no judgments can lead to values outside `low` and `high`;
         - `residual` (Float64) of `rbp`, null for other measures and if `value` is null.
 

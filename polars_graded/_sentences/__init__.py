@@ -137,6 +137,11 @@ def format_count(n: int, things: str) -> str:
     return f"{n:,} {name_one(things) if n == 1 else things}"
 
 
+def format_any(n: int, things: str) -> str:
+    """Return "either measure" for two measures, and "any of 3 measures" for three."""
+    return f"either {name_one(things)}" if n == 2 else f"any of {n:,} {things}"  # noqa: PLR2004
+
+
 def format_part(n: int, total: int, things: str) -> str:
     """Return a share in words: "3 of 4 measures", "all 4 measures", "the measure"."""
     if n < total:

@@ -13,6 +13,7 @@ from polars_graded._sentences import (
     COMPARES_RANKS,
     capitalise,
     conjugate,
+    format_any,
     format_count,
     format_number,
     format_p,
@@ -54,7 +55,7 @@ class Tested(NamedTuple):
     """Correction of p values, in words; "none" if they already hold for all pairs."""
     is_corrected: bool
     is_joint: bool
-    """True if the intervals that agree with p are simultaneous."""
+    """True if all intervals contain their differences with the stated confidence."""
     of_ranks: bool
     baseline: int | None
     """Index of the strategy that all others are compared with."""
@@ -190,12 +191,13 @@ class Facts(NamedTuple):
     """Findings of the measure that a verdict is about, and of all measures."""
 
     measure: Mapping[str, Any]
-    """`name`, `best`, `queries`, and of the strategies `means`, `margins`, `bests` (the indices of
-    the best means) and `order` (all indices, the best first)."""
+    """The keys are `name`, `best` and `queries`; `means` and `margins` of strategies; and indices
+    of strategies: `bests` (those with the best mean) and `order` (all, the best first)."""
     pairs: Sequence[Mapping[str, Any]]
     tested: Tested
     lead_pair: Mapping[str, Any] | None
-    """The pair of the leader and the baseline or, without one, the next best strategy."""
+    """The leader and the baseline, or the leader and the second if there is no baseline or the
+    baseline leads; None if no single strategy leads."""
     needed: QueriesNeeded | None
     """Queries that would show the difference of that pair; None if it was not computed."""
     counts: FindingCounts
@@ -203,9 +205,10 @@ class Facts(NamedTuple):
     may_be_first: Sequence[int]
     """Strategies that no other strategy is significantly better than."""
     n_supporting: int
-    """Number of measures by which the answer is significant."""
+    """Number of measures by which a strategy is significantly better than the baseline or, without
+    a baseline, by which the leader is clearly first."""
     n_measures: int
-    """Number of measures whose best value is the highest or the lowest."""
+    """Number of measures whose `best` is not "none"."""
 
 
 def write_verdict(facts: Facts) -> Sentence:
@@ -266,7 +269,7 @@ def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
 
 
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
-    """Return the interval of a lead: the one that agrees with p, or else the uncorrected one."""
+    """Return the interval of a lead: corrected as p is or, if that is null, uncorrected."""
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
     scope = tested.correction_in_words
     if tested.covers_several:
@@ -340,7 +343,7 @@ def _write_by_measures(facts: Facts) -> Sentence:
     if facts.n_measures < 2:  # noqa: PLR2004
         return []
     by = format_part(facts.n_supporting, facts.n_measures, "measures")
-    by_none = f"by any of {facts.n_measures} measures"
+    by_none = f"by {format_any(facts.n_measures, 'measures')}"
     if facts.tested.baseline is not None:
         if not facts.n_supporting:
             return [f"No strategy is significantly better than the baseline {by_none}."]
@@ -351,9 +354,14 @@ def _write_by_measures(facts: Facts) -> Sentence:
 
 
 def write_power(
-    name: str, queries: int, smallest: float, smaller: float, share: float, needed: int | None
+    name: str,
+    queries: int,
+    detectable: float,
+    smaller_difference: float,
+    share: float,
+    needed: int | None,
 ) -> str:
-    """State the smallest difference that the queries show, and the queries that less needs.
+    """State the smallest difference that the queries show, and how many a smaller one takes.
 
     `share` is the smaller difference divided by the best mean.
     """
@@ -361,12 +369,12 @@ def write_power(
         "an unrealistic number of queries" if needed is None else format_count(needed, "queries")
     )
     of_best = (
-        f"; showing a difference of {format_number(smaller)} ({format_percent(share)} of the best "
-        f"mean) takes {takes}"
+        f"; showing a difference of {format_number(smaller_difference)} ({format_percent(share)} "
+        f"of the best mean) takes {takes}"
     )
     return (
         f"With {format_count(queries, 'queries')}, {name} shows a difference of "
-        f"{format_number(smallest)} or more with {format_percent(POWER)} probability"
-        f"{of_best if smaller else ''} (paired t test of one pair at {ALPHA:g}, with the variance "
-        "of these strategies)."
+        f"{format_number(detectable)} or more with {format_percent(POWER)} probability"
+        f"{of_best if smaller_difference else ''} (paired t test of one pair at {ALPHA:g}, with "
+        "the variance of these strategies)."
     )

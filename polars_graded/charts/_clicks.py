@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 
-from polars_graded._drawing import chart_checks, chart_rows, curve_rows, style
+from polars_graded._drawing import axis_ends, chart_checks, chart_rows, curve_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._sentences import format_count, format_percent
@@ -54,7 +56,9 @@ def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
         "clicks", clicks, "click_rate", *ENDS, texts=(), positions=positions, panel=panel
     )
     chart_checks.check_not_repeated("clicks", table, "rank", panel or None)
-    axis = alt.Axis(tickMinStep=1, format="d", **style.UNFLUSHED_LABELS)
+    last: Any = table["rank"].max()
+    ticks = axis_ends.choose_rank_ticks(int(last))
+    axis = alt.Axis(values=ticks, format="d", **style.UNFLUSHED_LABELS)
     scale = alt.Scale(zero=False, nice=False, padding=10)
     title, percent_axis = "click-through rate", alt.Axis(labelExpr=style.PERCENT_LABEL)
     tooltip = style.list_tooltips(
@@ -73,7 +77,7 @@ def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
     counts = table.select("impressions", "clicks").sum().row(0)
     n_impressions, n_clicks = (int(count) for count in counts)
     total = f"{format_count(n_clicks, 'clicks')} in {format_count(n_impressions, 'impressions')}"
-    notes = [f"{total}; line: {interval} of one rate"]
+    notes = [total, f"line: {interval} of one rate"]
     groups = [] if panel is None else ["panel"]
     max_points = curve_rows.compute_max_points(table.n_unique(groups) if groups else 1)
     n, table = table.height, curve_rows.thin_by_value(table, "rank", max_points, groups)

@@ -55,8 +55,9 @@ def dcg_curves(
         The column to draw: CG, DCG, NDCG, precision, or a column of your own, such as the ratio of
         two. By default, it is the only curve in the frame that is not an ideal curve.
     ideal
-        The column of the ideal curve, which is dashed. For `cg_curve` and `dcg_curve`, True selects
-        the `ideal_dcg_curve` of the same gain, discount and cutoff, if the frame contains it.
+        The column of the ideal curve, which is dashed. For `dcg_curve`, True selects the
+        `ideal_dcg_curve` of the same gain, discount and cutoff, if the frame contains it; for
+        `cg_curve`, the one with `discount=none`.
     baseline
         A strategy with which the others are compared. The chart then shows the mean difference per
         query between each other strategy and the baseline, with a 95 % band or that of

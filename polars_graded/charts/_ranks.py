@@ -11,7 +11,14 @@ from polars_graded._drawing import axis_ends, chart_checks, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import name_tests
-from polars_graded._sentences import format_part, format_percent, shorten_names, titles, verdicts
+from polars_graded._sentences import (
+    format_any,
+    format_part,
+    format_percent,
+    shorten_names,
+    titles,
+    verdicts,
+)
 
 BAR_SPACING, LABEL_SPACING = 8, 16
 """Vertical distance between the bars of groups, and between names of strategies, in pixels."""
@@ -113,7 +120,7 @@ def _write_finding(ranks: pl.DataFrame) -> str:
     subject = clear_names.pop() if len(clear_names) == 1 else "One strategy"
     finding = f"{subject} is clearly first by {format_part(n_clear, len(groups), group_word)}"
     if not n_clear:
-        finding = f"No strategy is clearly first by any of {len(groups)} {group_word}"
+        finding = f"No strategy is clearly first by {format_any(len(groups), group_word)}"
     return verdicts.write_title([finding], tests)
 
 

@@ -84,8 +84,8 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
     R_t documents reach level t. A document of grade g counts in AP at every level up to g, so its
     weight is W(g) = Σ_{t ≤ g} d_t / R_t, and Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
     """
-    ranked = queries.by_relevance(queries.hits(n, None))
-    judged = queries.by_relevance(queries.judged.relevant)
+    ranked = queries.replace_grades(queries.hits(n, None))
+    judged = queries.replace_grades(queries.judged.relevant)
     highest = queries.relevance(queries.judged.highest)
     if levels is not None:
         # AP at a level counts the grades that reach it, so a grade may be replaced by the highest
@@ -108,8 +108,8 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
 
     V(g) is the probability that grade g satisfies a user.
     """
-    ranked = queries.by_relevance(queries.hits(n, None))
-    judged = queries.by_relevance(queries.judged.relevant)
+    ranked = queries.replace_grades(queries.hits(n, None))
+    judged = queries.replace_grades(queries.judged.relevant)
     if levels is not None:
         # Each level is equally likely to be the lowest that satisfies a user: equal g_i in the
         # notation of Robertson et al. (2010).

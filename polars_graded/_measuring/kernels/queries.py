@@ -67,7 +67,7 @@ class Judged:
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
     """Further columns of the documents, by the name of a measure's input."""
     labels: Mapping[str, Any] = field(default_factory=dict)
-    """Labels of documents by the name of a column in `inputs`, which holds indices of labels."""
+    """For each column of `inputs` that holds indices of labels: these labels."""
     _shared: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -168,9 +168,9 @@ class Queries:
         rank order. Documents of equal scores keep their order. With `condensed`, unjudged documents
         are left out.
 
-        If the ranking contains all documents, `judged` gets the same lists in rank order, so that
-        what is computed for one serves both. With `judged_is_shared`, judged documents keep their
-        order, since other rankings use them.
+        If the ranking contains all documents, `judged` gets the same lists in rank order, so that a
+        result computed from the ranked lists also serves for the judged ones. With
+        `judged_is_shared`, judged documents keep their order, since other rankings use them.
         """
         grades = judged.documents
         columns = {"grade": grades, **judged.inputs}
@@ -254,10 +254,10 @@ class Queries:
         return hits if threshold is None else hits.keep(self.relevant(hits.values, threshold))
 
     @overload
-    def by_relevance(self, relevant: Documents) -> Documents: ...
+    def replace_grades(self, relevant: Documents) -> Documents: ...
     @overload
-    def by_relevance(self, relevant: Ragged) -> Ragged: ...
-    def by_relevance(self, relevant: Ragged) -> Ragged:
+    def replace_grades(self, relevant: Ragged) -> Ragged: ...
+    def replace_grades(self, relevant: Ragged) -> Ragged:
         """Return the documents with their relevance in place of grades."""
         if not self.irrelevant:
             return relevant
@@ -303,21 +303,21 @@ class Queries:
 
     @cached_property
     def pessimistic(self) -> Queries:
-        """Return the queries with tie groups from worst to best, unjudged documents first."""
+        """Return the queries with each tie group in the order worst to best, unjudged first."""
         return self.sort_ties(self, np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     @cached_property
     def optimistic(self) -> Queries:
-        """Return the queries with tie groups from best to worst, unjudged documents last."""
+        """Return the queries with each tie group in the order best to worst, unjudged last."""
         return self.sort_ties(self, -np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     @cached_property
     def alternating(self) -> tuple[Queries, Queries]:
-        """Return the queries with tie groups ordered from both ends in turn, in two ways.
+        """Return the queries with tie groups that alternate bad and good documents, in two ways.
 
-        In the first, the worst document of every other tie group comes first, then the best, then
-        the second worst; in the groups between them, the best comes first. In the second, these
-        groups change roles.
+        A group runs worst, best, second worst, and so on, or best, worst, second best, and so on.
+        In the first way, odd groups begin with the worst and even ones with the best document; in
+        the second way, it is the reverse.
         """
         starts = self.tie_starts
         sizes = np.diff(starts, append=len(self.ranked.values))
@@ -355,23 +355,23 @@ class Queries:
         return self.sort_ties(self, keys.astype(np.float64))
 
     @cached_property
-    def undecided(self) -> Queries | None:
+    def with_differing_ties(self) -> Queries | None:
         """Return the queries that have a tie group with different grades; None if there are none.
 
         The lists of these queries are at full depth; the lists of other queries are empty.
         """
-        return self.find_undecided([], None)
+        return self.find_differing_ties([], None)
 
-    def find_undecided(
+    def find_differing_ties(
         self, names: Iterable[str], depth: int | None, *, depends_on_set: bool = False
     ) -> Queries | None:
         """Return the queries in which tied documents differ; None if there are none.
 
         Documents differ in grade or in one of the inputs `names`. With `depth`, only tie groups
-        that begin at or above this rank count, and other documents are left out; without it, lists
-        are at full depth. The lists of the other queries are empty. With `is_of_set`, the measure
-        depends only on the set of the first `depth` documents, so only a tie group that reaches
-        below `depth` counts.
+        that begin at this rank or above are considered, and documents of other groups are left out;
+        without it, lists are at full depth. The lists of the other queries are empty. With
+        `depends_on_set`, the measure depends only on the set of the first `depth` documents, so
+        only a tie group that reaches below `depth` is considered.
         """
         if self.full is None:
             return None
@@ -393,12 +393,12 @@ class Queries:
             differs_within_ties &= repeat_each(ranked.number[starts] + sizes - 1 > depth, sizes)[1:]
         above = np.flatnonzero(differs_within_ties)
         # Two documents next to each other may belong to different queries, and then do not count.
-        is_undecided = np.zeros(len(ranked.lengths), bool)
+        has_differing_ties = np.zeros(len(ranked.lengths), bool)
         upper, lower = (
             np.searchsorted(ranked.offsets, index, side="right") - 1 for index in (above, above + 1)
         )
-        is_undecided[upper[upper == lower]] = True
-        return full.keep_queries(is_undecided) if is_undecided.any() else None
+        has_differing_ties[upper[upper == lower]] = True
+        return full.keep_queries(has_differing_ties) if has_differing_ties.any() else None
 
     def keep_queries(self, chosen: Mask) -> Queries:
         """Return the queries with empty lists in place of those that are not chosen."""
