@@ -2697,7 +2697,7 @@ def test_popularity_has_an_axis_on_which_its_many_low_values_are_seen():
         ("whisker", 9.0),
         ("highest", 1000.0),
     ]
-    assert spec_of(chart)["title"]["text"] == "Relevance φ of 10 scores, by tweets"
+    assert spec_of(chart)["title"]["text"] == "Relevance φ of 10 values of tweets"
     own = charts.relevance_function(scores, "tweets", control_points=[(1, 0), (9, 1)])
     assert own.data["name"].null_count() == own.data.height
     with pytest.raises(ValueError, match="`scale` must be one of 'linear', 'symlog', got 'log'"):

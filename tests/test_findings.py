@@ -94,7 +94,7 @@ SAID = {
     ),
     "φ": (
         lambda: charts.relevance_function(pl.DataFrame({"s": [1, 1]}), "s"),
-        "Relevance φ of 2 scores, by s",
+        "Relevance φ of 2 values of s",
     ),
     "power": (
         lambda: charts.power_curves(

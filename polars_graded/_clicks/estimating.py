@@ -262,8 +262,8 @@ def estimate_sdbn(
     Raises
     ------
     ValueError
-        As for `count_clicks`; if a query or a document is null; if, down to its last click, a list
-        has a gap in its ranks or several documents at a rank.
+        As for `count_clicks`; if a query or a document is null; if a list has a gap in its ranks,
+        or several documents at a rank, at or above its last click.
 
     References
     ----------
@@ -272,7 +272,8 @@ def estimate_sdbn(
 
     Examples
     --------
-    In the first list, a and b are examined, and b has the last click. In the second, only a is:
+    In the first list, a and b are examined, and b has the last click. In the second list, only a is
+    examined:
 
     >>> log = pl.DataFrame(
     ...     {

@@ -73,15 +73,15 @@ class Log:
         return cls(frame.lazy().select(*renamed, *others), isinstance(frame, pl.LazyFrame), names)
 
     def find_names(self, columns: Sequence[str]) -> list[str]:
-        """Return what further columns that the user passed are called in `rows`."""
+        """Return the names in `rows` of further columns, which have their names in the log."""
         schema = self.rows.collect_schema()
         names_in_rows = {column: name for name, column in self.names.items()}
         for name in columns:
             if name not in self.names or name in names_in_rows:
                 continue
             msg = (
-                f"column {name!r} cannot be used, since {name}={self.names[name]!r} gives its name "
-                "to another column\n\nHint: rename the column"
+                f"column {name!r} cannot be used, since {name}={self.names[name]!r} gives the name "
+                f"{name!r} to another column\n\nHint: rename the column"
             )
             raise ValueError(msg)
         check_columns("log", columns, [self.names.get(each, each) for each in schema])

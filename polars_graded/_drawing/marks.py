@@ -100,10 +100,9 @@ def draw_curves(
     """Draw a line for each strategy with the encodings in `look`, and points with tooltips.
 
     The points are visible if there are `few` of them. The lines that the parameters in `selections`
-    select stay visible, and the others fade. The names are to the
-    left of the lines if `named_at` is -1, and to the right if it is 1. At most
-    `MAX_STRONG_BANDS` bands are drawn at once. If there are more, only the band of the line under
-    the pointer is drawn.
+    select stay visible, and the others fade. The names are to the left of the lines if `named_at`
+    is -1, and to the right if it is 1. At most `MAX_STRONG_BANDS` bands are drawn at once. If there
+    are more, only the band of the line under the pointer is drawn.
 
     Rows have `strategy`, the field of `x` and `value`. A band also needs `ci_low` and `ci_high`, an
     ideal curve needs `ideal`, and names beside lines need `label_at`.
@@ -248,7 +247,7 @@ def draw_named_bars(
     Rows have `query`, `queries`, `difference`, `better` and the field of the colour.
     """
     x = alt.X("query:N", title=title, **order_axis(names, **axis))
-    # The stroke makes a bar visible that is lower than a pixel.
+    # The stroke keeps bars visible that are less than a pixel high.
     bars = _draw_bars(y_title, colour).mark_bar(strokeWidth=1)
     bars = bars.encode(x=x, stroke=_build_stroke(colour))
     return [draw_rule(y=0), bars, _draw_ties().encode(x=x)]
@@ -263,7 +262,7 @@ def draw_placed_bars(
     """
     limits = bound_axis((0.5, end), format=",d", tickCount=6, titleLimit=400)
     x = alt.X("start:Q", title=title, **limits)
-    # A thin stroke closes the gaps between bars whose edges lie within a pixel.
+    # A thin stroke closes the gaps between adjacent bars whose common edge lies inside a pixel.
     bars = _draw_bars(y_title, colour).mark_bar(strokeWidth=0.5).transform_calculate(**BAR_ENDS)
     bars = bars.encode(x=x, x2=alt.X2("end:Q"), y2=alt.Y2Datum(0), stroke=_build_stroke(colour))
     middle = _draw_ties().transform_calculate(start="(datum.position + datum.last) / 2")

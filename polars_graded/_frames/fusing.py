@@ -141,8 +141,8 @@ def fuse(
         The constant of reciprocal rank fusion, 0 or more. A higher value makes the top ranks less
         important.
     name
-        The name of the new column. A column of this name is replaced, unless `fuse` uses it, which
-        raises an error.
+        The name of the new column. An existing column of this name is replaced. If `fuse` reads
+        this column, an error is raised.
 
     Returns
     -------

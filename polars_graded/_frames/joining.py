@@ -21,7 +21,10 @@ NO_STRATEGY = "polars_graded: no strategy"
 of a query; the number of its judged rows; and the strategy, if a run has no strategies."""
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Maximum number of rows of counts that wait to be summed, unless the sums have more rows."""
+"""Maximum number of rows of counts that wait to be summed.
+
+If the table of sums has more rows than this, the number of its rows is the maximum.
+"""
 
 MAX_HELD_HASHES = 1 << 22
 """Number of row hashes (32 MiB) above which the hashes in memory are written to files."""
@@ -86,7 +89,10 @@ class Hashes:
         repeated += [
             part.filter(part.is_duplicated()).unique()
             for part in parts
-            if part.n_unique() < len(part)  # counting takes a quarter of the time of finding them
+            if part.n_unique()
+            < len(
+                part
+            )  # counting distinct hashes takes a quarter of the time of finding repeated ones
         ]
         return pl.concat(repeated)
 

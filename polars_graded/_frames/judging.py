@@ -96,13 +96,13 @@ def join_judgments(
     Returns
     -------
     DataFrame, LazyFrame or Spark's DataFrame
-        The columns of `run`, then the columns that `judgments` adds. The rows of the run come
-        first, in their order, then the judged documents that were not retrieved, strategy by
-        strategy, in the order of `judgments`. If the run is empty and `strategy` is None, the
-        result contains every judged document without a score. If the run is empty and `strategy`
-        is passed, there is no strategy and the result is empty. Input in rank order gets the
-        columns `rank` and `score`; `score` is the negative rank, so that the first document has the
-        highest score.
+        The columns of `run`, then the columns that `judgments` adds. The rows of the run for judged
+        queries come first, in their order, then the judged documents that were not retrieved,
+        strategy by strategy, in the order of `judgments`. If the run is empty and `strategy` is
+        None, the result contains every judged document without a score. If the run is empty and
+        `strategy` is passed, there is no strategy and the result is empty. Input in rank order gets
+        the columns `rank` and `score`; `score` is the negative rank, so that the first document has
+        the highest score.
 
         A lazy run, or a mapping with one, returns a LazyFrame of the same rows in the same order. A
         run in Spark returns a frame of Spark, in no order.
@@ -111,9 +111,10 @@ def join_judgments(
     ------
     ValueError
         If run and judgments have no pair of query and document in common, and the run is not empty.
-        If both have another column of the same name, such as a grade. If a query, document or
-        strategy is null. If a document occurs more than once for a query in `judgments`, or for a
-        query and strategy in `run`. If the run holds several strategies and `strategy` is None.
+        If run and judgments share a column other than those of queries and documents, such as a
+        grade. If a query, document or strategy is null. If a document occurs more than once for a
+        query in `judgments`, or for a query and strategy in `run`. If the run holds several
+        strategies and `strategy` is None.
 
         Errors in the columns of a lazy run are raised at once, errors in its rows when it is
         collected (within a ComputeError in Polars before 2). Duplicate documents are found by a

@@ -65,7 +65,8 @@ GRADE_NOTES: Mapping[str, str] = {
 }
 """For each note about the grades of a part: how to combine it with that of other parts.
 
-A code is a number such as 99 that stands for a missing grade. Only grades below it are grades.
+A code is a number such as 99 that stands for a missing grade. If the highest grade is such a
+code, all real grades are below it.
 """
 
 AT_MAXIMUM = "queries_at_maximum"

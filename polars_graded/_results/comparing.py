@@ -118,13 +118,15 @@ def compare(
         - `"wilcoxon"`: the signed rank test (`scipy.stats.wilcoxon`), which leaves out ties
           (`zero_method="wilcox"`) and is exact or normal as scipy's `method="auto"` decides.
           `ci_low` and `ci_high` as for `"t"`. It compares ranks, **not means**: if differences are
-          skewed, the ranks can favour one strategy and the mean the other. Charts, tables and the
-          report then do not count the difference as a finding. `rank_strategies` refuses this test.
-        - `"permutation"`: Fisher's randomisation test. p is the share of random signs of the
-          differences for which :math:`|\bar d|` is at least as large. It assumes that differences
-          are symmetric about 0 if strategies do not differ. All :math:`2^n` combinations of signs
-          are used if there are at most `resamples` of them; otherwise `resamples` random ones, with
-          p = (larger + 1) / (resamples + 1). `ci_low` and `ci_high` as for `"t"`.
+          skewed, the ranks can favour one strategy and the mean the other. If they do, charts,
+          tables and the report do not count the difference as a finding. `rank_strategies` refuses
+          this test.
+        - `"permutation"`: Fisher's randomisation test. The signs of the differences are chosen at
+          random, and p is the share of choices for which :math:`|\bar d|` is at least as large as
+          observed. It assumes that differences are symmetric about 0 if strategies do not differ.
+          All :math:`2^n` combinations of signs are used if there are at most `resamples` of them;
+          otherwise `resamples` random ones, with p = (larger + 1) / (resamples + 1). `ci_low` and
+          `ci_high` as for `"t"`.
         - `"bootstrap"`: the studentised bootstrap. p is the share of resamples of the queries for
           which :math:`|\bar d^* - \bar d| \sqrt n / s^*` is at least :math:`|\bar d| \sqrt n / s`,
           counted as for `"permutation"`. The interval is :math:`\bar d \pm q s / \sqrt n`, where q
@@ -148,10 +150,11 @@ def compare(
         size, in either direction, is negligible in practice. The result then has the probabilities
         that the strategy is better, practically equal and worse.
     cluster
-        The column of clusters of queries, such as the search term of queries on several devices.
-        Clusters are independent, and the queries of a cluster may depend on each other. The column
-        may be one of `query`. The possible tests are `"t"`, with cluster-robust standard errors,
-        and `"permutation"`, which changes the signs of clusters (Notes).
+        The column of clusters of queries. For example, if a query is a search term on one device,
+        the term is the cluster. Clusters are independent, and the queries of a cluster may depend
+        on each other. The column may be one of `query`. The possible tests are `"t"`, with
+        cluster-robust standard errors, and `"permutation"`, which changes the signs of clusters
+        (Notes).
     missing
         The treatment of a missing query of a strategy, or of a null or NaN. `"error"` raises an
         error. `"drop"` leaves the query out of that measure for all strategies. `"zero"` counts the
@@ -245,8 +248,9 @@ def compare(
     - :math:`\alpha / m` for `"holm"` as well, except for a difference that is significant after
       Holm's correction and not after Bonferroni's. Such a difference has the level of its step in
       Holm's procedure, :math:`\alpha / (m - k + 1)` for the k-th smallest p value. Each interval
-      agrees with Holm's decision. For the differences that only Holm finds, only the sign is known
-      (Strassburger, Bretz 2008), so the intervals do **not** hold simultaneously at `confidence`;
+      agrees with Holm's decision. For the differences that Holm finds and Bonferroni does not,
+      nothing but the sign is certain at `confidence` (Strassburger, Bretz 2008), so the intervals
+      do **not** hold simultaneously;
     - :math:`\alpha R / m` for `"benjamini_hochberg"`, where R is the number of differences that it
       finds, or 1 if it finds none. On average, a share of at most :math:`\alpha` of the intervals
       of findings misses the true difference (the false coverage rate of Benjamini and Yekutieli,
@@ -409,8 +413,8 @@ def summarise(
           `ci_high`;
         - `note` (String), null or a warning: there are fewer than ten trusted queries (with fewer
           than two, there is no interval); the correlation is so low that the model makes the mean
-          less precise, or not more precise, or possibly not more precise; the trusted queries are
-          hardly a random sample; or queries are left out because the model did not judge them.
+          less precise, does not help, or may not help; the trusted queries are hardly a random
+          sample; or queries are left out because the model did not judge them.
 
     Notes
     -----
@@ -440,8 +444,8 @@ def summarise(
 
     With 10 queries or more, intervals contain the true mean as often as `confidence` states,
     independent of the quality of the model, but less often for skewed values. With a correlation of
-    0.9, intervals are about half as wide as without the model. The page "Speed and tests" of the
-    documentation has the table.
+    0.9, intervals are about half as wide as without the model, if it judged many more queries than
+    people did. The page "Speed and tests" of the documentation has the table.
 
     References
     ----------

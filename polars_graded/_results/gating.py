@@ -192,13 +192,13 @@ def gate(
 
     Notes
     -----
-    If at least 25 queries changed, and not all by the same amount, the interval is that of the
-    `test`. Student's interval is widened to account for the skewness of the differences (Johnson
-    1978). Otherwise, the interval is Stringer's. It allows for queries that the sample does not
-    contain, and assumes the worst possible difference for a share of them. Stringer's interval
-    needs the range of the measure. The range is unknown for gains that are not normalised, and for
-    columns whose measure is unknown; then there is no interval. If all queries have the same loss,
-    the end of the interval that is closer to 0 is this loss.
+    If at least 25 queries changed, and the differences of all queries are not the same, the
+    interval is that of the `test`. Student's interval is widened to account for the skewness of the
+    differences (Johnson 1978). Otherwise, the interval is Stringer's. It allows for queries that
+    the sample does not contain, and assumes the worst possible difference for a share of them.
+    Stringer's interval needs the range of the measure. The range is unknown for gains that are not
+    normalised, and for columns whose measure is unknown; then there is no interval. If all queries
+    have the same loss, the end of the interval that is closer to 0 is this loss.
 
     With `missing="drop"` or `"zero"`, the test is repeated: missing values of the strategy become
     the worst possible value, and those of the baseline the best. If the range of the measure is
@@ -491,11 +491,11 @@ BASELINE_SUFFIX = " of the baseline"
 
 
 def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
-    """Raise if a strategy has the name of no older one, unless there is one older strategy."""
+    """Raise if there are several older strategies, and none has the name of a new one."""
     unmatched = [each for each in strategies if each not in older.to_list()]
     if len(older) > 1 and unmatched:
         msg = (
-            "`baseline` must have one strategy, or one with the name of each compared strategy, "
+            "`baseline` must have one strategy, or all compared strategies under the same names, "
             f"got {first_few(older.to_list())}, but not {first_few(unmatched)}\n\n"
             f"Hint: baseline=older.filter(pl.col({older.name!r}) == {older[0]!r}) has one strategy"
         )
@@ -562,7 +562,8 @@ def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs
     low, high, changed, verdict = decide_pairs(pairs, inputs)
     has_value = ~np.isnan(with_missing.values)
     lost = (has_value[pairs.a] != has_value[pairs.b]).sum(axis=1)
-    # A pair passes only if it also passes with the worst value for each query that one side lacks.
+    # A pair passes only if it also passes with the least favourable value for each query that one
+    # side lacks.
     is_overturned = np.zeros(len(pairs), bool)
     for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING_VERDICTS)).tolist():
         *_, [verdict_with_worst] = decide_pairs(

@@ -445,9 +445,10 @@ class Results:
 
     @cached_property
     def floor(self) -> float:
-        """Return the least magnitude from which a rounding error is estimated: at most 1.
+        """Return the magnitude that smaller values count as when rounding errors are estimated.
 
-        A value near 0 may be a difference of larger numbers, and then has their rounding error.
+        It is the largest magnitude of all values, but at most 1. A value near 0 may be a difference
+        of larger numbers, and then has their rounding error.
         """
         return min(1.0, float(np.abs(self.values).max(initial=0)))
 
@@ -645,7 +646,8 @@ def compute_mean_and_std(values: Floats) -> tuple[Floats, Floats]:
     deviations = values - mean[:, np.newaxis]
     highest, lowest = deviations.max(axis=1), deviations.min(axis=1)
     largest = np.maximum(highest, -lowest)
-    # The squares of smaller deviations would underflow to 0. A power of 2 changes no digit.
+    # The squares of tiny deviations would underflow to 0, so all are scaled up. Multiplication by a
+    # power of 2 is exact.
     scale = np.where(largest < 1e-100, 2.0**400, 1.0)  # noqa: PLR2004
     if (scale > 1).any():
         deviations *= scale[:, np.newaxis]

@@ -57,7 +57,7 @@ MAX_LEVELS = 5
 def unjudged_bounds(
     frame: pl.DataFrame | pl.LazyFrame, *measures: Measures, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame:
-    r"""Return how low and how high measures could be with further judgments.
+    r"""Return measures with unjudged documents irrelevant, and with them best.
 
     One bound is the value of `evaluate`, for which unjudged documents are irrelevant. The other
     bound is the value if all unjudged documents have the highest grade. Rank-biased precision with

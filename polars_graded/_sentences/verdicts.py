@@ -55,7 +55,7 @@ class Tested(NamedTuple):
     """Correction of p values, in words; "none" if they already hold for all pairs."""
     is_corrected: bool
     is_joint: bool
-    """True if all intervals contain their differences with the stated confidence."""
+    """True if the intervals hold simultaneously with the stated confidence."""
     of_ranks: bool
     baseline: int | None
     """Index of the strategy that all others are compared with."""
@@ -247,7 +247,7 @@ def _write_answer(facts: Facts) -> Sentence:
 
 
 def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
-    """State the best mean, its distance from the next, and whether that is significant."""
+    """State the best mean, its distance from another, and whether that is significant."""
     measure, pair, tested = facts.measure, facts.lead_pair, facts.tested
     name, means = measure["name"], measure["means"]
     best = f" the best mean {name}, {format_number(means[leaders[0]])} {over}"
@@ -269,7 +269,7 @@ def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
 
 
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
-    """Return the interval of a lead: corrected as p is or, if that is null, uncorrected."""
+    """Return the interval of a lead: the one corrected like p, or else the uncorrected one."""
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
     scope = tested.correction_in_words
     if tested.covers_several:
@@ -361,7 +361,7 @@ def write_power(
     share: float,
     needed: int | None,
 ) -> str:
-    """State the smallest difference that the queries show, and how many a smaller one takes.
+    """State the smallest difference that the queries show, and the queries for another one.
 
     `share` is the smaller difference divided by the best mean.
     """

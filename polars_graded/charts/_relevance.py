@@ -116,12 +116,12 @@ def relevance_function(
     )
     scale_type = scale or ("symlog" if is_skewed else "linear")
     is_undefined = relevances["relevance"].null_count() == relevances.height
-    notes = ["φ is undefined: all scores are the same"] if is_undefined else []
+    notes = ["φ is undefined: all values are the same"] if is_undefined else []
     if not is_custom and not is_undefined:
-        notes.append("φ rises from 0 at the median to 1 at the highest score")
-    notes += [] if is_undefined else ["ticks: scores; dots: control points"]
+        notes.append(f"φ turns {score} into relevance: 0 up to the median, 1 at the highest")
+    notes += [] if is_undefined else ["ticks: values; dots: control points"]
     if not is_custom and "whisker" in points.with_columns(name)["name"]:
-        notes[-1] += "; whisker: the highest score that is no outlier"
+        notes[-1] += "; whisker: the highest value that is no outlier"
     ends: Any = (values.min(), highest)
     is_symlog = scale_type == "symlog"
     axis = style.build_amounts_axis(axis_ends.choose_power_ticks(*ends) if is_symlog else None)
@@ -129,7 +129,7 @@ def relevance_function(
     base = alt.Chart().encode(
         x=alt.X(
             "score:Q",
-            title=f"{score} (logarithmic scale)" if is_symlog else score,
+            title=f"{score} (scale: log(1 + x))" if is_symlog else score,
             scale=scale_of_scores,
             axis=axis,
         ),
@@ -150,7 +150,7 @@ def relevance_function(
         ),
     ]
     headline = (
-        f"Relevance φ of {format_count(relevances.height, 'scores')}, by {shorten_name(score)}"
+        f"Relevance φ of {format_count(relevances.height, 'values')} of {shorten_name(score)}"
     )
     words = style.Words(headline, notes, f"relevance φ by {score}")
     return style.draw_panels(layers, table, panel, words, "independent")

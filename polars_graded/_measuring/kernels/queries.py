@@ -168,9 +168,9 @@ class Queries:
         rank order. Documents of equal scores keep their order. With `condensed`, unjudged documents
         are left out.
 
-        If the ranking contains all documents, `judged` gets the same lists in rank order, so that a
-        result computed from the ranked lists also serves for the judged ones. With
-        `judged_is_shared`, judged documents keep their order, since other rankings use them.
+        If the ranking contains all documents, the ranked lists replace `judged`, so that what is
+        computed from one serves for both. With `judged_is_shared`, judged documents keep their
+        order, since other rankings use them.
         """
         grades = judged.documents
         columns = {"grade": grades, **judged.inputs}
