@@ -262,8 +262,8 @@ def estimate_sdbn(
     Raises
     ------
     ValueError
-        As for `count_clicks`; if a query or a document is null; if a list has a gap in its ranks,
-        or several documents at a rank, at or above its last click.
+        As for `count_clicks`; if a query or a document is null; if, at or above its last click, a
+        list has a gap in its ranks or several documents at one rank.
 
     References
     ----------

@@ -120,9 +120,9 @@ def fuse(
         The combination of the scores, or of the ranks, that the strategies gave a document:
 
         - `"rrf"`: reciprocal rank fusion, the formula above;
-        - `"borda"`: a list gives the first of c documents c points, the next c - 1, and so on, with
-          c the number of documents that any strategy retrieved. Documents that the list lacks share
-          its remaining points;
+        - `"borda"`: each list gives its first document c points, its second c - 1, and so on, where
+          c is the number of documents that at least one strategy retrieved. Documents that the list
+          lacks share its remaining points;
         - `"comb_sum"`, `"comb_max"`, `"comb_min"`, `"comb_med"`: the sum, maximum, minimum and
           median of the normalised scores of the strategies that retrieved the document;
         - `"comb_mnz"`, `"comb_anz"`: the sum times the number of these strategies, and the sum

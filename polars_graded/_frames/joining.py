@@ -21,10 +21,7 @@ NO_STRATEGY = "polars_graded: no strategy"
 of a query; the number of its judged rows; and the strategy, if a run has no strategies."""
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Maximum number of rows of counts that wait to be summed.
-
-If the table of sums has more rows than this, the number of its rows is the maximum.
-"""
+"""Number of rows of counts above which they are summed, if the sums have fewer rows."""
 
 MAX_HELD_HASHES = 1 << 22
 """Number of row hashes (32 MiB) above which the hashes in memory are written to files."""

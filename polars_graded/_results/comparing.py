@@ -108,8 +108,8 @@ def compare(
         `summarise` states the conditions. This needs the t test, and no `rope`.
     baseline
         The strategy with which all others are compared, or a list of several. Without a baseline,
-        each pair is compared. Of the two, the one that comes first among the strategies is in the
-        column of strategies, and the other in the column `baseline`.
+        each pair is compared. The strategy that comes first in the order of strategies is in the
+        strategy column of the result, and the other one in `baseline`.
     test
         The test of :math:`\bar d`, which returns p values and intervals. Every test is two-sided.
 

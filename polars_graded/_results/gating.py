@@ -491,7 +491,7 @@ BASELINE_SUFFIX = " of the baseline"
 
 
 def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
-    """Raise if there are several older strategies, and none has the name of a new one."""
+    """Raise if there are several older strategies, and a new one matches none by name."""
     unmatched = [each for each in strategies if each not in older.to_list()]
     if len(older) > 1 and unmatched:
         msg = (

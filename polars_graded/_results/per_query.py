@@ -445,7 +445,7 @@ class Results:
 
     @cached_property
     def floor(self) -> float:
-        """Return the magnitude that smaller values count as when rounding errors are estimated.
+        """Return the minimum magnitude for estimates of rounding errors.
 
         It is the largest magnitude of all values, but at most 1. A value near 0 may be a difference
         of larger numbers, and then has their rounding error.
@@ -492,8 +492,8 @@ class Results:
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
         """Return the tolerance of each difference of strategies, with one row per pair.
 
-        It is set to 0 if the two values are equal up to the tolerance, since their difference then
-        counts as 0.
+        Values within the tolerance are tied: their difference counts as exactly 0, and 0 is
+        returned as its tolerance.
         """
         x, y = self.values[a], self.values[b]
         size = np.maximum(np.maximum(np.abs(x), np.abs(y)), self.floor)

@@ -361,7 +361,7 @@ def write_power(
     share: float,
     needed: int | None,
 ) -> str:
-    """State the smallest difference that the queries show, and the queries for another one.
+    """State the smallest difference that the given queries show, and what a smaller one needs.
 
     `share` is the smaller difference divided by the best mean.
     """
