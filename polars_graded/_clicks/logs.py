@@ -73,7 +73,7 @@ class Log:
         return cls(frame.lazy().select(*renamed, *others), isinstance(frame, pl.LazyFrame), names)
 
     def find_names(self, columns: Sequence[str]) -> list[str]:
-        """Return the names in `rows` of further columns, passed by their names in the log."""
+        """Return the names that columns of the log have in `rows`."""
         schema = self.rows.collect_schema()
         names_in_rows = {column: name for name, column in self.names.items()}
         for name in columns:

@@ -156,8 +156,8 @@ def fuse(
     Raises
     ------
     ValueError
-        As `evaluate`, for a document that occurs twice in a ranking, scores that are NaN or
-        infinite, and columns that may hold ranks without `descending`.
+        As `evaluate`, for a document that occurs twice in a ranking, for scores that are NaN or
+        infinite, and, if `descending` is not passed, for columns that may hold ranks.
 
     Warns
     -----

@@ -21,13 +21,13 @@ NO_STRATEGY = "polars_graded: no strategy"
 of a query; the number of its judged rows; and the strategy, if a run has no strategies."""
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Number of rows of counts above which they are summed, if the sums have fewer rows."""
+"""Minimum number of waiting rows of counts that are added to the sums."""
 
 MAX_HELD_HASHES = 1 << 22
 """Number of row hashes (32 MiB) above which the hashes in memory are written to files."""
 
 MAX_EXAMPLES = 1000
-"""Maximum number of unjudged documents that are kept as examples in errors about ids."""
+"""Maximum number of unjudged documents that are kept as examples in errors and warnings."""
 
 N_FILES = 64
 """Number of files of hashes; each contains one range of hashes."""

@@ -111,7 +111,7 @@ def compare(
         each pair is compared. The strategy that comes first in the order of strategies is in the
         strategy column of the result, and the other one in `baseline`.
     test
-        The test of :math:`\bar d`, which returns p values and intervals. Every test is two-sided.
+        The test of the differences, which returns p values and intervals. Every test is two-sided.
 
         - `"t"`: the paired t test (`scipy.stats.ttest_rel`) and its interval
           :math:`\bar d \pm t_{n-1} s / \sqrt n`.
@@ -160,8 +160,8 @@ def compare(
         error. `"drop"` leaves the query out of that measure for all strategies. `"zero"` counts the
         value as 0, and raises an error if the lowest value is best. A query with null for all
         strategies raises no error: `evaluate(undefined_as=None)` writes null if the measure is
-        undefined, and the query is left out of that measure. `queries` counts the remaining
-        queries.
+        undefined, and the query is left out of that measure, except with `"zero"`. `queries` counts
+        the remaining queries.
     grader
         The grader whose results are compared, if there are several. With `trusted`, it is the other
         grader, such as the model. By default the results of each grader are compared separately,

@@ -57,7 +57,7 @@ MAX_LEVELS = 5
 def unjudged_bounds(
     frame: pl.DataFrame | pl.LazyFrame, *measures: Measures, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame:
-    r"""Return measures with unjudged documents irrelevant, and with them best.
+    r"""Return measures with unjudged documents irrelevant, or of the highest grade.
 
     One bound is the value of `evaluate`, for which unjudged documents are irrelevant. The other
     bound is the value if all unjudged documents have the highest grade. Rank-biased precision with
@@ -111,11 +111,11 @@ def unjudged_bounds(
     grade of a query (`err`, `generalized_precision`, `rbp(graded=True)`, `sdcg`, `insq`) have exact
     bounds if `max_grade` is specified.
 
-    The bounds of these measures are not exact: `judged`, which is 1 once all documents are judged;
-    measures of users who stop at a good document (`bpm`, `inst`, `nerr8` to `nerr11`), because
-    these users then miss the documents below; and `pairwise_accuracy`, because a document that
-    becomes relevant also adds pairs in the wrong order. No bounds are exact if `undefined_as` is a
-    number above 0. With `undefined_as=None`, the bounds of a query are null if one of its two
+    The following measures have bounds that are not exact: `judged`, which is 1 once all documents
+    are judged; measures of users who stop at a good document (`bpm`, `inst`, `nerr8` to `nerr11`),
+    because these users then miss the documents below; and `pairwise_accuracy`, because a document
+    that becomes relevant also adds pairs in the wrong order. No bounds are exact if `undefined_as`
+    is a number above 0. With `undefined_as=None`, the bounds of a query are null if one of its two
     values is null: then it depends on the missing judgments whether the query belongs to the mean.
 
     All other measures also depend on the number of relevant documents. One more relevant document

@@ -168,9 +168,9 @@ class Queries:
         rank order. Documents of equal scores keep their order. With `condensed`, unjudged documents
         are left out.
 
-        If the ranking contains all documents, the ranked lists replace `judged`, so that what is
-        computed from one serves for both. With `judged_is_shared`, judged documents keep their
-        order, since other rankings use them.
+        If the ranking contains all documents, the ranked lists also serve as the judged documents,
+        so that results computed for one can be used for the other. With `judged_is_shared`, judged
+        documents keep their order, since other rankings use them.
         """
         grades = judged.documents
         columns = {"grade": grades, **judged.inputs}
@@ -228,7 +228,7 @@ class Queries:
         return top if self.max_grade is None else np.full_like(top, self.max_grade)
 
     def share_of_best(self, grades: Ragged) -> Floats:
-        """Return relevance over the query's maximum: ngain of Scheel et al. 2011, equation 5."""
+        """Return relevance over that of the best possible grade: ngain of Scheel 2011, equation 5."""
         best = repeat_each(self.relevance(self.best), grades.lengths)
         return np.where(best > 0, self.relevance(grades.values) / best, 0.0)
 
