@@ -331,7 +331,7 @@ def draw_forest(
     )
     base = base.encode(y=y, tooltip=tooltip)
     is_significant = alt.FieldEqualPredicate(field="significance", equal=significant)
-    # A hollow point has the colour of the background inside, which hides its interval.
+    # A hollow point is filled with the background colour, which hides the interval.
     ink, paper = find_ink_and_paper()
     colour, fill_colour = (
         alt.condition(is_significant, alt.value(ink), alt.value(other)) for other in (DOUBT, paper)

@@ -99,8 +99,8 @@ def fuse(
     r"""Fuse the scores of several strategies into one score per document.
 
     The result ranks the documents that any of the strategies retrieved, for example those of a
-    keyword search and of a vector search. It is a column of scores like any other, so `evaluate`
-    compares it with the strategies that it fuses.
+    keyword search and of a vector search. The new column contains scores like any other, so
+    `evaluate` compares it with the strategies that it fuses.
 
     .. math:: RRF(d) = \sum_s \frac{w_s}{k + rank_s(d)}
 

@@ -21,7 +21,7 @@ NO_STRATEGY = "polars_graded: no strategy"
 of a query; the number of its judged rows; and the strategy, if a run has no strategies."""
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Minimum number of waiting rows of counts that are added to the sums."""
+"""Number of rows of counts that may wait until they are summed."""
 
 MAX_HELD_HASHES = 1 << 22
 """Number of row hashes (32 MiB) above which the hashes in memory are written to files."""

@@ -96,8 +96,7 @@ class Notes:
         self.request = request
         self.strategy, *self.query = (KEY_TEMPLATE.format(key) for key in request.result_keys)
         self.n_dependent = 0
-        """Number of rankings whose values depend on the order of rows. With several score columns
-        in `by`, a query counts once."""
+        """Number of queries, of each stacked strategy, whose values depend on the order of rows."""
         self._counts: list[pl.DataFrame] = []
         self._unjudged: list[pl.DataFrame] = []
         self._without_key: list[pl.DataFrame] = []

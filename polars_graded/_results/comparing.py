@@ -252,9 +252,9 @@ def compare(
       nothing but the sign is certain at `confidence` (Strassburger, Bretz 2008), so the intervals
       do **not** hold simultaneously;
     - :math:`\alpha R / m` for `"benjamini_hochberg"`, where R is the number of differences that it
-      finds, or 1 if it finds none. On average, a share of at most :math:`\alpha` of the intervals
-      of findings misses the true difference (the false coverage rate of Benjamini and Yekutieli,
-      2005). These intervals do not hold simultaneously either;
+      finds, or 1 if it finds none. On average, at most the share :math:`\alpha` of the intervals of
+      these R differences misses the true difference (the false coverage rate of Benjamini and
+      Yekutieli, 2005). These intervals do not hold simultaneously either;
     - :math:`\alpha` for `"none"`. With `"randomised_tukey"` all intervals hold simultaneously.
 
     For a statement about all differences at once, use `"bonferroni"` or `"randomised_tukey"`.

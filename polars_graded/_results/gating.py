@@ -194,12 +194,12 @@ def gate(
     -----
     If no query changed, the interval is 0 to 0. If at least 25 queries changed, and the differences
     are not all equal, the interval is that of the `test`. Student's interval is widened to account
-    for the skewness of the differences (Johnson 1978). Otherwise, the interval is Stringer's. It
-    allows for queries that the sample does not contain, and assumes the worst possible difference
-    for a share of them. Stringer's interval needs the range of the measure. The range is unknown
-    for gains that are not normalised, and for columns whose measure is unknown; then there is no
-    interval. If all queries have the same loss, the end of the interval that is closer to 0 is this
-    loss.
+    for the skewness of the differences (Johnson 1978). If fewer queries changed, or all differences
+    are equal, the interval is Stringer's. It allows for queries that the sample does not contain,
+    and assumes the worst possible difference for a share of them. Stringer's interval needs the
+    range of the measure. The range is unknown for gains that are not normalised, and for columns
+    whose measure is unknown; then there is no interval. If all queries have the same loss, the end
+    of the interval that is closer to 0 is this loss.
 
     With `missing="drop"` or `"zero"`, the test is repeated: missing values of the strategy become
     the worst possible value, and those of the baseline the best. If the range of the measure is
@@ -215,7 +215,7 @@ def gate(
     Piaggio, Elbourne, Pocock, Evans, Altman: Reporting of noninferiority and equivalence randomized
     trials, 2012. Johnson: Modified t tests and confidence intervals for asymmetrical populations,
     1978. De Jager, Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the Stringer
-    bound, 1997, which proves that the bound is conservative for many queries.
+    bound, 1997, which proves that the bound is conservative if the number of queries is large.
 
     Examples
     --------

@@ -57,7 +57,7 @@ MAX_LEVELS = 5
 def unjudged_bounds(
     frame: pl.DataFrame | pl.LazyFrame, *measures: Measures, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame:
-    r"""Return measures with unjudged documents irrelevant, or of the highest grade.
+    r"""Return measures twice: with unjudged documents irrelevant, and with them graded best.
 
     One bound is the value of `evaluate`, for which unjudged documents are irrelevant. The other
     bound is the value if all unjudged documents have the highest grade. Rank-biased precision with

@@ -228,7 +228,7 @@ class Queries:
         return top if self.max_grade is None else np.full_like(top, self.max_grade)
 
     def share_of_best(self, grades: Ragged) -> Floats:
-        """Return relevance over that of the best possible grade: ngain of Scheel 2011, equation 5."""
+        """Return relevance over that of the best grade: ngain of Scheel et al. 2011, equation 5."""
         best = repeat_each(self.relevance(self.best), grades.lengths)
         return np.where(best > 0, self.relevance(grades.values) / best, 0.0)
 
@@ -289,9 +289,10 @@ class Queries:
         return ranked.of(worth(ranked).astype(np.float64, copy=False)).all_documents()
 
     def with_ties(self, ties: str) -> tuple[Queries, str]:
-        """Return the queries with ties broken by `ties`, and the rule that a kernel still applies.
+        """Return the queries, and the rule for ties that is left for the kernel.
 
-        This rule is `"order"` if ties are broken, or `"average"`.
+        The pessimistic and the optimistic rule reorder the ties here. The rule that is left is
+        `"average"` if the kernel must average over tied documents, otherwise `"order"`.
         """
         if ties != "order" and len(self.tie_starts) == len(self.ranked.values):
             return self, "order"  # no two documents are tied
