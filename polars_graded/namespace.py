@@ -2827,8 +2827,8 @@ class Graded:
         A relevant document gains 1 for each of its subtopics, times 1 - α for each document above
         with the same subtopic. The ideal ranking is greedy: each rank has the document with the
         highest gain after those above. If several documents have the highest gain, `evaluate` takes
-        the one whose name is last in text order, as ndeval does. An expression has no names of
-        documents, so their labels decide.
+        the one whose name is last in text order, as ndeval does. An expression does not know the
+        names of documents, so the text order of their labels decides.
 
         .. math::
 

@@ -81,7 +81,8 @@ def estimate_ctr(
     Raises
     ------
     ValueError
-        If a query or a document is null; if clicks are null, or neither 0 nor 1.
+        If a query or a document is null; if clicks are null or not valid: 0 or 1, or with
+        `impressions` from 0 to the impressions of the row.
 
     See Also
     --------

@@ -30,7 +30,7 @@ Data: TypeAlias = pl.DataFrame | alt.NamedData
 """The rows of a chart, or the name of the rows in a page."""
 
 MAX_NAMED_MARKS = 60
-"""Maximum number of queries with names under bars, and of pairs with full height."""
+"""Maximum number of queries with names below bars, and of pairs with rows of full height."""
 
 MAX_STRONG_BANDS = 3
 """Maximum number of overlapping bands at full strength."""
@@ -314,7 +314,7 @@ def choose_look(
         }
         scale = alt.Scale(domain=[*drawn_colours], range=[*drawn_colours.values()])
     if has_theme_colours():
-        # Only the theme knows its colours, so that its legend contains all strategies.
+        # Only the theme knows its colours, so the legend must contain all strategies.
         scale = alt.Scale(domain=coloured)
     # A chart beside this one adds its names to the same legend, which needs room for them.
     legend = (
@@ -391,7 +391,7 @@ def build_cell_colours(highest: float) -> CellColours:
     scale = alt.Scale(domain=[0, highest], range=[paper, strongest], interpolate="rgb")
     shares = [share / 100 for share in range(101)]
     is_light = [compute_luminance(mix_colours(paper, strongest, each)) > MIDDLE for each in shares]
-    # The first share whose colour is on the other side of the middle than the background.
+    # The first share whose colour is not on the same side of `MIDDLE` as the background.
     strong_from = shares[is_light.index(not is_light[0])]
     on_weak, on_strong = ("black", "white") if ink == INK else ("white", "black")
     return CellColours(scale, on_weak, on_strong, strong_from * highest)
@@ -413,7 +413,7 @@ def find_soft_ink() -> str:
 
 
 def split_colour(colour: str) -> list[int]:
-    """Return red, green and blue, from 0 to 255, of white or three or six hexadecimal digits."""
+    """Return red, green and blue, from 0 to 255, of "white" or of hexadecimal digits."""
     digits = "fff" if colour == "white" else colour.removeprefix("#")
     if len(digits) == 3:  # noqa: PLR2004
         digits = "".join(2 * digit for digit in digits)
@@ -429,7 +429,7 @@ def mix_colours(one: str, other: str, share: float) -> str:
 def build_ramp(one: str, other: str, n: int, *, single_share: float = 0.5) -> list[str]:
     """Return n colours from one to the other.
 
-    A single colour has the `single_share` of the other.
+    A single colour is a mix in which the other has the share `single_share`.
     """
     shares = [single_share] if n == 1 else [step / (n - 1) for step in range(n)]
     return [mix_colours(one, other, share) for share in shares]
@@ -635,7 +635,7 @@ def format_decimals(*fields: str) -> list[Any]:
 
 
 def list_tooltips(*fields: str | alt.Tooltip) -> list[alt.Tooltip]:
-    """Return tooltips, with a field and its type in each text.
+    """Return a tooltip for each field, given as a text such as "rank:Q".
 
     Altair would hash its whole schema for each text in a list, which takes milliseconds.
     """

@@ -320,7 +320,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         outline = unjudged.mark_rect(fill=None, stroke=DOUBT, strokeDash=[3, 2])
         layers.append(outline.encode(**shape, **fading))
     if documents["tied"].any():
-        # The lines of tied tiles below each other form one line.
+        # If tied tiles are below each other, their lines join into one.
         edges = {"top": "datum.y - 0.5", "bottom": "datum.y + 0.5"}
         tie_line = _select_part(
             "document", "datum.tied", at=f"datum.column + {TIE_POSITION}", **edges

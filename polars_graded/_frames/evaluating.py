@@ -98,9 +98,9 @@ def evaluate(
         The column, or columns, that break ties of all strategies, the highest value first; or
         `"order"`, which keeps the order of the rows. By default tied documents are ordered by the
         column that `doc` names, as text, the highest first. This is trec_eval's order; passing
-        `ties="doc"` gives the same order without the warning below. Other columns of numbers are
-        ordered as numbers. Without a column of documents, tied documents keep the order of the
-        rows. If the order of tied documents changes a value, a warning reports it.
+        `ties="doc"` gives the same order without the warning below. Other columns in `ties` that
+        hold numbers are ordered as numbers. Without a column of documents, tied documents keep the
+        order of the rows. If the order of tied documents changes a value, a warning reports it.
 
         To order tied documents as another tool does, pass its name: `"trec_eval"` (also for
         pytrec_eval: scores are compared as 32-bit floats, and tied documents are in descending text
@@ -169,7 +169,7 @@ def evaluate(
 
     Returns
     -------
-    DataFrame or LazyFrame, or a Spark frame or Ray dataset for one of the same kind
+    DataFrame or LazyFrame; for a Spark frame or a Ray dataset, one of the same kind
         The strategy (under the name of the column `strategy`, `"strategy"` by default), the query
         and one column per measure. Strategies come in the order of `by`; stacked strategies come in
         natural order, run2 before run10. Queries are sorted. Results from Spark and Ray have no

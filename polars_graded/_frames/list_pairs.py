@@ -120,8 +120,9 @@ def similarity(
         - `spearman`: the correlation of the ranks of common documents, from -1 to 1.
         - `tau_ap`: :math:`\tau_{AP}` of the common documents, from -1 to 1. Changes at the top of
           `a` count more. `b` is the reference, so that `tau_ap` is not symmetric.
-        - `max_displacement@n`: the largest difference between the two ranks of a document. Only
-          documents count that both lists contain, at least one of them in its first n.
+        - `max_displacement@n`: the largest difference between the two ranks of a document. A
+          document counts only if both lists contain it, and at least one list has it in its first
+          n.
         - `top_changed`: 1 if the first documents differ, otherwise 0.
         - `relevant_entered@n`, `relevant_left@n`: the number of relevant documents that only `a`,
           or only `b`, has in its first n. These two need grades. An unjudged document is not
@@ -137,8 +138,8 @@ def similarity(
     ties
         The order of tied documents, as for `evaluate`: a column, `"order"` or `"trec_eval"`. It
         changes only `jaccard`, `max_displacement`, `tau_ap`, `relevant_entered`, `relevant_left`,
-        and measures with `ties=order`. The correlations correct for ties. For overlap and
-        rank-biased overlap, an option of the measure chooses the treatment of ties, such as
+        and measures with `ties=order`. `kendall_tau` and `spearman` correct for ties. For overlap
+        and rank-biased overlap, an option of the measure chooses the treatment of ties, such as
         `rbo(ties=b)`. The letters are those of Corsi and Urbano and do not refer to the strategies:
         `a` (by default) is the mean over all orders of tied documents, `b` corrects it for the
         information that ties lose, and `w` gives tied documents the same rank. These measures

@@ -92,8 +92,9 @@ _MAX_FEATURES = 2**16 - 1
 # gigabyte, or more if at least a sixteenth of the cells have values.
 _FREE_CELLS = 2**26
 _CELLS_PER_VALUE = 16
-# A slice is exploded into one row per feature, of about a hundred bytes. With this number of lines
-# per slice, that takes some tens of megabytes, and is within a few percent of the fastest size.
+# A slice is exploded into one row per feature, of about a hundred bytes. Slices of this many lines
+# take some tens of megabytes, and reading is at most a few percent slower than with the fastest
+# size.
 _LETOR_SLICE = 4096
 
 
@@ -126,8 +127,8 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     ValueError
         If a line is malformed: the message gives the file, the line number, the rule and the line.
         Grades and features must be finite, and a grade that is written as a whole number must be
-        below 2**53, to be exact. Feature numbers are refused if columns of mostly missing values
-        would exceed half a gigabyte.
+        below 2**53, so that Float64 holds it exactly. Feature numbers are refused if columns of
+        mostly missing values would exceed half a gigabyte.
 
     See Also
     --------
@@ -227,9 +228,9 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     named_by
         Source of a strategy's name: the `"tag"` in its lines, or the name of its `"file"` (or its
         whole path, if two files have the same name). If two files share a tag and a document of a
-        query, they count as separate runs. Then even with `"tag"` all files of the call are named
-        after their files, not only these two, and a warning reports it. A file with several tags
-        gets one name per tag, such as "a.run:tag".
+        query, they count as separate runs. Then, even with `"tag"`, the strategies of all files of
+        the call are named after their files, not only those of these two, and a warning reports it.
+        A file with several tags gets one name per tag, such as "a.run:tag".
 
     Returns
     -------

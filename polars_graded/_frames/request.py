@@ -187,7 +187,7 @@ class Request:
         return [cls.of(measures, **options | grade) for grade in grades]
 
     def check_names(self) -> None:
-        """Raise if two columns of the result would have the same name."""
+        """Raise if names clash, or if `strategy` is passed and `by` names several columns."""
         if self.strategy is not None and len(self.by) > 1:
             names = ", ".join(self.by)
             msg = f"`by` must name one column if `strategy` is passed, got {names}"
@@ -220,7 +220,7 @@ class Request:
 
     @property
     def copied_keys(self) -> dict[str, str]:
-        """The key columns of the frame in the result, by their name there."""
+        """Key columns of the frame by the names that they have in the result."""
         return {name: name for name in self.keys}
 
     @property
@@ -238,7 +238,7 @@ class Request:
     def unused_warnings(self) -> set[type[DataWarning]]:
         """The kinds of warnings that do not concern the result."""
         measures = self.measures.values()
-        # Dropping unjudged documents changes ranks, so `condensed` uses the grades of any measure.
+        # Dropping unjudged documents changes ranks, so with `condensed` every measure needs grades.
         uses_grades = self.scale.condensed or any(each.definition.needs_grades for each in measures)
         grade_warnings = {DataWarning.scale, DataWarning.unjudged, DataWarning.join}
         return set() if self.is_graded and uses_grades else grade_warnings
@@ -274,7 +274,7 @@ class Request:
 
     @property
     def input_columns(self) -> list[str]:
-        """The columns that a frame must have, with inputs of expressions for computed columns."""
+        """The columns that a frame must have, with the sources of computed columns."""
         names = []
         for name in self.columns:
             expr = self.computed.get(name)

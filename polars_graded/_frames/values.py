@@ -48,9 +48,10 @@ from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.tie_orders import TieOrder, group_by_order
 
 MAX_SHARED_ROWS = 1 << 24
-"""Maximum total number of rows of strategies that are measured together. This shares work between
-the strategies. If there are more rows, fewer strategies are measured at once, and progress is shown
-in between."""
+"""Maximum total number of rows of strategies that are measured together, which shares work.
+
+If there are more rows, fewer strategies are measured at once, and progress is shown in between.
+"""
 
 
 def grouped(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
@@ -70,7 +71,7 @@ class Rankings:
     notes: pl.DataFrame
     """Keys and notes."""
     not_finite: Integers
-    """For each query, the number of a column with NaN or infinity, or 0."""
+    """For each query, the position of a column with NaN or infinity, from 1; 0 for none."""
     error: UnusableDataError | None = None
     """Error in the data that a kernel found."""
 
@@ -167,7 +168,7 @@ class Part:
         return lambda rows: self.groups.at(column, rows).cast(pl.String)
 
     def not_finite(self, name: str, keys: Sequence[Lists]) -> Integers:
-        """Return for each query the number of a column with NaN or infinity, or 0."""
+        """Return for each query the position of a column with NaN or infinity; 0 for none."""
         check_ranked_by(self.build_ranking(name), self.grades, keys)
         return find_not_finite([self.grades, *keys])
 
@@ -265,7 +266,7 @@ def note_queries(part: Part) -> dict[str, pl.Series]:
             pl.when(relevant).then("highest")
         )["highest"]
     if request.strategy is not None:
-        # Both numbers are equal for all strategies of a query, unless judgments were lost.
+        # Each of these notes is equal for all strategies of a query, unless judgments were lost.
         grade = pl.col("grade")
         relevant = request.scale.is_relevant(grade)
         relevant_grade = pl.when(relevant).then(grade.cast(pl.Float64)).otherwise(0.0)

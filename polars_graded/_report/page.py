@@ -111,8 +111,8 @@ def report(
     link shows the same view. Tables can be saved as CSV, charts as SVG and PNG. The page has these
     parts, if their data are passed:
 
-    - the verdict: the leader in the selected measure, its lead, whether it is significant,
-      and how many more queries would show it;
+    - the verdict: the leader in the selected measure, its lead, whether the lead is significant,
+      and if not, how many more queries would show a difference of this size;
     - the numbers of ranked and judged documents, as in `overview`, if `frame` is given;
     - the strategies with the mean of each measure and its interval, as in `summarise`, and the best
       mean marked. Beside the means are the values of the selected query. If retrieved documents are
@@ -217,9 +217,9 @@ def report(
 
     A page is small enough to send: less than 8 MB with 25 strategies, 5000 queries, five measures
     and curves to rank 20. It shows up to 5000 queries one by one, or fewer if there are many
-    strategies and measures. If there are more queries, or if a curve has more ranks, it shows an
-    evenly spaced selection of them. The page states what is left out. Means, intervals and tests
-    always use all queries.
+    strategies and measures. If there are more queries than that, or if a curve has too many ranks
+    for the page, it shows an evenly spaced selection of the queries or of the ranks. The page
+    states what is left out. Means, intervals and tests always use all queries.
 
     Examples
     --------

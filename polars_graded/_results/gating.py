@@ -181,8 +181,8 @@ def gate(
     ValueError
         In the same cases as for `compare`. If the two results differ in queries, judgments,
         formulas or scale, and no argument allows this. If the margin is not below the range of the
-        measure. If earlier results lack a measure or a strategy, or have ids of another type. If
-        there are several graders and `grader` is None.
+        measure. If earlier results lack a measure or a strategy, or have ids of another type,
+        neither being text. If there are several graders and `grader` is None.
 
     See Also
     --------

@@ -107,7 +107,7 @@ class PairedTest:
     simultaneous: bool = False
     """Flag of tests whose p values hold for all pairs together, and need no correction."""
     of_ranks: bool = False
-    """Flag of tests of the ranks of differences. Their direction may not be the mean's sign."""
+    """Flag of tests of ranks, whose direction can differ from the sign of the mean."""
 
     @property
     def short_words(self) -> str:
@@ -290,7 +290,8 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
                 turned_means = twice_turned / (2 * (n - n_kept))
             low, high = np.fmin(kept_means, turned_means), np.fmax(kept_means, turned_means)
             # Signs that are all equal are as extreme as the data for any difference, so their
-            # interval is unbounded. Its ends replace the mean of the empty side, which is 0 / 0.
+            # interval is unbounded. One of the two means is then 0 / 0, so both ends are set to
+            # infinity.
             low[:, (n_kept == 0) | (n_kept == n)] = -np.inf
             high[:, (n_kept == 0) | (n_kept == n)] = np.inf
             lowest[part] = _take_largest(-low, n_extreme)
@@ -375,8 +376,8 @@ def _center_intervals(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
 def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
     """Return the smallest possible p of random signs.
 
-    At the smallest p, only vectors of equal signs are as extreme as the data, or with random signs
-    only the data themselves.
+    At the smallest p, only vectors of equal signs are as extreme as the data. If signs are drawn
+    instead of listed, it may be that only the data themselves are.
     """
     # Two of 2ⁿ sign vectors are all equal, which gives p = 2 / 2ⁿ.
     return max(2.0 ** (1 - n), 0 if n < math.log2(resamples + 1) else 1 / (resamples + 1))
@@ -488,7 +489,7 @@ class Resamples:
 
     count: int
     is_exact: bool
-    """Flag of resamples that are all that exist, and so include the data."""
+    """True if these are all possible resamples, which include the data."""
 
     @property
     def n_observed(self) -> int:
@@ -630,8 +631,8 @@ def _correct_holm(p: Floats) -> Floats:
 def _compute_holm_levels(p: Floats, level: float) -> Floats:
     """Return the levels of intervals that agree with Holm's p values.
 
-    They are the levels of Bonferroni's correction. Differences that are significant only by Holm's
-    correction have the level of their step in Holm's procedure.
+    They are the levels of Bonferroni's correction, except for differences that are significant by
+    Holm's correction alone: these have the level of their step in Holm's procedure.
     """
     levels = _compute_bonferroni_levels(p, level)
     order = np.argsort(p)

@@ -100,7 +100,8 @@ def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
     """Return the covariance of each row of x and y without each of its columns in turn."""
     n = x.shape[1]
     x, y = (each - compute_mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
-    # Without a column the means change, too, so a sum loses n / (n - 1) times the product there.
+    # Removing a column also changes the means, so a sum falls by n / (n - 1) times the product in
+    # that column.
     products = x * y
     sums = products.sum(axis=1, keepdims=True) - products * (n / (n - 1))
     covariances: Floats = sums / (n - 2)

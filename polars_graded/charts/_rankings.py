@@ -73,13 +73,14 @@ def rankings(
     Returns
     -------
     LayerChart
-        The column `part` of a row contains what it draws. A `document` has `strategy`, `rank` (null
-        if it was not retrieved), `doc`, `title`, `grade` (null if it is unjudged), `level` (the
-        grade, or the range of grades with the same colour), `relevant`, `tied` (whether another
-        document has the same score), `adds`, its `share` of the value, and for measures with a
-        gain, `gain`. A `strategy` has its `value` and the number of relevant documents `below` the
-        line. At most ten documents below the line are drawn; documents in the first n of another
-        strategy have priority. `column`, `y` and `y_next` are positions.
+        The column `part` names what a row draws: a `document`, a `line` or a `strategy`. A
+        `document` has `strategy`, `rank` (null if it was not retrieved), `doc`, `title`, `grade`
+        (null if it is unjudged), `level` (the grade, or the range of grades with the same colour),
+        `relevant`, `tied` (whether another document has the same score), `adds`, its `share` of the
+        value, and for measures with a gain, `gain`. A `strategy` has its `value` and the number of
+        relevant documents `below` the line. At most ten documents below the line are drawn;
+        documents in the first n of another strategy have priority. `column`, `y` and `y_next` are
+        positions.
 
     See Also
     --------

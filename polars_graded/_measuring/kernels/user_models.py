@@ -136,7 +136,7 @@ def bpm(queries: Queries, n: int | None, target: float) -> Floats:
     so_far = hits.accumulate(np.add, gains)
     last = queries.ranked.lengths.copy() if n is None else np.full(len(hits.lengths), n)
     # `is_before_target` marks the hits down to the one at which the user stops. At most one hit of
-    # a query takes the gain from below the target to the target.
+    # a query takes the gain from below the target to the target or above.
     is_before_target = hits.accumulate_before(np.add, gains, 0.0) < target
     reaching_hits = hits.keep(is_before_target & (so_far >= target))
     last[reaching_hits.lengths > 0] = reaching_hits.rank
@@ -159,7 +159,8 @@ def nerr9(queries: Queries, n: int | None) -> Floats:
         if n_left is None:
             return np.zeros(len(length))
         harmonic = np.append(0, np.cumsum(1 / np.arange(1.0, (length + n_left).max(initial=0) + 1)))
-        # C_i without gains multiplies to 1 / i, so the next rank, length + 1, has the factor 1.
+        # Without gains, the product of C_1 to C_(i-1) is 1 / i. Relative to rank length + 1, rank i
+        # therefore has the weight (length + 1) / i.
         rest: Floats = (length + 1) * (harmonic[length + n_left] - harmonic[length])
         return rest
 
