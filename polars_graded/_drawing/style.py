@@ -63,10 +63,10 @@ INK = "#30363d"
 LIGHT_INK = "#e6e9ed"
 """The same colour for a dark background."""
 
-STRONGEST_ON_DARK = "#9ecae1"
+STRONGEST_CELL_COLOUR_ON_DARK = "#9ecae1"
 """Colour of the strongest cells on a dark background."""
 
-MIDDLE = 0.179
+EQUAL_CONTRAST_LUMINANCE = 0.179
 """Luminance at which black and white texts have the same contrast, 4.6."""
 
 SOFT_SHARE = 0.3
@@ -387,11 +387,14 @@ class CellColours(NamedTuple):
 def build_cell_colours(highest: float) -> CellColours:
     """Return the colours of cells: a cell with the value 0 has that of the background."""
     ink, paper = find_ink_and_paper()
-    strongest = PALETTE[0] if ink == INK else STRONGEST_ON_DARK
+    strongest = PALETTE[0] if ink == INK else STRONGEST_CELL_COLOUR_ON_DARK
     scale = alt.Scale(domain=[0, highest], range=[paper, strongest], interpolate="rgb")
     shares = [share / 100 for share in range(101)]
-    is_light = [compute_luminance(mix_colours(paper, strongest, each)) > MIDDLE for each in shares]
-    # The first share whose colour is not on the same side of `MIDDLE` as the background.
+    is_light = [
+        compute_luminance(mix_colours(paper, strongest, each)) > EQUAL_CONTRAST_LUMINANCE
+        for each in shares
+    ]
+    # The first share whose colour is on the other side of equal contrast than the background.
     strong_from = shares[is_light.index(not is_light[0])]
     on_weak, on_strong = ("black", "white") if ink == INK else ("white", "black")
     return CellColours(scale, on_weak, on_strong, strong_from * highest)

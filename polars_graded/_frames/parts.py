@@ -33,7 +33,7 @@ from polars_graded._frames.grouping import find_run_starts
 from polars_graded._frames.memory import find_free_memory
 
 Parts: TypeAlias = 'int | Literal["sorted", "scratch"] | None'
-"""How to split a frame; with None, its plan, its size and the free memory decide."""
+"""Requested way to split a frame; None lets its plan, size and the free memory decide."""
 
 WAYS = ("sorted", "scratch")
 
@@ -71,7 +71,7 @@ CHEAP_STEPS |= {"select", "simple-projection", "with-columns", "negative-slice",
 
 @dataclass(frozen=True)
 class Split:
-    """How a frame is split into parts; `str()` describes the way for the log."""
+    """Split a frame into parts of whole queries; `str()` describes the way for the log."""
 
     way: int | str
     keys: tuple[str, ...]

@@ -193,11 +193,8 @@ def _find_dependence_on_ties(
             _compute_values, measure, options, fill_value=_choose_fill_value(measure, ranking)
         )
         if inputs := measure.definition.inputs:
-            depends_on_set = measure.definition.ignores_order
-            if depends_on_set and measure.n is None:
-                continue
             with_ties = queries.find_differing_ties(
-                inputs, measure.ranked_depth, depends_on_set=depends_on_set
+                inputs, measure.ranked_depth, depends_on_set=measure.definition.ignores_order
             )
             if with_ties is not None:
                 is_dependent |= _compare_tie_orders(compute, with_ties)

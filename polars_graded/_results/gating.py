@@ -263,11 +263,10 @@ def decide_verdicts(
         check_has_best(measure, grid.best[measure], "say what is worse")
         values = grid.get_given_values(measure)
         maximum = find_maximum(measure, matched.formulas.get(measure), values)
-        checked_margin = _check_margin(measure, margin, maximum)
+        inputs = VerdictInputs(_check_margin(measure, margin, maximum), options, level, maximum)
         segments = zip(grid.split_segments(measure), grid.segments, strict=True)
         for (segment, results), (_, columns) in segments:
             pairs = Pairs(results, matched.a, matched.b)
-            inputs = VerdictInputs(checked_margin, options, level, maximum)
             with_missing = Results(measure, grid.queries[columns], values[:, columns])
             verdicts = _compute_verdicts(pairs, with_missing, inputs)
             tables.append(
@@ -549,7 +548,7 @@ def find_maximum(measure: str, formula: str | None, values: Floats) -> float | N
 
 
 class VerdictInputs(NamedTuple):
-    """What the verdicts on a measure depend on, except the values."""
+    """Margin, options, level and maximum of the verdicts on a measure."""
 
     margin: float
     options: Options

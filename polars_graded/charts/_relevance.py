@@ -116,12 +116,13 @@ def relevance_function(
     )
     scale_type = scale or ("symlog" if is_skewed else "linear")
     is_undefined = relevances["relevance"].null_count() == relevances.height
-    notes = ["φ is undefined: all values are the same"] if is_undefined else []
-    if not is_custom and not is_undefined:
-        notes.append(f"φ turns {score} into relevance: 0 up to the median, 1 at the highest")
-    notes += [] if is_undefined else ["ticks: values; dots: control points"]
-    if not is_custom and "whisker" in points.with_columns(name)["name"]:
+    notes = ["ticks: values; dots: control points"]
+    if "whisker" in rows_by_part["control point"]["name"]:
         notes[-1] += "; whisker: the highest value that is no outlier"
+    if not is_custom:
+        notes.insert(0, f"φ turns {score} into relevance: 0 up to the median, 1 at the highest")
+    if is_undefined:
+        notes = ["φ is undefined: all values are the same"]
     ends: Any = (values.min(), highest)
     is_symlog = scale_type == "symlog"
     axis = style.build_amounts_axis(axis_ends.choose_power_ticks(*ends) if is_symlog else None)

@@ -349,10 +349,9 @@ def comparison_matrix(
     # The labels of the legend are at its ends.
     legend = alt.Legend(values=[-max_distance, 0, max_distance], format=".3~g")
     fill = alt.Fill("difference:Q", title="difference", scale=scale, legend=legend)
-    on_dark = f"abs(datum.difference) > {0.6 * max_distance}"
-    ink = alt.condition(on_dark, alt.value("white"), alt.value(style.INK))
+    colours = style.CellColours(scale, style.INK, "white", 0.6 * max_distance)
     signs = base.mark_text(fontSize=max(12, cell_pixels * 0.7)).encode(
-        text=alt.Text("mark:N"), color=ink
+        text=alt.Text("mark:N"), color=colours.choose_text_colour("abs(datum.difference)")
     )
     opacity = alt.condition("datum.mark !== ''", alt.value(1), alt.value(UNDECIDED_OPACITY))
     n_significant = table.filter(pl.col("mark") != "").height // 2

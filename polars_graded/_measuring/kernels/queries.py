@@ -372,9 +372,9 @@ class Queries:
         that begin at this rank or above are considered, and documents of other groups are left out;
         without it, lists are at full depth. The lists of the other queries are empty. With
         `depends_on_set`, the measure depends only on the set of the first `depth` documents, so
-        only a tie group that reaches below `depth` is considered.
+        only a tie group that reaches below `depth` is considered, and none without `depth`.
         """
-        if self.full is None:
+        if self.full is None or (depends_on_set and depth is None):
             return None
         ranked, ties = self.full.ranked, self.full.ties
         inputs = {name: self.full.inputs[name] for name in names}
