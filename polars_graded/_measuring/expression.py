@@ -106,8 +106,8 @@ def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentL
 def rank_rows(ranking: Ranking) -> pl.Expr:
     """Return an expression of structs with the `rank` of each row, and `tied`.
 
-    The rank of a row that was not retrieved is null. `tied` is true if another
-    row of the query has the same sort keys.
+    The rank of a row that was not retrieved is null. `tied` is true if another row of the query has
+    the same sort keys.
     """
     if not ranking.by:
         # Without sort keys, rows are in rank order, so their positions serve as the key.
