@@ -1,7 +1,7 @@
 """Checks of arguments, one per kind, each with its error.
 
-A value of the wrong type raises `TypeError`, a wrong value `ValueError`. The sentence names the
-argument, the rule, and the value.
+A value of the wrong type raises `TypeError`, and a wrong value of the right type `ValueError`. The
+message names the argument, the rule, and the value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
 
 
 def check_whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int = 2**62) -> int:
-    """Return `value` as an int within the bounds; by default it can be a count in Polars."""
+    """Return `value` as an int within the bounds, by default from 1 to 2^62.
+
+    Polars can hold any such number as a count.
+    """
     try:
         number = operator.index(value)
     except TypeError:
@@ -97,7 +100,7 @@ def check_choice(name: str, value: Any, among: Iterable[str], *, instead: str | 
 
 
 def check_list(name: str, value: Any) -> list[Any]:
-    """Return `value` as a list that is not empty; a single value becomes a list of one."""
+    """Return `value` as a list of one or more; a single value becomes a list."""
     is_iterable = isinstance(value, Iterable) and not isinstance(value, str)
     result = list(value) if is_iterable else [value]
     if not result:
@@ -131,7 +134,10 @@ def check_increasing(name: str, value: Any, **bounds: float) -> tuple[float, ...
 
 
 def check_grade_gains(name: str, value: Mapping[Any, Any]) -> tuple[tuple[float, float], ...]:
-    """Return a mapping from grades to gains as pairs in order of grade; gains must not fall."""
+    """Return a mapping from grades to gains as pairs in ascending order.
+
+    A higher grade must not have a lower gain.
+    """
     pairs = sorted(
         (check_number(name, grade), check_number(name, gain, at_least=0))
         for grade, gain in value.items()
@@ -193,7 +199,7 @@ READERS = {
     "judgments": "read_qrels(path)",
     "frame": "join_judgments(read_run(path), read_qrels(path)) or read_letor(path)",
 }
-"""Calls that read files, by the argument that expects a frame and got a path."""
+"""Calls that read a file, by the name of the argument that got a path in place of a frame."""
 
 MAKERS = {
     "per_query": "evaluate(frame, 'ap', ...)",
@@ -209,14 +215,14 @@ MAKERS = {
     "clicks": "clicks.count_clicks(log)",
     "bounds": "trust.unjudged_bounds(frame, 'ap', ...)",
 }
-"""Calls that return the frames of other functions, by the name of the argument."""
+"""Calls that return the frame for an argument, by the name of the argument."""
 
 
 HINT = "\n\nHint:"
 
 
 def hint_at_maker(name: str, hint: str = "") -> str:
-    """Return a hint with the call that returns such a frame."""
+    """Return `hint`, followed by the call that returns the frame for an argument."""
     if name not in MAKERS:
         return hint
     return f"{hint or HINT} `{name}` is what {MAKERS[name]} returns"
@@ -253,7 +259,7 @@ def check_collected(name: str, value: Any) -> pl.DataFrame:
 def check_columns(
     name: str, wanted: Iterable[str], present: Iterable[str], *, argument: str | None = None
 ) -> None:
-    """Raise if the frame `name` lacks one of the columns that are needed."""
+    """Raise if the frame `name` lacks one of the `wanted` columns."""
     names = list(present)
     for column in wanted:
         if not isinstance(column, str):
@@ -282,7 +288,7 @@ def check_comparable(names: Iterable[str], schema: Mapping[str, pl.DataType]) ->
 
 
 def did_you_mean(value: str, names: Iterable[str]) -> str:
-    """Return the hint with the name that `value` is probably meant to be."""
+    """Return a hint with the name that `value` probably means; empty if none."""
     suggestion = nearest(value, names)
     return "" if suggestion is None else f"\n\nHint: did you mean {suggestion!r}?"
 
@@ -295,7 +301,7 @@ NEGATIONS = {"ir", "im", "in", "un", "non", "not", "dis"}
 
 
 def nearest(value: str, names: Iterable[str]) -> str | None:
-    """Return the name that `value` is probably meant to be, if any."""
+    """Return the name that `value` probably means, or None."""
     text = value.lower()
     by_lower = {name.lower(): name for name in names if not _are_opposites(name.lower(), text)}
     anagrams = [name for name in by_lower if sorted(name) == sorted(text)]
@@ -304,7 +310,7 @@ def nearest(value: str, names: Iterable[str]) -> str | None:
 
 
 def _are_opposites(one: str, other: str) -> bool:
-    """Return whether one name negates the other, however similar they look."""
+    """Return whether one name is the opposite of the other, as `unjudged` of `judged`."""
     short, long = sorted((one, other), key=len)
     if (short, long) == ("ascending", "descending"):
         return True
@@ -312,13 +318,13 @@ def _are_opposites(one: str, other: str) -> bool:
 
 
 def format_on_one_line(error: Exception | str) -> str:
-    """Return an error's sentence and hint in one line, without Polars' plan."""
+    """Return an error's message and hint on one line, without Polars' query plan."""
     sentence, *others = str(error).split("\n\n")
     return "; ".join([sentence, *(part[6:] for part in others[:1] if part.startswith("Hint: "))])
 
 
 def first_few(values: Sequence[Any]) -> str:
-    """Return the first values, or rows of a frame, for a sentence."""
+    """Return text that lists the first of several values, or "none"."""
     first = values[:MAX_SHOWN_VALUES]
     shown = [
         repr(*each) if isinstance(each, tuple) and len(each) == 1 else repr(each) for each in first

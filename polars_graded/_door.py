@@ -1,6 +1,6 @@
 """Conversion of any frame to Polars: pandas, pyarrow, DuckDB, Arrow, narwhals.
 
-Frames of Spark and datasets of Ray are converted too, since results are small.
+Frames of Spark and datasets of Ray are fetched from the cluster, since results are small.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import polars as pl
 def as_polars(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:
     """Return a frame of any kind as a Polars frame, or None for another value.
 
-    A named index of pandas becomes columns, and its NaN becomes null.
+    A named index of a pandas frame becomes columns. NaN in a pandas frame becomes null.
     """
     if isinstance(value, pl.DataFrame | pl.LazyFrame):
         return value
@@ -28,14 +28,14 @@ def as_polars(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:
         try:
             return pl.DataFrame(value)
         except (TypeError, ValueError, ImportError, pl.exceptions.PolarsError):
-            pass  # a single column, or a type that needs a package that is not installed
+            pass  # not a table, or it has a type that needs a package that is not installed
     if f"{type(value).__module__}.".startswith("ray.data."):
         return _convert_ray(value)
     return _convert_with_narwhals(name, value)
 
 
 def _check_no_intervals(name: str, table: Any) -> None:
-    """Raise if a table has intervals of months, on which Polars panics."""
+    """Raise if a table has a column of intervals, on which Polars would panic."""
     module = type(table).__module__.partition(".")[0]
     kinds = {"duckdb": table, "_duckdb": table, "pyarrow": getattr(table, "schema", None)}
     schema = kinds.get(module)
@@ -89,8 +89,8 @@ def _convert_pandas_column(name: str, column: Any) -> pl.Series:
     try:
         return pl.Series(name, pl.from_pandas(column, nan_to_null=True))
     except (ImportError, NotImplementedError):
-        # Without pyarrow, numbers are passed as an array and other values one by one. So are arrays
-        # of NumPy that pyarrow rejects.
+        # pyarrow is not installed, or it rejects NumPy arrays among the values. Numbers are then
+        # passed as one array, and other values one by one.
         missing = column.isna().to_numpy()
         if column.dtype.kind in "iufb" and not hasattr(column.array, "_mask"):
             return pl.Series(name, column.to_numpy(), nan_to_null=True)

@@ -26,10 +26,10 @@ class DataWarning(UserWarning):
       the quality of a document from the effect of its rank;
     - `ranks`: ranks are used as scores;
     - `scale`: grades may be on another scale than assumed;
-    - `selection`: the queries that a trusted grader judged are hardly a random sample;
+    - `selection`: the queries that a trusted grader judged are probably not a random sample;
     - `support`: a click log never shows documents at the ranks at which a new ranking shows them;
     - `tests`: a test cannot find a difference, however large, or has no p value;
-    - `ties`: the order of rows, or the grade, decides a value;
+    - `ties`: the order of tied documents, by row or by grade, decides a value;
     - `topics`: queries of a run have no judgments and are left out, as is usual in a shared task;
     - `unjudged`: queries, or the top-ranked documents of a strategy, have no judgments.
 

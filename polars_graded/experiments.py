@@ -1,9 +1,9 @@
 """Generate the rankings and repeat the experiments of two papers.
 
-Queries and documents are numbered from 1. A higher score is a better rank. The same seed gives the
-same rankings. The papers are Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded
-relevance, 2011; and Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation,
-2016.
+Queries and documents are numbered from 1. The document with the highest score is at rank 1. The
+same seed gives the same rankings. The papers are Scheel, Lommatzsch, Albayrak: Performance measures
+for multi-graded relevance, 2011; and Moniz, Torgo, Vinagre: Data-driven relevance judgments for
+ranking evaluation, 2016.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ def __dir__() -> list[str]:
 DrawnNumber = TypeVar("DrawnNumber", np.int64, np.float64)
 
 SCORES_PER_UNIT = 10
-"""Number of ranks per unit of scores; fractional scores cannot be mistaken for ranks."""
+"""Number of ranks per unit of scores, so that scores are fractions and not mistaken for ranks."""
 
 SWAPPED_RANK = 10
-"""Rank that scenario 1 of Moniz, Torgo and Vinagre swaps with the next. Scenario 2 inverts the
-ranks up to this one."""
+"""Rank whose document scenario 1 of Moniz, Torgo and Vinagre swaps with the next one. Scenario 2
+inverts the order of the documents down to this rank."""
 
 MAX_TABLE_LEVELS = 20
 """Maximum number of levels in a table without `thresholds`."""
@@ -141,7 +141,7 @@ def swapped_rankings(
     grade: str = "grade",
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Return increasingly worse rankings: the ideal order with random pairs swapped.
+    """Return worse rankings: the ideal order with random pairs swapped.
 
     A swap exchanges the ranks of two documents of a query, any two with the same probability. Each
     number of swaps starts from the ideal order: by descending grade, and for equal grades by row. A
@@ -249,8 +249,9 @@ def popularity_rankings(
     DataFrame
         `query`, `doc`, `popularity`, `grade` as `ad_hoc_grade` makes it, and two columns of scores:
         in `scenario_1` the documents at ranks 10 and 11 of the ideal order are swapped, and in
-        `scenario_2` its first 10 are inverted. (The paper states that all documents are inverted,
-        which would make every measure 0.) Rows are sorted by query and descending popularity.
+        `scenario_2` the order of its first 10 is inverted. (The paper states that all documents are
+        inverted, but then the first 10 of 100 documents would all be irrelevant.) Rows are sorted
+        by query and descending popularity.
 
     Examples
     --------
@@ -365,10 +366,10 @@ def robustness_to_levels(
     uniform: bool = True,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Measure equally bad rankings on scales with several numbers of levels.
+    """Evaluate equally bad rankings on scales with different numbers of levels.
 
-    The curves of a measure differ if it depends on the number of levels. Source: Scheel,
-    Lommatzsch, Albayrak (2011), figures 4 and 5.
+    The means of a measure at the same number of swaps differ between scales if the measure depends
+    on the number of levels. Source: Scheel, Lommatzsch, Albayrak (2011), figures 4 and 5.
 
     Parameters
     ----------
@@ -502,7 +503,7 @@ def ndcg_by_relevance(
     cutoffs: int | Iterable[int] = (10,),
     ties: Ties = None,
 ) -> pl.DataFrame:
-    """Compute NDCG of ad-hoc grades, and NDCG^φ of relevance from scores.
+    """Compute NDCG of ad-hoc grades, and NDCG^φ of relevance from popularity.
 
     Source: Moniz, Torgo, Vinagre (2016), figures 3 and 4.
 
@@ -513,7 +514,7 @@ def ndcg_by_relevance(
     by
         The column of scores, or several, each a strategy; as for `evaluate`.
     popularity
-        The column of scores that φ turns into relevance.
+        The column of popularity, which φ turns into relevance.
     grade
         The column of ad-hoc grades.
     query

@@ -62,7 +62,7 @@ class Graded:
       `"linear"` (g), or a mapping from grade to gain, in which a higher grade never has a lower
       gain. A document that is not relevant gains 0. A relevant grade that the mapping lacks raises
       an error. With `"exp2"`, a grade more than 1000 above irrelevant raises an error too, since
-      2^g is out of range (`"linear"` and `ndcng` accept such grades).
+      sums of such gains may overflow (`"linear"` and `ndcng` accept such grades).
     - `discount`, the factor of a gain at rank i: `"log2"` (1 / log_base(i + 1)),
       `"jarvelin"` (1 up to rank `base`, then 1 / log_base(i)), `"zipf"` (1 / i), or `"none"`
       (1); and `base`, the base of the logarithm, above 1.
@@ -139,14 +139,14 @@ class Graded:
         ValueError
             If `descending` is not passed and a column may hold ranks, as in `evaluate`. An
             expression without `group_by` or `over` has only one query, too few to recognise ranks.
-            A further column called `"doc"` may hold any numbers.
+            A tie-breaking column may hold any numbers if it is called `"doc"` or is computed.
 
         Notes
         -----
         If rows remain tied, `ties="pessimistic"` and `"optimistic"` return bounds of the value over
-        all orders. The bounds hold for measures that never fall if a better document moves up.
-        These are all measures with `ties` except `q_measure`, `infap` and `bpm`. With a cutoff,
-        `ap(over="retrieved")` and `pairwise_accuracy` are exceptions, too.
+        all orders. The bounds hold for all measures with `ties` except `infap` and `bpm`, which may
+        fall when a better document moves up. With a cutoff, `ap(over="retrieved")` and
+        `pairwise_accuracy` are exceptions, too.
 
         References
         ----------
@@ -177,7 +177,7 @@ class Graded:
         max_grade: float | None = None,
         relevant_from: float | None = None,
     ) -> Graded:
-        """Set the grade that means not relevant, and the highest grade of the scale.
+        """Set the irrelevant grade and the highest grade of the scale.
 
         Parameters
         ----------
@@ -305,8 +305,8 @@ class Graded:
 
         Ignored rows are neither retrieved nor judged. They have no rank, and do not count in ideal
         rankings or among the relevant documents. (To make a document unjudged, set its grade to
-        null.) After two calls, only rows remain that both calls keep. `phi_relevance` uses all
-        rows.
+        null.) After two calls, only the rows that both calls keep are used. `phi_relevance` uses
+        all rows.
 
         Parameters
         ----------
@@ -534,7 +534,7 @@ class Graded:
     # Ranks.
 
     def rank(self) -> pl.Expr:
-        """Return the rank of each row, for filters and aggregations of other columns.
+        """Return the rank of each row, to filter or aggregate other columns.
 
         All measures rank the rows in this way. Rows with equal sort keys get different ranks, in
         the order of the rows. With `condensed`, unjudged documents have no rank.
@@ -1136,7 +1136,7 @@ class Graded:
 
         Examples
         --------
-        Query a: the hits at ranks 1 and 3 make two pairs with rank 2, one of them in order.
+        Query a: the hits at ranks 1 and 3 make two pairs with rank 2, one in the right order.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -1197,7 +1197,7 @@ class Graded:
         return self._one("generalized_precision", n, ties=ties)
 
     def generalized_recall(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
-        r"""Return generalized recall: the sum of the first n grades over all.
+        r"""Return generalized recall: the sum of the top n grades over that of all.
 
         The sum of all grades includes judged documents that were not retrieved.
 
@@ -1302,9 +1302,9 @@ class Graded:
         r"""Return average precision over all levels of relevance (μAP).
 
         μAP is a weighted mean of AP. For each level t of relevance, AP(t) is the average precision
-        if grades from t are relevant, and its weight d(t) is the distance of t from the next lower
-        level. With one level above irrelevant, μAP equals `ap`. The mean of μAP over queries is
-        μMAP.
+        if grades of at least t are relevant, and its weight d(t) is the distance of t from the next
+        lower level. With one level above irrelevant, μAP equals `ap`. The mean of μAP over queries
+        is μMAP.
 
         .. math:: \mu AP = \frac{1}{\sum_{t \in L} d_t} \sum_{t \in L} AP_t \, d_t
 
@@ -1662,7 +1662,7 @@ class Graded:
         As text: ``IDCG@n = DCG@n in the best order``
 
         Not below 0; 0 without a relevant document. Source: Scheel et al. (2011), equation 3: the
-        inverse of its N.
+        inverse of its factor N.
 
         Parameters
         ----------
@@ -2253,7 +2253,7 @@ class Graded:
     def bpm(
         self, n: int | None = None, *, target: float = 1.0, ties: StrictTieRule = "order"
     ) -> pl.Expr:
-        r"""Return the static Bejeweled Player Model: gain per document until satisfied.
+        r"""Return the static Bejeweled Player Model, the mean gain of documents read.
 
         The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
         else the highest grade of the query. The user reads until the total gain reaches the target
@@ -2653,9 +2653,9 @@ class Graded:
     def relative_recall(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the ratio of relevant documents retrieved to those expected.
 
-        U is the set of relevant documents that the user knew; R_k and R_u are the sets of known and
-        of new relevant documents that were retrieved. A value above 1 means that the user found
-        more than expected.
+        U is the set of relevant documents that the user knew and therefore expected; R_k and R_u
+        are the sets of known and of new relevant documents that were retrieved. A value above 1
+        means that the user found more than expected.
 
         .. math:: \frac{|R_k| + |R_u|}{|U|}
 
@@ -2699,7 +2699,8 @@ class Graded:
     def recall_effort(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the ratio of relevant documents expected to all retrieved.
 
-        U is the set of relevant documents that the user knew, and A the set of retrieved documents.
+        U is the set of relevant documents that the user knew and therefore expected. A is the set
+        of retrieved documents.
 
         .. math:: \frac{|U|}{|A|}
 
@@ -3233,7 +3234,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return intent-aware precision: the mean precision over the subtopics.
 
-        For each subtopic, a document is relevant if it is relevant and has the subtopic.
+        For each subtopic, only the relevant documents that have the subtopic count as relevant.
 
         .. math:: P\text{-}IA@n = \frac{1}{N} \sum_{s} P_s@n
 
@@ -3287,7 +3288,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return intent-aware AP: the mean average precision over the subtopics.
 
-        For each subtopic, a document is relevant if it is relevant and has the subtopic.
+        For each subtopic, only the relevant documents that have the subtopic count as relevant.
 
         .. math:: AP\text{-}IA@n = \frac{1}{N} \sum_{s} AP_s@n
 
@@ -3438,7 +3439,7 @@ class Graded:
         return self._one("novelty", n, columns={"popularity": popularity})
 
     def diversity(self, n: int | None = None, *, features: str | pl.Expr) -> pl.Expr:
-        r"""Return intra-list diversity: the mean distance of the pairs of the first n documents.
+        r"""Return intra-list diversity, the mean distance of pairs in the top n.
 
         Grades do not matter. The distance of two documents depends on the column:
 
@@ -3466,7 +3467,7 @@ class Graded:
         features
             Column with the category, the list of categories or the vector of each document. Null,
             an empty list or a vector of zeros raises an error for a document among the first n, and
-            so do vectors of unlike lengths in any row.
+            so do vectors of different lengths in any row.
 
         See Also
         --------
@@ -3499,7 +3500,7 @@ class Graded:
         return self._one("diversity", n, columns={"features": features})
 
     def unexpectedness(self, n: int | None = None, *, reference: str | pl.Expr) -> pl.Expr:
-        r"""Return the share of the first n documents that a reference does not recommend.
+        r"""Return the share of the top n that a reference does not recommend.
 
         The reference is a simple recommender, such as a list of the most popular documents. The
         reference recommends its first n documents. Grades do not matter.
@@ -4165,7 +4166,7 @@ class Graded:
 
 
 def graded(column: str | pl.Expr) -> Graded:
-    """Return the `.graded` namespace of a column, for type checkers and editors.
+    """Return the `.graded` namespace of a column, for type checkers.
 
     Type checkers and editors do not know a namespace that is registered at run time. The result is
     the same object as ``pl.col("grade").graded``. Jupyter completes the methods of

@@ -502,7 +502,10 @@ def test_errors_count_the_queries_of_all_batches(lazily):
     rule = "grade 'grade': grades must not be above `max_grade`, 4, in 600 of 600 queries"
     with pytest.raises(COLLECTED, match=rule):
         measured(frame, "ap", lazily=lazily, max_grade=4)
-    rule = "grade 'grade': `gain` maps no gain to grade 5, in 600 of 600 queries"
+    rule = (
+        "grade 'grade': `gain` must map each relevant grade to a gain, got none for 5, "
+        "in 600 of 600 queries"
+    )
     with pytest.raises(COLLECTED, match=rule):
         measured(frame, "ndcg(gain={0: 0, 1: 1})", lazily=lazily)
     infinite = frame.with_columns(score=pl.lit(float("inf")))

@@ -467,12 +467,17 @@ ERRORS = [
     (["ap"], {"grade": "doc"}, TypeError, "grade 'doc' must be a number or a Boolean, got String"),
     (["ap"], {"by": "doc"}, TypeError, "score 'doc' must be a number to rank by, got String"),
     ([], {}, ValueError, "name at least one measure; there are precision, recall, "),
-    (["ap", "ap"], {}, ValueError, "each measure must be named once, got ap more often"),
+    (["ap", "ap"], {}, ValueError, "each measure must be named once, got ap more than once"),
     (["mapp"], {}, ValueError, "there is no measure 'mapp'.*; there are "),
     (["ndcg@0"], {}, ValueError, "`n` must be at least 1, got 0"),
     ([[]], {}, ValueError, "name at least one measure; there are precision, recall, "),
-    ([["ap"], "ap"], {}, ValueError, "each measure must be named once, got ap more often"),
-    ([{"ap": "ndcg"}, "ap"], {}, ValueError, "each measure must be named once, got ap more often"),
+    ([["ap"], "ap"], {}, ValueError, "each measure must be named once, got ap more than once"),
+    (
+        [{"ap": "ndcg"}, "ap"],
+        {},
+        ValueError,
+        "each measure must be named once, got ap more than once",
+    ),
     ([3], {}, TypeError, "a measure must be named by a string such as 'ndcg@10', got 3"),
     ([{3: "ap"}], {}, TypeError, "`measures` must be the name of a column, got 3"),
     (["ap"], {"by": []}, ValueError, "`by` must name at least one column, got none"),
@@ -622,12 +627,12 @@ def test_what_cannot_tell_queries_apart_is_refused(arguments, error, sentence):
 @pytest.mark.parametrize(
     ("keyword", "hint"),
     [
-        ("treshold", "a measure takes 'threshold', as in 'ap(threshold=2)'"),
-        ("rel", "a measure takes 'threshold', as in 'ap(threshold=2)'"),
-        ("gain", "a measure takes 'gain', as in 'cg(gain=exp2)'"),
+        ("treshold", "write threshold in the name of a measure: 'ap(threshold=2)'"),
+        ("rel", "write threshold in the name of a measure: 'ap(threshold=2)'"),
+        ("gain", "write gain in the name of a measure: 'cg(gain=exp2)'"),
         ("relevant", "did you mean 'relevant_from'?"),
         ("ascending", "descending=False means ascending"),
-        ("k", "a measure takes the cutoff, as in 'ndcg@10'"),
+        ("k", "write the cutoff in the name of a measure: 'ndcg@10'"),
         ("metrics", "pass measures after the frame without a keyword: 'ap', 'ndcg@10'"),
         ("measures", "pass measures after the frame without a keyword: 'ap', 'ndcg@10'"),
         ("qrels", "join_judgments(run, judgments) joins the two into the frame to evaluate"),
@@ -677,7 +682,7 @@ def test_no_hint_names_the_opposite_or_what_is_no_argument():
                 call(FRAME, "ap", **{word: 2})
             hint = str(error.value).partition("Hint: ")[2]
             # Results have no options of measures.
-            assert call in (evaluate, join_judgments) or "a measure takes" not in hint
+            assert call in (evaluate, join_judgments) or "in the name of a measure" not in hint
             if meant := re.search("did you mean '(.*)'", hint):
                 assert meant[1] in known
                 assert meant[1] not in (f"ir{word}", f"un{word}", f"de{word[1:]}")
@@ -791,8 +796,8 @@ def test_what_is_no_name_and_no_number_is_refused_in_our_words(options, sentence
 def test_popularity_as_a_grade_is_answered_with_what_makes_grades_of_it():
     frame = pl.DataFrame({"query": [1, 1], "grade": [52_000, 3], "score": [1.0, 2.0]})
     said = (
-        "grade 'grade': `gain='exp2'` takes relevance up to 1000, beyond it 2^g is not finite, in "
-        "1 of 1 queries\n\nHint: phi_relevance converts popularity and other scores"
+        "grade 'grade': `gain='exp2'` takes relevance up to 1000, since sums of larger gains may "
+        "overflow, got more, in 1 of 1 queries\n\nHint: phi_relevance converts popularity"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
         evaluate(frame, "ndcg")

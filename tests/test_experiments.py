@@ -415,7 +415,7 @@ REFUSED = [
     (
         lambda: threshold_profile(JUDGED, **(PROFILE | {"measures": "ap(threshold=1)"})),
         ValueError,
-        "each measure must be named once, got ap.threshold=1. more often",
+        "each measure must be named once, got ap.threshold=1. more than once",
     ),
     (
         lambda: ndcg_by_relevance(JUDGED, by="score", query="topic", grade="judge"),

@@ -750,8 +750,8 @@ OPTIONS_LIKE = "options are written like"
 
 WRONG_NAMES = [
     ([], ValueError, "name at least one measure; there are precision, recall, "),
-    (["ap", "ndcg", "ap"], ValueError, "each measure must be named once, got ap more often"),
-    (["ap()", "ap()"], ValueError, r"each measure must be named once, got ap\(\) more often"),
+    (["ap", "ndcg", "ap"], ValueError, "each measure must be named once, got ap more than once"),
+    (["ap()", "ap()"], ValueError, r"each measure must be named once, got ap\(\) more than once"),
     (["mapp"], ValueError, "there is no measure 'mapp'.*; there are precision, recall, "),
     (
         ["ndcg_10"],
@@ -946,7 +946,7 @@ def test_a_column_that_breaks_ties_is_named_where_it_is_not_finite():
         frame.select(graded("grade").ranked_by("score", "age").ap())
 
 
-LACKS = r"grade 'grade': `gain` maps no gain to grade"
+LACKS = r"grade 'grade': `gain` must map each relevant grade to a gain, got none for"
 OVERFLOW = r"grade 'grade': `gain='exp2'` takes relevance up to 1000"
 
 BAD_DATA = [

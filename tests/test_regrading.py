@@ -241,7 +241,7 @@ def test_what_has_no_bounds_is_refused():
         unjudged_bounds(FRAME, "dcg_curve@3", by="x")
     with pytest.raises(ValueError, match="name at least one measure"):
         unjudged_bounds(FRAME, by="x")
-    with pytest.raises(ValueError, match="each measure must be named once, got ap more often"):
+    with pytest.raises(ValueError, match="each measure must be named once, got ap more than once"):
         unjudged_bounds(FRAME, "ap", "ap", by="x")
 
 

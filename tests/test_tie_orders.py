@@ -260,7 +260,7 @@ def test_documents_that_are_no_text_keep_the_order_of_rows():
 def test_order_of_ranx_needs_numba_and_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     frame = pl.DataFrame({"query": 1, "doc": ["a", "b"], "grade": [1, 0], "score": [1.0, 1.0]})
-    with pytest.raises(ImportError, match="ties='ranx' sorts by numba as ranx does"):
+    with pytest.raises(ImportError, match="ties='ranx' needs numba, since ranx sorts with it"):
         pg.evaluate(frame, "ap", ties="ranx")
 
 

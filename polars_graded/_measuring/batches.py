@@ -26,15 +26,16 @@ from polars_graded._measuring.kernels.vectors import Vectors
 Result = TypeVar("Result")
 
 CHUNK_ROWS = 1 << 19
-"""Maximum number of rows of a chunk: few enough that a kernel's arrays stay in cache, and
+"""Target number of rows of a chunk: small enough that a kernel's arrays stay in cache, and large
 enough that threads seldom wait for the interpreter's lock."""
 
 SCRATCH_ARRAYS = 15
-"""Number of arrays, each of one number per row of a chunk, for which a thread holds memory. These
-arrays fit into one heap of glibc."""
+"""Number of arrays for which a thread holds memory; each has one number per row of a chunk. All of
+them fit into one heap of glibc, which is 64 MiB."""
 
 SCRATCH_BLOCK = 1 << 14
-"""Size of the block behind that memory, in numbers: too large to fit into a small free gap."""
+"""Size, in numbers, of the block that is allocated behind that memory. The block is too large for a
+small gap elsewhere in the heap."""
 
 
 def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
@@ -67,7 +68,7 @@ class Lists:
         return len(self.offsets) - 1
 
     def at(self, rows: Integers) -> Lists:
-        """Return lists of the same lengths with the values at `rows`, end to end."""
+        """Return lists of the same lengths, filled with the values at `rows`."""
         return Lists(self.flat.gather(rows), self.offsets, self.labels)
 
     def select(self, indices: Integers) -> Lists:
@@ -87,9 +88,9 @@ class Lists:
         return np.diff(so_far[self.offsets]).astype(np.int64)
 
     def as_numbers(self) -> Lists:
-        """Return the lists as numbers that a double holds, in the same order.
+        """Return the lists as numbers that doubles hold exactly, sorted alike.
 
-        These are the values themselves, or their dense ranks if a double would lose precision.
+        These are the values themselves, or their dense ranks if doubles would lose precision.
         """
         flat = self.flat if self.flat.dtype.is_decimal() else self.flat.to_physical()
         if flat.dtype.is_integer():
@@ -107,7 +108,7 @@ class Lists:
 
 
 def are_exact(numbers: pl.Series) -> bool:
-    """Return whether whole numbers are so small that doubles hold each of them."""
+    """Return whether whole numbers are small enough to be exact as doubles."""
     ends = numbers.to_frame().select(pl.first().min(), highest=pl.first().max()).row(0)
     return all(end is None or abs(end) <= MAX_EXACT_INTEGER for end in ends)
 
@@ -118,9 +119,10 @@ def run(
     """Call `kernel` on chunks of queries in threads; return the results in order.
 
     `lists` are columns of one list per query; `kernel` takes a `Ragged` of each. A chunk contains
-    whole queries, and about `CHUNK_ROWS` values of a column unless one query alone has more. A
-    query counts as at least `values_per_query` values, the number that the kernel makes of it.
-    NumPy releases the interpreter's lock while it computes, so threads can use every core.
+    whole queries, and at most about `CHUNK_ROWS` values of a column unless one query alone has
+    more. A query counts as at least `values_per_query` values, for kernels that return or need more
+    values per query than a column has. NumPy releases the interpreter's lock while it computes, so
+    threads can use every core.
     """
 
     def work(chunk: tuple[int, int]) -> Result | UnusableDataError:
@@ -158,11 +160,12 @@ def _hold_memory(scratch: threading.local | None) -> None:
 
 
 def _split_into_chunks(lists: Sequence[Lists], values_per_query: int) -> list[tuple[int, int]]:
-    """Return ranges of queries with about as many values each.
+    """Return ranges of queries, with about the same number of values in each.
 
-    The longest column counts. A chunk has at most `CHUNK_ROWS` values, unless one query alone has
-    more. Each thread gets the same number of chunks, unless there are too few values for several
-    threads. A query with fewer than `values_per_query` values counts as that many.
+    Values are counted in the longest column. A query with fewer than `values_per_query` values
+    counts as that many. A chunk ends with the query that reaches its share of the values, so it can
+    have slightly more than `CHUNK_ROWS` values. The number of chunks is a multiple of the number of
+    threads, unless there are too few values or queries.
     """
     ends = max((column.offsets for column in lists), key=lambda offsets: int(offsets[-1]))
     ends = offsets_of(np.maximum(np.diff(ends), min(values_per_query, CHUNK_ROWS)))

@@ -47,7 +47,7 @@ class Computed:
 
 
 def find_depth(measures: Sequence[Measure]) -> int | None:
-    """Return the deepest rank that a measure needs; None for all."""
+    """Return the deepest rank that any measure needs; None for all ranks."""
     depths = [measure.ranked_depth for measure in measures]
     return None if None in depths else max(each for each in depths if each is not None)
 
@@ -147,7 +147,7 @@ def compute(
 def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:
     """Return a function that rounds a number to the data type of the grades.
 
-    To compare a number with a column, Polars converts it to the type of the column. So do measures.
+    Polars compares a number with a column in the data type of the column, and measures do the same.
     """
     kinds: dict[Any, Callable[[Any], Any]] = {pl.Float32: np.float32}
     if hasattr(pl, "Float16"):
@@ -183,9 +183,10 @@ def _find_dependence_on_ties(
 
     For most measures, the value never falls when a document moves above a worse one. The values of
     the worst and the best order within tie groups then bound those of all orders, so the order
-    matters if and only if these two differ. For the others, two orders with alternating documents
-    are compared too. For measures that use further columns, such as popularity, no order gives a
-    bound, so the order of the ranking is compared with `N_TIE_ORDERS` other orders.
+    matters if and only if these two differ. For the other measures, two orders in which bad and
+    good documents alternate are compared as well. For measures that use further columns, such as
+    popularity, no order gives a bound, so the order of the ranking is compared with `N_TIE_ORDERS`
+    other orders.
     """
     is_dependent = np.zeros(len(queries.ranked.lengths), bool)
     for measure, options in measures:
@@ -224,8 +225,8 @@ def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged
     """Return the values of a measure, and the mask of queries whose data it cannot use.
 
     Documents without popularity, for example, are an error only in orders of ties that put them
-    above the cutoff. A query with such a document above the cutoff is computed as an empty ranking,
-    so its value means nothing.
+    above the cutoff. A query with such a document above the cutoff is treated as if nothing was
+    retrieved, so callers must ignore its value.
     """
     is_unusable = np.zeros(len(queries.ranked.lengths), bool)
     while True:
@@ -236,7 +237,10 @@ def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged
 
 
 def _differ(values: Any, others: Any) -> Mask:
-    """Return the mask of queries whose values differ by more than rounding, or in NaN."""
+    """Return the mask of queries whose values differ by more than rounding.
+
+    A value that is NaN on one side only differs, too.
+    """
     if isinstance(values, Ragged):
         return values.count(_differ(values.values, others.values)) > 0
     low, high = np.minimum(values, others), np.maximum(values, others)
@@ -279,8 +283,8 @@ def _compute_values(
 def _fill_undefined(measure: Measure, defined: Mask, values: Floats, fill_value: float) -> Floats:
     """Return the values with the fill value where the measure is undefined.
 
-    If a kernel returns NaN where its measure is always defined, its formula has a defect, and an
-    error is raised.
+    An error is raised if a kernel returns NaN where its measure is defined, since its formula then
+    has a defect.
     """
     missing = defined & np.isnan(values)
     if missing.any() and not measure.definition.can_be_undefined:
@@ -292,7 +296,7 @@ def _fill_undefined(measure: Measure, defined: Mask, values: Floats, fill_value:
 def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
     """Return the values of all chunks as a column; NaN is null."""
     if isinstance(chunks[0], Ragged):
-        # Go chunk by chunk, since building a column of lists takes a multiple of its memory.
+        # Go chunk by chunk, since building a column of lists needs several times its memory.
         lists = (
             batches.make_list_column(
                 pl.Series(chunk.values, nan_to_null=True), pl.Series(chunk.lengths)

@@ -45,7 +45,7 @@ Best: TypeAlias = Literal["highest", "lowest", "none"]
 
 
 class Depth(Enum):
-    """Part of a list that a measure needs."""
+    """Part of the ranked list that a measure needs."""
 
     NOTHING = 0
     CUTOFF = 1
@@ -146,8 +146,8 @@ class Definition:
     unless `undefined_as` is passed: a random order gives 1/2, so 0 would be worse than random."""
     can_be_undefined: bool = False
     """True if the measure can also be undefined for a query with a relevant document. Its kernel
-    then returns NaN: without a pair to order, without a known document or a subtopic, or if no
-    level and no gain is above 0."""
+    then returns NaN: if there is no pair to order, no known document or no subtopic, or if all
+    levels or gains are 0."""
     if_undefined: Callable[[float], float] = lambda value: value
     """Function from the value of `undefined_as` to the fill value of an undefined query."""
     best: Best = "highest"
@@ -160,13 +160,13 @@ class Definition:
     """True if the kernel computes a weight for each rank down to the cutoff, even beyond the end of
     the list."""
     may_fall: bool = False
-    """True if a better grade of a document, or a document that moves past a worse one just above
-    it, may lower the value, whatever the options. (Measures with `judged` may also fall with a
-    better grade, because a new relevant document changes their divisor.)"""
+    """True if the value may fall when a document gets a better grade, or when it moves past a worse
+    document just above it, with any options. (Measures with `judged` may also fall with a better
+    grade, because a new relevant document changes their divisor.)"""
     is_symmetric: bool = True
     """False if the value of two rankings depends on which is first."""
     compares_ties: bool = False
-    """True if the measure takes account of tied documents without an option."""
+    """True if the measure always takes account of tied documents, without an option `ties`."""
     ignores_order: bool = False
     """True if the value depends on which documents are among the first n, not on their order."""
     is_sum: bool = False
@@ -174,7 +174,7 @@ class Definition:
 
     @property
     def averages_ties(self) -> bool:
-        """Return whether its kernel computes the expected value over all orders of ties."""
+        """Return whether the kernel can average over all orders of tied documents."""
         return "ties" in self.options and self.options["ties"] is not TIE_ORDER["ties"]
 
 
@@ -199,14 +199,14 @@ def _define_without_cutoff(
 def _define_over_ideal(
     kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
 ) -> Definition:
-    """Return the definition of a measure that is divided by its ideal, which may be 0."""
+    """Return the definition of a measure divided by its ideal, which may be 0."""
     return Definition(kernel, options, judged=True, can_be_undefined=True, **needs)
 
 
 def _define_ideal(
     kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
 ) -> Definition:
-    """Return the definition of the maximum that any order of documents reaches."""
+    """Return the definition of the value that the best order reaches."""
     return Definition(
         kernel, options, ranked=NOTHING, judged=True, best="none", is_bounded=False, **needs
     )
@@ -232,7 +232,7 @@ def _define_for_subtopics(
 
 
 def _define_for_documents(kernel: Callable[..., Any], column: str, **needs: Any) -> Definition:
-    """Return the definition of a measure without grades, which is null without documents."""
+    """Return the definition of a measure of documents that uses no grades."""
     needs = {"needs_relevant": False, "needs_grades": False, "ignores_order": True} | needs
     return Definition(kernel, {}, inputs=(column,), **needs)
 

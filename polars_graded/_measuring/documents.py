@@ -41,7 +41,8 @@ class DocumentLists:
     scores: Lists | None
     """Scores, null if a document was not retrieved; None if documents are in rank order."""
     ties: Lists | None
-    """Index of the tie group of each document; only the order of rows ranks its documents."""
+    """Score or index that all documents of a tie group have, and no other document of the query.
+    Within a tie group, documents are ranked by row alone."""
     rows: Integers | None = None
     """Original row of each document, before ties were broken; None if no document moved."""
     descending: bool = True
@@ -62,7 +63,7 @@ class DocumentLists:
         """Return the documents of checked lists of grades, sort keys and further columns.
 
         `tie_order` orders documents that are equal in all keys; they still count as tied. An order
-        by name needs `names`, which returns the documents of given rows.
+        by name needs `names`, which returns the names of the documents in given rows.
         """
         inputs = inputs or {}
         if not keys:
@@ -79,13 +80,13 @@ class DocumentLists:
             order = _Order.of(scores, keys[1:], descending, by_name)
             rows = None if order is None else order.rows
         elif by_name is not None:
-            # Further columns may distinguish any two documents, so all tied ones are sorted.
+            # Documents of one grade may differ in further columns, so all tied ones are sorted.
             row_numbers = Lists(grades.flat.to_frame().with_row_index().to_series(), grades.offsets)
             rows = _sort_ties_by_name(
                 scores, row_numbers if inputs else grades, by_name, descending=descending_names
             )
         if rows is not None and (order is not None or by_name is None):
-            # Ordering by name moves documents only within their tie group.
+            # An order by name alone moves documents only among equal scores, so scores stay.
             scores = scores.at(rows)
         ties = scores if order is None else Lists(pl.Series(order.tie_groups), scores.offsets)
         if rows is not None:
@@ -115,10 +116,11 @@ class DocumentLists:
 def _sort_ties_by_name(
     scores: Lists, values: Lists, names: Callable[[Integers], pl.Series], *, descending: bool
 ) -> Integers | None:
-    """Return the row of the document to put in each row, by score and then by name.
+    """Return for each row the row whose document moves there, with ties by name.
 
-    Documents of the same score and value keep their rows, since their order changes no result. The
-    result is None if no document moves.
+    Only documents of the same score exchange rows. If all of them have the same value, they keep
+    their rows, since their order changes no result. The result is None if all documents keep their
+    rows.
     """
 
     def find_ties(scores: Ragged, values: Ragged) -> tuple[int, Integers, Integers]:
@@ -126,7 +128,7 @@ def _sort_ties_by_name(
 
     parts, start = [], 0
     for length, places, groups in batches.run([scores, values], find_ties):
-        # A chunk has at most as many tie groups as values, so its length keeps numbers distinct.
+        # A chunk has at most as many tie groups as values, so group numbers stay distinct.
         parts.append((places + start, groups + start))
         start += length
     places, groups = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -148,7 +150,7 @@ class _Order:
     rows: Integers
     """Row of the document to put in each row."""
     tie_groups: Integers
-    """Index of the tie group of each document; all keys of its documents are equal."""
+    """Index of the tie group of each document; documents of a group are equal in all keys."""
 
     @classmethod
     def of(
@@ -198,7 +200,7 @@ def check_grades(ranking: Ranking, grades: Lists) -> None:
 
 
 def check_ranked_by(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> None:
-    """Raise if a sort key has the wrong type or not one value per grade."""
+    """Raise if a sort key has a wrong type or number of values."""
     for number, key in enumerate(keys, 2):
         if number == 2:  # noqa: PLR2004, the first after the grade
             check_score(ranking.column(number), key.flat.dtype)
@@ -216,7 +218,7 @@ def _check_as_long(name: str, column: Lists, grades: Lists) -> None:
 
 
 def check_inputs(ranking: Ranking, grades: Lists, inputs: Mapping[str, Lists]) -> None:
-    """Raise if a further column has the wrong type or not one value per grade."""
+    """Raise if a further column has a wrong type or number of values."""
     for name, column in inputs.items():
         check_input_type(ranking.name_input(name), name, column.flat.dtype)
         _check_as_long(ranking.name_input(name), column, grades)
@@ -226,7 +228,7 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
     """Return a checked column as numbers; for labels, as row numbers of a table of labels.
 
     `names` are the names of the documents. If several documents are equally good, the ideal ranking
-    takes the one with the last name first; without names, their labels decide.
+    takes the one whose name is last in text order; without names, the text of the labels decides.
     """
     if not DOCUMENT_INPUTS[name].is_of_labels:
         return _check_numbers(ranking, name, column)
@@ -242,7 +244,7 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
             "Hint: .list.drop_nulls() drops them"
         )
         raise ValueError(msg)
-    # `list.sort` takes fifty times as long.
+    # `list.sort` would take fifty times as long.
     labels = labels.list.unique().list.eval(pl.element().sort())
     lengths = labels.list.len().fill_null(0).to_numpy()
     flat = labels.explode(empty_as_null=False, keep_nulls=False)
@@ -263,7 +265,7 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
 def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
     """Return a column of numbers; raise if a value is out of its range.
 
-    A Boolean reference becomes ranks: 1 for a document that it recommends, or null.
+    A Boolean reference becomes ranks: 1 for a document that it recommends, null for others.
     """
     values, subject = column.flat, ranking.name_input(name)
     if not is_finite(values):
@@ -314,7 +316,7 @@ def _read_vectors(subject: str, column: pl.Series) -> Vectors:
 
 
 def check_exact(name: str, grade: pl.Series) -> None:
-    """Raise if converting to doubles, which kernels take, would round a whole number."""
+    """Raise if a whole number would be rounded as a double, which kernels use."""
     if not grade.dtype.is_integer() or are_exact(grade):
         return
     doubles = grade.cast(pl.Float64).cast(grade.dtype, strict=False)
@@ -372,7 +374,7 @@ def _may_number_documents(key: pl.Expr) -> bool:
 
 
 def check_finite(ranking: Ranking, numbers: Integers) -> None:
-    """Raise if a column has NaN or infinity, given a column's number per query."""
+    """Raise if `find_not_finite` found a column with NaN or infinity."""
     if number := int(numbers.max(initial=0)):
         count = int((numbers == number).sum())
         raise ValueError(write_not_finite_error(ranking, number, count, len(numbers), "queries"))

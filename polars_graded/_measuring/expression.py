@@ -38,7 +38,7 @@ def measure_one(measure: Measure, ranking: Ranking) -> pl.Expr:
 def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
     """Return the values of measures over one ranking as a struct with one field each.
 
-    Polars may pass the queries in several batches, so an error counts those of one batch.
+    Polars may pass the queries in several batches, so an error counts only those of its batch.
     """
     chosen = list(measures)
     check_distinct_names([measure.name for measure in chosen])
@@ -104,9 +104,13 @@ def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentL
 
 
 def rank_rows(ranking: Ranking) -> pl.Expr:
-    """Return an expression of each row's `rank`, null if not retrieved, and `tied`."""
+    """Return an expression of structs with the `rank` of each row, and `tied`.
+
+    The rank of a row that was not retrieved is null. `tied` is true if another row of the query has
+    the same sort keys.
+    """
     if not ranking.by:
-        # Rows that are in rank order already are ranked by their positions.
+        # Without sort keys, rows are in rank order, so their positions serve as the key.
         ranking = ranking.ranked_by([pl.int_range(pl.len())], descending=False)
     ranking.check_single()
     ranking = ranking.keep_rows()

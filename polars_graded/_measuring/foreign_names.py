@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 FIRST_OF_LIST = ", with .list.first() of its column"
-"""Further step for a measure that returns a list of one number in this package."""
+"""Further step for a measure that is a list of one number in this package."""
 
 
 class Call(NamedTuple):
@@ -24,7 +24,7 @@ class Call(NamedTuple):
     tool: str
     measure: str
     further: str = ""
-    """Further steps that give the same number."""
+    """Further steps that are needed to get the number of the other tool."""
 
 
 def _read_tables() -> dict[str, Any]:
@@ -77,10 +77,10 @@ def explain_foreign_name(name: str) -> str | None:
 
 
 def translate_foreign_name(name: str, *, any_case: bool = True) -> list[Call]:
-    """Return the calls here that give the number of a foreign name.
+    """Return the calls that compute the number of a measure in other tools.
 
-    The list is empty if no tool has the name. With `any_case`, case is ignored for a name that no
-    tool spells like this.
+    The list is empty if no tool has the name. With `any_case`, case is ignored if no tool spells
+    the name in exactly this way.
     """
     name, tables = name.strip(), _read_tables()
     calls = _find_calls(name, tables, re.NOFLAG)
@@ -88,7 +88,7 @@ def translate_foreign_name(name: str, *, any_case: bool = True) -> list[Call]:
 
 
 def _find_calls(name: str, tables: dict[str, Any], flags: re.RegexFlag) -> list[Call]:
-    """Return the calls that give the number of a name in any tool."""
+    """Return the calls that compute the number of a name, for each tool with it."""
     calls = _translate_ir_measures(name, tables["ir_measures"], flags)
     for tool, patterns in tables["calls"].items():
         for pattern, call in patterns.items():
@@ -102,17 +102,17 @@ RANKS_1000 = ("inst", "insq", "nerr10", "nerr11")
 """Measures for which ir_measures looks at 1000 ranks if there is no cutoff."""
 
 OWN_SCALE = {"max_rel": "max_grade", "min_rel": "irrelevant"}
-"""Arguments of the scale here by those of ir_measures."""
+"""Arguments for the scale of grades, by the names of these arguments in ir_measures."""
 
 OWN_OPTIONS = {"rel": "threshold", "T": "target", "normalize": "normalised"}
-"""Options here by those of ir_measures, if they differ."""
+"""Options of measures by their names in ir_measures, if the names differ."""
 
 DEFAULT_PERSISTENCE = {"rbp": "0.8", "nerr10": "0.9", "compat": "0.95"}
-"""Values of `p` that need not be passed, as ir_measures writes them."""
+"""Defaults of `p`, as ir_measures writes them; these values need not be passed."""
 
 
 def _translate_options(function: str, arguments: dict[str, str]) -> dict[str, str]:
-    """Return the options here for those of ir_measures, without values that are defaults."""
+    """Translate options of ir_measures, without those that have their default."""
     defaults = {"threshold": "1", "p": DEFAULT_PERSISTENCE.get(function)}
     options = {OWN_OPTIONS.get(name, name): value.strip() for name, value in arguments.items()}
     return {name: value for name, value in options.items() if value != defaults.get(name)}
@@ -139,7 +139,7 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
             "highest grade of your own scale gives another number)"
         )
     if function == "f_measure" and "beta" in arguments:
-        # ir_measures takes our beta squared.
+        # `beta` of ir_measures is the square of our `beta`.
         options["beta"] = f"{math.sqrt(float(arguments.pop('beta'))):g}"
     if function in RANKS_1000 and not cutoff:
         cutoff = "1000"  # ranks beyond the list count, but gain nothing
@@ -149,7 +149,7 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
     if function == "interpolated_precision" and cutoff:
         options["recall_levels"], cutoff, further = f"[{cutoff}]", None, further + FIRST_OF_LIST
     if "relative" in arguments:
-        return []  # there is no such measure here
+        return []  # this package has no such measure
     options |= _translate_options(function, arguments)
     options_text = ", ".join(f"{option}={value}" for option, value in options.items())
     brackets = f"({options_text})" if options_text else ""

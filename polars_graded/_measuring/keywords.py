@@ -15,16 +15,16 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 CUTOFF_NAMES = {"k", "n", "at", "cutoff", "top_k", "topk"}
-"""Names of a cutoff, which is part of the name of a measure."""
+"""Keywords that mean a cutoff, which in this package is part of the name of a measure."""
 
 EVALUATE_ARGUMENTS = {"condensed", "max_grade", "irrelevant", "relevant_from", "undefined_as"}
 """Arguments of `evaluate` that hold for all measures."""
 
 JUDGMENT_NAMES = {"judgments", "qrels", "run", "runs"}
-"""Names of frames that `join_judgments` joins."""
+"""Keywords that mean a frame to pass to `join_judgments`."""
 
 MEASURE_NAMES = {"measure", "measures", "metric", "metrics"}
-"""Names of measures, which are passed without a keyword."""
+"""Keywords that mean measures, which are passed without a keyword."""
 
 OPTIONS = sorted({name for definition in DEFINITIONS.values() for name in definition.options})
 """Options of all measures."""
@@ -109,7 +109,7 @@ def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:
         return "\n\nHint: descending=False means ascending"
     if takes_measures:
         for names, hint in (
-            (CUTOFF_NAMES, "a measure takes the cutoff, as in 'ndcg@10'"),
+            (CUTOFF_NAMES, "write the cutoff in the name of a measure: 'ndcg@10'"),
             (MEASURE_NAMES, "pass measures after the frame without a keyword: 'ap', 'ndcg@10'"),
             (
                 JUDGMENT_NAMES,
@@ -120,7 +120,7 @@ def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:
                 return f"\n\nHint: {hint}"
         option = nearest(own_name, OPTIONS)
         if option is not None and (option == own_name or nearest(name, keywords) is None):
-            return f"\n\nHint: a measure takes {option!r}, as in {_write_example(option)!r}"
+            return f"\n\nHint: write {option} in the name of a measure: {_write_example(option)!r}"
     return did_you_mean(name, keywords)
 
 

@@ -92,7 +92,7 @@ class Measure:
         """Return the measure that `text` names, or None."""
         start = re.match(r"\s*(\w+)", text)
         if start is None or start[1] not in ALL_DEFINITIONS:
-            return None  # `parse` would search for suggestions first
+            return None  # `parse` would search for suggestions, which takes time
         try:
             return cls.parse(text, ALL_DEFINITIONS)
         except (ValueError, TypeError):
@@ -143,7 +143,7 @@ class Measure:
 
     @property
     def values_per_query(self) -> int:
-        """Return the number of values per query of a curve of fixed length."""
+        """Return the number of values per query of a curve of fixed length, or 0."""
         if "recall_levels" in self.options:
             return len(list_recall_levels(self.options["recall_levels"]))
         return self.n if self.is_curve and self.n is not None else 0
@@ -155,7 +155,7 @@ class Measure:
 
     @property
     def may_fall(self) -> bool:
-        """Return whether a better grade of a retrieved document can lower the value."""
+        """Return whether the value may fall when a better document moves up."""
         of_retrieved = self.options.get("over") == "retrieved" and self.n is not None
         return of_retrieved or self.definition.may_fall
 
@@ -237,7 +237,7 @@ def check_distinct_names(names: list[str], among: Mapping[str, Definition] = DEF
         msg = f"name at least one measure; there are {_list_measures(among)}"
         raise ValueError(msg)
     if repeated := {name for name in names if names.count(name) > 1}:
-        msg = f"each measure must be named once, got {', '.join(sorted(repeated))} more often"
+        msg = f"each measure must be named once, got {', '.join(sorted(repeated))} more than once"
         raise ValueError(msg)
 
 
@@ -261,7 +261,7 @@ def _parse_options(text: str, options: str | None) -> dict[str, Any]:
 
 
 def _parse_value(node: ast.expr) -> Any:
-    """Return the value of an option: a bare word, a number, a list, a mapping."""
+    """Return an option's value: a word without quotes, a number, list or mapping."""
     return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 

@@ -230,7 +230,7 @@ def _tabulate(
     source: _PointSource,
     kernel: Callable[..., Points],
 ) -> pl.DataFrame:
-    """Return the points that `kernel` makes of each query, one row per point."""
+    """Return the points that `kernel` returns per query, one row per point."""
     columns = [score] if query is None else [query, score]
     frame = check_frame("frame", frame)
     check_columns("frame", columns, frame.collect_schema())
@@ -266,7 +266,8 @@ class _PointSource:
     """Source of control points: a column, or a function of the scores."""
 
     points_of: Callable[..., Points]
-    """Function from ascending scores, and the lists of a column if there is one, to points."""
+    """Function that returns the points. It takes ascending scores and, if there is a column of
+    control points, its lists of scores and of relevance."""
     column: pl.Expr | None = None
 
     @classmethod
@@ -277,7 +278,7 @@ class _PointSource:
         floor: float | None,
         direction: Direction,
     ) -> _PointSource:
-        """Check the arguments of `phi_relevance` and return their source of control points."""
+        """Return the source of control points for arguments of `phi_relevance`."""
         factor = check_number("whisker", whisker, at_least=0)
         lowest = None if floor is None else check_number("floor", floor)
         check_choice("direction", direction, get_args(Direction))
@@ -293,7 +294,7 @@ class _PointSource:
         return cls(partial(repeat_points, scores=scores, relevance=relevance))
 
     def make_inputs(self) -> list[pl.Expr]:
-        """Return the expression of each query's control points, if they are a column."""
+        """Return the expression of each query's control points, or an empty list."""
         return [] if self.column is None else [self.column.head(1).implode()]
 
     def read_points(self, columns: Sequence[pl.Series]) -> list[pl.Series]:

@@ -27,7 +27,7 @@ MIN_SHARE = 0.9
 """Minimum share of queries with numbers whose numbers may be ranks."""
 
 MAX_TIED_RATIO = 0.75
-"""Maximum ratio of tied pairs to the tied pairs expected among unrelated numbers."""
+"""Maximum ratio of the tied pairs to the tied pairs that are expected by chance."""
 
 MIN_DEVIATIONS = 5
 """Minimum number of standard deviations by which tied pairs are fewer than expected."""
@@ -37,8 +37,8 @@ MAX_OFFSET = 2
 the second page of results pass; scores of the form 100 - rank do not."""
 
 MAX_ROWS = 1 << 20
-"""Maximum number of rows for which all queries are checked. Of more rows, about a quarter of this
-number is checked, in whole queries that are spread over the column."""
+"""Maximum number of rows of a column for which all queries are checked. In a longer column, about a
+quarter of this number of rows is checked: whole queries that are spread over the column."""
 
 DOCUMENTS = "doc"
 """Default name of the column of documents, whose numbers have no direction."""
@@ -95,7 +95,7 @@ class RankEvidence:
         return self.has_counts_from_one or self.has_few_repeats
 
     def __str__(self) -> str:
-        """Return the evidence as a clause after the name of the column."""
+        """Return the evidence as a clause that follows the name of the column."""
         if self.has_counts_from_one:
             return (
                 f"whose values count the documents from 1, or 0, in {self.n_from_one} of "
@@ -118,7 +118,7 @@ class RankEvidence:
 
 
 def write_directions(lowest: str, highest: str) -> str:
-    """Return the hint at the values of `descending` for both directions."""
+    """Return a hint with the value of `descending` for each direction."""
     return (
         f"descending={lowest} ranks its lowest value first, as for ranks; "
         f"descending={highest} ranks its highest value first"
@@ -144,7 +144,7 @@ def sample_lists(lists: Lists) -> tuple[Lists, Integers]:
 def find_evidence(lists: Lists) -> RankNumbers:
     """Return the evidence of each list.
 
-    The first number of each list rules out most columns of scores at once.
+    A list whose first number cannot be a rank is skipped, which makes columns of scores fast.
     """
     has_numbers = np.diff(lists.offsets) > 0
     indices = np.flatnonzero(has_numbers)

@@ -116,7 +116,7 @@ class Ranking:
         return replace(self, grade=grade, by=(first, *others), rows=None)
 
     def with_inputs(self, **columns: str | pl.Expr | None) -> Ranking:
-        """Return the ranking with further columns of documents, without those that are None."""
+        """Return the ranking with the further columns that are not None."""
         inputs = {}
         for name, value in columns.items():
             if value is not None:
@@ -149,10 +149,10 @@ class Ranking:
                 raise ValueError(msg)
 
     def make_planned_dtype(self, dtype: pl.DataType) -> pl.DataType | pl.DataTypeExpr:
-        """Return a data type that Polars plans only for grades that are numbers."""
+        """Return a data type that Polars plans only if the columns can be ranked."""
         rules = [(self.grade, NUMBER_RULE.format(self.column(1)), NUMERIC_TYPES)]
         for number, key in enumerate(self.by, 2):
-            # Polars cannot make lists of objects; other types are checked when there are rows.
+            # Polars cannot make lists of objects. Other types are checked when the query runs.
             rules.append(
                 (key, f"{self.column(number)} must be a number to rank by", COMPARABLE_TYPES)
             )
@@ -247,9 +247,9 @@ def plan_dtype(
 ) -> pl.DataType | pl.DataTypeExpr:
     """Return a data type that Polars plans only if columns have allowed types.
 
-    Otherwise Polars raises an error with the rule. Polars can only report that a struct lacks a
-    field while it plans a query, so the rule is the name of that field. Computed columns are
-    checked when there are rows.
+    Otherwise Polars raises an error with the rule. While Polars plans a query, it can only report
+    that a struct lacks a field, so the rule is the name of that field. Computed columns are checked
+    when the query runs.
     """
     checked_rules = [each for each in rules if each[0].meta.is_column()]
     expr = pl.lit(None, dtype=dtype)
@@ -265,7 +265,7 @@ def _return_rule(rule: str, _name: str) -> str:
 
 
 def is_number(dtype: pl.DataType) -> bool:
-    """Return whether the values of a column are numbers, or count as such."""
+    """Return whether a column holds numbers, Booleans or only nulls."""
     return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
 
 

@@ -14,7 +14,7 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.names import Measure
 
 Tool: TypeAlias = Literal["trec_eval", "ir_measures", "ranx"]
-"""Tool whose order of tied documents has a name."""
+"""Name of a tool whose order of tied documents can be chosen."""
 
 
 @dataclass(frozen=True)
@@ -79,16 +79,16 @@ def round_to_32_bits(scores: Lists) -> Lists:
 
 
 def sort_as_ranx(scores: Lists, *, descending: bool) -> Integers:
-    """Return the rows in the order in which ranx sorts them; other rows stay in place.
+    """Return the retrieved rows in the order of ranx; other rows stay in place.
 
-    ranx sorts by Numba's quicksort, whose order of equal scores depends on no property of the
-    documents.
+    ranx sorts with Numba's quicksort, which is not stable: documents of equal score get an order
+    that depends neither on their names nor on their grades.
     """
     try:
         from numba import njit
     except ImportError:
         msg = (
-            "ties='ranx' sorts by numba as ranx does, which is not installed\n\n"
+            "ties='ranx' needs numba, since ranx sorts with it, and numba is not installed\n\n"
             "Hint: pip install numba, or pass ties='doc', the order of trec_eval"
         )
         raise ImportError(msg) from None

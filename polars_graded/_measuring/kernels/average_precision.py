@@ -39,11 +39,11 @@ def compute_precisions(hits: Documents) -> Floats:
 
 
 INFERRED_PRIOR = 0.00001
-"""Count that smooths the inferred share of relevant documents, as in trec_eval."""
+"""Count added to the relevant and to the other documents, to smooth shares as trec_eval does."""
 
 
 def infap(queries: Queries, n: int | None, threshold: float | None) -> Floats:
-    """Return (1/R) Σ_hits E[P@k], with inferred grades of pooled documents that nobody judged.
+    """Return infAP: (1/R) Σ_hits E[P@k], the expected precision at hits.
 
     At rank k, E[P@k] = 1/k + (pooled / k) (rel + ε) / (rel + other + 2ε), with the numbers of
     pooled, relevant and other judged documents above rank k (Yilmaz and Aslam 2006, equation 1,
@@ -143,10 +143,10 @@ def sum_minima(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> F
 def _sum_by_level(ranked: Documents, judged: Levels, *, divide_by_count: bool) -> Floats:
     """Return Σ_t d_t · (Σ_p P@p · rel_t(p)), by one pass per level.
 
-    The levels are those of all queries. If no document of a query has a level, the level selects
-    the same documents as the next higher level of the query, and the distances of both levels add
-    up to the distance between the levels of the query. A document that does not reach one level
-    cannot reach the next, so each pass drops it.
+    The levels are those that occur in any query. If a query has no document on a level, this level
+    selects the same documents as the next higher level of the query, and the distances of the two
+    levels add up to the distance between levels of the query. A document that does not reach one
+    level cannot reach the next, so each pass drops the documents below its level.
     """
     is_used = judged.counts.any(axis=1) & (judged.values > 0)
     levels, n_relevant = judged.values[is_used], judged.n_reaching[is_used]
@@ -191,7 +191,7 @@ def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> 
 
     total = np.zeros(len(ranked.lengths))
     row = np.arange(len(query))
-    node = documents.offsets[query]  # first row of the documents that agree so far
+    node = documents.offsets[query]  # first row of the documents that agree in all bits so far
     for bit in reversed(range(int(as_good.max(initial=0)).bit_length())):
         is_worse = (as_good >> bit & 1).astype(bool)
         n_worse = np.concatenate(([0], np.cumsum(is_worse)))

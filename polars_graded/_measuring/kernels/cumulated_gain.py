@@ -22,12 +22,12 @@ from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
 from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged, repeat_each
 
 NOT_FINITE = {
-    "exp2": f"`gain='exp2'` takes relevance up to {MAX_EXP2_RELEVANCE}, beyond it 2^g is not finite"
-    "\n\n"
+    "exp2": f"`gain='exp2'` takes relevance up to {MAX_EXP2_RELEVANCE}, since sums of larger gains "
+    "may overflow, got more\n\n"
     "Hint: phi_relevance converts popularity and other scores to grades from 0 to 1; "
     "gain='linear' takes grades as they are"
 }
-"""Error for a relevance whose gain is not finite, by the name of the gain."""
+"""Rule for relevance that is too high for a gain, by the name of the gain."""
 
 Form: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
 """Function that returns the gains of documents: `compute_gains` or `compute_normalised_gains`."""
@@ -44,7 +44,7 @@ def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     else:
         is_relevant = queries.relevant(documents.values, None)
         result = np.where(is_relevant, look_up_gains(documents.values, gain), 0.0)
-        rule = "`gain` maps no gain to grade"
+        rule = "`gain` must map each relevant grade to a gain, got none for"
         grades_without_gain = np.unique(documents.values[~np.isfinite(result)])
     is_finite = np.isfinite(result)
     if not is_finite.all():
@@ -55,8 +55,9 @@ def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
 def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """Return the gains of NDCNG: 2^ngain - 1 with ngain = grade / m_q.
 
-    (Scheel et al. 2011, equation 5.) m_q is the highest grade that the query can have. `"linear"`
-    leaves out the power of two; a mapping replaces both grades by their gains.
+    (Scheel et al. 2011, equation 5.) m_q is the highest grade that the query can have. With
+    `"linear"`, the gain is ngain itself. With a mapping, ngain is the ratio of the gains of the two
+    grades.
     """
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))
@@ -95,7 +96,7 @@ def ideal_dcg(
     base: float,
     form: Form = compute_gains,
 ) -> Floats:
-    """Return the DCG of the judged documents in the best order, 1 / N_n of equation 3."""
+    """Return the DCG of judged documents in the best order, 1 / N_n in equation 3."""
     worth = discount_ideal(queries, n, form, gain, discount, base)
     return worth.sum(worth.values)
 
@@ -142,7 +143,7 @@ def ndcg_curve(
     form: Form = compute_gains,
     lengths: Integers | None = None,
 ) -> Ragged:
-    """Return NDCG at every rank, or at as many first ranks as `lengths` specifies."""
+    """Return NDCG at every rank, or only at the first `lengths` ranks."""
     if lengths is None:
         lengths = find_curve_lengths(queries.ranked.lengths, n)
     worth = queries.compute_all_worths(n, lambda documents: form(queries, documents, gain), ties)
@@ -176,7 +177,7 @@ def ndcg_area(
 
 
 def sum_so_far(worth: Ragged, lengths: Integers) -> Ragged:
-    """Return the running sums, at as many ranks as `lengths` specifies."""
+    """Return the running sums at the first `lengths` ranks of each query."""
     return worth.of(worth.accumulate(np.add, worth.values)).extend(lengths)
 
 

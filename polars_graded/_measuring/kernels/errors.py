@@ -10,9 +10,10 @@ from polars_graded._measuring.kernels.ragged import Mask
 
 
 class UnusableDataError(ValueError):
-    """Rule that the data break, with the mask of the affected queries, and the affected grades.
+    """Error for data that break a rule: the rule, and the queries that break it.
 
-    `column` is the input of a measure that breaks the rule; by default the grade.
+    `grades` are grades to list after the rule. `column` is the name of the input that breaks the
+    rule; None stands for the grade.
     """
 
     def __init__(
@@ -37,9 +38,9 @@ class UnusableDataError(ValueError):
 
     @classmethod
     def of_all(cls, errors: Sequence[UnusableDataError]) -> UnusableDataError:
-        """Return the first of several errors, with the queries of all that have its rule.
+        """Merge the errors that have the same rule as the first one.
 
-        The kernels ran over separate chunks, so no query is counted twice.
+        Each error comes from another chunk of queries, so no query is counted twice.
         """
         rule = errors[0].rule
         same_rule = [error for error in errors if error.rule == rule]

@@ -21,7 +21,7 @@ MAX_EXP2_RELEVANCE = 1000
 
 
 def exp2_gain(relevance: Floats) -> Floats:
-    """Return 2^g - 1; infinity where 2^g would leave the range of a double."""
+    """Return 2^g - 1; infinity for g above `MAX_EXP2_RELEVANCE`."""
     if relevance.max(initial=0) > MAX_EXP2_RELEVANCE:
         relevance = np.where(relevance > MAX_EXP2_RELEVANCE, np.inf, relevance)
     # Near 0, subtracting 1 from a number near 1 would lose digits; `expm1` keeps them.

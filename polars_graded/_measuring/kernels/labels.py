@@ -27,13 +27,13 @@ class Labels:
         return int(self.codes.max(initial=0)) + 1
 
     def find(self, documents: Integers) -> tuple[Integers, Integers]:
-        """Return the position in `documents` and the code of each label of these documents."""
+        """Return the position in `documents` and the code of each of their labels."""
         document, indices = expand(self.offsets, documents)
         return document, self.codes[indices]
 
     @cached_property
     def keys(self) -> Integers:
-        """Return the document and the code of each label as one number, ascending."""
+        """Return one number per label that encodes its document and code, ascending."""
         document = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         return document * (self.n + 1) + self.codes
 
@@ -61,7 +61,11 @@ class Labels:
 
 
 def expand(offsets: Integers, lists: Integers) -> tuple[Integers, Integers]:
-    """Return for each value of some lists the position in `lists`, and the index of the value."""
+    """Return the indices of the values in some lists.
+
+    `lists` contains indices of lists, whose values begin at `offsets`. The first result is, for
+    each value, the position of its list in `lists`; the second is the index of the value.
+    """
     lengths = offsets[lists + 1] - offsets[lists]
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0

@@ -34,7 +34,7 @@ TIE_VARIANTS: tuple[str, ...] = get_args(TieVariant)
 
 @dataclass(frozen=True)
 class RankedLists:
-    """Documents of one strategy in rank order, as numbers from 0 in the chunk."""
+    """Ranked documents of one strategy, numbered from 0 within the chunk."""
 
     documents: npt.NDArray[np.int64]
     ranks: Ragged
@@ -42,11 +42,11 @@ class RankedLists:
     starts: Integers
     """Index of the first document of each tie group."""
     has_ties: Mask
-    """Mask of queries with tied documents, also below the depth of the measures."""
+    """Mask of queries with tied documents, even below the depth that the measures need."""
     grades: Floats
     judged: Judged
     n: int
-    """Number of documents of the chunk, retrieved or not."""
+    """Count of document numbers in the chunk, retrieved or not."""
 
     @classmethod
     def of(cls, queries: Queries, first: float, n: int) -> RankedLists:
@@ -85,7 +85,7 @@ class RankedLists:
         return repeat_each(ranks[ends[1:] - 1], np.diff(ends)) if self.are_tied else ranks
 
     def by_document(self, values: Numbers) -> Numbers:
-        """Return values of ranked documents at their numbers; 0 if not retrieved."""
+        """Return an array of the values by document number; 0 if not retrieved."""
         result = np.zeros(self.n, values.dtype)
         result[self.documents] = values
         return result
@@ -100,7 +100,7 @@ class RankedLists:
 
 
 def find_span(numbers: Iterable[Ragged]) -> tuple[float, int]:
-    """Return the lowest document number, and the count of whole numbers to the highest one."""
+    """Return the lowest document number, and the count of numbers up to the highest."""
     arrays = [each.values for each in numbers if len(each.values)]
     if not arrays:
         return 0.0, 0
@@ -157,7 +157,10 @@ class ListPair:
         return Ragged(np.empty(offsets[-1]), offsets)
 
     def count_reached(self, depth: Integers) -> Integers:
-        """Return at each depth the number of common documents whose `depth` it reaches."""
+        """Return for each depth the number of common documents at or above it.
+
+        `depth` is the depth from which on each common document counts.
+        """
         depths = self.depths
         all_indices = depth - 1 + repeat_each(depths.offsets[:-1], self.n_common)
         indices = all_indices[depth <= repeat_each(depths.lengths, self.n_common)]
@@ -295,7 +298,7 @@ def relevant_left(pair: ListPair, n: int | None, threshold: float | None) -> Int
 def _count_new_relevant(
     lists: RankedLists, others: RankedLists, n: int | None, threshold: float | None
 ) -> Integers:
-    """Return the number of relevant documents among the first n that the others lack there."""
+    """Count the relevant documents in the first n of `lists` that `others` lack there."""
     is_first, is_first_of_others = (
         np.ones(len(each.documents), bool) if n is None else each.ranks.number <= n
         for each in (lists, others)
@@ -316,7 +319,7 @@ def _weigh(pair: ListPair, p: float) -> Floats:
 
 
 def rbo(pair: ListPair, p: float, ties: str) -> Floats:
-    """Compute A_l + (1 - p) Σ_d p^{d-1} (A_d - A_l), with the agreement extrapolated."""
+    """Compute RBO: A_l + (1 - p) Σ_d p^{d-1} (A_d - A_l), with extrapolated A."""
     agreement = pair.agreement(ties)
     differences = agreement.extrapolated - repeat_each(agreement.last, pair.depths.lengths)
     values = agreement.last + pair.depths.sum(_weigh(pair, p) * differences)
@@ -324,7 +327,7 @@ def rbo(pair: ListPair, p: float, ties: str) -> Floats:
 
 
 def rbo_min(pair: ListPair, p: float, ties: str) -> Floats:
-    """Compute the sum with no further overlap: A_d = X_l / d below the lists."""
+    """Compute RBO with no further overlap: A_d = X_l / d below both lists."""
     agreement, longer = pair.agreement(ties), pair.depths.lengths
     tail = -np.log1p(-p) - _sum_harmonic(p, longer)
     seen = pair.depths.sum(_weigh(pair, p) * agreement.by_depth.values)
@@ -332,7 +335,7 @@ def rbo_min(pair: ListPair, p: float, ties: str) -> Floats:
 
 
 def rbo_max(pair: ListPair, p: float, ties: str) -> Floats:
-    """Compute the sum with the highest overlap: all documents are common from depth f on."""
+    """Compute RBO with the most overlap: all documents are common from depth f."""
     agreement, longer = pair.agreement(ties), pair.depths.lengths
     f = (pair.a.ranks.lengths + pair.b.ranks.lengths - pair.n_common).astype(np.int64)
     # Σ_{l < d ≤ f} (2 - f / d) p^d + Σ_{d > f} p^d
@@ -359,7 +362,10 @@ def _correlate(pair: ListPair, numerator: Numbers, divisor: Numbers) -> Floats:
 
 
 def _number_common(pair: ListPair) -> Numbers:
-    """Return the number of each common document of `a` among those of `b`, from 0."""
+    """Return the position in `b` of each common document, in the order of `a`.
+
+    Positions count common documents only, from 0.
+    """
     if pair.common.all() and len(pair.common) == len(pair.b.documents):
         return pair.ranks[1] - 1
     in_a = pair.a.by_document(pair.common)[pair.b.documents]
@@ -368,8 +374,12 @@ def _number_common(pair: ListPair) -> Numbers:
     return pair.select_common(pair.a.ranks.number, numbers)[1]
 
 
-def tau_ap(pair: ListPair, ties: str) -> Floats:  # noqa: ARG001, its only value
-    """Compute 2 / (N - 1) Σ_{i > 1} C(i) / (i - 1) - 1 of Yilmaz, Aslam and Robertson."""
+def tau_ap(pair: ListPair, ties: str) -> Floats:  # noqa: ARG001, always "order"
+    """Compute τ_AP = 2 / (N - 1) Σ_{i > 1} C(i) / (i - 1) - 1.
+
+    C(i) is the number of documents above rank i of `a` that `b`, too, ranks above the document at
+    rank i (Yilmaz, Aslam and Robertson 2008).
+    """
     common = Ragged(_number_common(pair), offsets_of(pair.n_common))
     above = count_lower_before(common)
     shares = above / np.maximum(common.number - 1, 1)
@@ -463,7 +473,7 @@ def _count_lower_in_rows(rows: Floats, axis: int = -1) -> Numbers:
     rows = np.atleast_2d(rows)
     column, width = np.arange(rows.shape[axis], dtype=np.int32), rows.shape[axis]
     if width <= MAX_COMPARED_LENGTH:
-        # In columns of small integers, NumPy compares many lists by one instruction.
+        # NumPy compares columns of small integers fast: one instruction compares many lists.
         columns = np.ascontiguousarray(np.minimum(rows, width).T.astype(np.int16))
         lower = np.zeros(columns.shape, np.int16)
         for number in range(1, width):

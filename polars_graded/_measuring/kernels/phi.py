@@ -18,7 +18,7 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragg
 Exponents: TypeAlias = npt.NDArray[np.int32]
 
 MAX_SLOPE = 1e300
-"""Maximum slope, in units of the highest score, so that no slope is infinite."""
+"""Maximum slope over the scores that `scale_scores` returns, so that no slope is infinite."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,9 @@ def make_rising_points(ascending: Ragged, whisker: float, floor: float | None) -
     """Return the points of a box plot whose upper end is relevant.
 
     They are (min, 0), (median, 0), (upper whisker, 1 - α), (max, 1). Queries without scores get no
-    points. If the median equals the maximum, φ jumps to 1 there, since the later point counts. With
-    a floor, only the scores above the floor are used, and the floor is the lowest point.
+    points. If the median equals the maximum, φ jumps from 0 to 1 there: of two points with the same
+    score, the later one counts. With a floor, only the scores above the floor are used, and the
+    floor is the lowest point.
     """
     if floor is not None:
         ascending = ascending.keep(ascending.values > floor)
@@ -128,7 +129,7 @@ def select_points(
     scores: Sequence[Floats],
     relevance: Sequence[Floats],
 ) -> Points:
-    """Return the candidate points of each filled query that `is_selected` selects."""
+    """Return the candidate points that are selected, per query with scores."""
     is_chosen = np.stack(is_selected, axis=1)
     lengths = np.zeros(len(has_scores), np.int64)
     lengths[has_scores] = is_chosen.sum(axis=1)

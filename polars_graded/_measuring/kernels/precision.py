@@ -164,7 +164,7 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
         is_other, starts = ~is_hit & is_judged, queries.tie_starts
         sizes = np.diff(starts, append=len(is_hit))
         tied = np.add.reduceat(is_other, starts, dtype=np.float64)
-        # Others above a hit: all others down to the end of the tie group, minus half of its own.
+        # Others above a hit: all down to the end of its tie group, minus half of those in it.
         above = ranked.count_so_far(is_other)[starts + sizes - 1] - tied / 2
         n_right = ranked.sum(
             is_hit * (repeat_each(n_other, ranked.lengths) - repeat_each(above, sizes))
@@ -177,7 +177,10 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
 
 
 def pairwise_accuracy(queries: Queries, n: int | None, threshold: float | None) -> Floats:
-    """Return the share of pairs of the top n, a hit and another document, in the right order."""
+    """Return the share of pairs in the top n that are in the right order.
+
+    A pair is a hit and a document that is no hit.
+    """
     hits = queries.hits(n, threshold)
     n_ranked = np.minimum(queries.ranked.lengths, n or MAX_EXACT_INTEGER)
     n_pairs = hits.lengths * (n_ranked - hits.lengths)

@@ -39,7 +39,7 @@ TIE_SHUFFLES = np.sqrt([2, 3, 5, 7, 11]) % 1
 N_TIE_ORDERS = 3 + len(TIE_SHUFFLES)
 """Number of other orders of tied documents that `reorder_ties` makes."""
 MAX_SUM_ERROR = 1e-9
-"""Maximum relative difference of two sums of the same numbers in another order."""
+"""Maximum relative difference of two sums of the same numbers in different orders."""
 
 
 def divide_by_ideal(reached: Floats, ideal: Floats) -> Floats:
@@ -125,7 +125,10 @@ class Judged:
         return self.share(n, lambda: self.relevant.sort_descending(n).all_documents())
 
     def share(self, key: Hashable, compute: Callable[[], Shared]) -> Shared:
-        """Return what `compute` returns, computed once for all rankings of these documents."""
+        """Return the result of `compute`, which runs once for all rankings.
+
+        Rankings of the same documents share the result, by its key.
+        """
         if key not in self._shared:
             self._shared[key] = compute()
         shared: Shared = self._shared[key]
@@ -140,8 +143,8 @@ class Queries:
     """Grades in rank order, down to the depth of the measure; NaN for an unjudged document."""
     judged: Judged
     ties: Ragged
-    """Index of the tie group of each ranked document; empty if no documents are tied, or if ties do
-    not matter."""
+    """Score or index that all documents of a tie group have, and no other document of the query.
+    Empty if no documents are tied, or if ties do not matter."""
     max_grade: float | None
     """Highest grade of the scale, if it was passed."""
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
@@ -228,7 +231,7 @@ class Queries:
         return top if self.max_grade is None else np.full_like(top, self.max_grade)
 
     def share_of_best(self, grades: Ragged) -> Floats:
-        """Return relevance over that of the best grade: ngain of Scheel et al. 2011, equation 5."""
+        """Return ngain of Scheel et al. (2011), equation 5: relevance over the best."""
         best = repeat_each(self.relevance(self.best), grades.lengths)
         return np.where(best > 0, self.relevance(grades.values) / best, 0.0)
 
@@ -266,7 +269,11 @@ class Queries:
     def compute_worths(
         self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
-        """Return the worth of each of the first `n` documents; those worth 0 may be left out."""
+        """Return the worth of each of the first `n` documents, such as its gain.
+
+        `worth` computes it, and returns 0 for documents that are not relevant, which may be left
+        out here.
+        """
         if ties == "average":
             return self.compute_all_worths(n, worth, ties)
         hits = self.hits(n, None)
@@ -275,7 +282,7 @@ class Queries:
     def compute_all_worths(
         self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
-        """Return the worth of each of the first `n` documents, by `worth`.
+        """Return the worth of each of the first `n` documents, even if it is 0.
 
         With `ties="average"`, each document is worth the mean of its tie group, which is the
         expected worth at its rank over all orders of the group.
@@ -314,11 +321,11 @@ class Queries:
 
     @cached_property
     def alternating(self) -> tuple[Queries, Queries]:
-        """Return the queries with tie groups that alternate bad and good documents, in two ways.
+        """Return the queries in two orders that alternate bad and good tied documents.
 
-        A group runs worst, best, second worst, and so on, or best, worst, second best, and so on.
-        In the first way, odd groups begin with the worst and even ones with the best document; in
-        the second way, it is the reverse.
+        The order of a tie group is worst, best, second worst and so on, or best, worst, second best
+        and so on. In the first result, odd groups begin with the worst document and even groups
+        with the best; in the second result, it is the reverse.
         """
         starts = self.tie_starts
         sizes = np.diff(starts, append=len(self.ranked.values))
@@ -393,7 +400,7 @@ class Queries:
             sizes = np.diff(starts, append=len(ranked.values))
             differs_within_ties &= repeat_each(ranked.number[starts] + sizes - 1 > depth, sizes)[1:]
         above = np.flatnonzero(differs_within_ties)
-        # Two documents next to each other may belong to different queries, and then do not count.
+        # Neighbours at the border of two queries belong to different queries, so they do not count.
         has_differing_ties = np.zeros(len(ranked.lengths), bool)
         upper, lower = (
             np.searchsorted(ranked.offsets, index, side="right") - 1 for index in (above, above + 1)
@@ -467,6 +474,6 @@ def rank_documents(grades: Ragged, scores: Ragged, *, descending: bool, condense
 
 def make_sort_key(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:
     """Return a key that sorts by query, then from the highest grade down."""
-    key = np.empty(len(query), np.complex128)  # complex numbers sort by their parts in turn
+    key = np.empty(len(query), np.complex128)  # these sort by real, then imaginary part
     key.real, key.imag = query, -grades
     return key

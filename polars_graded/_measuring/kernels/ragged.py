@@ -18,7 +18,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Number = TypeVar("Number", bound=np.generic)
 
 MIN_SEARCHED_LENGTH = 8
-"""Minimum mean number of values per list for which a search is faster than counting all values."""
+"""Minimum mean length of lists for which a binary search is faster than counting all values."""
 
 INDEX_BITS = 40
 """Bits of an integer that hold the index of a value; the rest hold the number of its tie group."""
@@ -89,7 +89,7 @@ class Ragged:
         return last
 
     def truncate(self, lengths: Integers) -> Ragged:
-        """Return the first `lengths` values of each list; no list has fewer."""
+        """Return the first `lengths` values of each list, which must have as many."""
         if np.array_equal(lengths, self.lengths):
             return self
         offsets = offsets_of(lengths)
@@ -155,8 +155,8 @@ class Ragged:
             return Ragged(falling, self.offsets).head(n)
         levels, counts = self.level_counts.values[::-1], self.level_counts.counts[::-1]
         if n is not None and self.lengths.max() > n:
-            # A running count of values, from the highest level down, that stops at n keeps the n
-            # highest values; its differences are the remaining counts of each level.
+            # Count the values of each list from the highest level down, and stop counting at n. The
+            # steps of this running count are the numbers of values to keep on each level.
             counts = np.diff(np.minimum(_accumulate_rows(counts), n), axis=0, prepend=0)
         falling = repeat_each(np.tile(levels, len(self.lengths)), counts.T.ravel())
         return Ragged(falling, offsets_of(counts.sum(axis=0)))
@@ -369,7 +369,7 @@ class Documents(Ragged):
 
 @dataclass(frozen=True)
 class Levels:
-    """Counts of the values of each list on each level."""
+    """Number of values that each list has at each level."""
 
     values: Floats
     """Levels in ascending order."""
@@ -387,11 +387,11 @@ def _argsort_rows(rows: Floats, axis: int = -1, threads: int = 1) -> npt.NDArray
 
     A single long row is cut at quantiles into pieces that threads sort in parallel.
     """
-    # A sample of about 1000 values per million gives the quantiles.
     if len(rows) > 1 or rows.size < MIN_THREADED_VALUES or threads == 1:
         return np.argsort(rows, axis=axis)
     numbers = rows.ravel()
     steps = np.linspace(0, 1, threads + 1)[1:-1]
+    # A sample of about 1000 values per million gives the quantiles.
     pivots = np.unique(np.quantile(numbers[:: MIN_THREADED_VALUES // 1000], steps))
 
     def between(ends: tuple[float, float]) -> npt.NDArray[np.int64]:
@@ -437,7 +437,7 @@ def count_before(mask: Mask) -> npt.NDArray[np.int32]:
 def repeat_each(values: npt.NDArray[Number], times: Integers) -> npt.NDArray[Number]:
     """Return each value as many times as `times` specifies, as a read-only array.
 
-    A single value is broadcast, which takes no memory, since the only query of a batch may have
+    A single value is broadcast, which takes no memory. This helps if a batch has one query with
     very many documents.
     """
     return np.broadcast_to(values, times[0]) if len(values) == 1 else np.repeat(values, times)
@@ -466,5 +466,5 @@ EMPTY = Ragged(np.empty(0), np.zeros(1, np.int64))
 
 
 def offsets_of(lengths: Integers) -> Integers:
-    """Return the offset of each list in lists that lie end to end, and the end of the last."""
+    """Return the offset of each list if lists lie end to end, and the total length."""
     return np.concatenate(([0], np.cumsum(lengths)))

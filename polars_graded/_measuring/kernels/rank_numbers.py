@@ -9,8 +9,8 @@ import numpy as np
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged, repeat_each
 
 MAX_SLOTS = 50
-"""Maximum number of slots, from the lowest to the highest rank, per number of a list. Most of the
-documents may be missing."""
+"""Maximum ratio of `slots` to the count of numbers in a list. It is high, because most of the
+documents of a ranking may be missing."""
 
 
 class RankNumbers(NamedTuple):
@@ -25,9 +25,9 @@ class RankNumbers(NamedTuple):
     is_from_one: Mask
     """True if its numbers are 1 to n, each once."""
     is_several_from_one: Mask
-    """True if these are at least two numbers; a single 1 may be there by chance."""
+    """True if its numbers are 1 to n and n is at least 2: a single 1 may be there by chance."""
     is_spread: Mask
-    """True if its numbers are whole or halves, with at most `MAX_SLOTS` ranks per number."""
+    """True if its numbers are whole or halves, with at most `MAX_SLOTS` slots per number."""
     lowest: Floats
     """Lowest number of the list, rounded down."""
     slots: Floats
@@ -39,9 +39,9 @@ class RankNumbers(NamedTuple):
     expected_pairs: Floats
     """Expected number of pairs of equal numbers if the numbers were independent."""
     n_low: Integers
-    """Count of numbers below 1, if the list has several: codes for documents not shown."""
+    """Count of numbers below 1 if the list has several: perhaps codes for documents not shown."""
     n_high: Integers
-    """Count of numbers that equal the highest of all lists, if the list has several."""
+    """Count of numbers equal to the highest of all lists if the list has several: perhaps codes."""
 
     @classmethod
     def empty(cls, n: int) -> RankNumbers:
@@ -120,11 +120,12 @@ def count_tied_pairs(numbers: Ragged) -> Integers:
 
 
 def _expect_tied_pairs(n: Integers, slots: Floats) -> Floats:
-    """Return the expected pairs of equal numbers among `n` that fall on `slots` at random.
+    """Return the expected number of tied pairs among `n` random numbers.
 
-    Given that some number takes the first slot and some number the last, the expectation is
-    n (n - 1) / 2 times S(n - 1) / S(n), where S(n) = slots^n - 2 (slots - 1)^n + (slots - 2)^n is
-    the number of lists of n numbers that take both slots. Uneven numbers have more ties.
+    Each number takes one of the `slots`, all with the same probability. Given that some number
+    takes the first slot and some number the last, the expectation is n (n - 1) / 2 times
+    S(n - 1) / S(n), where S(n) = slots^n - 2 (slots - 1)^n + (slots - 2)^n is the number of lists
+    of n numbers that take both slots. Numbers with another distribution have more ties.
     """
 
     def share_both(n: Integers) -> Floats:

@@ -61,9 +61,9 @@ def serendipity(queries: Queries, n: int | None, threshold: float | None) -> Flo
 
 
 def _mask_unexpected(queries: Queries, n: int | None) -> Mask:
-    """Return the mask of the first n documents that the reference does not rank as high."""
+    """Return the mask of the top n documents that the reference's top n lack."""
     ranks = queries.inputs["reference"].head(n).values
-    # A null rank is NaN, which is not expected.
+    # A null rank is NaN, for which the comparison is false: the document is unexpected.
     return ~(ranks <= (np.inf if n is None else n))
 
 
@@ -79,7 +79,7 @@ def _take_popularity(queries: Queries, n: int | None) -> Ragged:
 
 
 def _check_documents(documents: Ragged, column: str, is_valid: Mask, rule: str) -> None:
-    """Raise with the affected queries if a document breaks a rule of a further column."""
+    """Raise an error with the mask of queries in which a document is not valid."""
     if not is_valid.all():
         raise UnusableDataError(rule, documents.count(~is_valid) > 0, column=column)
 

@@ -1,4 +1,4 @@
-"""Measures of lists that cover the subtopics, or intents, of a query.
+"""Measures of the subtopics, or intents, of a query that a list covers.
 
 A document counts for a subtopic if it is relevant and carries the subtopic as a label.
 """
@@ -67,7 +67,7 @@ class Subtopics:
 
     @cached_property
     def n_before(self) -> Integers:
-        """Return for each of `subtopic` the number of hits above with the same subtopic."""
+        """Return for each entry of `subtopic` the number of hits above that have it."""
         return count_before_in_group(self.subtopic)
 
     def sum_by_hit(self, values: Floats) -> Floats:
@@ -146,22 +146,25 @@ def sum_ideal_gains(
 
 
 def alpha_dcg(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
-    """Return Σ_i gain_i / log2(i + 1) over the sum if each rank had all subtopics."""
+    """Return α-DCG: Σ_i gain_i / log2(i + 1) over its maximum.
+
+    The maximum is that of a list with all subtopics at every rank.
+    """
     return compute_over_maximum(queries, n, alpha, threshold, discount_by_log)
 
 
 def err_ia(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
-    """Return Σ_i gain_i / i over the sum if each rank had all subtopics."""
+    """Return ERR-IA: Σ_i gain_i / i over its maximum, as for α-DCG."""
     return compute_over_maximum(queries, n, alpha, threshold, discount_by_rank)
 
 
 def alpha_ndcg(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
-    """Return Σ_i gain_i / log2(i + 1) over that of the ideal ranking."""
+    """Return α-NDCG: Σ_i gain_i / log2(i + 1) over that of the ideal ranking."""
     return compute_over_ideal(queries, n, alpha, threshold, discount_by_log)
 
 
 def nerr_ia(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
-    """Return Σ_i gain_i / i over that of the ideal ranking."""
+    """Return nERR-IA: Σ_i gain_i / i over that of the ideal ranking."""
     return compute_over_ideal(queries, n, alpha, threshold, discount_by_rank)
 
 
@@ -202,7 +205,7 @@ def compute_over_maximum(
     repeated = (1 - alpha) ** np.arange(len(weights), dtype=np.float64)
     maximum = np.append(0, np.cumsum(repeated * weights))[ranks]
     gains = subtopics.hits.sum(subtopics.compute_gains(alpha) * weights[subtopics.hits.rank - 1])
-    # The maximum is 0 only if nothing was retrieved; the gain is then 0, too.
+    # The maximum is 0 only if nothing was retrieved. The gain is then 0 as well.
     return divide(gains / np.where(maximum > 0, maximum, 1), subtopics.n)
 
 

@@ -20,11 +20,11 @@ from polars_graded._measuring.kernels.ragged import (
 )
 
 MIN_LOG = -746.0
-"""Logarithm below which a power underflows to 0 in a double."""
+"""Natural logarithm of a number that is so small that a double underflows to 0."""
 
 N_TERMS = 24
-"""Number of terms of a sum of inverse squares that are added one by one. Afterwards a few terms of
-the expansion are exact to the last bit of a double."""
+"""Number of terms of a sum of inverse squares that are added one by one. A few terms of the
+asymptotic expansion then give the remaining sum to the last bit of a double."""
 
 
 def err(queries: Queries, n: int | None) -> Floats:
@@ -69,7 +69,7 @@ def rbp(
         return np.where(hit, queries.share_of_best(documents) if graded else 1.0, 0.0)
 
     worth = queries.compute_worths(n, relevance, ties)
-    # Computing a power that underflows is slow, so all ranks from there on share one 0.
+    # Computing a power that underflows is slow, so all ranks whose power is 0 share one 0.
     n_powers = min(int(worth.rank.max(initial=0)), int(MIN_LOG / np.log(p)) + 1)
     continuing = p ** np.arange(n_powers + 1, dtype=np.float64)
     return (1 - p) * worth.sum(worth.values * continuing[np.minimum(worth.rank - 1, n_powers)])
@@ -240,7 +240,7 @@ def sum_inverse_squares(first: Floats, n: Integers | int | None = None) -> Float
 
 
 def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
-    """Return the rank-biased overlap Σ_i p^{i-1} |I_i ∩ R_i| / i of the ranking with the ideal one.
+    """Return the overlap of a ranking with its ideal, Σ_i p^{i-1} |I_i ∩ R_i| / i.
 
     I_i and R_i are the first i documents of the ideal ranking and of the ranking. The sum ends with
     the longer of the two rankings. It is divided by its value for the ideal ranking, or without
