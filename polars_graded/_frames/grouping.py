@@ -42,7 +42,7 @@ class Groups:
         values, keyed = frame.select(columns), frame.select(keys)
         starts = find_run_starts(keyed)
         runs = keyed[starts]
-        # With many runs, equal keys are hardly adjacent.
+        # With many runs, equal keys are probably not adjacent.
         has_few_runs = len(starts) < MAX_RUNS_PER_ROW * frame.height
         if are_sorted(runs) or (has_few_runs and runs.group_by(keys).agg().height == runs.height):
             return cls(values, runs, np.append(starts, frame.height), frame)
@@ -77,7 +77,7 @@ class Groups:
         return self.source.get_column(column).gather(rows)
 
     def sample_rows(self, n: int) -> pl.DataFrame:
-        """Return about n rows of the original frame, in whole groups spread over it."""
+        """Return about n rows of the original frame, in whole groups evenly spread over it."""
         n_groups = max(1, self.n * n // self.source.height)
         groups = np.unique(np.linspace(0, self.n - 1, n_groups).astype(np.int64))
         rows = list_rows(self.offsets, groups)

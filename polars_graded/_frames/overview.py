@@ -73,7 +73,8 @@ def overview(
         - `duplicates`: the number of rows that repeat a document of their ranking, counted in all
           rows; null without a column of documents. `evaluate` raises an error for such rows, but
           checks only a sample of the rows in frames with more than a million rows;
-        - `judged@10`: the share of the first ten documents that are judged;
+        - `judged@10`: the share of the first ten documents that are judged, as the mean over
+          queries for which documents were retrieved;
         - `tied`: the share of retrieved documents that have the same score as another document of
           the query;
         - `none_judged` and `none_relevant`: the numbers of queries without a judged document, and
