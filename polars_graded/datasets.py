@@ -1,7 +1,7 @@
 """Artificial rankings and click logs to try measures on, and worked examples of three papers.
 
-Queries and documents are numbered from 1. A higher score is a better rank. The same seed gives the
-same rankings.
+Artificial queries and documents are numbered from 1. A higher score is a better rank. The same seed
+gives the same data.
 """
 
 from __future__ import annotations

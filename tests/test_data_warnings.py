@@ -290,10 +290,10 @@ def test_rows_without_a_query_or_a_strategy_are_told(lazily):
             "score": [5.0, 4.0, 3.0, 2.0, 1.0],
         }
     )
-    said = "query 'query' is null in 2 rows, which are measured as a query of its own"
+    said = "query 'query' is null in 2 rows, which are measured as one separate query"
     with assert_warned(said, r"\n\nHint: \.drop_nulls\('query'\) leaves such rows out$"):
         assert measured(frame, "ap", lazily=lazily)["query"].to_list() == [None, "a", "b"]
-    said = "strategy 'system' is null in 1 row, which is measured as a strategy of its own"
+    said = "strategy 'system' is null in 1 row, which is measured as one separate strategy"
     with assert_warned("some strategies have no row"), assert_warned(said), assert_warned("query"):
         measured(frame, "ap", lazily=lazily, strategy="system")
     with warnings.catch_warnings(action="error"):
@@ -765,7 +765,7 @@ def test_relevant_from_holds_for_whole_frames(lazily):
 @BOTH
 def test_a_query_that_is_no_number_is_told(lazily):
     frame = pl.DataFrame({"query": [1.0, float("nan")], "grade": [1, 1], "score": [1.0, 1.0]})
-    said = "query 'query' is NaN in 1 row, which is measured as a query of its own"
+    said = "query 'query' is NaN in 1 row, which is measured as one separate query"
     with assert_warned(said, r"\n\nHint: \.drop_nans\('query'\) leaves such rows out$"):
         assert measured(frame, "ap", lazily=lazily).height == 2
     with warnings.catch_warnings(action="error"):

@@ -222,7 +222,7 @@ def takes_log(function: Any) -> Any:
 def refuse(
     column: str, rule: str, got: object, hint: str = "", error: type[Exception] = ValueError
 ) -> NoReturn:
-    """Raise the error of a column of the log that breaks a rule."""
+    """Raise an error for a column of the log that breaks a rule."""
     msg = f"column {column!r} of `log` must {rule}, got {got}"
     raise error(msg + (hint and f"\n\nHint: {hint}"))
 

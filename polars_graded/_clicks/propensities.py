@@ -46,9 +46,9 @@ def estimate_propensities(
         Any data frame, with one row per document shown, clicked or not. A LazyFrame is collected by
         the streaming engine.
     method
-        - `"em"`: the maximum likelihood of the position-based model for the documents shown at
-          several ranks, found by the EM algorithm with the acceleration of Varadhan and Roland
-          (2008).
+        - `"em"`: the maximum likelihood estimate of the position-based model from the documents
+          shown at several ranks, computed by the EM algorithm with the acceleration of Varadhan and
+          Roland (2008).
         - `"pivot"`: with the documents :math:`S_{1r}` that were shown at rank 1 and at rank r, and
           with :math:`c_{dr}` clicks in :math:`n_{dr}` impressions of document d at rank r,
 
@@ -207,7 +207,7 @@ def _check_links(ranks: pl.Series, r: Integers, d: Integers) -> None:
     if unlinked := ranks.filter(pl.Series(groups[:k] != groups[0])).to_list():
         msg = (
             f"documents must link all ranks, got no link from rank {ranks[0]} to rank "
-            f"{unlinked[0]} ({len(unlinked)} ranks in all)\n\n"
+            f"{unlinked[0]} ({len(unlinked)} unlinked ranks in all)\n\n"
             "Hint: pass propensities=, or leave out these ranks"
         )
         raise ValueError(msg)

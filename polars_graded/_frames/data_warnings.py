@@ -196,7 +196,7 @@ class NotedData:
             if rows:
                 subject = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
                 yield (
-                    f"{kind} {column} is {lack} in {subject} measured as a {kind} of its own"
+                    f"{kind} {column} is {lack} in {subject} measured as one separate {kind}"
                     f"\n\nHint: .drop_{lack.lower()}s({hint}) leaves such rows out"
                 )
 

@@ -68,7 +68,7 @@ class Groups:
 
     def lists(self, column: str) -> Lists:
         """Return the values of a column as one list per group."""
-        # If the column had many chunks, each slice would search all of them.
+        # Slicing a column searches its chunks, so many chunks would be slow.
         return Lists(self.frame.get_column(column).rechunk(), self.offsets)
 
     def at(self, column: str, row_numbers: Integers) -> pl.Series:
@@ -91,7 +91,7 @@ class Groups:
         return pl.Series(results, nan_to_null=True)
 
     def aggregate_groups(self, column: pl.Series, expr: pl.Expr) -> pl.Series:
-        """Return the result of an expression of "value" for the column in each group."""
+        """Return the result of an expression for each group; "value" names the column in it."""
         number = np.repeat(np.arange(self.n), np.diff(self.offsets))
         values = pl.DataFrame([column.alias("value"), pl.Series("group", number).set_sorted()])
         return values.group_by("group", maintain_order=True).agg(expr).to_series(1)
