@@ -56,7 +56,7 @@ MAX_PASSES = 16
 """Maximum number of passes over the rows; above this, a scratch folder is less work."""
 
 BUCKETS = 64
-"""Number of subfolders of the scratch folder. Passes read a subfolder that exceeds memory."""
+"""Number of subfolders of the scratch folder. A large one is read in several passes."""
 
 SAMPLE_ROWS = 1000
 """Number of rows from which the size of a row is estimated."""
