@@ -1,7 +1,7 @@
 """Artificial rankings and click logs to try measures on, and worked examples of three papers.
 
-Queries and documents are numbered from 1. A higher score is a better rank. The same seed gives the
-same rankings.
+Artificial queries and documents are numbered from 1. A higher score is a better rank. The same seed
+gives the same data.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.Da
     queries
         Number of queries.
     documents
-        Number of judged documents of each query; the counts of grades differ between queries.
+        Number of judged documents of each query. The number of documents with each grade differs
+        between queries.
     seed
         The same seed gives the same frame.
 
@@ -74,8 +75,8 @@ def worked_example(paper: str) -> pl.DataFrame:
     ----------
     paper
         `"scheel"`: table 1 (and 2) of Scheel, Lommatzsch and Albayrak 2011, one ranking of eight
-        documents. `"moniz"`: table 1 of Moniz, Torgo and Vinagre 2016, two days of five news each,
-        with predicted and final popularity. `"chen"`: the two queries of Chen's slides, after
+        documents. `"moniz"`: table 1 of Moniz, Torgo and Vinagre 2016, two days of five news items
+        each, with predicted and final popularity. `"chen"`: the two queries of Chen's slides, after
         Baeza-Yates and Ribeiro-Neto, with the grades of their vectors G1 and G2. The slides' binary
         examples treat any grade above 0 as relevant.
 

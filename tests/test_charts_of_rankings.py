@@ -266,7 +266,7 @@ def test_titles_stand_on_tiles_and_ids_without_them():
             pl.lit("x").alias("doc"),
             "q1",
             {},
-            "'doc' must name each document of a query once, got 2 again",
+            "'doc' must name each document of a query once, got 2 repeated",
         ),
         (None, "q1", {"n": 0}, "`n` must be at least 1, got 0"),
         (pl.lit(math.nan).alias("bm25"), "q1", {}, "score 'bm25' must be finite"),

@@ -402,7 +402,9 @@ def test_ratios_of_rates_by_hand():
 def test_propensities_are_refused_where_ranks_are_not_linked():
     """Documents a and b swap ranks 1 and 2; c and d swap ranks 3 and 4."""
     swapped = log_of([("q", "abcd", [True] * 4), ("q", "badc", [True] * 4)])
-    with pytest.raises(ValueError, match=r"no link from rank 1 to rank 3 \(2 ranks in all\)"):
+    with pytest.raises(
+        ValueError, match=r"no link from rank 1 to rank 3 \(2 unlinked ranks in all\)"
+    ):
         clicks.estimate_propensities(swapped)
     alone = log_of([("q", "ab", [True, False])] * 2)
     with pytest.raises(ValueError, match="each document of `log` was shown at one rank only"):

@@ -87,7 +87,7 @@ def test_queries_without_a_judged_document_are_warned_of(lazily):
         assert {warning.filename for warning in got} == {__file__}
     with assert_warned("no document is judged in 155 of 199 queries, which are undefined: "):
         measured(joined, "ndcg@10", lazily=lazily, undefined_as=None)
-    with assert_warned("queries without any judgment are left out of `run`, got 155"):
+    with assert_warned("queries without any judgment are left out of the result, got 155"):
         judged = join_judgments(RUN, QRELS)
     # The left join divides by all queries, and an ideal ranking of what was retrieved is too poor.
     assert values["ndcg@10"].mean() < 0.4 * mean(judged)
@@ -290,10 +290,10 @@ def test_rows_without_a_query_or_a_strategy_are_told(lazily):
             "score": [5.0, 4.0, 3.0, 2.0, 1.0],
         }
     )
-    said = "query 'query' is null in 2 rows, which are measured as a query of its own"
+    said = "query 'query' is null in 2 rows, which are measured as one separate query"
     with assert_warned(said, r"\n\nHint: \.drop_nulls\('query'\) leaves such rows out$"):
         assert measured(frame, "ap", lazily=lazily)["query"].to_list() == [None, "a", "b"]
-    said = "strategy 'system' is null in 1 row, which is measured as a strategy of its own"
+    said = "strategy 'system' is null in 1 row, which is measured as one separate strategy"
     with assert_warned("some strategies have no row"), assert_warned(said), assert_warned("query"):
         measured(frame, "ap", lazily=lazily, strategy="system")
     with warnings.catch_warnings(action="error"):
@@ -669,8 +669,8 @@ OF_RUNS = pl.DataFrame(
 def test_a_join_of_runs_that_are_stacked_is_told(lazily, how):
     joined = RUNS.join(OF_RUNS, on=["query", "doc"], how=how)
     said = (
-        "the relevant documents of a query differ between strategies in 2 of 2 queries (of 1 'y' "
-        "has 1 and 'x' 2)"
+        "the relevant documents of a query differ between strategies in 2 of 2 queries (query "
+        "1: 'y' has 1 and 'x' has 2)"
     )
     with assert_warned(
         said, r"(.|\n)*Hint: join_judgments\(run, judgments\) contains each judged document"
@@ -685,7 +685,9 @@ def test_a_join_of_runs_that_are_stacked_is_told(lazily, how):
     graded_apart = judged.with_columns(
         pl.when(strategy="x", doc="b", query=1).then(1).otherwise("grade").alias("grade")
     )
-    with pytest.warns(DataWarning.join, match=r"in 1 of 2 queries \(of 1 'x' has 3 and 'y' 3\)"):
+    with pytest.warns(
+        DataWarning.join, match=r"in 1 of 2 queries \(query 1: 'x' has 3 and 'y' has 3\)"
+    ):
         measured(graded_apart, "ap", strategy="strategy", doc=None, lazily=lazily)
 
 
@@ -766,7 +768,7 @@ def test_relevant_from_holds_for_whole_frames(lazily):
 @BOTH
 def test_a_query_that_is_no_number_is_told(lazily):
     frame = pl.DataFrame({"query": [1.0, float("nan")], "grade": [1, 1], "score": [1.0, 1.0]})
-    said = "query 'query' is NaN in 1 row, which is measured as a query of its own"
+    said = "query 'query' is NaN in 1 row, which is measured as one separate query"
     with assert_warned(said, r"\n\nHint: \.drop_nans\('query'\) leaves such rows out$"):
         assert measured(frame, "ap", lazily=lazily).height == 2
     with warnings.catch_warnings(action="error"):

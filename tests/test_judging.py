@@ -34,7 +34,9 @@ STRATEGY_NAMES = "\n\nHint: strategy= names the column"
 DID_YOU_MEAN_DOCNO = "\n\nHint: did you mean 'docno'? doc= names the column"
 UNANSWERED = "judged queries have no row in `run`, and count as failures"
 expected_to_miss = pytest.mark.filterwarnings(f"ignore:. of . {UNANSWERED}")
-LACKING = "some strategies have no row for judged queries that others answered, which count as "
+LACKING = (
+    "some strategies have no row for judged queries that others answered; these queries count as "
+)
 ASKED_ALIKE = "Hint: if strategies ran on different queries, keep the queries that all answered"
 expected_to_lack = pytest.mark.filterwarnings(f"ignore:{LACKING}")
 
@@ -140,7 +142,7 @@ def test_a_judgment_without_a_grade_is_none():
 def test_queries_without_judgments_are_left_out_with_a_warning(unjudged, sentence):
     more = [(query, f"d{i}", 0.1) for i, query in enumerate(unjudged)]
     run = pl.concat([frame_of("query doc score", *more), RETRIEVED])
-    sentence = f"queries without any judgment are left out of `run`, {sentence}"
+    sentence = f"queries without any judgment are left out of the result, {sentence}"
     with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}$") as caught:
         frame = join_judgments(run, JUDGMENTS)
     assert {warning.filename for warning in caught} == {__file__}
@@ -160,7 +162,7 @@ def test_a_strategy_that_answered_only_unjudged_queries_is_still_judged():
     with pytest.warns(UserWarning, match="judged queries|without any judgment") as caught:
         frame = join_judgments(run, JUDGMENTS, strategy="strategy")
     assert [str(warning.message) for warning in caught] == [
-        "queries without any judgment are left out of `run`, got 1: 'q7'",
+        "queries without any judgment are left out of the result, got 1: 'q7'",
         "'c' answered none of the judged queries, so all of these count as failures",
         f"{LACKING}failures: 'a' lacks 1 of 2 ('q1')\n\n{ASKED_ALIKE}",
     ]

@@ -150,8 +150,8 @@ def tables(command):
         report, complaints = command(*arguments)
         unanswered = "warning: 1 of 2 judged queries have no row in `run`, and count as failures: "
         by_some = (
-            "warning: some strategies have no row for judged queries that others answered, which "
-            r"count as failures: .* lacks 1 of 2 \('q2'\).*\n"
+            "warning: some strategies have no row for judged queries that others answered; "
+            r"these queries count as failures: .* lacks 1 of 2 \('q2'\).*\n"
         )
         said = [f"{re.escape(unanswered)}'q2'\n", by_some, also]
         assert complaints == "" or any(re.fullmatch(each, complaints) for each in said)
@@ -848,7 +848,7 @@ def test_a_report_without_what_it_needs_is_refused_before_files_are_read(refusal
 def test_warnings_are_sentences_beside_the_table(command):
     report, complaints = command("--qrels", "qrels.txt", "unjudged.run", "--measure", "ap")
     assert complaints == (
-        "warning: queries without any judgment are left out of `run`, got 1: 'q9'\n"
+        "warning: queries without any judgment are left out of the result, got 1: 'q9'\n"
     )
     assert parsed(report)[""] == {"good": {"queries": "2", "ap": "[1.0000]"}}
 

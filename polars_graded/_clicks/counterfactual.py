@@ -42,17 +42,18 @@ def estimate_clicks(
 ) -> pl.DataFrame:
     r"""Estimate the clicks per list of a new ranking from the log of an old ranker.
 
-    A list of the log counts if the old ranker happened to show what the new ranking shows. Such
-    lists are rare, so each is weighted by the inverse of its probability (inverse propensity
-    scoring). With N lists, and the clicks :math:`c_{ik}` at rank k of list i,
+    A click counts only if the list of the log matches the new ranking, completely or in the part
+    that `method` defines. Few lists match, so each match is weighted by the inverse of its
+    probability (inverse propensity scoring). With N lists, and the clicks :math:`c_{ik}` at rank k
+    of list i,
 
     .. math:: \hat V = \frac{1}{N} \sum_i \sum_k w_{ik} c_{ik} \qquad
         w_{ik} = \frac{m_{ik}}{p_{ik}}
 
     As text: ``V = ∑ w(i, k) c(i, k) / N; w(i, k) = m(i, k) / p(i, k)``
 
-    Here :math:`m_{ik}` is 1 if list i matches the new ranking for rank k, and otherwise 0, and
-    :math:`p_{ik}` is the probability that a list of the old ranker matches.
+    Here :math:`m_{ik}` is 1 if list i matches the new ranking as `method` requires for rank k, and
+    otherwise 0. The probability that a list of the old ranker matches is :math:`p_{ik}`.
 
     Parameters
     ----------
@@ -80,15 +81,15 @@ def estimate_clicks(
         towards 0.
     propensity
         The column of the log with the probability, above 0 and at most 1, that the old ranker shows
-        what the method matches: the document at this rank, the documents down to this rank, or the
-        complete list. By default, the share of the query's lists that show this part.
+        the part of the list that must match: the document at this rank, the documents at ranks 1 to
+        this rank, or the complete list. By default, the share of the query's lists that match.
     strategy
         The column of `ranking` that distinguishes several new rankings, which are estimated
         separately.
     confidence
         The confidence of the intervals, between 0 and 1.
     query, doc, rank, clicked, session
-        As for `describe_log`. A list is what one session shows for one query.
+        As for `describe_log`. A list contains the documents shown for one query in one session.
 
     Returns
     -------
@@ -97,10 +98,10 @@ def estimate_clicks(
         and `weights` (String); `lists`; `matched_lists`, with at least one weight above 0 (Int64);
         and as Float64
 
-        - `effective_lists`: the number of equally weighted lists with the same variance, at the
-          rank where this number is lowest: :math:`(\sum_i w_{ik})^2 / \sum_i w_{ik}^2`;
-        - `support`: the share of the ranks of the new ranking at which a list of the log matches.
-          Each query counts with its number of lists;
+        - `effective_lists`: the number of equally weighted lists that would give the same variance,
+          :math:`(\sum_i w_{ik})^2 / \sum_i w_{ik}^2`, at the rank k where it is lowest;
+        - `support`: the share of the ranks of the new ranking at which at least one list of the log
+          matches. Queries are weighted by their number of lists;
         - `logged_clicks`: clicks per list of the log;
         - `estimate`: clicks per list of the new ranking, at least 0, with the normal interval from
           `ci_low` to `ci_high`, null with one list. The interval treats lists as independent.
@@ -160,7 +161,7 @@ def estimate_clicks(
     if propensity is not None:
         [propensity] = log.find_names([check_column_name("propensity", propensity)])
     counts = log.check_counts(log.count("query", "rank").collect(engine="streaming"))
-    # Each list has one document at rank 1.
+    # Each list has one document at rank 1, so the impressions at rank 1 count the lists.
     lists = counts.filter(pl.col("rank") == 1).select("query", pl.col("impressions").alias("lists"))
     total = int(lists["lists"].sum())
     if not total:
@@ -190,7 +191,7 @@ def estimate_clicks(
 def _read_ranking(
     log: Log, ranking: Any, strategy: str | None
 ) -> dict[tuple[Any, ...], pl.DataFrame]:
-    """Return the ranking of each strategy, with the log's names of columns."""
+    """Return the ranking of each strategy, with the column names and types of `log.rows`."""
     frame, schema = check_collected("ranking", ranking), log.rows.collect_schema()
     columns = {name: log.names[name] for name in (*KEYS, "rank")}
     for name, column in columns.items():
@@ -230,7 +231,7 @@ def _read_ranking(
 def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | None) -> pl.DataFrame:
     """Return the rows of the log that match the new ranking, with their propensity."""
     propensities = [] if propensity is None else [pl.col(propensity).alias("p")]
-    # Other columns of the user may have the names of the columns that are joined.
+    # Other columns of the log are dropped, since they may have the names of joined columns.
     clicks = (pl.col("clicked") == 1).alias("clicks")
     rows = (
         log.rows.select(*LISTS, "doc", "rank", clicks, *propensities)
@@ -242,7 +243,7 @@ def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | Non
         msg = f"a list of `log` must have one row per rank, got {repeated} rows of repeated ranks"
         raise ValueError(msg)
     if method != "item_position":
-        # Matching ranks count up from 1 as far as all documents above match, too.
+        # A rank is kept only if all ranks above it match, too.
         rows = rows.filter(pl.col("rank").rank("ordinal").over(LISTS) == pl.col("rank"))
     if method == "list":
         rows = rows.filter(pl.len().over(LISTS) == pl.col("length"))
@@ -268,8 +269,8 @@ def _estimate(
 
     Both estimates are the mean over lists of ∑ s w c, with the weight w, the click c and a scale s.
     The scale is 1 for inverse propensities. Self-normalised weights at a rank are scaled so that
-    their sum is the number of lists with this rank. The interval is then that of s w (c - rate), a
-    linear approximation of the ratio.
+    their sum is the number of lists with this rank. Their interval is that of s w (c - rate), where
+    rate is the weighted mean of c at the rank; this is a linear approximation of the ratio.
     """
     by_rank = positions.group_by("rank").agg(pl.col("lists").sum().alias("lists_at_rank"))
     total = int(by_rank.filter(pl.col("rank") == 1)["lists_at_rank"].item())
@@ -294,7 +295,7 @@ def _estimate(
     if is_normalised:
         scale = pl.col("lists_at_rank") / w.sum().over("rank")
         rate = (w * c).sum().over("rank") / w.sum().over("rank")
-    # Sorted rows make sums of fractions the same in each call.
+    # Floating-point sums depend on the order of rows, so the rows are sorted first.
     rows = (
         matched.sort(*LISTS, "rank")
         .join(by_rank, on="rank", maintain_order="left")

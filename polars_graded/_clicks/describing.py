@@ -23,7 +23,7 @@ MAX_SESSION_CLICKS = 1000
 """Maximum number of clicks of a session that does not look automatic."""
 
 MAX_PART_ROWS = 1 << 24
-"""Maximum number of rows of a log whose lists are in memory at once."""
+"""Approximate maximum number of rows of a log whose lists are in memory at once."""
 
 
 @takes_log
@@ -38,8 +38,8 @@ def describe_log(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Describe a click log: what was shown, what was clicked, and what is wrong.
 
-    Bad rows are counted here; estimators raise an error for them. A result list is what one session
-    shows for one query.
+    This function counts invalid rows, for most of which the estimators raise an error. A result
+    list contains the documents shown for one query in one session.
 
     Parameters
     ----------
@@ -126,7 +126,8 @@ def describe_log(
 
 def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl.DataFrame:
     """Return the row of `describe_log`, and warn of what makes estimates misleading."""
-    # All lists of a session are in one part, so that only the lists of a part are in memory.
+    # The log is split by session, so that no session is counted twice, and only the lists of one
+    # part are in memory.
     parts = max(1, -(-int(documents["rows"].sum()) // MAX_PART_ROWS))
     part = pl.col("session").hash() % parts
     totals = pl.concat(collect(_describe_lists(log, part == n))[0] for n in range(parts))
@@ -144,7 +145,7 @@ def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl
         warn_the_caller(
             DataWarning.bots,
             f"{n_bots} sessions have more than {MAX_SESSION_CLICKS} clicks, up to {max_clicks}; "
-            f"such sessions are usually programs: {bots}\n\nHint: drop their rows",
+            f"such sessions are usually bots: {bots}\n\nHint: drop their rows",
         )
     return counts.join(documents, how="cross").select(
         pl.col("lists", "sessions", "queries", "documents", "impressions", "clicks").cast(pl.Int64),
@@ -159,7 +160,7 @@ def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl
 
 
 def _describe_lists(log: Log, is_part: pl.Expr) -> pl.LazyFrame:
-    """Return a row of counts of the lists and the sessions in a part of the log."""
+    """Return one row with counts of the lists and sessions in a part of the log."""
     clicks, valid_rank = pl.col("clicks") % FLAG, pl.col("valid_rank")
     n_valid_ranks = valid_rank.n_unique() - (valid_rank.null_count() > 0)
     lists = (
@@ -205,14 +206,16 @@ def count_clicks(
 ) -> pl.DataFrame | pl.LazyFrame:
     r"""Count impressions and clicks by rank.
 
-    Wilson's interval of a rate of :math:`p = c / n`:
+    For c clicks in n impressions, the click rate is :math:`p = c / n`. Its interval is Wilson's,
+    with the normal quantile z:
 
     .. math:: \frac{p + z^2 / 2n \pm z \sqrt{p (1 - p) / n + z^2 / 4n^2}}{1 + z^2 / n}
 
     As text: ``(p + z² / 2n ± z sqrt(p (1 - p) / n + z² / 4n²)) / (1 + z² / n)``
 
-    If lists are in random order, the rates of the ranks have the ratios of their propensities.
-    Otherwise better documents are at better ranks, and the rates fall faster than the propensities.
+    If lists are in random order, click rates are proportional to the probabilities that the ranks
+    are examined (propensities). If rankers put better documents at better ranks, click rates fall
+    faster than propensities.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Estimates of the quality of documents from clicks.
 
-Each estimator divides clicks, or last clicks, by an exposure. The exposure is the number of
-impressions, of examinations or of expected clicks. It corrects for ranks, except in `estimate_ctr`.
+Each estimator divides clicks, or last clicks, by an exposure: the number of impressions, of
+examinations or of expected clicks. Except in `estimate_ctr`, the exposure corrects for the ranks at
+which a document was shown.
 """
 
 from __future__ import annotations
@@ -159,8 +160,8 @@ def estimate_coec(
     -------
     DataFrame or LazyFrame
         As for `estimate_ctr`, with `expected_clicks` (Float64) before the estimate. Values are at
-        least 0. The estimate and its interval are null if no click is expected, since nobody
-        clicked at these ranks.
+        least 0. The estimate and its interval are null if the expected clicks are 0, because nobody
+        clicked at the ranks of the document.
 
     Raises
     ------
@@ -170,9 +171,9 @@ def estimate_coec(
     Notes
     -----
     The interval from `ci_low` to `ci_high` contains the values :math:`\gamma` with
-    :math:`(c - \gamma E)^2 \le z^2 (\gamma E - \gamma^2 Q)`. E and Q are the sums of
-    :math:`\mu(r)` and of :math:`\mu(r)^2`, and Q is at most :math:`E^2 / c`. This is Wilson's
-    interval if each :math:`\mu` is 1.
+    :math:`(c - \gamma E)^2 \le z^2 (\gamma E - \gamma^2 Q)`. Here c is the number of clicks. E and
+    Q are the sums of :math:`\mu(r)` and of :math:`\mu(r)^2`, and Q is capped at :math:`E^2 / c`.
+    This is Wilson's interval if each :math:`\mu` is 1.
 
     References
     ----------
@@ -181,7 +182,7 @@ def estimate_coec(
     Examples
     --------
     Half of the impressions at rank 1 have a click, and a quarter of those at rank 2. Document a was
-    shown at both, so it expects 0.5 + 0.25 clicks and got 1:
+    shown once at each rank, so its expected clicks are 0.5 + 0.25. It got 1 click:
 
     >>> log = pl.DataFrame(
     ...     {
@@ -244,8 +245,8 @@ def estimate_sdbn(
     rank
         The column of ranks, whole numbers from 1.
     session
-        The column that distinguishes result lists of the same query. A list consists of the
-        documents that one session shows for one query, each once.
+        The column that distinguishes result lists of the same query. A list contains the documents
+        shown for one query in one session, each of them once.
     prior
         As for `estimate_ctr`, but for the rate of last clicks among examined impressions.
 
@@ -299,7 +300,7 @@ def estimate_sdbn(
     └─────┴──────────┴─────────────┴────────────────┴──────────────┴──────────┘
     """
     z, beta = find_z(confidence), _check_prior(prior)
-    # Other columns of the user may have the names of the columns that are joined.
+    # Other columns of the log are dropped, since they may have the names of joined columns.
     rows, is_click = log.rows.select(*log.names), pl.col("clicked") == 1
     last_ranks = rows.filter(is_click).group_by(LISTS).agg(pl.col("rank").max().alias("last_rank"))
 
@@ -325,7 +326,8 @@ def estimate_sdbn(
         )
         [table] = collect(counts)
         log.check_counts(table, "examined")
-        # In lists without gaps, documents are examined at each rank down to the last click.
+        # In a list without gaps and duplicates, the number of examined documents is the rank of the
+        # last click.
         examined, expected = int(table["examined"].sum()), int(last_clicks["last_rank"].sum())
         if examined != expected:
             rule = "without gaps" if examined < expected else "with one document at each rank"
@@ -372,8 +374,8 @@ def estimate_pbm(
     Parameters
     ----------
     log, query, doc, clicked, impressions, confidence, prior
-        As for `estimate_ctr`. The intervals treat the propensities as exact: they do not contain
-        the error of estimated propensities.
+        As for `estimate_ctr`. The intervals treat the propensities as exact: they do not account
+        for the error of estimated propensities.
     propensities
         The probability that a rank is examined, relative to rank 1: a mapping from ranks, or the
         frame that `estimate_propensities` returns, with values above 0 and at most 1. Or the method
@@ -444,7 +446,7 @@ def _estimate_by_rank(
     *,
     is_rate: bool = True,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Return estimates whose exposure sums the propensity of each impression."""
+    """Return estimates; the exposure is the sum of the propensities of impressions."""
 
     def estimate(collect: Collect) -> pl.DataFrame:
         [cells] = collect(log.count(*KEYS, "rank"))
@@ -452,7 +454,7 @@ def _estimate_by_rank(
             pl.col("rank").cast(cells.schema["rank"]), "propensity"
         )
         exposures = pl.col("impressions") * pl.col("propensity")
-        # Sorted ranks make sums of fractions the same in each call.
+        # Floating-point sums depend on the order of rows, so the rows are sorted first.
         table = (
             cells.join(by_rank, on="rank")
             .sort("rank")
@@ -479,11 +481,11 @@ def _make_estimates(
 ) -> pl.DataFrame:
     """Return a table of clicks and exposures with estimates, intervals and shrunk values.
 
-    Rates have a Beta distribution, and other values a Gamma distribution.
+    The prior of rates is a Beta distribution, and that of other values a Gamma distribution.
     """
     c, e = pl.col(clicks), pl.col(exposure)
     q = pl.col("squares") if "squares" in table.columns else e
-    # Sorted rows make the sums of the prior the same in each call.
+    # The sums in `_fit_prior` depend on the order of rows, so the rows are sorted first.
     table = table.sort(KEYS)
     if prior is None:
         mean, strength = _fit_prior(table.filter(e > 0), c, e, q, is_rate=is_rate)
@@ -501,10 +503,11 @@ def _make_estimates(
 def _fit_prior(
     rows: pl.DataFrame, c: pl.Expr, e: pl.Expr, q: pl.Expr, *, is_rate: bool
 ) -> tuple[float | None, float | None]:
-    """Return the mean of all documents' values, and the strength of the prior in exposures.
+    """Return the mean and the strength of the prior, fitted to all documents.
 
-    The strength is None if chance explains all differences between documents. With weights E, the
-    expected sum of squared deviations is the sum of E (1 - E / sum E) Var(c / E), where
+    The strength is the exposure that the prior adds to each document. It is None if chance explains
+    all differences between documents. If documents are weighted by their exposures E, the expected
+    sum of squared deviations is the sum of E (1 - E / sum E) Var(c / E), where
     Var(c / E) = m / E - (m² + t) Q / E² + t. Here m is the mean and t is the variance of the true
     values.
     """

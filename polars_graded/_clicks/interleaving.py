@@ -25,10 +25,12 @@ __all__ = ["compare_interleaved"]
 InterleavingName: TypeAlias = Literal["team_draft", "balanced", "probabilistic"]
 
 SOFTMAX_POWER = 3
-"""Power of the rank in the ranker's distribution of documents, as in Hofmann and others (2011)."""
+"""Exponent s of the distribution from which a ranker draws documents: the probability of rank r is
+proportional to r^-s, as in Hofmann and others (2011)."""
 
 CREDITED_DEPTH = "credited depth"
-"""Column of the number of documents of a ranking whose clicks count, in balanced interleaving."""
+"""Name of a temporary column of balanced interleaving: the number of first documents of each
+original ranking whose clicks count."""
 
 
 @takes_log
@@ -66,7 +68,7 @@ def compare_interleaved(
     ----------
     log
         Any data frame, with one row per document shown, clicked or not. A LazyFrame is collected by
-        the streaming engine, one row per list.
+        the streaming engine: one row per list, or all rows for `"probabilistic"`.
     method
         The interleaving method that made the lists. It determines which ranker gets a click:
 
@@ -76,8 +78,9 @@ def compare_interleaved(
           original ranks as `rankings`.
         - `"probabilistic"`: each ranker draws documents with probabilities that fall with the cube
           of their ranks, without replacement. The list does not reveal which ranker drew a
-          document, so it counts as the probability of a win over all assignments of documents to
-          rankers. Pass the columns of the original ranks as `rankings`.
+          document. So in place of a win or a loss, the list counts as the probability that the
+          ranker wins, over all assignments of documents to rankers. Pass the columns of the
+          original ranks as `rankings`.
     baseline
         The ranker to compare with. By default the second one in alphabetical order, or the second
         one of `rankings`.
@@ -97,8 +100,8 @@ def compare_interleaved(
     cluster
         The column of independent units, such as users, as for `polars_graded.compare`.
     query, session, clicked, rank
-        As for `describe_log`. A list is what one session shows for one query. Its ranks are those
-        of the interleaved list.
+        As for `describe_log`. A list contains the documents shown for one query in one session. Its
+        ranks are those of the interleaved list.
 
     Returns
     -------
@@ -195,7 +198,7 @@ def _check_rankings(rankings: Any) -> list[str]:
 
 
 def _check_ranks(log: Log, columns: Sequence[str]) -> None:
-    """Raise unless columns hold ranks from 1, or null."""
+    """Raise unless columns contain only ranks from 1, and nulls."""
     for column in columns:
         check_whole_type(column, log.rows.collect_schema())
     lowest = log.rows.select(pl.col(columns).min()).collect(engine="streaming")
@@ -239,10 +242,10 @@ def _prefer_by_depth(
 def _prefer_by_chance(
     rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], depth: int | None
 ) -> pl.DataFrame:
-    """Return the first ranker's probability to win, plus half that of a tie.
+    """Return the first ranker's probability of a win, plus half that of a tie.
 
-    A ranker draws the document at rank r with a probability in proportion to r^-3, among the
-    documents that are not in the list above it.
+    A ranker draws the document at its rank r with a probability proportional to r^-3, among the
+    documents that are not yet in the interleaved list.
     """
     needed_columns = [*dict.fromkeys([*keys, *LISTS, "rank", "clicked", *columns])]
     table = rows.select(needed_columns).collect(engine="streaming")
@@ -253,7 +256,7 @@ def _prefer_by_chance(
     for column in columns:
         weight = (pl.col(column).cast(pl.Float64) ** -SOFTMAX_POWER).fill_null(0)
         weight_above = weight.cum_sum().over(LISTS, order_by="rank") - weight
-        # The remaining weight is at least the document's own, which rounding must not change.
+        # The remaining weight includes the document's own, so a smaller value is a rounding error.
         chances.append(weight / pl.max_horizontal(total - weight_above, weight, 1e-300))
     # A click counts if a ranker retrieves the document.
     is_click = (pl.col("clicked") == 1) & (pl.any_horizontal(pl.col(columns).is_not_null()))
@@ -266,7 +269,7 @@ def _prefer_by_chance(
     for part in lists.partition_by("clicks"):
         clicks = int(part["clicks"][0])
         chance = part["chance"].explode().to_numpy().reshape(part.height, -1)
-        # Column clicks + d has the probability that the first ranker has d more clicks.
+        # Column clicks + d: probability that the first ranker has d clicks more than the second.
         balance = np.zeros((part.height, 2 * clicks + 1))
         balance[:, clicks] = 1
         for p in chance.T[:clicks, :, np.newaxis]:

@@ -26,13 +26,14 @@ from polars_graded._frames.sources import scan_frames
 KEYS = ["query", "doc"]
 
 LISTS = ["query", "session"]
-"""Columns that identify a result list: what one session shows for one query."""
+"""Columns that identify a result list: the documents shown for one query in one session."""
 
 COLUMNS = ("query", "doc", "rank", "clicked", "impressions", "session")
 """Arguments that name columns of a log."""
 
 FLAG = 1 << 32
-"""Amount that each invalid value adds to a sum of counts, in place of its own."""
+"""Number that is added to a sum of counts in place of each invalid value. So `sum // FLAG` is the
+number of invalid values, and `sum % FLAG` the sum of the valid ones."""
 
 
 class Collect(Protocol):
@@ -126,7 +127,7 @@ class Log:
         )
 
     def rename(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Return a result with the user's names of columns, except `impressions`."""
+        """Return a result with the column names of the user's log, except `impressions`."""
         renamed = {
             name: new
             for name, new in self.names.items()
@@ -144,7 +145,7 @@ class Log:
     def check_counts(self, table: pl.DataFrame, checked_by_rank: str | None = None) -> pl.DataFrame:
         """Return a table of counts, or raise if it contains invalid values.
 
-        `checked_by_rank` names a sum to which each invalid rank has added `FLAG`.
+        `checked_by_rank` names a column of sums that contain `FLAG` for each invalid rank.
         """
         for name in {*table.columns} & {"query", "doc", "rank"}:
             if n := _count_impressions(table.filter(pl.col(name).is_null())):
@@ -221,7 +222,7 @@ def takes_log(function: Any) -> Any:
 def refuse(
     column: str, rule: str, got: object, hint: str = "", error: type[Exception] = ValueError
 ) -> NoReturn:
-    """Raise the error of a column of the log that breaks a rule."""
+    """Raise an error for a column of the log that breaks a rule."""
     msg = f"column {column!r} of `log` must {rule}, got {got}"
     raise error(msg + (hint and f"\n\nHint: {hint}"))
 

@@ -20,7 +20,7 @@ MAX_STEPS = 2000
 """Maximum number of accelerated steps of the EM algorithm."""
 
 MAX_CHANGE = 1e-7
-"""Maximum change of a propensity in one step of EM at which the algorithm has converged."""
+"""Change of each propensity in one step of EM below which the algorithm has converged."""
 
 
 @takes_log
@@ -46,18 +46,19 @@ def estimate_propensities(
         Any data frame, with one row per document shown, clicked or not. A LazyFrame is collected by
         the streaming engine.
     method
-        - `"em"`: the maximum likelihood of the position-based model for the documents shown at
-          several ranks, found by the EM algorithm with the acceleration of Varadhan and Roland
-          (2008).
-        - `"pivot"`: with the documents :math:`S_{1r}` that were shown at rank 1 and at rank r,
+        - `"em"`: the maximum likelihood estimate of the position-based model from the documents
+          shown at several ranks, computed by the EM algorithm with the acceleration of Varadhan and
+          Roland (2008).
+        - `"pivot"`: with the documents :math:`S_{1r}` that were shown at rank 1 and at rank r, and
+          with :math:`c_{dr}` clicks in :math:`n_{dr}` impressions of document d at rank r,
 
           .. math:: \theta(r) = \frac{\sum_{d \in S_{1r}} c_{dr} / n_{dr}}
               {\sum_{d \in S_{1r}} c_{d1} / n_{d1}}
 
-          As text: ``θ(r) = ∑ c(d, r) / n(d, r) over ∑ c(d, 1) / n(d, 1)``. The rates of rarely
-          shown documents count as much as others, so this is less precise than `"em"`.
-        - `"chain"`: the product of these ratios of neighbouring ranks, for rankers that move
-          documents by few ranks.
+          As text: ``θ(r) = ∑ c(d, r) / n(d, r) over ∑ c(d, 1) / n(d, 1)``. Rarely shown
+          documents count as much as others, so this is less precise than `"em"`.
+        - `"chain"`: the product of such ratios between neighbouring ranks, from the first rank to
+          rank r. This suits rankers that move documents by few ranks.
     query, doc
         The columns of queries and of documents.
     rank
@@ -88,8 +89,9 @@ def estimate_propensities(
 
     Notes
     -----
-    If lists are shown in random order to some users, the click-through rates of these lists by
-    rank, over that of rank 1, are the propensities (Joachims, Swaminathan, Schnabel 2017).
+    If some users see lists in random order, the propensity of a rank is the click-through rate of
+    these lists at this rank, divided by their rate at rank 1 (Joachims, Swaminathan, Schnabel
+    2017).
 
     References
     ----------
@@ -128,7 +130,7 @@ def estimate_propensities(
 
 
 def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """Return a function from counts to propensities for a user's argument."""
+    """Return a function from counts to propensities for the argument `propensities`."""
     if isinstance(value, str):
         method = check_choice("propensities", value, get_args(Method))
         return lambda cells: _estimate(cells, method)
@@ -185,7 +187,10 @@ def _estimate(cells: pl.DataFrame, method: str) -> pl.DataFrame:
 
 
 def _check_links(ranks: pl.Series, r: Integers, d: Integers) -> None:
-    """Raise unless documents `d` at several ranks `r`, counted from 0, link all ranks."""
+    """Raise unless documents shown at several ranks link all ranks.
+
+    Document `d[i]` was shown at rank `r[i]`, both counted from 0.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -202,14 +207,14 @@ def _check_links(ranks: pl.Series, r: Integers, d: Integers) -> None:
     if unlinked := ranks.filter(pl.Series(groups[:k] != groups[0])).to_list():
         msg = (
             f"documents must link all ranks, got no link from rank {ranks[0]} to rank "
-            f"{unlinked[0]} ({len(unlinked)} ranks in all)\n\n"
+            f"{unlinked[0]} ({len(unlinked)} unlinked ranks in all)\n\n"
             "Hint: pass propensities=, or leave out these ranks"
         )
         raise ValueError(msg)
 
 
 def _compute_ratios(movable_cells: pl.DataFrame, by_rank: pl.DataFrame, method: str) -> Floats:
-    """Return ratios of rates to the first rank, or products along the ranks."""
+    """Return the propensities by the method "pivot" or "chain"."""
     ranks = by_rank["rank"].to_list()
     rates = movable_cells.select(*KEYS, "rank", rate=pl.col("clicks") / pl.col("impressions"))
     values = [1.0]
@@ -232,9 +237,9 @@ def _compute_ratios(movable_cells: pl.DataFrame, by_rank: pl.DataFrame, method: 
 def _run_em(movable_cells: pl.DataFrame, r: Integers, d: Integers) -> Floats:
     """Return the propensities with the highest likelihood, from counts.
 
-    The i-th row of the counts is that of the document `d[i]` at the rank `r[i]`, both from 0.
-    A parameter vector has the propensities of all ranks but the first, which is 1, and then the
-    attractiveness of each document.
+    Row i of the counts belongs to document `d[i]` at rank `r[i]`, both counted from 0. A parameter
+    vector contains the propensity of each rank except the first, whose propensity is 1, and then
+    the attractiveness of each document.
     """
     n = movable_cells["impressions"].to_numpy().astype(float)
     c = movable_cells["clicks"].to_numpy().astype(float)
@@ -243,7 +248,7 @@ def _run_em(movable_cells: pl.DataFrame, r: Integers, d: Integers) -> Floats:
 
     def step(parameters: Floats) -> Floats:
         theta, gamma = np.append(1.0, parameters[: k - 1])[r], parameters[k - 1 :][d]
-        # P(examined | no click) = θ (1 - γ) / (1 - θ γ), and likewise for attractive.
+        # P(examined | no click) = θ (1 - γ) / (1 - θ γ); P(attractive | no click) swaps θ and γ.
         missed = (n - c) / np.maximum(1 - theta * gamma, 1e-12)
         examined = np.bincount(r, c + missed * theta * (1 - gamma)) / by_r
         attractive = np.bincount(d, c + missed * gamma * (1 - theta)) / by_d

@@ -47,9 +47,9 @@ def simulated_log(
     length
         Number of documents in a list, by default all.
     rankers
-        The noise of each ranker, at least 0, by its name. A ranker sorts documents by their
-        attractiveness plus normal noise with this standard deviation, drawn once per query and
-        ranker. The default is `{"old": 0.5, "new": 0.1}`.
+        The noise of each ranker, at least 0, by the ranker's name. A ranker sorts documents by
+        their attractiveness plus normal noise with this standard deviation. The noise is drawn once
+        for each ranker and document. The default is `{"old": 0.5, "new": 0.1}`.
     shuffled
         The share of lists, from 0 to 1, that show a random order in place of the ranker's.
     model
@@ -72,11 +72,11 @@ def simulated_log(
     DataFrame
         One row per document shown, list by list in the order of ranks: `session`, `query`, `doc`
         and `rank` (Int64, from 1), `ranker` (String, null for a shuffled list), `clicked`
-        (Boolean), and the truth, `attractiveness` and `satisfaction` (Float64).
+        (Boolean), and the true `attractiveness` and `satisfaction` of the document (Float64).
 
     See Also
     --------
-    polars_graded.clicks.estimate_pbm, polars_graded.clicks.estimate_sdbn : Estimate the truth.
+    polars_graded.clicks.estimate_pbm, polars_graded.clicks.estimate_sdbn : Estimators to test.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Rows to measure: frames, features, or runs joined with judgments."""
+"""Read the rows to measure: a frame, features, or runs joined with judgments."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ Rows = tuple[pl.DataFrame | pl.LazyFrame, dict[str, Any]]
 """Rows to measure, and the keywords of `evaluate` that name their columns."""
 
 MEMORY_PER_BYTE = 8
-"""Bytes of memory per byte of a run file, which may be compressed, with the joined frame."""
+"""Estimated bytes of memory for the rows of a run and the joined frame, per byte of the run's file,
+which may be compressed."""
 
 
 def read_rows(arguments: Arguments) -> Rows:
     """Return the rows to measure and the keywords for their columns.
 
-    Without files, the rows are those of an example.
+    If no files are passed, the rows are those of `datasets.example`.
     """
     if arguments.frame:
         frame, columns = _read_frame(arguments, arguments.frame)
@@ -105,7 +106,8 @@ def _read_features(arguments: Arguments) -> Rows:
 def _read_runs(arguments: Arguments) -> Rows:
     """Return the rows of runs with their judgments, if there are any.
 
-    The rows are lazy if they may exceed memory. The tag of a run is its strategy.
+    The rows are lazy if they may exceed memory. The tag of a run names its strategy, or the file if
+    runs share a tag.
     """
     # Only measures of subtopics need judgments by subtopic.
     subtopic = "subtopic" if "subtopics" in arguments.needed_inputs else None
@@ -153,7 +155,7 @@ def _read_judgments(file: str, subtopic: str | None) -> pl.DataFrame:
 def _read_run(file: str, *, is_large: bool) -> pl.LazyFrame:
     """Return the documents of a run.
 
-    A Parquet file without a strategy is named by its file.
+    In a Parquet file without a column of strategies, the strategy is named after the file.
     """
     columns = ["query", "doc", "score", "strategy"]
     if not _is_parquet(file):
@@ -169,12 +171,12 @@ def _read_run(file: str, *, is_large: bool) -> pl.LazyFrame:
 
 
 def _is_parquet(file: str) -> bool:
-    """Return whether a file has the suffix of Parquet."""
+    """Return whether the name of a file ends in .parquet."""
     return Path(file).suffix.lower() == ".parquet"
 
 
 def _read_parquet(file: str, columns: Sequence[str], *, is_large: bool = False) -> pl.LazyFrame:
-    """Return the rows of a file; queries and documents become strings."""
+    """Return the rows of a Parquet file; queries and documents become strings."""
     try:
         with Path(file).open("rb") as opened:
             frame = (

@@ -27,7 +27,7 @@ FRAME, LETOR, QRELS, RUNS = "--frame", "--letor", "--qrels", "--runs"
 
 
 class Option(NamedTuple):
-    """Option of the command, with the options and suffixes that it needs."""
+    """Option of the command, with the other options and the file suffixes that it needs."""
 
     help: str
     settings: Mapping[str, Any]
@@ -106,8 +106,8 @@ OPTIONS = {
         needs=(FRAME,),
     ),
     "--trusted": Option(
-        "the grader who judged a random sample of the queries and whose grades count; the results "
-        "are estimates of this grader's means and differences over all queries",
+        "the grader whose grades are trusted and who judged a random sample of the queries; the "
+        "results are estimates of this grader's means and differences over all queries",
         {"metavar": "NAME"},
     ),
     "--strategy": Option(
@@ -127,8 +127,9 @@ OPTIONS = {
         NAMES,
     ),
     "--similarity": Option(
-        "the measures of two rankings, such as rbo or overlap@10: compares strategies with each "
-        "other, or with the --baseline; only relevant_entered and relevant_left need grades",
+        "the measures of the similarity of two rankings, such as rbo or overlap@10, to compare "
+        "strategies with each other, or with the --baseline; only relevant_entered and "
+        "relevant_left need grades",
         NAMES,
     ),
     "--irrelevant": Option(
@@ -175,22 +176,23 @@ OPTIONS = {
         {"type": float, "default": 0.01, "metavar": "DIFFERENCE"},
     ),
     "--missing": Option(
-        "drop allows --gate to leave out queries that either side lacks",
+        "drop allows --gate to leave out queries that the runs or the --baseline lack",
         {"choices": ("error", "drop")},
         needs=("--gate",),
     ),
     "--judgments": Option(
-        "changed allows --gate a baseline measured with other judgments",
+        "changed allows --gate to accept a --baseline measured with other judgments",
         {"choices": get_args(Change)},
         needs=("--gate",),
     ),
     "--formulas": Option(
-        "changed allows --gate a baseline whose measures have other formulas",
+        "changed allows --gate to accept a --baseline whose measures have other formulas",
         {"choices": get_args(Change)},
         needs=("--gate",),
     ),
     "--scale": Option(
-        "changed allows --gate a baseline on another scale, or with another order of ties",
+        "changed allows --gate to accept a --baseline measured on another scale, or with another "
+        "order of ties",
         {"choices": get_args(Change)},
         needs=("--gate",),
     ),
@@ -240,7 +242,7 @@ class Arguments(argparse.Namespace):
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
-        """Return the measures by name, curves among them."""
+        """Return the measures by name, including curves."""
         if self.similarity:
             return parse_measures(self.similarity, SIMILARITIES)
         return parse_measures(self.measure or self.gate or MEASURES)
@@ -257,7 +259,7 @@ class Arguments(argparse.Namespace):
 
     @cached_property
     def scalar_measures(self) -> dict[str, Best]:
-        """Return each measure that is not a curve, with its best direction."""
+        """Return, for each measure that is not a curve, which of its values is best."""
         measures = self.measures.items()
         return {name: m.definition.best for name, m in measures if not m.is_curve}
 
@@ -265,7 +267,7 @@ class Arguments(argparse.Namespace):
     def qrels_by_grader(self) -> dict[str | None, str]:
         """Return the judgment file of each grader.
 
-        A single file may have None in place of a grader.
+        The key is None if there is only one file, and no grader is named.
         """
         files: dict[str | None, str] = {}
         for file, *_ in self.qrels or []:
@@ -293,7 +295,7 @@ class Arguments(argparse.Namespace):
 
     @property
     def inputs(self) -> list[str]:
-        """Return the files that are read."""
+        """Return all files that the command reads."""
         baseline = [] if self.baseline_file is None else [str(self.baseline_file)]
         frames = self.letor or self.frame or []
         return [*frames, *self.qrels_by_grader.values(), *self.run_files, *baseline]
@@ -315,7 +317,7 @@ class Arguments(argparse.Namespace):
 
     @property
     def baseline_file(self) -> Path | None:
-        """Return the baseline if it is a file of results."""
+        """Return the path of the baseline if it is a file of results, else None."""
         if self.baseline is None:
             return None
         path = Path(self.baseline)
@@ -323,7 +325,7 @@ class Arguments(argparse.Namespace):
 
     @property
     def is_compared(self) -> bool:
-        """Return whether a table of differences is printed."""
+        """Return whether the command prints a table of differences."""
         is_requested = self.baseline is not None or self.test or self.correction
         return bool(is_requested and not (self.gate or self.similarity))
 
@@ -381,7 +383,7 @@ class Parser(argparse.ArgumentParser):
             "rankings of known quality are measured: 100 documents per query, grades 0 to 4, and "
             "strategies that swap 5, 20 and 60 pairs of the ideal order.",
             epilog=f"Measures: {', '.join(DEFINITIONS)}. Measures of --similarity: "
-            f"{', '.join(SIMILARITIES)}. A cutoff follows an @, options stand in "
+            f"{', '.join(SIMILARITIES)}. A cutoff follows @, and options are in "
             "brackets: 'ndcg@10', 'ap(threshold=2)@100', 'dcg(gain=linear, discount=zipf)'.",
         )
         self.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
@@ -395,9 +397,9 @@ class Parser(argparse.ArgumentParser):
         return self.parse_args(arguments, namespace=Arguments())
 
     def fail(self, sentence: str) -> NoReturn:
-        """Exit with status 2 after an error that other options cannot avoid."""
+        """Exit with status 2 after an error that a change of options cannot avoid."""
         self.exit(2, f"{self.prog}: error: {sentence}\n")
 
     def error(self, message: str) -> NoReturn:
-        """Exit with status 2 after an error that other options can avoid."""
+        """Exit with status 2 after an error that a change of options can avoid."""
         self.fail(f"{message}\nsee {self.prog} --help")

@@ -1,4 +1,4 @@
-"""Rules about several options, and the errors of their violations."""
+"""Rules for combinations of options, and the error for each rule."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _find_measures(condition: Callable[[Measure], object]) -> Callable[[Argument
 
 
 def _find_one_grader_options(arguments: Arguments) -> Iterable[str]:
-    """Return the options that need one grader, if there are several."""
+    """Return the options that need a single grader, if there are several graders."""
     has_several = len(arguments.graders) >= MIN_GRADERS and arguments.trusted is None
     return filter(arguments.get_value, ("--report", "--chart", "--format")) if has_several else ()
 
@@ -38,7 +38,7 @@ def _find_number_options(arguments: Arguments) -> Iterable[str]:
 
 
 def _find_wrong_trusted(arguments: Arguments) -> Iterable[str]:
-    """Yield the trusted grader and all graders, if it is not one of several."""
+    """Yield the trusted grader with all graders, if it is not one of several graders."""
     is_valid = arguments.trusted in arguments.graders and len(arguments.graders) >= MIN_GRADERS
     if arguments.trusted is not None and not is_valid:
         yield f"{arguments.trusted!r} of {', '.join(arguments.graders) or 'none'}"
@@ -146,7 +146,7 @@ RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
         "--qrels takes a judgment file and at least one run, got {}",
     ),
 )
-"""Functions that find violations of rules, and sentences with braces for the violations."""
+"""Functions that return violations, and error sentences, in which {} stands for the violations."""
 
 
 def check_options(arguments: Arguments) -> None:
@@ -155,9 +155,9 @@ def check_options(arguments: Arguments) -> None:
     Raises
     ------
     ValueError
-        If a measure does not exist, or a rule is broken.
+        If a measure does not exist, or if options break a rule.
     ImportError
-        If charts are to be drawn without the library that draws them.
+        If a chart or a report is requested, and the library that draws charts is not installed.
     """
     for name, option in OPTIONS.items():
         value = arguments.get_value(name)

@@ -49,7 +49,7 @@ EXIT_STATUS: dict[str, int] = {**dict.fromkeys(FAILING_VERDICTS, 1), "undecided"
 """Exit status of the worst verdict of a gate; it is 0 if all pass."""
 
 INTERRUPTED_STATUS, UNREAD_STATUS = 130, 141
-"""Exit status that a shell reports after Ctrl-C, and after a pipe whose reader has gone."""
+"""Exit status that a shell reports after Ctrl-C, and after a write to a closed pipe."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -77,9 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _let_interrupts_end_reads() -> None:
-    """Let Ctrl-C end a read of a pipe without a writer.
+    """Let Ctrl-C end a read of a pipe that nothing writes to.
 
-    Polars handles the signal before Python does, and lets the system restart such a read.
+    Polars handles the signal before Python does. Without this setting, the system would then
+    restart the read.
     """
     if hasattr(signal, "siginterrupt") and threading.current_thread() is threading.main_thread():
         signal.siginterrupt(signal.SIGINT, True)  # noqa: FBT003 (its only form)
@@ -87,9 +88,10 @@ def _let_interrupts_end_reads() -> None:
 
 @contextmanager
 def _write_refusal_on_error(markdown: Path | None) -> Iterator[None]:
-    """Write the reason into the summary of the gate if the call is refused.
+    """Write an error into the Markdown summary of the gate, and raise it again.
 
-    A pipeline publishes this file. An older file would state the verdict of another change.
+    A CI pipeline publishes this file. A file from an earlier run would state the verdict on another
+    change.
     """
     try:
         yield
@@ -105,7 +107,7 @@ def _run(parser: Parser, arguments: Arguments) -> int:
     """Run the command and return the exit status."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        if arguments.qrels:  # the command joins runs and judgments itself, without loss
+        if arguments.qrels:  # the command itself joins runs and judgments, and loses no documents
             warnings.simplefilter("ignore", DataWarning.join)
         if arguments.unjudged_below is not None:
             warnings.filterwarnings("ignore", ".* below 0 counts? as judged", DataWarning.scale)
@@ -122,7 +124,7 @@ def _run(parser: Parser, arguments: Arguments) -> int:
 
 
 def _evaluate(arguments: Arguments, caught: Sequence[warnings.WarningMessage]) -> tuple[str, int]:
-    """Write the requested files; return the printed text and exit status."""
+    """Write the requested files; return the text to print and the exit status."""
     frame, columns = read_rows(arguments)
     inputs_of_files = {name: columns.pop(name) for name in DOCUMENT_INPUTS if name in columns}
     scale = {name: vars(arguments)[name] for name in ("max_grade", "undefined_as", "condensed")}
@@ -160,23 +162,23 @@ def _evaluate(arguments: Arguments, caught: Sequence[warnings.WarningMessage]) -
 
 
 def _print(parser: Parser, text: str) -> None:
-    """Print to standard output in its encoding; exit quietly without a reader."""
+    """Print to standard output in its encoding; exit silently if the pipe is closed."""
     encoding = find_output_encoding()
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except OSError as error:
-        # Otherwise writing the rest of the buffer would fail again when Python ends.
+        # Python flushes standard output when it exits, which would fail again without this.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if error.errno in (errno.EPIPE, errno.EINVAL):  # the latter on Windows
+        if error.errno in (errno.EPIPE, errno.EINVAL):  # Windows reports EINVAL
             sys.exit(UNREAD_STATUS)
         parser.fail(f"{error.strerror}: standard output")
 
 
 @contextmanager
 def _name_file_in_errors(path: Path) -> Iterator[None]:
-    """Add the name of the file to an error of writing it.
+    """Add the name of the file to an error that occurs while it is written.
 
-    Polars reports the cause without the file.
+    Errors of Polars do not name the file.
     """
     try:
         yield
@@ -195,7 +197,7 @@ def _compare_with_baseline(
 ) -> tuple[str, int]:
     """Return the verdicts of the gate as text, and the exit status."""
     best = {name: arguments.scalar_measures[name] for name in parse_measures(gate_measures)}
-    # A measure that is undefined for a query is null for all strategies: the query is left out.
+    # A query for which a measure is undefined is null for all strategies, and is left out.
     keys: Keys = {
         "strategy": "strategy",
         "query": arguments.query_columns,
@@ -252,7 +254,7 @@ def _write_chart(per_query: pl.DataFrame, arguments: Arguments, file: Path) -> N
 def _report_options(
     frame: pl.DataFrame | pl.LazyFrame, columns: Mapping[str, Any], arguments: Arguments
 ) -> dict[str, Any]:
-    """Return the keywords of `report`: comparisons, and the ranked rows."""
+    """Return the keywords of `report`: how to compare strategies, and the ranked rows."""
     options = arguments.comparison | {"trusted": arguments.trusted}
     if isinstance(frame, pl.LazyFrame):
         msg = "the runs may exceed memory, so the report shows no documents"

@@ -1,4 +1,4 @@
-"""Errors and warnings of functions, in terms of the command's options."""
+"""Rewrite errors and warnings of functions in terms of the command's options."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ ARGUMENT_PATTERN = re.compile(r"\b([a-z_]+)=(\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|[\w
 
 
 def write_for_the_shell(error: Exception | Warning | str) -> str:
-    """Return a sentence and its hint on one line, with options for arguments.
+    """Return a message and its hint on one line, with options in place of arguments.
 
-    Arguments without an option are kept.
+    Arguments without a corresponding option stay as they are.
     """
     return ARGUMENT_PATTERN.sub(_write_option, format_on_one_line(error).split("\n", maxsplit=1)[0])
 

@@ -24,7 +24,7 @@ ASCII_FORMAT: Literal["ASCII_FULL_CONDENSED"] = "ASCII_FULL_CONDENSED"
 
 
 def write_tables(per_query: pl.DataFrame, arguments: Arguments) -> str:
-    """Return the means of each grader, and differences on request."""
+    """Return the tables of the means of each grader, and of differences if requested."""
     if arguments.format != "text":
         return _write_paper_tables(per_query, arguments)
     tables = []
@@ -39,7 +39,7 @@ def write_tables(per_query: pl.DataFrame, arguments: Arguments) -> str:
 
 
 def _write_paper_tables(per_query: pl.DataFrame, arguments: Arguments) -> str:
-    """Return a paper's table; with a trusted grader, one per other grader."""
+    """Return a table for a paper; with a trusted grader, one for each other grader."""
     options = arguments.comparison | {"format": arguments.format, "trusted": arguments.trusted}
     graders: list[str | None] = [None]
     if arguments.trusted is not None:
@@ -80,7 +80,7 @@ def _write_means(per_query: pl.DataFrame, arguments: Arguments) -> Iterator[str]
 
 
 def _write_trusted_means(per_query: pl.DataFrame, arguments: Arguments) -> str:
-    """Return the means that the trusted grader would find in all queries."""
+    """Return estimates of the means that the trusted grader would find in all queries."""
     means = summarise(per_query, arguments.scalar_measures, trusted=arguments.trusted)
     keys = ["grader", "measure", "strategy"]
     columns = ["mean", "ci_low", "ci_high", "trusted_mean", "model_mean"]
@@ -128,9 +128,9 @@ def _write_differences(per_query: pl.DataFrame, arguments: Arguments) -> str:
 
 
 def _mark_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
-    """Return strategies by the first measure, with best values in brackets.
+    """Return strategies sorted by the first measure, with the best values in brackets.
 
-    Stars would suggest significance.
+    Stars in place of brackets would suggest significance.
     """
     first, direction = next(iter(best.items()))
     order = pl.col(first).round(12)
@@ -146,9 +146,9 @@ def _mark_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
 
 
 def _format_numbers(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
-    """Return the table with four decimals in some columns.
+    """Return the table with some columns as text with four decimals.
 
-    Null becomes an empty cell.
+    A null becomes an empty text.
     """
     return table.with_columns(
         pl.Series(name, ["" if n is None else f"{n:.4f}" for n in table[name]], dtype=pl.String)
@@ -157,7 +157,7 @@ def _format_numbers(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
 
 
 def format_table(table: pl.DataFrame) -> str:
-    """Return a table with lines, or in ASCII if no line can be encoded."""
+    """Return a table with drawn lines, or in ASCII if the output cannot encode these."""
     texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
     table = table.with_columns(
         pl.Series(
@@ -189,10 +189,7 @@ def find_output_encoding() -> str:
 
 
 def escape_control_characters(text: str) -> str:
-    """Return the text with escaped control characters.
-
-    Control characters could move the cursor.
-    """
+    """Return the text with escaped control characters, which could move the cursor."""
     return "".join(
         char.encode("unicode_escape").decode()
         if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")

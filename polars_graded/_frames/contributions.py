@@ -26,7 +26,7 @@ TIED = "tied with another"
 def check_sum(measure: str) -> Measure:
     """Return the named measure; raise unless it is a sum over ranks.
 
-    Its `ties` must also be "order".
+    The measure must also leave tied documents in their order, as with `ties=order`.
     """
     parsed = Measure.parse(measure)
     if not parsed.definition.is_sum:
@@ -100,7 +100,7 @@ def compute_added_by_rank(
         )
         table = table.filter(~pl.all_horizontal(pl.col("rank", "grade").is_null()))
         if repeated := table.height - table["doc"].n_unique():
-            msg = f"{doc!r} must name each document of a query once, got {repeated} again"
+            msg = f"{doc!r} must name each document of a query once, got {repeated} repeated"
             raise ValueError(msg)
         measures = [measure]
         if "gain" in measure.options:

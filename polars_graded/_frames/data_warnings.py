@@ -1,4 +1,7 @@
-"""Warn of data that make means wrong without an error, based on the notes of all rankings."""
+"""Warn of data that make means wrong without an error.
+
+The evidence is in the notes of all rankings, which the module `notes` describes.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ MIN_HALF_STAR = 0.5
 """Lowest grade of a scale of half stars."""
 
 MIN_STARS = 4
-"""Minimum highest grade of stars. A lower scale without 0 may be of relevant documents only."""
+"""Minimum highest grade of stars. On a shorter scale without 0, all grades may be relevant."""
 
 GDEVAL_HIGHEST = 4
 """Highest grade of the scale of gdeval, which ir_measures calls for ERR."""
@@ -62,7 +65,7 @@ RANK_WORDS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 
 
 def find_order_dependent_measures(request: Request) -> list[Measure]:
-    """Return the measures that may depend on the order of rows, unless the caller chose it."""
+    """Return the measures that may depend on the order of ties, unless `ties` is passed."""
     if request.ties is not None or request.tool is not None:
         return []
     return [measure for measure in request.measures.values() if not measure.needs_ties]
@@ -101,7 +104,10 @@ def is_called_rank(column: str) -> bool:
 
 
 def find_measures_without_scale(request: Request) -> list[str]:
-    """Return the measures that take the highest grade of each query for that of the scale."""
+    """Return the measures that need `max_grade`, if it is not passed.
+
+    These measures then use the highest grade of each query as the highest grade of the scale.
+    """
     if request.scale.max_grade is not None:
         return []
     return [
@@ -150,7 +156,7 @@ class NotedData:
         return self.values.select(self.request.query).n_unique()
 
     def holds_for_all(self, count: str) -> bool:
-        """Return whether a count is above 0 for all strategies."""
+        """Return whether a note is true, or a count above 0, for all strategies."""
         return all(each[count] for each in self.strategies)
 
     def format_share(self, counts: Sequence[int], totals: Sequence[int]) -> str:
@@ -162,7 +168,7 @@ class NotedData:
         return f"{n} of {total} {'rankings' if len(affected) > 1 else 'queries'}"
 
     def find_split_queries(self) -> Iterator[str]:
-        """Yield the number of queries that nulls in a column of the query split in two."""
+        """Yield the number of queries that nulls in a query column split in two."""
         if len(self.request.query) == 1:
             return
         for name in self.request.query:
@@ -190,7 +196,7 @@ class NotedData:
             if rows:
                 subject = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
                 yield (
-                    f"{kind} {column} is {lack} in {subject} measured as a {kind} of its own"
+                    f"{kind} {column} is {lack} in {subject} measured as one separate {kind}"
                     f"\n\nHint: .drop_{lack.lower()}s({hint}) leaves such rows out"
                 )
 
@@ -282,7 +288,7 @@ class NotedData:
         if self.request.grade in (self.request.ties or ()):
             yield (
                 f"`ties` names the grade {self.request.grade!r}, so the best of tied documents "
-                "comes first, which no strategy could know\n\n"
+                "comes first, although a strategy does not know the grades\n\n"
                 "Hint: ties='doc' breaks them by the document; 'ap(ties=optimistic)' is the "
                 "highest value that they allow"
             )
@@ -300,9 +306,9 @@ class NotedData:
             )
             if self.request.grade in self.request.computed:
                 hint = (
-                    "the expression of grades is null for all documents of a query, as "
-                    "phi_relevance is if all have one score; undefined_as=None leaves such queries "
-                    "out of means"
+                    "the expression of grades is null for all documents of such a query, as "
+                    "phi_relevance is if all documents have the same value; undefined_as=None "
+                    "leaves these queries out of means"
                 )
             yield (
                 f"no document is judged in {self.format_share(*counts)}, which {effect}: "
@@ -310,7 +316,7 @@ class NotedData:
             )
 
     def find_lost_documents(self) -> Iterator[str]:
-        """Yield a sentence if judged documents that were not retrieved seem to be lost."""
+        """Yield a sentence if a join seems to have lost documents that were not retrieved."""
         if not depends_on_missed(self.request):
             return
         if self.request.strategy is not None and (rows := self._select_unlike_judgments()).height:
@@ -322,11 +328,11 @@ class NotedData:
                 self.request.key, "n_relevant"
             ).rows()
             yield (
-                f"the relevant documents of a query differ between strategies in "
-                f"{queries.n_unique()} of {self.queries} queries (of {first_few([queries.row(0)])} "
-                f"{fewest_name!r} has {fewest} and {most_name!r} {most}): a plain join of runs and "
-                "judgments drops judged documents that were not retrieved, so recall, ap and ndcg "
-                "are too high\n\n"
+                "the relevant documents of a query differ between strategies in "
+                f"{queries.n_unique()} of {self.queries} queries (query "
+                f"{first_few([queries.row(0)])}: {fewest_name!r} has {fewest} and {most_name!r} "
+                f"has {most}): a plain join of runs and judgments drops judged documents that were "
+                "not retrieved, so recall, ap and ndcg are too high\n\n"
                 "Hint: join_judgments(run, judgments) contains each judged document once for each "
                 "strategy, with one grade"
             )

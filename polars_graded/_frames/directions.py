@@ -28,8 +28,8 @@ def check_directions(request: Request, frame: pl.DataFrame) -> None:
 def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Return the rows with computed columns, and the keywords of `evaluate` that name them.
 
-    The keywords have a direction for each strategy. They do not record that one direction was
-    passed for all strategies, so this function checks that direction.
+    The keywords contain a direction for each strategy. They do not record that a single direction
+    was passed for all strategies, so this function checks a single direction itself.
     """
     if request.all_ascending:
         check_directions(request, frame)
@@ -47,7 +47,7 @@ def may_be_ranks(request: Request, rows: pl.DataFrame) -> bool:
 
 
 def _collect_evidence(request: Request, rows: pl.DataFrame) -> Directions:
-    """Return the evidence of rows with computed columns."""
+    """Return the evidence in rows that already contain the computed columns."""
     scores = list(dict.fromkeys(request.scores))
     return Directions.of(request, Groups.of(rows, request.keys, scores))
 

@@ -18,19 +18,18 @@ from polars_graded._measuring.kernels.ragged import list_rows
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
 MAX_CHECKED_ROWS = 1_000_000
-"""Maximum number of rows of a frame of which all are checked; of a larger frame, a sample of at
-least half of this number is checked."""
+"""Maximum number of rows for which all rows of a frame are checked. In a larger frame, a sample of
+at least half this number is checked."""
 
 STRETCH_ROWS = 1 << 14
-"""Number of rows that are checked together."""
+"""Approximate number of rows that are checked together."""
 
 MAX_UNEXPLAINED_SHARE = 0.2
-"""Maximum share of repeated rows that stay repeated within the values of a label, such as a
-device."""
+"""Maximum share of repeated rows that a label, such as the device, does not distinguish."""
 
 CHECKED_SHARE = 0.05
-"""Minimum share of the rows of a part that is checked, in whole queries, if the parts so far have
-more than `MAX_CHECKED_ROWS`."""
+"""Minimum share of the rows of a part that is checked, in whole queries, once the parts so far have
+more than `MAX_CHECKED_ROWS` rows."""
 
 MIXER = np.uint64(0x9E3779B97F4A7C15)
 """Odd factor that spreads the bits of combined hashes."""
@@ -84,8 +83,8 @@ class Duplicates:
 def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterator[bool]:
     """Yield whether each checked stretch of groups seems to repeat a document.
 
-    A stretch is short enough for the cache. If there are more rows than allowed, evenly spaced
-    stretches are checked.
+    A stretch is a series of consecutive groups that fits in the cache. If there are more than
+    `max_rows` rows, only some stretches are checked, evenly spaced over the rows.
     """
     edges = np.searchsorted(groups.offsets, np.arange(0, len(documents), STRETCH_ROWS))
     stretches = [*pairwise([*np.unique(edges).tolist(), groups.n])]

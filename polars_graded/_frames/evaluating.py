@@ -142,8 +142,9 @@ def evaluate(
         The column with the category, the list of categories or the vector of each document, for
         `diversity`. A document has the same value in all queries.
     reference
-        The column with the rank of each document in a reference ranking, or true for documents that
-        the reference recommends, for `unexpectedness` and `serendipity`.
+        The column with the rank of each document in a reference ranking, or a Boolean column that
+        is true for the documents that the reference recommends, for `unexpectedness` and
+        `serendipity`.
     parts
         How to split a frame that does not fit in memory into parts of whole queries: `"sorted"`
         streams rows in which the rows of each query are consecutive; a number is the number of
@@ -193,12 +194,13 @@ def evaluate(
 
         Numbers that end in .5 are rounded down first, because the mean of tied ranks can end in .5.
         Numbers below 1 are ignored, because they may be codes for documents that were not shown.
-        For the same reason, the highest number of the column is ignored in queries that contain
-        this number several times.
+        For the same reason, the highest number of the column is ignored in each query that contains
+        it several times.
 
-        If `descending=False` is passed for a column with several numbers below 1, which would be
-        ranked first although they probably mean that a document was not shown. If a single False is
-        passed for several columns, and only some of them may hold ranks.
+        If `descending=False` is passed for a column of ranks, and some query has several numbers
+        below 1 in it. These would be ranked first, although they probably mean that a document was
+        not shown. If a single False is passed for several columns, and only some of them may hold
+        ranks.
 
         If a document occurs twice in a ranking, or has different grades for two stacked strategies.
         In frames of up to a million rows, all rows are checked. In a larger frame, a sample of

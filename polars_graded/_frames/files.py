@@ -50,7 +50,7 @@ class TextFile:
         return name if isinstance(name, str) else f"<{type(self.source).__name__}>"
 
     def blocks(self) -> Iterator[Block]:
-        """Yield all lines, including a last one without a line end."""
+        """Yield blocks with all lines; the last line may lack a line end."""
         first = 1
         with _open_binary(self.source) as opened:
             while text := self._lines(opened):
@@ -86,7 +86,10 @@ def _open_binary(source: Any) -> Iterator[Any]:
 
 
 def list_files(paths: Any) -> list[TextFile]:
-    """Return the files of `paths`, with `*`, `?` and `[` as patterns in missing names."""
+    """Return the files of `paths`.
+
+    A path that does not exist is a pattern if it contains `*`, `?` or `[`.
+    """
     is_single = isinstance(paths, str | os.PathLike | bytes) or hasattr(paths, "read")
     sources = [paths] if is_single or not isinstance(paths, Iterable) else list(paths)
     if not sources:

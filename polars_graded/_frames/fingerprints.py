@@ -31,7 +31,7 @@ DEFAULT_CHUNK_ROWS = 1 << 16
 
 
 def check_fingerprint(requests: Sequence[Request], doc: Any, schema: pl.Schema) -> None:
-    """Raise if the column of documents is missing, or a key has the name of a new column."""
+    """Raise if the document column is missing, or the name of a new column is taken."""
     column = check_column_name("fingerprint", doc)
     check_columns("frame", [column], schema, argument="fingerprint")
     if schema[column].is_nested():
@@ -98,7 +98,7 @@ def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.
     formatted = pl.col(*values).map_batches(
         _format_numbers, return_dtype=pl.String(), is_elementwise=True
     )
-    # The sums wrap around at 2**64.
+    # Sums do not depend on the order of documents. They wrap around at 2**64.
     hashes = rows.group_by(request.keys).agg(pl.col(*values).sum()).with_columns(formatted)
     if request.grader is None:
         return hashes
@@ -118,7 +118,7 @@ def _unify_type(dtype: pl.DataType, column: str) -> pl.Expr:
 
 
 def _hash_documents(documents: pl.Series) -> pl.Series:
-    """Return a hash of each document and its value, a grade or a text."""
+    """Return a hash of each document with its value, which is a grade or a text."""
     parts = []
     for first in range(0, len(documents), DEFAULT_CHUNK_ROWS):
         part = documents.slice(first, DEFAULT_CHUNK_ROWS).struct.unnest()
@@ -141,7 +141,10 @@ def _hash_texts(texts: pl.Series) -> Hashes:
 
 
 def _format_numbers(hashes: pl.Series) -> pl.Series:
-    """Return 64-bit numbers as text, which is never averaged, and exact in all files."""
+    """Return hashes as hexadecimal text.
+
+    Unlike numbers, texts are never averaged by mistake, and every file format stores them exactly.
+    """
     return pl.Series(hashes.name, [f"{each:016x}" for each in hashes], dtype=pl.String)
 
 

@@ -1,4 +1,4 @@
-"""Frames of rankings in CSV and Parquet files, for the command."""
+"""Read frames of rankings from CSV and Parquet files, for the command."""
 
 from __future__ import annotations
 

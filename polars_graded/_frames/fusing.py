@@ -61,7 +61,7 @@ COMBINATIONS: Mapping[str, Callable[[Sequence[pl.Expr]], pl.Expr]] = {
     "comb_min": pl.min_horizontal,
     "comb_med": lambda scores: pl.concat_list(scores).list.median(),
 }
-"""Combinations of the scores of a document; other methods add them up."""
+"""Functions that combine the scores of a document; all other methods add the scores."""
 
 
 def _count_lists(scores: Sequence[pl.Expr]) -> pl.Expr:
@@ -99,8 +99,8 @@ def fuse(
     r"""Fuse the scores of several strategies into one score per document.
 
     The result ranks the documents that any of the strategies retrieved, for example those of a
-    keyword search and of a vector search. The new column contains scores like any other, so
-    `evaluate` compares it with the strategies that it fuses.
+    keyword search and of a vector search. The new column contains scores, so `evaluate` can compare
+    the fused ranking with those of the strategies.
 
     .. math:: RRF(d) = \sum_s \frac{w_s}{k + rank_s(d)}
 
@@ -132,7 +132,7 @@ def fuse(
         The way to make the scores of a strategy for a query comparable with others: `"min_max"` (by
         default; from 0 to 1), `"z"` (mean 0 and standard deviation 1), `"sum"` (lowest 0, sum 1),
         `"rank"` (1 - (rank - 1) / n) or None. If all scores of a query are equal, the first three
-        give 0. Methods of ranks do not normalise.
+        give 0. The methods `"rrf"` and `"borda"` use ranks and do not normalise scores.
     weights
         The weight of each strategy, 0 or more, as a mapping or in the order of `by`, for
         `"weighted_sum"` and `"rrf"`. Choose weights on some of the queries and evaluate them on
@@ -302,7 +302,7 @@ def _build_fusion(
 
 
 def _get_score(request: Request, schema: Mapping[str, pl.DataType], name: str) -> pl.Expr:
-    """Return a strategy's score as a number, the highest first."""
+    """Return a strategy's score as a number that is highest for the first document."""
     column = request.by[name][0]
     dtype = schema[column]
     score = pl.col(column)

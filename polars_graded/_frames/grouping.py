@@ -42,7 +42,7 @@ class Groups:
         values, keyed = frame.select(columns), frame.select(keys)
         starts = find_run_starts(keyed)
         runs = keyed[starts]
-        # With many runs, equal keys are hardly adjacent.
+        # With many runs, equal keys are probably not adjacent.
         has_few_runs = len(starts) < MAX_RUNS_PER_ROW * frame.height
         if are_sorted(runs) or (has_few_runs and runs.group_by(keys).agg().height == runs.height):
             return cls(values, runs, np.append(starts, frame.height), frame)
@@ -68,7 +68,7 @@ class Groups:
 
     def lists(self, column: str) -> Lists:
         """Return the values of a column as one list per group."""
-        # If the column had many chunks, each slice would search all of them.
+        # Slicing a column searches its chunks, so many chunks would be slow.
         return Lists(self.frame.get_column(column).rechunk(), self.offsets)
 
     def at(self, column: str, row_numbers: Integers) -> pl.Series:
@@ -77,7 +77,7 @@ class Groups:
         return self.source.get_column(column).gather(rows)
 
     def sample_rows(self, n: int) -> pl.DataFrame:
-        """Return about n rows of the original frame, in whole groups spread over it."""
+        """Return about n rows of the original frame, in whole groups evenly spread over it."""
         n_groups = max(1, self.n * n // self.source.height)
         groups = np.unique(np.linspace(0, self.n - 1, n_groups).astype(np.int64))
         rows = list_rows(self.offsets, groups)
@@ -91,7 +91,7 @@ class Groups:
         return pl.Series(results, nan_to_null=True)
 
     def aggregate_groups(self, column: pl.Series, expr: pl.Expr) -> pl.Series:
-        """Return the result of an expression of "value" for the column in each group."""
+        """Return the result of an expression for each group; "value" names the column in it."""
         number = np.repeat(np.arange(self.n), np.diff(self.offsets))
         values = pl.DataFrame([column.alias("value"), pl.Series("group", number).set_sorted()])
         return values.group_by("group", maintain_order=True).agg(expr).to_series(1)

@@ -171,7 +171,7 @@ def _read_run(name: str, given: Any, query: str, doc: str) -> Frame:
 
 
 def _build_table(name: str, given: Any, query: str, doc: str, number: str) -> Frame:
-    """Return a frame, or the rows of a mapping from queries."""
+    """Return a table made from any frame, or from a mapping from queries to documents."""
     if not isinstance(given, Mapping):
         return check_frame(name, given)
     are_mappings = [isinstance(docs, Mapping) for docs in given.values()]
@@ -208,15 +208,18 @@ def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
 
 
 def _number_ranks(table: Frame, query: str, doc: str, others: Sequence[str] = ()) -> Frame:
-    """Return the rows of lists of documents with ranks, or the frame itself."""
+    """Return one row per document with its rank, if a frame holds lists of documents.
+
+    Other frames are returned unchanged. `others` are further columns to keep.
+    """
     lists = _find_list_column(table, doc, "retrieved")
     if lists is None:
         return table
     columns = table.collect_schema().names()
     if "score" in columns:
         msg = (
-            f"`run` must have lists of documents in rank order, or scores in a mapping or one row "
-            f"per document, got a column 'score' beside {lists!r}\n\n"
+            "`run` must have either lists of documents in rank order, or one row per document with "
+            f"its score, got a column 'score' beside {lists!r}\n\n"
             f"Hint: .explode({lists!r}, 'score') gives one row per document"
         )
         raise ValueError(msg)

@@ -1,6 +1,6 @@
-"""Join a run with its judgments, with one join per block of rows.
+"""Join a run with its judgments, with a single join for each block of rows.
 
-Joins of many ids take most of the time of `join_judgments`.
+Joins by id take most of the time of `join_judgments`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_STRATEGY = "polars_graded: no strategy"
 of a query; the number of its judged rows; and the strategy, if a run has no strategies."""
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Number of rows of counts that may wait until they are summed."""
+"""Minimum number of rows of counts above which the counts of several blocks are summed."""
 
 MAX_HELD_HASHES = 1 << 22
 """Number of row hashes (32 MiB) above which the hashes in memory are written to files."""

@@ -93,7 +93,10 @@ BY_SUBTOPIC = (
 
 
 def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: int = 0) -> None:
-    """Raise if two rows have the same key; `others` counts further duplicates."""
+    """Raise if two rows have the same key.
+
+    `others` is the number of further duplicates, which the error adds to those in the frame.
+    """
     if not are_distinct(frame, key):
         repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
         of_strategies = len(key) > 2  # noqa: PLR2004 a query and a document
@@ -163,7 +166,7 @@ def check_overlap(join: Join) -> None:
     if unjudged := _find_absent(counts.get_column(query), queries):
         warn_the_caller(
             DataWarning.topics,
-            f"queries without any judgment are left out of `run`, got {len(unjudged)}: "
+            f"queries without any judgment are left out of the result, got {len(unjudged)}: "
             f"{first_few(unjudged)}",
         )
     if unanswered := _find_absent(join.queries.get_column(query), queries):
@@ -183,8 +186,8 @@ def check_overlap(join: Join) -> None:
     if incomplete := _find_incomplete_strategies(counts_of_judged, join):
         warn_the_caller(
             DataWarning.missing,
-            "some strategies have no row for judged queries that others answered, which count as "
-            f"failures: {incomplete}\n\n"
+            "some strategies have no row for judged queries that others answered; these queries "
+            f"count as failures: {incomplete}\n\n"
             "Hint: if strategies ran on different queries, keep the queries that all answered",
         )
     n_queries = queries.n_unique()
@@ -203,7 +206,8 @@ def check_overlap(join: Join) -> None:
         f"{n_found} of {retrieved} retrieved documents are judged "
         f"({n_found / retrieved:.1%})\n\n"
         f"Hint: check that {doc!r} means the same in `run` ({join.unmatched[0]!r}) "
-        f"and `judgments` ({missed_judgments[doc][0]!r}); overview() counts both",
+        f"and `judgments` ({missed_judgments[doc][0]!r}); overview(frame) counts retrieved and "
+        "judged documents",
     )
 
 
@@ -225,7 +229,7 @@ def _has_few_matches(join: Join, retrieved: int, n_found: int) -> bool:
 
 
 def _find_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
-    """Return the first few strategies that lack queries answered by others."""
+    """Return a text on the first few strategies that lack queries answered by others."""
     keys, n_queries = [join.strategy, join.query], join.queries.height
     strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)
     if answered.height == strategies.height * queries.height:

@@ -73,11 +73,11 @@ def judged_rows(
 def _iterate_parts(
     run: Frame, join: Join, key: Sequence[str], runs: Runs
 ) -> Iterator[pl.DataFrame]:
-    """Return the rows of judged queries in their order, then missed documents by strategy."""
+    """Yield the rows of judged queries in their order, then missed documents by strategy."""
     if isinstance(run, pl.DataFrame):
         blocks: Iterable[pl.DataFrame] = [run]
     else:
-        # The empty block has the columns of a run without rows.
+        # The empty block provides the columns if the run has no rows.
         blocks = chain([run.head(0).collect()], read_batches(run))
     is_one_strategy = runs.strategy is None
     not_null = [name for name in key if name != "strategy" or not is_one_strategy]
@@ -99,7 +99,7 @@ def _iterate_parts(
 
 
 def _check_no_duplicates(run: pl.LazyFrame, key: Sequence[str], repeated: pl.Series) -> None:
-    """Raise if rows with equal hashes are equal."""
+    """Raise if rows with a repeated hash have the same key, and not only the same hash."""
     if not len(repeated):
         return
     listed = repeated.head(MAX_LISTED_DUPLICATES)

@@ -80,7 +80,7 @@ def join_judgments(
     strategy
         The column of `run` that identifies the strategy, if there are several. Without it, the run
         is one ranking per query, and a column called "strategy" may hold only one value. Rows added
-        for judged documents get the same value. The strategies of a mapping are stacked in a column
+        for judged documents get this value. The strategies of a mapping are stacked in a column
         of this name, by default "strategy".
     subtopic
         The column of `judgments` that names the subtopic, if a document is judged once per
@@ -119,8 +119,8 @@ def join_judgments(
         Errors in the columns of a lazy run are raised at once, errors in its rows when it is
         collected (within a ComputeError in Polars before 2). Duplicate documents are found by a
         64-bit hash per row, which spills to a temporary folder for large runs. A run in Spark fails
-        if a key is null, or if a document occurs twice for a judged query. It is not checked
-        whether such a run has any document in common with the judgments.
+        if a key is null, or if a document occurs twice for a judged query. No error is raised
+        if such a run and the judgments have no document in common.
 
     Warns
     -----

@@ -37,7 +37,7 @@ class RankOptions(TypedDict, total=False):
 
 
 class StrategyOptions(RankOptions, total=False):
-    """The same, with those that define strategies and relevant documents."""
+    """Keywords that define the rankings of strategies, and relevant documents."""
 
     by: By
     strategy: str | None

@@ -32,7 +32,10 @@ def measured(
     *,
     shown: bool = True,
 ) -> pl.DataFrame:
-    """Return the values of all queries by part and strategy, with a request per grader."""
+    """Return the values of all queries, measured part by part.
+
+    There is one request for each grader.
+    """
     requests = [each.with_strategies(frame) for each in requests]
     request = requests[0]
     parts_of_frame: Iterable[pl.DataFrame]
@@ -70,7 +73,10 @@ def measured(
 def open_frame(
     requests: Sequence[RequestT], frame: Any
 ) -> tuple[list[RequestT], pl.DataFrame | pl.LazyFrame | Any]:
-    """Return the requests with the columns of a frame, and the frame; keep frames of engines."""
+    """Return the requests with the document column of a frame, and the frame in Polars.
+
+    Frames of Spark and Ray, and their requests, are returned unchanged.
+    """
     if find_engine(frame) is not None:
         return [*requests], frame
     opened = []
@@ -108,7 +114,7 @@ def measure_lazily(
         rows = frame
         if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].part_keys}:
             rows = frame.filter(wanted)
-        # The names of strategies are taken from all queries, even from queries that are not wanted.
+        # The names of strategies are read from all queries, even from those that are filtered out.
         requests_for_columns = [
             _select_columns(each, columns).with_strategies(frame) for each in requests
         ]

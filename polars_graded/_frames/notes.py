@@ -47,7 +47,7 @@ SUMMARIES: Mapping[str, tuple[pl.Expr, str]] = {
     "highest_maximum_grade": (pl.col("maximum_grade").max(), "max"),
     "queries_with_relevant": (pl.col("maximum_grade").count(), "sum"),
 }
-"""For each summary of a strategy's rankings: its expression, and how parts are combined.
+"""For each summary of a strategy's rankings: its expression, and the function that combines parts.
 
 The maximum grade of a query is that of its relevant documents.
 """
@@ -63,7 +63,7 @@ GRADE_NOTES: Mapping[str, str] = {
     AT_CODE: "sum",
     BELOW_CODE: "max",
 }
-"""For each note about the grades of a part: how to combine it with that of other parts.
+"""For each note about the grades of a part: the function that combines it with other parts.
 
 A code is a number such as 99 that stands for a missing grade. If the highest grade is such a
 code, all real grades are below it.
@@ -96,7 +96,7 @@ class Notes:
         self.request = request
         self.strategy, *self.query = (KEY_TEMPLATE.format(key) for key in request.result_keys)
         self.n_dependent = 0
-        """Number of queries, of each stacked strategy, whose values depend on the order of rows."""
+        """Number of queries, counted for each stacked strategy, whose values depend on ties."""
         self._counts: list[pl.DataFrame] = []
         self._unjudged: list[pl.DataFrame] = []
         self._without_key: list[pl.DataFrame] = []
@@ -155,7 +155,7 @@ class Notes:
     def _count_rows_without_key(self, notes: pl.DataFrame) -> pl.DataFrame:
         """Return how many rows have a null or NaN query, and a null or NaN strategy.
 
-        A query of several columns is null if all of its columns are.
+        A query of several columns counts as null only if all of its columns are null.
         """
         keys = {"query": self.query}
         if self.request.strategy is not None:

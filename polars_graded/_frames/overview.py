@@ -73,7 +73,8 @@ def overview(
         - `duplicates`: the number of rows that repeat a document of their ranking, counted in all
           rows; null without a column of documents. `evaluate` raises an error for such rows, but
           checks only a sample of the rows in frames with more than a million rows;
-        - `judged@10`: the share of the first ten documents that are judged;
+        - `judged@10`: the share of the first ten documents that are judged, as the mean over
+          queries for which documents were retrieved;
         - `tied`: the share of retrieved documents that have the same score as another document of
           the query;
         - `none_judged` and `none_relevant`: the numbers of queries without a judged document, and
@@ -211,8 +212,8 @@ def side_by_side(
     Warns
     -----
     DataWarning
-        If the order of rows decides the ranks of some documents: `ties` is not passed, and there is
-        no column of documents.
+        If documents have the same score, and the order of rows decides their ranks, because `ties`
+        is not passed and no column is recognised as the column of documents.
 
     Examples
     --------
@@ -235,21 +236,21 @@ def side_by_side(
     request, opened = request.open_frame(frame, doc=doc)
     rows = select_query(request, opened, of)
     ranked, tied = [*rank_rows_of_strategies(request, rows)], {}
-    last = min(n, max(its.get_column(RANK).count() for _, its in ranked))
+    last = min(n, max(rows.get_column(RANK).count() for _, rows in ranked))
     table = pl.int_range(1, last + 1, dtype=pl.UInt32, eager=True).alias("rank").to_frame()
-    for name, its in ranked:
+    for name, ranked_rows in ranked:
         _check_columns_are_apart(name, table.columns)
         grade = pl.col(request.grade).alias(f"grade of {name}")
-        column = its.select(pl.col(RANK).alias("rank"), pl.col(doc).alias(name), grade)
+        column = ranked_rows.select(pl.col(RANK).alias("rank"), pl.col(doc).alias(name), grade)
         table = table.join(column, on="rank", how="left", maintain_order="left")
-        tied[name] = its.filter(pl.col(RANK) <= n).get_column(TIED).sum()
+        tied[name] = ranked_rows.filter(pl.col(RANK) <= n).get_column(TIED).sum()
     by_row = request.ties is None and request.tie_column is None
     if by_row and any(tied.values()):
-        those = [f"{count} of {name!r}" for name, count in tied.items() if count]
+        counts = [f"{count} of {name!r}" for name, count in tied.items() if count]
         warn_the_caller(
             DataWarning.ties,
             f"the order of rows decides the ranks of some of the first {n} documents, whose scores "
-            f"are equal: {', '.join(those)}\n\n"
+            f"are equal: {', '.join(counts)}\n\n"
             f"Hint: ties={doc!r} ranks them by that column; ties='order' confirms the order of "
             "rows",
         )

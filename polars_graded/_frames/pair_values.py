@@ -1,4 +1,7 @@
-"""Compute one row per pair of strategies and query; `values` computes one per strategy."""
+"""Compute one row per pair of strategies and query.
+
+The module `values` computes one row per strategy and query.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ class PairRequest(Request):
     compares_pairs: ClassVar[bool] = True
     baseline: Any = None
     stacked: pl.Series | None = None
-    """The names of stacked strategies, once a frame is known."""
+    """The names of stacked strategies; None until a frame is known."""
 
     def check_names(self) -> None:
         """Raise if two result columns would have one name, or `ties` names an unsupported tool."""
@@ -64,7 +67,7 @@ class PairRequest(Request):
 
     @property
     def copied_keys(self) -> dict[str, str]:
-        """The key columns of the frame in the result, by their name there."""
+        """Key columns of the frame by the names that they have in the result."""
         pair = {} if self.strategy is None else dict.fromkeys(PAIR, self.strategy)
         return {**pair, **{name: name for name in self.query}}
 
@@ -79,7 +82,7 @@ class PairRequest(Request):
         return self.strategy is not None and self.stacked is None
 
     def check_pairs(self) -> None:
-        """Raise if there is no pair, as far as strategies are known."""
+        """Raise if there is no pair, unless the names of strategies are still unknown."""
         if not self.needs_strategies:
             find_pairs(self.strategies, self.baseline, hint=HINT)
 
@@ -187,7 +190,7 @@ class PairPart(Part):
 
     @property
     def names(self) -> Any:
-        """Return a function from row numbers to documents, if their order may change a value."""
+        """Return a function from row numbers to documents; None if no value needs their order."""
         needs_order = self.request.tool or find_order_dependent_measures(self.request)
         return super().names if needs_order else None
 
@@ -202,7 +205,7 @@ class PairPart(Part):
     def documents(
         self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
     ) -> DocumentLists:
-        """Return the ranked documents; equal scores count as tied, whatever breaks ties."""
+        """Return the ranked documents; equal scores are tied even if `ties` orders them."""
         documents = super().documents(name, keys, measures, order)
         if self.request.ties is not None and len(self.request.find_columns(name)) == 1:
             return replace(documents, ties=documents.scores)
@@ -211,7 +214,7 @@ class PairPart(Part):
     def compute(
         self, measures: Sequence[Measure], documents: Mapping[str, DocumentLists]
     ) -> Iterator[tuple[str, Computed]]:
-        """Yield the values of each pair, after the entry of `by` for the first strategy."""
+        """Yield the entry of `by` for the first strategy of each pair, and the pair's values."""
         if len(documents) < len(self.request.by) or not self.request.pairs:
             return
         names, lists = [*documents], [*documents.values()]

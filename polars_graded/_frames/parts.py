@@ -56,7 +56,7 @@ MAX_PASSES = 16
 """Maximum number of passes over the rows; above this, a scratch folder is less work."""
 
 BUCKETS = 64
-"""Number of subfolders of the scratch folder; one that is too large is read in passes."""
+"""Number of subfolders of the scratch folder. A large one is read in several passes."""
 
 SAMPLE_ROWS = 1000
 """Number of rows from which the size of a row is estimated."""
@@ -217,7 +217,7 @@ def check_queries_are_together(queries: pl.DataFrame, keys: Sequence[str]) -> No
 
 
 def read_in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a share of the queries in each of n passes."""
+    """Yield n parts, each with the rows of a share of the queries, read in one pass."""
     if n == 1:
         yield frame.collect(engine="streaming")
         return

@@ -16,7 +16,7 @@ def scan_frames(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
     """Return a lazy frame that calls `frames` at each collection.
 
     The arguments of `frames` are the needed columns and the filter of rows (None for all rows).
-    `frames` may yield more columns and rows.
+    `frames` may yield more columns and rows than needed.
     """
 
     def source(
@@ -26,7 +26,7 @@ def scan_frames(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
         if n_rows == 0:
             yield schema.to_frame().select(cs.by_name(wanted))
             return
-        # With `n_rows`, only the first rows are filtered, so the filter is applied below.
+        # With `n_rows`, the filter applies only to the first rows, so `frames` must not filter.
         for part in frames(wanted, predicate if n_rows is None else None):
             frame = part if n_rows is None else part.head(n_rows)
             if n_rows is not None:

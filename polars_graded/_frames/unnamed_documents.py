@@ -36,7 +36,7 @@ class Candidate:
 
     @property
     def repeated_share(self) -> float:
-        """Return the share of values that occur before in the same ranking."""
+        """Return the share of values that occurred earlier in the same ranking."""
         return self.repeated / self.values
 
 
@@ -48,8 +48,8 @@ def check_unnamed_documents(
     A column without repeated values identifies documents. If values repeat, but no value repeats
     together with the value of a further column, several rankings are mixed. Otherwise the repeated
     values are duplicates. In columns of texts, or of numbers that are called ids, all repeated
-    values count if they are few. In others, such as prices, only rows that are equal in all columns
-    count.
+    values count if they are few. In other columns, such as prices, only rows that are equal in all
+    columns count.
     """
     keys = [*query] if strategy is None else [strategy, *query]
     candidates = _find_candidates(frame, keys, used)
@@ -100,7 +100,10 @@ def _has_row_numbers(column: pl.Series) -> bool:
 
 
 def _may_be_ids(column: pl.Series, counts: pl.Series, repeated: int) -> bool:
-    """Return whether whole numbers repeat less within rankings than unrelated numbers."""
+    """Return whether values repeat less within rankings than they would by chance.
+
+    Only whole numbers with at most `MAX_LABELS` distinct values are tested; others may be ids.
+    """
     n = column.drop_nulls().n_unique()
     if not column.dtype.is_integer() or n > MAX_LABELS:
         return True
@@ -112,7 +115,7 @@ def _may_be_ids(column: pl.Series, counts: pl.Series, repeated: int) -> bool:
 def _check_values_are_unique(
     frame: pl.DataFrame, query: Sequence[str], keys: Sequence[str], doc: str, equal: Sequence[str]
 ) -> None:
-    """Raise if rows with a document are equal in some columns."""
+    """Raise if several rows with a document are equal in the columns `equal`."""
     repeated = frame.filter(pl.col(doc).is_not_null(), pl.struct(equal).is_duplicated())
     if repeated.is_empty():
         return
@@ -120,10 +123,11 @@ def _check_values_are_unique(
     queries, all_queries = repeated.select(query).n_unique(), frame.select(query).n_unique()
     msg = (
         f"`doc` must be passed: {doc!r} may hold documents, and {repeated.height - first.height} "
-        f"rows in {queries} of {all_queries} queries repeat one within a ranking: "
+        f"rows in {queries} of {all_queries} queries repeat a document of their ranking: "
         f"{first_few(first.select(*query, doc).rows())}\n\n"
-        f"Hint: doc={doc!r} counts these rows, and .unique({[*keys, doc]!r}, maintain_order=True) "
-        "keeps the first of each; doc=None ranks each row as a document"
+        f"Hint: if {doc!r} holds documents, pass doc={doc!r} after "
+        f".unique({[*keys, doc]!r}, maintain_order=True), which keeps the first row of each; "
+        "otherwise pass doc=None, which ranks each row as a document"
     )
     raise ValueError(msg)
 

@@ -279,7 +279,7 @@ def note_queries(part: Part) -> dict[str, pl.Series]:
 
 
 def note_grades(grades: pl.Series) -> dict[str, object]:
-    """Return the lowest and highest grades, and the facts that warnings need."""
+    """Return the notes about all grades of a part, such as the lowest and the highest."""
     low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
     are_halves = False
     if low is not None and low >= data_warnings.MIN_HALF_STAR:  # lower grades are no stars
@@ -302,7 +302,7 @@ def note_grades(grades: pl.Series) -> dict[str, object]:
 
 
 def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
-    """Return the notes of each query of a strategy that do not depend on its values."""
+    """Return the notes of each query of a strategy that do not depend on measures."""
     scores = part.groups.lists(part.request.find_columns(name)[0])
     is_retrieved = scores.flat.is_not_null()
     return {

@@ -32,7 +32,7 @@ class Worker:
         """
         columns = self.request.input_columns
         frame = pl.DataFrame(table.select(range(len(columns))).rename_columns(columns))
-        # A warning about the queries of this table may be wrong for all queries together.
+        # A warning about the queries of this table may be false for all queries together.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -43,7 +43,7 @@ class Worker:
 
 
 def build_result_schema(request: Request, given: pa.Schema) -> pa.Schema:
-    """Return the schema of the result for a table of a schema; raise if there is none."""
+    """Return the schema of the result; raise if the schema of a table does not fit."""
     schema = read_schema(given)
     request.check_schema(schema)
     request.check_not_stacked(pl.LazyFrame(schema=schema))
@@ -52,7 +52,7 @@ def build_result_schema(request: Request, given: pa.Schema) -> pa.Schema:
 
 
 def check_buckets(engine: str, request: Request, parts: Parts) -> int | None:
-    """Return the number of buckets, if passed; raise for other meanings of `parts` and `ties`."""
+    """Return the number of buckets, if passed; raise if `parts` or `ties` is unsupported."""
     if parts is not None and parts in WAYS:
         msg = f"`parts` must be a number of buckets for {engine}, got {parts!r}"
         raise ValueError(msg)
@@ -72,7 +72,7 @@ def read_schema(given: pa.Schema) -> pl.Schema:
 
 
 def _read_type(field: pa.Field) -> pl.DataType:
-    """Return the type of a column, or a type that no measure accepts."""
+    """Return the type of a column; Object, which no measure accepts, if Polars has none."""
     import pyarrow as pa
 
     try:
@@ -101,7 +101,7 @@ def _list_value_fields(request: Request, given: pa.Schema) -> pa.Schema:
 
 
 def _add_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> str:
-    """Return the error with the queries that contain NaN or infinity."""
+    """Return the text of the error, and add the queries that contain NaN or infinity."""
     sentence, *hint = str(error).split("\n\n")
     frame = request.add_computed_columns(frame)
     scores = [columns[0] for columns in request.by.values()]
