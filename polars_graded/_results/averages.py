@@ -104,7 +104,7 @@ def average_curves(
 
 
 def _check_no_fingerprint(options: Mapping[str, Any]) -> None:
-    """Raise if a fingerprint is requested, which only single queries have."""
+    """Raise if a fingerprint is requested, which only results by query have."""
     if options.get("fingerprint") is not None:
         msg = (
             f"`fingerprint` must be None for results of all queries together, got "

@@ -675,7 +675,7 @@ def compute_mean_interval(
 ) -> tuple[float, float | None, float | None]:
     """Return the mean of values and its interval.
 
-    The interval is Student's. Equal values and single values have none.
+    The interval is Student's. Its ends are None if all values are equal, or if there is only one.
     """
     [mean], [std] = compute_mean_and_std(values[np.newaxis])
     if not std > 0:

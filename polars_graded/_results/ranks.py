@@ -170,8 +170,8 @@ def _rank_segment(
 ) -> pl.DataFrame:
     """Return the strategies of one measure and segment, with the best strategy first."""
     best = means["best"][0]
-    check_has_best(means["measure"][0], best, "rank strategies by")
-    # Means that differ by rounding errors share a rank.
+    check_has_best(means["measure"][0], best, "rank strategies")
+    # Means that differ only by rounding errors share a rank.
     rounded = means["mean"].round(12)
     rank = rounded.rank("min", descending=best == "highest")
     a, b = np.triu_indices(means.height, 1)

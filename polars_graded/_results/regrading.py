@@ -275,8 +275,8 @@ def robustness_to_grading(
     seed
         The same seed moves the same grades.
     **options
-        The keywords of `evaluate`. With stacked strategies, `doc` names the column of documents, so
-        that the grade of a document is moved for all strategies.
+        The keywords of `evaluate`. If `strategy` names a column, `doc` names the column of
+        documents, so that the grade of a document is moved for all strategies.
 
     Returns
     -------

@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_graded._sentences import (
     capitalise,
+    conjugate,
     escape_markdown,
     format_count,
     format_short,
@@ -118,8 +119,8 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
     worst_end = row["low"] if higher_is_better else -row["high"]
     if row["lost"] and worst_end > -row["margin"]:
         return (
-            f"{format_count(row['lost'], 'queries')} have a value on one side alone, "
-            "which change the verdict if they count as worst"
+            f"{format_count(row['lost'], 'queries')} {conjugate(row['lost'], 'have')} a value on "
+            "one side only, and the verdict changes if the missing values are the least favourable"
         )
     return (
         f"the interval of {difference} ({interval}) reaches beyond the margin of {margin}"
@@ -143,7 +144,8 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
     if n == new == old:
         yield format_count(n, "queries")
     else:
-        yield f"{format_count(n, 'queries')} in common of {new:,} and {old:,} of the baseline"
+        counts = f"of {new:,} of the strategy and {old:,} of the baseline"
+        yield f"{format_count(n, 'queries')} in common, {counts}"
     if row["undefined"]:
         yield f"{format_count(row['undefined'], 'queries')} without a value on either side left out"
     if row["verdict"] != UNCHANGED:
@@ -216,7 +218,7 @@ def write_summary(
         f"All intervals hold together with {100 * confidence:g} % confidence: of 100 such gates, "
         f"at most {100 * (1 - confidence):.3g} on average have an interval that misses the true "
         f"difference.{single_note} "
-        "Lost queries have a value on one side alone."
+        "Lost queries have a value on one side only."
     )
     if (n_queries := verdicts["queries"].min()) and isinstance(n_queries, int):
         percentage = find_unseen_percentage(level, n_queries)
