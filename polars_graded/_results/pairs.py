@@ -66,7 +66,7 @@ class Pairs:
         return self.results.compute_tolerances(self.a[part], self.b[part])
 
     def round_differences(self, part: slice) -> Floats:
-        """Return the differences of some pairs, with identical ties.
+        """Round the differences of some pairs, so that tied ones are equal.
 
         Each is a multiple of a power of 2 that exceeds the largest rounding error of the pair.
         """

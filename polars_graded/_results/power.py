@@ -389,7 +389,9 @@ def power_curve(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """Return the probability that queries show a difference, the power.
+    """Return the power to show a difference, for several numbers of queries.
+
+    The power is the probability that the difference is found significant.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from polars_graded._versions import __version__
 UNCHANGED = "unchanged"
 WITHIN = "worse, by less than the margin"
 BEYOND = "worse, perhaps by more than the margin"
-"""Verdicts other than better, no worse, worse and undecided."""
+"""Verdicts other than "better", "no worse", "worse" and "undecided"."""
 
 LINE_WIDTH = 79
 
@@ -69,7 +69,10 @@ def distinguish_names(new: Any, old: Any) -> tuple[str, str]:
 
 
 def find_unseen_percentage(level: float, n: int) -> float:
-    """Return the largest percentage of queries that a sample of n misses with chance `level`."""
+    """Return the largest percentage of queries that a sample of n can miss.
+
+    It misses a larger percentage only with a probability below `level`.
+    """
     percentage: float = 100 * (1 - level ** (1 / n))
     return percentage
 
@@ -106,7 +109,7 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str) -> str:
 
 
 def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str:
-    """Return why a verdict is undecided."""
+    """Write why a verdict is undecided."""
     margin = format_short(row["margin"])
     if not row["queries"]:
         return "no query has a value on both sides"
@@ -129,7 +132,7 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
 
 
 def _write_more_queries(row: Mapping[str, Any]) -> str:
-    """Return the number of further queries that would decide, and its condition."""
+    """Write how many more queries would decide for the same difference."""
     if row["more_queries"] is not None:
         more = format_count(row["more_queries"], "more queries")
         return f"; if the difference stays the same, {more} decide in about 4 of 5 cases"
@@ -139,7 +142,7 @@ def _write_more_queries(row: Mapping[str, Any]) -> str:
 
 
 def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -> Iterator[str]:
-    """Return the queries, the means and the confidence."""
+    """Yield the numbers of queries, the means and the confidence in words."""
     n, new, old = row["queries"], row["strategy_queries"], row["baseline_queries"]
     if n == new == old:
         yield format_count(n, "queries")
