@@ -36,8 +36,8 @@ def rankings(
     if the document is relevant; with more than four columns, there are no such lines. The number
     beside a tile is the amount that the document adds to the measure at its rank, and the sum over
     all ranks is the value above the column. Below the horizontal line are relevant documents
-    outside the first n, with their ranks if they were retrieved. In a page, the document under the
-    pointer stays and the others fade.
+    outside the first n, with their ranks if they were retrieved. On a web page, the document under
+    the pointer stays and the others fade.
 
     Parameters
     ----------
