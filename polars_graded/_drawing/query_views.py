@@ -180,7 +180,8 @@ def _draw_bins(queries: ExploredQueries) -> Any:
     low, high = queries.differences
     range_of_differences = f"({write_operand(high)} - {write_operand(low)})"
     bar_width = f"max(1, {WIDTH} * {write_operand(queries.bin)} / {range_of_differences} - 1)"
-    # Cells that are thinner than a few pixels overlap, since gaps would show as stripes.
+    # Cells that are thinner than a few pixels overlap, since gaps between them would look like
+    # stripes.
     queries_per_pixel = f"{write_operand(queries.highest_bin_count)} / {HEIGHT}"
     overlap = f"{queries_per_pixel} < {MAX_SEPARATE_PER_PIXEL} ? 0 : {queries_per_pixel}"
     cell_bottom = f"max(0, datum.place - 1 - ({overlap}))"

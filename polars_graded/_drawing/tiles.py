@@ -300,7 +300,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         "y2": alt.Y2("y_next:Q"),
     }
     layers = [lines.encode(**line_position, **look_of_line, **fading)]
-    # The fill channel is used, since `color` belongs to strategies.
+    # The fill shows grades, since `color` encodes strategies in all charts.
     sides = {"right": f"datum.column + {TILE_WIDTH}", **TILE_EDGES}
     shape = {
         "x": encode_across("column"),

@@ -123,8 +123,8 @@ def agreement(
         - `equal`: the share of documents with the same grade, from 0 to 1;
         - `kappa`, Cohen's :math:`\kappa`, where :math:`d_{ij}` is 1 for different grades;
           `kappa_linear` and `kappa_quadratic`, where it is the distance of the two grades and its
-          square. These coefficients are at most 1. They are 0 if the agreement is that of random
-          grades with the same frequencies;
+          square. These coefficients are at most 1. They are 0 if the graders agree only as much as
+          random grades with the same frequencies;
         - `alpha_ordinal` and `alpha_interval`, Krippendorff's :math:`\alpha`: the same for the
           pooled grades of both. The distance counts the grades in between (ordinal), or is the
           difference of the grades (interval);
@@ -138,9 +138,9 @@ def agreement(
 
     Warns
     -----
-    DataWarning
-        A few grades outside the scale extend it for `ac2` and the other coefficients, which
-        increases the agreement. `scale` warns of these:
+    DataWarning.scale
+        If a few grades lie outside the scale of all others. They extend the scale of `ac2` and of
+        the other coefficients, which increases the agreement. The warning is for:
 
         - grades outside those of the trusted grader;
         - without a trusted grader, grades outside those of all others, if they are more than one

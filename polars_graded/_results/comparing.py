@@ -105,7 +105,7 @@ def compare(
     trusted
         The grader whose grades count, such as people who judged some queries while a model judged
         all. The result estimates the means and differences that people would find in all queries;
-        `summarise` states the conditions. This needs the t test, and no `rope`.
+        `summarise` states the conditions. The test must be `"t"`, without `rope` and `cluster`.
     baseline
         The strategy with which all others are compared, or a list of several. Without a baseline,
         each pair is compared. The strategy that comes first in the order of strategies is in the

@@ -160,8 +160,8 @@ def paper_table(
         As for `compare`. With segments, there is one column per measure and segment.
     trusted
         The grader whose grades are trusted, as for `compare`: means and differences are estimates
-        for this grader and all queries. This needs the t test. If there are several other graders,
-        `grader` selects one.
+        for this grader and all queries. The test must be `"t"`, and `letters` must be `"worse"`. If
+        there are several other graders, `grader` selects one.
     format
         `"markdown"`, `"latex"` (with booktabs) or `"html"`.
     digits

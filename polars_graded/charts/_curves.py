@@ -253,7 +253,7 @@ def recall_precision_curves(
     if chart_rows.has_panels(table):
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
-    # Names are at the end of the lines at which these are further apart.
+    # Names are at the end, left or right, at which they are closest to their lines.
     min_recall, max_recall = table["recall"].min(), table["recall"].max()
     end_points = table.filter(pl.col("recall").is_in([min_recall, max_recall]))
     name_position = line_names.choose_place(end_points, "recall", "value", ends)

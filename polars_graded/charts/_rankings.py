@@ -78,9 +78,9 @@ def rankings(
         (null if it is unjudged), `level` (the grade, or the range of grades with the same colour),
         `relevant`, `tied` (whether another document has the same score), `adds`, its `share` of the
         value, and for measures with a gain, `gain`. A `strategy` has its `value` and the number of
-        relevant documents `below` the line. At most ten documents below the line are drawn;
-        documents in the first n of another strategy have priority. `column`, `y` and `y_next` are
-        positions.
+        relevant documents `below` the line. At most ten documents per strategy are drawn below the
+        line; documents in the first n of another strategy have priority. `column`, `y` and `y_next`
+        are positions.
 
     See Also
     --------

@@ -342,9 +342,9 @@ def comparison_matrix(
             "measure:N", "strategy:N", "baseline:N", *style.format_decimals("difference"), p
         ),
     )
-    # Readers with a colour vision deficiency can distinguish orange and blue. The fill is used, as
-    # `color` belongs to strategies. The domain has only two ends, so that charts side by side can
-    # merge their domains.
+    # Readers with a colour vision deficiency can distinguish orange and blue. The fill shows
+    # differences, since `color` encodes strategies in all charts. The domain has only two ends,
+    # so that charts side by side can merge their domains.
     max_distance: Any = table["difference"].abs().max() or 1.0
     scale = alt.Scale(domain=[-max_distance, max_distance], scheme="blueorange", reverse=True)
     # The labels of the legend are at its ends.
