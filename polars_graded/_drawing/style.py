@@ -70,10 +70,10 @@ EQUAL_CONTRAST_LUMINANCE = 0.179
 """Luminance at which black and white texts have the same contrast, 4.6."""
 
 SOFT_SHARE = 0.3
-"""Share of the background in the colour of less important text, whose contrast is above 4.5."""
+"""Share of the background colour in that of less important text; its contrast is above 4.5."""
 
 DARK_THEMES = {"dark": "#333", "carbong90": "#262626", "carbong100": "#161616"}
-"""Dark themes of Vega and their background colours, which Altair does not know."""
+"""Dark themes of Vega and their background colours, which Altair's settings do not contain."""
 
 DOUBT = "#858b93"
 """Colour of results that are not significant."""

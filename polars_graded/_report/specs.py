@@ -24,7 +24,7 @@ from polars_graded._drawing.style import (
 )
 
 CONFIG = {
-    # The page describes each chart in a sentence, instead of a label for each mark.
+    # The page describes each chart in a sentence, so marks need no labels for screen readers.
     "aria": False,
     "background": "white",
     "font": "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif",

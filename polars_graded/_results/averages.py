@@ -164,8 +164,8 @@ def count_retrieved(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per strategy, in the order of `evaluate`: `queries`, `retrieved`, `relevant` and
-        `relevant_retrieved`, all UInt32 sums over the queries.
+        One row per strategy, in the order of `evaluate`: `queries`, the number of queries, and the
+        sums of `retrieved`, `relevant` and `relevant_retrieved` over the queries (all UInt32).
 
     References
     ----------

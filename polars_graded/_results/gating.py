@@ -611,8 +611,8 @@ def decide_pairs(pairs: Pairs, inputs: VerdictInputs) -> tuple[Floats, Floats, I
     mean, low, high = pairs.statistics.mean, intervals.low, intervals.high
     is_higher_better = pairs.results.higher_is_better
     gain = mean * pairs.results.sign
-    # An equal loss in all queries suffices to stop a change, so the loss becomes an end of the
-    # interval. An equal gain does not suffice to pass a change: Stringer's interval stays.
+    # The same loss in all queries is sufficient evidence of a loss, so it becomes an end of the
+    # interval. The same gain is not sufficient evidence of a gain, so Stringer's interval stays.
     is_loss = intervals.constant & (gain < 0)
     if is_higher_better:
         high = np.where(is_loss, mean, high)

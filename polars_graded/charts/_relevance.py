@@ -18,7 +18,7 @@ from polars_graded._sentences import format_count, shorten_name, titles
 from polars_graded.namespace import graded
 
 MIN_NAME_POSITION = 0.17
-"""Minimum position of a point with room for a name to its left, as a share of the axis."""
+"""Minimum position of a point with space for a name at its left, as a share of the axis."""
 
 
 def relevance_function(
