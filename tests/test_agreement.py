@@ -321,7 +321,7 @@ def test_a_query_that_is_the_document_is_refused(columns, rows):
     frame = pl.DataFrame({"doc": ["x", "y"], "query": [1, 2]} | {key: [0, 1] for key in columns})
     graders = [name for name in columns if name in {"a", "b"}]
     with pytest.raises(
-        ValueError, match="`doc` must name a column other than that of `query`, got 'doc'"
+        ValueError, match="`doc` must name a column that no other argument names, got 'doc'"
     ):
         agreement(frame.head(rows), *graders, query="doc", doc="doc")
 

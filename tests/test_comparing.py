@@ -232,7 +232,7 @@ ERRORS_OF_COMPARE = [
     ([], {"segments": 3}, TypeError, "`segments` must be the name of a column, got 3"),
     ([], {"resamples": 0}, ValueError, "`resamples` must be at least 1, got 0"),
     ([], {"resamples": 1e4}, TypeError, "`resamples` must be a whole number, got 10000.0"),
-    ([], {"progress": True}, TypeError, "`progress` must be called .*, as tqdm is, got True"),
+    ([], {"progress": True}, TypeError, "`progress` must be a function .*, such as tqdm, got True"),
 ]
 
 

@@ -288,8 +288,8 @@ def test_the_baseline_may_be_results_of_another_day(suffix, tmp_path):
         found = gate(new, baseline=baseline)
         assert_frame_equal(found.drop(told), expected.drop(told))
         assert found["sentence"].item() == (
-            f"{expected['sentence'].item()}; not checked, since results do not say: judgments, "
-            "formulas, scale and tie order"
+            f"{expected['sentence'].item()}; not checked, since the results do not record them: "
+            "judgments, formulas, scale and tie order"
         )
     for values in ([True, False], [1.5, 2.5]):
         named = frame.with_columns(pl.col("strategy").replace_strict(["main", "new"], values))
@@ -385,7 +385,7 @@ def test_other_subtopics_are_refused():
     assert gate(now, "ndcg@10", baseline=then)["notes"].item() == ""
     # Results that do not record the columns are compared with a note.
     [note] = gate(now, "alpha_ndcg@10", baseline=then.drop("documents"))["notes"]
-    assert note == "not checked, since results do not say: further columns of documents"
+    assert note == "not checked, since the results do not record them: further columns of documents"
     # Changed grades are named as such, and not as changed columns.
     regraded = rows.with_columns(pl.col("grade") * 2)
     regraded = measured(regraded, *measures, **with_columns, **OLD)
@@ -446,7 +446,7 @@ def test_a_baseline_with_few_of_the_queries_is_refused():
     [row] = gate(new, baseline=few, missing="drop", margin=0.5).rows(named=True)
     assert (row["queries"], row["strategy_queries"], row["baseline_queries"]) == (3, 25, 3)
     assert (row["lost"], row["verdict"]) == (22, "undecided")
-    assert "3 queries in common of 25 and 3 of the baseline" in row["sentence"]
+    assert "3 queries in common, of 25 of the strategy and 3 of the baseline" in row["sentence"]
     assert f"allowed: {sentence}" in row["sentence"]
     with pytest.raises(
         ValueError, match="`baseline` must have queries in common with `per_query`, got none"
@@ -481,7 +481,7 @@ def test_dropped_values_turn_no_verdict():
         [row] = gate(holes, baseline="main", missing=missing).rows(named=True)
         assert not row["passes"]
         assert row["lost"] == lost
-    sentence = f"{lost} queries have a value on one side alone, which change the verdict if they"
+    sentence = f"{lost} queries have a value on one side only, and the verdict changes if"
     assert sentence in gate(holes, baseline="main", missing="drop")["sentence"].item()
     kept = holes.drop_nulls()
     shared = kept.filter(pl.col("query").is_in(kept.filter(strategy="new")["query"].implode()))

@@ -156,7 +156,7 @@ def test_what_shows_one_grader_asks_which(tmp_path):
         pg.report(results, tmp_path / "page.html")
     assert not [*tmp_path.iterdir()]
     page = pg.report(results, tmp_path / "page.html", grader="people").read_text(encoding="utf-8")
-    assert "All results rest on the grades of people." in page
+    assert "All results are based on the grades of people." in page
     means = pg.summarise(results, "ndcg", grader="model")
     best = means.sort("mean")["strategy"][-1]
     assert f"By those of model, {best} has the best mean." in page
@@ -194,7 +194,7 @@ def test_a_report_says_who_is_best_by_the_grades_of_others(tmp_path):
         (results.filter(query="a"), " By those of model, ours has the best mean."),
         (
             results.join(lost, on=lost.columns, how="anti"),
-            " All results rest on the grades of people.",
+            " All results are based on the grades of people.",
         ),
     ):
         page = pg.report(frame, tmp_path / "page.html", grader="people", missing="drop")

@@ -1135,7 +1135,7 @@ def test_the_report_of_graders_shows_the_trusted_one(command, graders, refusal):
     command(*graders, "--measure", "ap", "--trusted", "people", "--report", "page.html")
     page = of_page("page.html")
     *_, whose, other = page["measures"][0]["verdict"]
-    assert whose == " All results rest on the grades of people."
+    assert whose == " All results are based on the grades of people."
     assert other == " By those of model, a has the best mean."
     assert page["total"] == 15
 

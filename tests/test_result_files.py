@@ -238,7 +238,7 @@ def test_a_file_that_lost_rows_is_refused(tmp_path):
     whole = (tmp_path / "main.parquet", tmp_path / "cut.parquet")
     write_results(results, whole[0])
     whole[1].write_bytes(whole[0].read_bytes()[:-9])
-    with pytest.raises(ValueError, match="must be a whole file of results"):
+    with pytest.raises(ValueError, match="must be a complete file of results"):
         read_results(whole[1])
     with pytest.raises(ValueError, match=r"must be a .parquet or .csv file, got results.txt"):
         write_results(results, "results.txt")

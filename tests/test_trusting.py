@@ -247,7 +247,9 @@ def test_a_segment_that_only_people_judged_is_not_lost():
 def test_what_is_to_be_known_is_said():
     people, model = drawn(7, 8, 60)
     found = summarise(graded(people, model), trusted="people")
-    assert set(found["note"]) == {"only 8 queries judged by 'people', which is few"}
+    assert set(found["note"]) == {
+        "only 8 queries judged by 'people', too few for a reliable interval"
+    }
     people, model = drawn(8, 20, 60, noise=0)
     lacking = graded(people, model).filter(~((pl.col("grader") == "model") & (pl.col("query") < 3)))
     left_out = sum(value is not None for value in people["s0"][:3])

@@ -12,7 +12,7 @@ AxisEnds: TypeAlias = tuple[float, float]
 """The lowest and the highest value of an axis."""
 
 MIN_SPAN_RATIO = 10
-"""Minimum ratio of the joint range of x and y to the narrower range, for different ends of axes."""
+"""Ratio of the joint range of x and y to the narrower range above which the ends of axes differ."""
 
 
 def choose_step(minimum: float) -> float:

@@ -21,9 +21,11 @@ BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
 
 
 def build_shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
-    """Return one bar per query, or one per better strategy for each `size` neighbours.
+    """Return one bar per query, or bars that neighbouring queries share.
 
-    The height of a shared bar is the sum of its differences divided by the number of neighbours.
+    If `size` is above 1, each block of `size` neighbours has a bar for each strategy that is better
+    in some of these queries. The height of the bar is the sum of the differences in these queries,
+    divided by the number of queries of the block.
     """
     bar = (pl.col("position") - 1) // size
     bars = table.with_columns(

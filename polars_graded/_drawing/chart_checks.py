@@ -52,7 +52,7 @@ def check_not_repeated(
 ) -> None:
     """Raise if a name occurs twice in a panel, since both would be drawn as one.
 
-    `columns` form the name together, if the name is not a column itself.
+    If `name` is not a column, `columns` together identify what it names.
     """
     if panel and (repeated := table.height - table.n_unique([*(columns or [name]), "panel"])):
         msg = (

@@ -71,7 +71,7 @@ def write_coinciding(
 def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float]:
     """Return the first point from which a line stays below a height, and the x of the crossing.
 
-    If the line ends above the height, they are the last point and its x.
+    If the line ends above the height, return the last point and its x.
     """
     above = (y > height).arg_true()
     if y[-1] > height:
@@ -81,15 +81,15 @@ def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float
     return end, float(np.interp(-height, -y[near].to_numpy(), x[near].to_numpy()))
 
 
-def find_best_lines(table: pl.DataFrame, position: str | None, most: int) -> list[str]:
-    """Return the `most` strategies with the highest value at the last position.
+def find_best_lines(table: pl.DataFrame, position: str | None, n: int) -> list[str]:
+    """Return the n strategies with the highest values at the last position.
 
-    Without a column of positions, they have the highest mean.
+    Without a column of positions, return those with the highest means.
     """
     last = table if position is None else table.filter(pl.col(position) == pl.col(position).max())
     heights = last.group_by("strategy").agg(pl.col("value").mean())
     best = heights.sort("value", "strategy", descending=[True, False])
-    return best["strategy"].to_list()[:most]
+    return best["strategy"].to_list()[:n]
 
 
 def add_labels(
@@ -132,7 +132,7 @@ def spread_heights(heights: Iterable[float], ends: AxisEnds) -> list[float]:
         return []
     length = ends[1] - ends[0]
     step = min(length * LABEL_SHARE, length / max(1, len(wanted) - 1))
-    room = step * np.arange(len(wanted))
-    fitted = isotonic_regression(wanted - room).x
-    places: list[float] = (np.clip(fitted, ends[0], ends[1] - room[-1]) + room).tolist()
+    offsets = step * np.arange(len(wanted))
+    fitted = isotonic_regression(wanted - offsets).x
+    places: list[float] = (np.clip(fitted, ends[0], ends[1] - offsets[-1]) + offsets).tolist()
     return places

@@ -20,7 +20,7 @@ from polars_graded._drawing.style import (
     DOUBT,
     INTERVAL_PADDING,
     LINE_SYMBOL,
-    MAX_STRONG_BANDS,
+    MAX_BANDS,
     UNFLUSHED_LABELS,
     add_p,
     add_selection,
@@ -51,7 +51,7 @@ NAME_OFFSET = 14
 
 def build_place_axis(field: str, title: str, last: float, end: alt.ExprRef | None = None) -> alt.X:
     """Return the axis from place 1 to the last place, or to an `end` that leaves room for names."""
-    # An axis needs two ends: with a single place, it extends to the second.
+    # An axis needs two different ends, so with a single place it extends to place 2.
     last = max(2, int(last))
     ends = (1, last if end is None else end)
     return alt.X(
@@ -88,7 +88,7 @@ def draw_curves(
     title: str,
     look: dict[str, Any],
     *,
-    few: bool,
+    show_points: bool,
     is_unit: bool = False,
     n_bands: int = 0,
     ideal: bool = False,
@@ -99,10 +99,10 @@ def draw_curves(
 ) -> list[alt.Chart]:
     """Draw a line for each strategy with the encodings in `look`, and points with tooltips.
 
-    The points are visible if there are `few` of them. The lines that the parameters in `selections`
-    select stay visible, and the others fade. The names are to the left of the lines if `named_at`
-    is -1, and to the right if it is 1. At most `MAX_STRONG_BANDS` bands are drawn at once. If there
-    are more, only the band of the line under the pointer is drawn.
+    The points are invisible unless `show_points` is true. The lines that the parameters in
+    `selections` select stay visible, and the others fade. The names are to the left of the lines if
+    `named_at` is -1, and to the right if it is 1. At most `MAX_BANDS` bands are drawn at once. If
+    there are more, only the band of the line under the pointer is drawn.
 
     Rows have `strategy`, the field of `x` and `value`. A band also needs `ci_low` and `ci_high`, an
     ideal curve needs `ideal`, and names beside lines need `label_at`.
@@ -110,7 +110,7 @@ def draw_curves(
     limits = {"scale": build_unit_scale(is_unit)} if ends is None else bound_axis(ends)
     y = alt.Y("value:Q", title=title, **limits)
     colour = {"color": look["color"], "detail": alt.Detail("strategy:N")}
-    point_opacity = 1 if few else 0
+    point_opacity = 1 if show_points else 0
     base = alt.Chart().encode(x=x, y=y, **colour)
     # With a selection, a tooltip shows a text only if a function such as toString formats it.
     name: Any = (
@@ -124,7 +124,7 @@ def draw_curves(
         low = alt.Y("ci_low:Q", title=title)
         area = alt.Chart().mark_area(opacity=BAND_OPACITY, clip=True)
         area = area.encode(x=x, y=low, y2=alt.Y2("ci_high:Q"), **colour)
-        if n_bands <= MAX_STRONG_BANDS:
+        if n_bands <= MAX_BANDS:
             area = area.encode(**_fade_others(selections, BAND_OPACITY))
         else:
             opacity = alt.condition(

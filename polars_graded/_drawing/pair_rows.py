@@ -43,7 +43,10 @@ def has_pairs(frame: pl.DataFrame, strategy: str) -> bool:
 
 
 def shorten_pair_names(frame: pl.DataFrame, strategy: str) -> pl.DataFrame:
-    """Return the frame with each strategy's name shortened by itself in long names of pairs."""
+    """Return the frame with long names of pairs shortened.
+
+    In the name of a pair, the name of each strategy is shortened separately.
+    """
     if not has_pairs(frame, strategy):
         return frame
     lengths = frame[strategy].cast(pl.String).str.len_chars()
@@ -61,10 +64,11 @@ def add_mirrored(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
-    """Return the strategies, side by side if they resemble the same others.
+    """Return the strategies in an order that puts similar ones side by side.
 
-    Rows are pairs `a` and `b` with their `mean`. If a pair is missing, the strategies with the
-    most pairs come first, and the others are in the order of their means.
+    Strategies are similar if they resemble the same others. Rows are pairs `a` and `b` with their
+    `mean`. If a pair is missing, the strategies with the most pairs come first, and strategies with
+    equally many pairs are in the order of their means.
     """
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import pdist
@@ -75,8 +79,8 @@ def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
     names = strategy_means["a"].to_list()
     if len(both) < len(names) * (len(names) - 1) or len(names) <= 2:  # noqa: PLR2004
         return names
-    # A strategy resembles itself as much as the others on average, since the value for equal
-    # rankings depends on the measure.
+    # The similarity of a strategy to itself depends on the measure, so its mean similarity to the
+    # others takes that place.
     diagonal = strategy_means.select("a", b="a", mean="mean")
     indices = pl.col("a", "b").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
     matrix = (
@@ -106,7 +110,7 @@ def _turn_pairs(pairs: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
 
 
 def build_pair_name(*, versus: bool) -> pl.Expr:
-    """Return the name of a pair: its strategy, or with `versus` both names."""
+    """Return the name of a pair: both names if `versus`, else its strategy."""
     difference = pl.format("{} \N{MINUS SIGN} {}", "strategy", "baseline")
     return difference if versus else pl.col("strategy")
 

@@ -1,4 +1,4 @@
-"""Draw linked views of queries; the page averages the selected queries."""
+"""Draw linked views of queries; the browser averages the selected queries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROW_HEIGHT = 34
 """Height of the row of a mean, with the name and the number above it, in pixels."""
 
 MAX_SEPARATE_PER_PIXEL = 0.15
-"""Maximum number of queries per pixel of a bar's height for gaps between its cells."""
+"""Maximum number of queries per pixel of a bar's height for cells with gaps between them."""
 
 POINT_SIZE, MAX_LARGE_POINTS = 40, 300
 """Size of a point in square pixels, and maximum number of queries with points of this size."""
@@ -72,7 +72,7 @@ class ExploredQueries:
     nice: bool = False
     """True if the axes of the measure extend to round numbers."""
     typed: str | None = None
-    """A further condition for a query to be selected, as an expression."""
+    """A further condition for selected queries, as a Vega expression."""
 
     @property
     def difference_name(self) -> str:
@@ -91,12 +91,12 @@ class ExploredQueries:
 
     @property
     def is_selected(self) -> Any:
-        """Return the condition for a query to be selected; without a selection all queries are."""
+        """Return the condition for selected queries; all are, without a selection."""
         selection: Any = self.brush if self.attribute is None else self.brush & self.legend
         return selection if self.typed is None else selection & self.typed
 
     def look(self, *, legend: bool = False) -> dict[str, Any]:
-        """Return the colour of a query: light if not selected, grey if both values are equal."""
+        """Return the colours of queries: light if not selected, grey if tied."""
         colour = self.colour["color"].to_dict() | ({} if legend else {"legend": None})
         conditions: list[dict[str, Any]] = [{"test": (~self.is_selected).to_dict(), "value": FAINT}]
         if self.attribute is None:
@@ -117,7 +117,10 @@ class ExploredQueries:
 def draw_views(
     queries: ExploredQueries, query: str, ranks: dict[str, int], curve: str | None
 ) -> alt.VConcatChart:
-    """Draw all views as one chart. `ranks` map columns to ranks of a curve."""
+    """Draw all views as one chart.
+
+    `ranks` maps the columns of differences of a curve to their ranks.
+    """
     both = {"value_a": queries.a, "value_b": queries.b}
     aligned: dict[str, Any] = {"spacing": VIEW_SPACING, "bounds": "flush"}
     upper_row = alt.hconcat(_draw_points(queries), _draw_bins(queries), **aligned)
@@ -177,7 +180,8 @@ def _draw_bins(queries: ExploredQueries) -> Any:
     low, high = queries.differences
     range_of_differences = f"({write_operand(high)} - {write_operand(low)})"
     bar_width = f"max(1, {WIDTH} * {write_operand(queries.bin)} / {range_of_differences} - 1)"
-    # Cells that are thinner than a few pixels overlap, since gaps would show as stripes.
+    # Cells that are thinner than a few pixels overlap, since gaps between them would look like
+    # stripes.
     queries_per_pixel = f"{write_operand(queries.highest_bin_count)} / {HEIGHT}"
     overlap = f"{queries_per_pixel} < {MAX_SEPARATE_PER_PIXEL} ? 0 : {queries_per_pixel}"
     cell_bottom = f"max(0, datum.place - 1 - ({overlap}))"
@@ -293,10 +297,10 @@ def write_operand(number: Any) -> str:
 def _summarise_selected(
     queries: ExploredQueries, columns: list[Any], key: str, key_expression: str
 ) -> alt.Chart:
-    """Compute the mean of columns over the selected queries in the page, with Student's interval.
+    """Compute means over the selected queries in the browser, with intervals.
 
-    The result has one row for each column, with the column's name in `key`, and the fields
-    `queries`, `mean`, `low` and `high`.
+    The result has one row for each column, with the value of `key_expression` in the field `key`,
+    and the fields `queries`, `mean`, `low` and `high`. Intervals are Student's.
     """
     has_several = "datum.queries > 1"
     margin = f"{write_t_quantile('(datum.queries - 1)', queries.confidence)} * datum.std"

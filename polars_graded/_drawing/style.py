@@ -32,8 +32,8 @@ Data: TypeAlias = pl.DataFrame | alt.NamedData
 MAX_NAMED_MARKS = 60
 """Maximum number of queries with names below bars, and of pairs with rows of full height."""
 
-MAX_STRONG_BANDS = 3
-"""Maximum number of overlapping bands at full strength."""
+MAX_BANDS = 3
+"""Maximum number of overlapping bands that are drawn at once."""
 
 MAX_MARKED_POINTS = 30
 """Maximum number of points of a curve that are marked."""
@@ -52,7 +52,7 @@ MAX_COLOURS = len(PALETTE)
 """Maximum number of strategies with a colour of their own."""
 
 REST = "#b4b8bf"
-"""Colour of all lines except the few that have a colour of their own."""
+"""Colour of lines without a colour of their own."""
 
 FAINT = "#d5d8dc"
 """Colour of lines and bars in the background."""
@@ -61,7 +61,7 @@ INK = "#30363d"
 """Colour of text and of significant results. No strategy has this colour."""
 
 LIGHT_INK = "#e6e9ed"
-"""The same colour for a dark background."""
+"""Colour of text and of significant results on a dark background."""
 
 STRONGEST_CELL_COLOUR_ON_DARK = "#9ecae1"
 """Colour of the strongest cells on a dark background."""
@@ -70,10 +70,10 @@ EQUAL_CONTRAST_LUMINANCE = 0.179
 """Luminance at which black and white texts have the same contrast, 4.6."""
 
 SOFT_SHARE = 0.3
-"""Share of the background in the colour of less important text, whose contrast is above 4.5."""
+"""Share of the background colour in that of less important text; its contrast is above 4.5."""
 
 DARK_THEMES = {"dark": "#333", "carbong90": "#262626", "carbong100": "#161616"}
-"""Dark themes of Vega and their background colours, which Altair does not know."""
+"""Dark themes of Vega and their background colours, which Altair's settings do not contain."""
 
 DOUBT = "#858b93"
 """Colour of results that are not significant."""
@@ -252,7 +252,7 @@ def _join_description(finding: str, description: str) -> str:
 
 
 def _has_names(layers: Sequence[alt.Chart]) -> bool:
-    """Return whether names stand below each other and determine the height of the chart."""
+    """Return whether the y axis has names, which determine the height."""
     axes = [layer.encoding.y for layer in layers]
     return any(isinstance(y, alt.Y) and str(y.shorthand).endswith(":N") for y in axes)
 
@@ -336,7 +336,10 @@ def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def choose_few_colours(names: Collection[str], title: str) -> dict[str, Any]:
-    """Return the colours of strategies whose names are beside them; no colours for many."""
+    """Return the colours of strategies that are named beside their marks.
+
+    There is no legend. If there are more strategies than colours, they get no colours.
+    """
     are_coloured = len(names) <= MAX_COLOURS
     return choose_look(names, title, legends=False) if are_coloured else {}
 
@@ -504,12 +507,12 @@ def bound_axis(
     If one layer has bars, the axes of all layers need `zero=False` to start at another number.
     """
     scale = alt.Scale(domain=[*ends], nice=False, zero=zero, reverse=reverse)
-    # The labels at the ends stand at their ticks.
+    # The labels at the ends are centred at their ticks.
     return {"scale": scale} | _build_axis(UNFLUSHED_LABELS | axis)
 
 
 def _build_axis(look: dict[str, Any]) -> dict[str, Any]:
-    """Return the axis with a look; nothing for the default look."""
+    """Return the axis as an option of a channel; {} for the default look."""
     return {"axis": alt.Axis(**look)} if look else {}
 
 
@@ -587,7 +590,7 @@ def fit_dot_size(
 ) -> int:
     """Return the size of dots that leave half of nearly every interval visible.
 
-    `axis_sharing` is how panels share their axis, `width` is the width of a panel in pixels.
+    `axis_sharing` is the result of `choose_panel_axis`, and `width` the width of a panel in pixels.
     """
     intervals = table.drop_nulls([*ends]) if ends else table.clear()
     if intervals.is_empty():
@@ -608,7 +611,10 @@ def build_one_row() -> alt.Chart:
 
 
 def draw_named_line(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
-    """Draw a line that belongs to no strategy, named in the legend of an unused channel."""
+    """Draw a line that belongs to no strategy, with its name in a legend.
+
+    The legend is that of a channel that no other mark uses.
+    """
     name = escape_text(name)  # `escape_chart` skips expressions
     line = base.transform_calculate(line=alt.expr.toString(name))
     scale = alt.Scale(domain=[name], range=[1])

@@ -66,7 +66,7 @@ MIN_HORIZONTAL_NAME_WIDTH = 60
 """Minimum width of a column with a horizontal name, in pixels."""
 
 MIN_HORIZONTAL_NAME_LETTERS = 10
-"""Minimum number of letters of a horizontal name."""
+"""Minimum number of letters to which horizontal names are shortened."""
 
 BOLD_LETTER_WIDTH = 7
 """Approximate width of a letter of a bold name, in pixels."""
@@ -75,7 +75,7 @@ MAX_NUMBERED_RANKS = 25
 """Maximum number of ranks that are all numbered."""
 
 COUNT_WORDS = " relevant below", " below"
-"""Words after the number of relevant documents below the line, if they fit."""
+"""Words after the number of relevant documents below the line; the longest that fits is used."""
 
 LABELS_ONLY: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
 """Settings of an axis that consists of labels only."""
@@ -239,10 +239,10 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     }
     columns = bound_axis((2 * TIE_POSITION, last), zero=False, **x_options)
     # Names above narrow columns are vertical.
-    most_letters = max(MIN_HORIZONTAL_NAME_LETTERS, int(width / BOLD_LETTER_WIDTH))
-    short_names = dict(zip(names, shorten_names(names, most_letters), strict=True))
+    max_letters = max(MIN_HORIZONTAL_NAME_LETTERS, int(width / BOLD_LETTER_WIDTH))
+    short_names = dict(zip(names, shorten_names(names, max_letters), strict=True))
     is_upright = (
-        width < MIN_HORIZONTAL_NAME_WIDTH or max(map(len, short_names.values())) > most_letters
+        width < MIN_HORIZONTAL_NAME_WIDTH or max(map(len, short_names.values())) > max_letters
     )
     letters = min(MAX_LABEL_LETTERS, max(len(name) for name in names)) + len("  0.0000")
     top_y = -0.3 - letters * TILE_LETTER_WIDTH / ROW_HEIGHT if is_upright else -1.2
@@ -300,7 +300,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         "y2": alt.Y2("y_next:Q"),
     }
     layers = [lines.encode(**line_position, **look_of_line, **fading)]
-    # The fill channel is used, since `color` belongs to strategies.
+    # The fill shows grades, since `color` encodes strategies in all charts.
     sides = {"right": f"datum.column + {TILE_WIDTH}", **TILE_EDGES}
     shape = {
         "x": encode_across("column"),
@@ -348,8 +348,10 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     # Texts are drawn on tiles and beside them if they fit.
     if width * TILE_WIDTH >= 9 * TILE_LETTER_WIDTH:
         # An unjudged tile is empty, and as dark as the background behind it.
-        bare = {UNJUDGED_LEVEL} if find_ink() != INK else set()
-        dark = [name for name, colour in colours.items() if is_dark(colour) or name in bare]
+        unfilled_levels = {UNJUDGED_LEVEL} if find_ink() != INK else set()
+        dark = [
+            name for name, colour in colours.items() if is_dark(colour) or name in unfilled_levels
+        ]
         on_dark = alt.FieldOneOfPredicate(field="level", oneOf=dark)
         text_colour = alt.condition(on_dark, alt.value("white"), alt.value(INK))
         room = width * TILE_WIDTH - 8

@@ -25,7 +25,7 @@ from polars_graded._sentences.verdicts import (
 )
 
 DEFAULT_DIFFERENCE_SHARE = 0.05
-"""Difference for which the number of needed queries is computed, as a share of the best mean."""
+"""Difference for which needed queries are computed, as a share of the best mean."""
 
 MAX_DRAWN_QUERIES = 2_000_000
 """Maximum number of queries drawn for each measure to estimate the stability of the order."""
@@ -124,7 +124,10 @@ def _find_needed_queries(
 def build_certainty(
     grid: Grid, measures: Sequence[Mapping[str, Any]], pairs: Sequence[Sequence[Pair]]
 ) -> list[Certainty]:
-    """Return a row of the table of certainty for each measure with a best direction."""
+    """Return a row of the table of certainty for each measure.
+
+    Measures for which neither the highest nor the lowest value is best have no row.
+    """
     rows: list[Certainty] = []
     for measure, pairs_of_measure in zip(measures, pairs, strict=True):
         if measure["best"] == "none" or not pairs_of_measure or not measure["queries"]:

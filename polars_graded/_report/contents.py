@@ -67,16 +67,19 @@ def describe_data(n_strategies: int, n_queries: int, n_shown: int, drawn: list[C
 
 
 def choose_queries(n_queries: int, n_values: int) -> Integers:
-    """Return the queries that the page can show, given the number of values per query."""
-    most = min(MAX_SHOWN_QUERIES, MAX_PAGE_VALUES // max(1, n_values))
-    return curve_rows.choose_equal_steps(n_queries, max(2, most)).to_numpy()
+    """Return the indices of the queries to show, evenly spaced if not all fit.
+
+    `n_values` is the number of values per query.
+    """
+    max_queries = min(MAX_SHOWN_QUERIES, MAX_PAGE_VALUES // max(1, n_values))
+    return curve_rows.choose_equal_steps(n_queries, max(2, max_queries)).to_numpy()
 
 
 # Measures
 
 
 def build_measures(grid: Grid, shown: Integers) -> list[PageMeasure]:
-    """Return each measure of the page, with its means and the packed values of queries."""
+    """Return each measure of the page: means and packed values of queries."""
     result: list[PageMeasure] = []
     for name, best in grid.get_directions(grid.measures).items():
         rows = summarise_grid(grid, 1 - ALPHA, name)
@@ -105,7 +108,7 @@ def build_measures(grid: Grid, shown: Integers) -> list[PageMeasure]:
 
 
 def _choose_bin_width(values: Floats) -> float:
-    """Return the width of bins of differences, which is equal for all pairs."""
+    """Return the width of the bins of differences, for all pairs."""
     complete = values[:, np.isfinite(values).all(axis=0)]
     furthest = np.ptp(complete, axis=0).max() if complete.size else 0.0
     _, width = bins.choose_difference_bins(pl.Series([0.0, furthest]), complete.shape[1])
@@ -116,7 +119,7 @@ def _choose_bin_width(values: Floats) -> float:
 
 
 def build_curves(grid: Grid, shown: Integers) -> list[Curve]:
-    """Return each curve of the page, with its chart, its means and the packed values of queries.
+    """Return each curve of the page, with its chart, means and packed values.
 
     The grid must contain only curves.
     """
@@ -167,7 +170,7 @@ def build_curves(grid: Grid, shown: Integers) -> list[Curve]:
                     write_axis_title(name),
                     kind,
                     int(positions[-1]),
-                    few=len(kept) <= MAX_MARKED_POINTS and len(lines) <= MAX_COLOURS,
+                    show_points=len(kept) <= MAX_MARKED_POINTS and len(lines) <= MAX_COLOURS,
                     ideal=bool(ideal_lines),
                 ),
             }
@@ -180,17 +183,17 @@ def _choose_points(
 ) -> tuple[Integers, Integers]:
     """Choose the points of a curve, and the queries whose own curve is stored.
 
-    They are chosen so that all points fit in the page: those of the means, and of these queries.
+    All points must fit in the page: those of the means, and those of these queries.
     """
     n_strategies, _, length = lines.shape
     kept = np.arange(length)
     if kind == "rank":
-        most = max(MIN_POINTS, MAX_PAGE_POINTS // (n_lines * n_shown))
-        most = min(most, curve_rows.compute_max_points(n_strategies))
-        kept = curve_rows.choose_equal_steps(length, most).to_numpy()
-    # If even the minimum number of points does not fit, fewer queries get the curve.
-    most = max(2, MAX_PAGE_POINTS // (n_lines * max(1, len(kept))))
-    return kept, curve_rows.choose_equal_steps(n_shown, most).to_numpy()
+        max_points = max(MIN_POINTS, MAX_PAGE_POINTS // (n_lines * n_shown))
+        max_points = min(max_points, curve_rows.compute_max_points(n_strategies))
+        kept = curve_rows.choose_equal_steps(length, max_points).to_numpy()
+    # If the points do not fit even so, the curve is stored for fewer queries.
+    max_queries = max(2, MAX_PAGE_POINTS // (n_lines * max(1, len(kept))))
+    return kept, curve_rows.choose_equal_steps(n_shown, max_queries).to_numpy()
 
 
 def explain_missing_curves(names: list[str], drawn: list[Curve]) -> dict[str, str]:
@@ -277,7 +280,7 @@ def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
 
 
 def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
-    """State whether intervals cover one difference or all, and whether they agree with p."""
+    """Write which differences an interval covers, and if it agrees with p."""
     if all(pair["simultaneous_low"] is None for pair in pairs):
         return "of each difference alone; the interval need not agree with p"
     if tested.covers_several:

@@ -108,7 +108,10 @@ class RankedFrame:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """Return the table of `overview`, where documents of equal scores count as tied."""
+        """Return the table of `overview`.
+
+        Documents with equal scores count as tied, even if a column breaks their ties.
+        """
         table = overview(self.frame, **self.options)
         if not self.request.ties:
             return table
@@ -154,7 +157,7 @@ class RankedFrame:
         }
 
     def warn_of_ties(self) -> str:
-        """Return a sentence about tied scores; nothing if most scores differ."""
+        """Return a sentence about tied scores; "" if most scores differ."""
         names = self.table.to_series().cast(pl.String).fill_null("null")
         ties = write_many_ties(dict(zip(names, self.table["tied"], strict=True)))
         return f"{capitalise(ties)}: the order of ties decides the means." if ties else ""
@@ -162,7 +165,7 @@ class RankedFrame:
     def compute_unjudged_means(
         self, grid: Grid, names: Sequence[str]
     ) -> dict[str, list[list[float | None]]]:
-        """Return means with all unjudged documents irrelevant, and with all of them best.
+        """Return means with unjudged documents irrelevant, and with them best.
 
         The result has an entry per measure, with a pair of means per strategy. A measure is left
         out if unjudged documents cannot change it, or if it needs further columns of documents. It
@@ -210,8 +213,8 @@ class RankedFrame:
         """Return the first documents of each strategy, for as many queries as fit the size.
 
         The entry of a query contains the documents with their grades and titles. For each strategy,
-        it contains the indices of its documents in the order of their ranks, or null if the frame
-        lacks the strategy.
+        it contains the indices of its documents in the order of their ranks, or null if the
+        strategy retrieved no document of the query.
         """
         if "doc" not in self.shown:
             return None

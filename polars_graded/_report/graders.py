@@ -29,7 +29,7 @@ def add_graders(
     A verdict names the grader of the page, and the best strategies by the grades of the others.
     """
     for measure in payload["measures"]:
-        measure["verdict"].append(f" All results rest on the grades of {grader}.")
+        measure["verdict"].append(f" All results are based on the grades of {grader}.")
     best = {measure["name"]: measure["best"] for measure in payload["measures"]}
     if not best or results[GRADER].n_unique() == 1:
         return

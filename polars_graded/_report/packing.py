@@ -14,18 +14,19 @@ from polars_graded._report.payload import OptionalNumber, PagePoints
 from polars_graded._sentences import format_count
 
 MAX_STEPS = 2**16 - 2
-"""Number of steps between the lowest and the highest value of a curve of a query."""
+"""Number of steps between the lowest and the highest value of a query's curves."""
 
 MAX_VALUE = float(np.finfo(np.float32).max)
-"""Maximum absolute value in a page, which has values of 24 significant bits."""
+"""Maximum absolute value in a page, which stores values as 32-bit floats."""
 
 
 def check_size(name: str, values: Floats) -> None:
     """Raise if the absolute value of a number exceeds `MAX_VALUE`."""
     if (is_too_large := np.abs(values) > MAX_VALUE).any():
         msg = (
-            f"{name!r} must lie within ±3.4e38 to be shown, got {values[is_too_large][0]:g} among "
-            f"{format_count(int(is_too_large.sum()), 'values')} beyond"
+            f"{name!r} must lie within ±3.4e38 to be shown, got "
+            f"{format_count(int(is_too_large.sum()), 'values')} beyond, such as "
+            f"{values[is_too_large][0]:g}"
         )
         raise ValueError(msg)
 
@@ -36,7 +37,10 @@ def pack_values(values: Floats) -> str:
 
 
 def pack_points(points: Floats, means: list[list[OptionalNumber]]) -> PagePoints:
-    """Pack each point as a whole number of steps between the ends of its query."""
+    """Pack each point as a whole number of steps above the lowest value.
+
+    The steps divide the range from the lowest to the highest value of the query.
+    """
     is_known = ~np.isnan(points)
     low = np.where(is_known, points, np.inf).min(axis=(0, 2))
     high = np.where(is_known, points, -np.inf).max(axis=(0, 2))

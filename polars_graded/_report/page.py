@@ -64,7 +64,7 @@ from polars_graded._writing import check_writable, write_atomically
 __all__ = ["report"]
 
 MAX_PAIRS = 4
-"""Maximum number of strategies whose pairs are all shown; with more, one is compared."""
+"""Maximum number of strategies for which all pairs are shown; with more, the best is compared."""
 
 MAX_LABEL_LETTERS = 20
 """Maximum number of letters of a name beside the forest, which is narrow."""
@@ -151,8 +151,9 @@ def report(
         page can be written completely.
     *measures
         The columns to show, in this order. If you pass measures, other measures are left out; if
-        you pass curves, other curves are left out. The default is every column of numbers or lists
-        of numbers, except `query` and `strategy`. A Boolean column is a measure if you pass it.
+        you pass curves, other curves are left out. The default is every column of numbers with the
+        name of a measure, and every column of lists of numbers. A Boolean column is a measure if
+        you pass it.
     query
         The column of queries.
     strategy
@@ -237,9 +238,16 @@ def report(
     check_choice("missing", missing, MISSING)
     tests = Options(test, correction)
     scripts = load_drawing_scripts()
-    every = per_query = per_query.lazy().collect()
-    asked = {"query": query, "strategy": strategy, "measures": measures, "segments": segments}
-    grader, per_query = select_grader(split_by_grader(every, asked), grader or trusted)
+    all_results = per_query = per_query.lazy().collect()
+    key_arguments = {
+        "query": query,
+        "strategy": strategy,
+        "measures": measures,
+        "segments": segments,
+    }
+    grader, per_query = select_grader(
+        split_by_grader(all_results, key_arguments), grader or trusted
+    )
     per_query, one = chart_rows.join_query_columns("per_query", per_query, query, strategy)
     numbers, curves = find_measures_and_curves(
         per_query, measures, query=one, strategy=strategy, curves=True
@@ -255,16 +263,16 @@ def report(
     grid = Grid(results.drop(curves), missing, order, measures)
     curve_grid = Grid(results.drop(numbers), missing, order, measures)
     keys: dict[str, Any] = {"query": one, "strategy": strategy, "missing": missing}
-    seen = choose_queries(len(grid.queries), len(grid.strategies) * len(numbers))
+    shown = choose_queries(len(grid.queries), len(grid.strategies) * len(numbers))
     import altair as alt
 
     # The user's theme is meant for other charts, and does not apply to the page.
     with alt.theme.enable("none"):
-        payload = _build_payload(grid, curve_grid, seen, baseline, tests)
+        payload = _build_payload(grid, curve_grid, shown, baseline, tests)
         if grader is not None:
             from polars_graded._report.graders import add_graders
 
-            add_graders(payload, every, grader, trusted, baseline, **keys | {"query": query})
+            add_graders(payload, all_results, grader, trusted, baseline, **keys | {"query": query})
     payload["segments"] = build_segments(per_query, grid, segments, keys)
     page_settings = {} if grader is None else {"Grades": f"of {grader}"}
     if documents is not None:
@@ -275,9 +283,9 @@ def report(
                 measure["verdict"].insert(0, f"{warning} ")
         payload["similarity"] = build_similarity(documents, grid, payload)
         payload["unjudged"] = documents.compute_unjudged_means(grid, numbers)
-        room = MAX_FILE_LETTERS - len(scripts) - len(_encode_json(payload))
+        remaining_letters = MAX_FILE_LETTERS - len(scripts) - len(_encode_json(payload))
         payload["rankings"] = documents.build_rankings(
-            payload["strategies"], grid.queries[seen], room
+            payload["strategies"], grid.queries[shown], remaining_letters
         )
     page_settings |= settings or {}
     payload["settings"] = _list_settings(payload, page_settings, date)
@@ -314,7 +322,7 @@ def load_drawing_scripts() -> str:
         import vl_convert
     except ImportError:
         msg = (
-            "reports and chart files need vl-convert, which has the scripts that draw charts: "
+            "reports and chart files need vl-convert, which contains the scripts that draw charts: "
             'pip install "vl-convert-python>=1.9"'
         )
         raise ImportError(msg) from None
@@ -333,13 +341,13 @@ def load_drawing_scripts() -> str:
 
 
 def _sort_strategies(strategies: pl.Series) -> pl.Series:
-    """Return the strategies in their natural order, which is the order of their colours."""
+    """Sort strategies naturally, which is also the order of their colours."""
     texts = strategies.cast(pl.String).to_list()
     return strategies[[texts.index(name) for name in sort_naturally(texts)]]
 
 
 def _write_query_labels(queries: pl.Series) -> Iterator[str]:
-    """Yield a distinct, non-empty label for each query, which a user can type in one line."""
+    """Yield a distinct label for each query, which a user can type."""
     texts = queries.cast(pl.String).to_list()
     kept, labels = set(texts), set[str]()
     for text in texts:
@@ -353,7 +361,7 @@ def _write_query_labels(queries: pl.Series) -> Iterator[str]:
 def _build_payload(
     grid: Grid,
     curves: Grid,
-    seen: Integers,
+    shown: Integers,
     baseline: Any,
     tests: Options,
 ) -> Payload:
@@ -362,8 +370,8 @@ def _build_payload(
     from polars_graded._report import specs
 
     strategies = grid.strategies.cast(pl.String).to_list()
-    queries = list(_write_query_labels(grid.queries[seen]))
-    measured, drawn = build_measures(grid, seen), build_curves(curves, seen)
+    queries = list(_write_query_labels(grid.queries[shown]))
+    measured, drawn = build_measures(grid, shown), build_curves(curves, shown)
     absent = explain_missing_curves(curves.measures, drawn) | {curve["kind"]: "" for curve in drawn}
     pairs: list[list[Pair]] = [[] for _ in grid.measures]
     if not grid.measures:

@@ -175,7 +175,7 @@ class Payload(TypedDict):
     about: str
     strategies: list[str]
     labels: list[str]
-    """Names in charts; long names are shortened in the parts that are equal."""
+    """Names in charts; long names lose letters in their equal parts."""
     choices: list[str]
     """Names in the lists to choose from; names of more than 40 letters are shortened."""
     queries: list[str]

@@ -17,8 +17,8 @@ KEYWORDS = ("query", "by", "descending", "strategy")
 """Keywords of `evaluate` that define rankings with their ties."""
 
 MAX_PAIRED_STRATEGIES = 10
-"""Maximum number of strategies of which every pair is shown; with more, one is compared with each
-other."""
+"""Maximum number of strategies for which every pair is shown; with more, one strategy is compared
+with all others."""
 
 MAX_COMPARED_ROWS = 50_000_000
 """Maximum number of rows, over the strategies compared with each other."""
@@ -35,7 +35,8 @@ def build_similarity(documents: RankedFrame, grid: Grid, payload: Payload) -> Si
     """Return the mean similarity of each pair, or of each strategy and one other.
 
     The other is the baseline or, if there are many strategies, the best by the first measure.
-    Return None if the frame has no pair, too many rows, or stacked rows without documents.
+    Return None if the frame has no pair, too many rows, or a column of strategies but none of
+    documents.
     """
     request, frame, names = documents.request, documents.frame, payload["strategies"]
     doc = request.document or documents.shown.get("doc")

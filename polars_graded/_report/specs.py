@@ -24,7 +24,7 @@ from polars_graded._drawing.style import (
 )
 
 CONFIG = {
-    # The page describes each chart in a sentence, instead of a label for each mark.
+    # The page describes each chart in a sentence, so marks need no labels for screen readers.
     "aria": False,
     "background": "white",
     "font": "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif",
@@ -78,7 +78,10 @@ DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [12, 4], [1, 3]]
 
 
 def choose_looks(n: int) -> list[dict[str, Any]]:
-    """Return the colour and the dash of each of n strategies; the first sixty pairs differ."""
+    """Return the colour and the dash of each of n strategies.
+
+    The first sixty strategies have different combinations.
+    """
     looks = islice(cycle(product(DASHES, PALETTE)), n)
     return [{"colour": colour, "dash": dash} for dash, colour in looks]
 
@@ -96,7 +99,7 @@ def write_dark_style() -> str:
 
 
 def build_curve_specs(
-    title: str, kind: str, last: int, *, few: bool, ideal: bool
+    title: str, kind: str, last: int, *, show_points: bool, ideal: bool
 ) -> list[dict[str, Any]]:
     """Return the charts of a curve, from rows with `strategy`, `colour`, `dash` and `value`.
 
@@ -121,7 +124,9 @@ def build_curve_specs(
     look = {"color": COLOUR, "strokeDash": alt.StrokeDash("dash:N", scale=None)}
     ends = alt.ExprRef("lowest"), alt.ExprRef("highest")
     side = alt.ExprRef("side")
-    layers = marks.draw_curves(x, title, look, ends=ends, named_at=side, few=few, ideal=ideal)
+    layers = marks.draw_curves(
+        x, title, look, ends=ends, named_at=side, show_points=show_points, ideal=ideal
+    )
     spec = _build_spec(layers, height=280, room=0, side=1, lowest=0, highest=1)
     return [spec | {"layer": spec["layer"][1:]}, spec] if ideal else [spec]
 
@@ -140,7 +145,8 @@ def build_forest_specs() -> dict[str, dict[str, Any]]:
     )
     pairs = alt.ExprRef("pluck(data('rows'), 'pair')")
     layers = marks.draw_forest("difference of means", pairs, axis, BELIEVED, 60, ("low", "high"))
-    # The page sets the height from the number of rows: a step does not work with its width.
+    # The page computes the height from the number of rows, because Vega-Lite does not combine a
+    # height of steps with the width of a container.
     spec = _build_spec(layers, height=FOREST_STEPS[0])
     line, _, points = spec["layer"]
     return {"with": spec, "without": spec | {"layer": [line, points]}}
@@ -239,8 +245,8 @@ def _draw_chosen(bars: alt.Chart) -> alt.Chart:
 
 
 def _build_spec(layers: Sequence[alt.Chart], height: int, **signals: float) -> dict[str, Any]:
-    """Return a chart for the page, as wide as its container, with signals for rows and texts."""
-    # These parts are known to be valid, and validation by Altair takes much time.
+    """Return a chart for the page, as wide as its container."""
+    # The parts are valid by construction, and validation by Altair takes much time.
     chart = draw_layers(layers, alt.NamedData("rows"), height=height)
     spec: dict[str, Any] = chart.to_dict(validate=False)
     return spec | {

@@ -36,16 +36,16 @@ MAX_GRADES = 101
 """Maximum number of different grades; with more, hardly any two grades are equal."""
 
 MAX_STRAY_SHARE = 0.01
-"""Maximum share of a grader's grades that are stray because they lie outside all others' grades."""
+"""Maximum share of a grader's grades that count as stray if they lie outside all others' grades."""
 
 MAX_SHARED_STRAY_SHARE = 0.05
-"""Maximum share of all grades that a rare grade has; more frequent grades are common."""
+"""Maximum share of all grades for a rare grade; a grade with a larger share is common."""
 
 MAX_BLOCK_NUMBERS = 2**22
 """Maximum number of values in memory at a time, 32 MB."""
 
-MIN_TELLING_QUERIES = 15
-"""Minimum number of queries with a grade other than the most common one, for intervals."""
+MIN_INFORMATIVE_QUERIES = 15
+"""Minimum number of queries with a grade other than the most common one, for reliable intervals."""
 
 SHARE_COEFFICIENTS = ("equal",)
 """Coefficients that are shares, at least 0."""
@@ -111,7 +111,7 @@ def agreement(
         per coefficient of all graders together follows:
 
         - `grader` and `other` (String), null for all graders together; `coefficient` (String);
-        - `documents` and `queries` (UInt32) of the value;
+        - `documents` and `queries` (UInt32), the numbers on which the value is based;
         - `value`, `ci_low` and `ci_high` (Float64): Student's interval by the jackknife over
           **queries**, because documents of a query are not independent (Notes);
         - `note` (String): the reason for a null value or interval, or a warning that fewer than 15
@@ -123,8 +123,8 @@ def agreement(
         - `equal`: the share of documents with the same grade, from 0 to 1;
         - `kappa`, Cohen's :math:`\kappa`, where :math:`d_{ij}` is 1 for different grades;
           `kappa_linear` and `kappa_quadratic`, where it is the distance of the two grades and its
-          square. These coefficients are at most 1. They are 0 if the agreement is that of random
-          grades with the same frequencies;
+          square. These coefficients are at most 1. They are 0 if the graders agree only as much as
+          random grades with the same frequencies;
         - `alpha_ordinal` and `alpha_interval`, Krippendorff's :math:`\alpha`: the same for the
           pooled grades of both. The distance counts the grades in between (ordinal), or is the
           difference of the grades (interval);
@@ -138,9 +138,9 @@ def agreement(
 
     Warns
     -----
-    DataWarning
-        A few grades outside the scale extend it for `ac2` and the other coefficients, which
-        increases the agreement. `scale` warns of these:
+    DataWarning.scale
+        If a few grades lie outside the scale of all others. They extend the scale of `ac2` and of
+        the other coefficients, which increases the agreement. The warning is for:
 
         - grades outside those of the trusted grader;
         - without a trusted grader, grades outside those of all others, if they are more than one
@@ -169,12 +169,13 @@ def agreement(
     As text: ``z ± t(n - 1) * SE; SE² = (n - 1) / n * ∑ (z(-q) - mean z)²``. The ends are converted
     back from z to values. The interval of `difference` is computed without this conversion. If only
     one query has any disagreement, the value without this query counts as 1 - (1 - value) / n.
-    There is no interval without variation, or if the value cannot be computed without one of the
-    queries.
+    The interval is null if the value is the same whichever query is left out, or if the value
+    cannot be computed without one of the queries.
 
     If all grades are common, a share of 0.94 to 0.96 of the intervals at 0.95 contains the true
     value, with 5 queries or more. If nine of ten grades are 0, the share is 0.88 to 0.97 with 5 or
-    10 queries, and 0.92 to 0.95 with 25 or more. The table is in the book, on the page about tests.
+    10 queries, and 0.92 to 0.95 with 25 or more. The page "Speed and tests" of the
+    documentation has the table.
 
     References
     ----------
@@ -215,7 +216,8 @@ def agreement(
     for i, name in enumerate(grades.names):
         if trusted in (None, name):
             others = [j for j in range(len(grades.names)) if (j > i if trusted is None else j != i)]
-            # The joint table of a pair has the most cells: two, with the jackknife, per query.
+            # The joint tables of a pair are the largest arrays: one table per query, and one for
+            # each query that the jackknife leaves out.
             rows = 2 * grades.n_queries * len(grades.values) ** 2
             for part in split_into_parts(
                 len(others), max(rows, len(grades.codes)), MAX_BLOCK_NUMBERS
@@ -247,12 +249,12 @@ def collect_grades(
     columns |= {} if doc is None else {"doc": doc}
     for argument, name in columns.items():
         if [*queries, *columns.values()].count(name) > 1:
-            msg = f"`{argument}` must name a column other than that of `query`, got {name!r}"
+            msg = f"`{argument}` must name a column that no other argument names, got {name!r}"
             raise ValueError(msg)
         check_columns("frame", [check_column_name(argument, name)], rows.columns, argument=argument)
     if grader_column is not None:
         if doc is None:
-            msg = "`doc` must name the column of documents of a frame with a row per grader"
+            msg = "`doc` must name the column of documents, since each row is a grade of one grader"
             raise ValueError(msg)
         rows = split_graders("frame", rows, [*queries, doc], grader_column, grade)
         graders = graders or [name for name in rows.columns if name not in {*queries, doc}]
@@ -374,7 +376,7 @@ class Grades:
     def _warn_of_shared_strays(self, trusted: str | None) -> None:
         """Warn of rare grades above all common ones.
 
-        Several graders gave them, or the trusted one.
+        The warning needs such grades from several graders, or from the trusted one.
         """
         all_codes = self.codes[self.codes >= 0]
         counts = np.bincount(all_codes, minlength=len(self.values))
@@ -418,7 +420,7 @@ class Grades:
             estimates = _compute_intervals(coefficients, _find_counted(counts), level)
             graders = self.names[i], self.names[j]
             yield from self._make_rows(
-                graders, has_both[:, position], estimates, _count_telling_queries(counts)
+                graders, has_both[:, position], estimates, _count_informative_queries(counts)
             )
 
     def compare_all(self, level: float) -> Iterator[dict[str, Any]]:
@@ -467,7 +469,7 @@ class Grades:
             (None, None),
             has_several[:, 0],
             intervals,
-            _count_telling_queries(sum_by_query(grade_counts)),
+            _count_informative_queries(sum_by_query(grade_counts)),
         )
 
     def _make_rows(
@@ -475,7 +477,7 @@ class Grades:
         graders: tuple[str | None, str | None],
         judged: Mask,
         estimates: Mapping[str, tuple[float, float, float]],
-        n_telling: int,
+        n_informative: int,
     ) -> Iterator[dict[str, Any]]:
         """Yield one row per coefficient."""
         queries = int(np.count_nonzero(np.bincount(self.query[judged])))
@@ -485,19 +487,19 @@ class Grades:
             if not counts["documents"]:
                 note = "no document has grades of two graders"
             elif np.isnan(value):
-                note = "only one grade was given, so chance would agree, too"
+                note = "only one grade was given, so all agreement may be due to chance"
             elif queries < 2:  # noqa: PLR2004
                 note = "a single query has no variation, so there is no interval"
             elif np.isnan(low):
                 note = (
-                    "the value is the same without any one query, or unknown without one of them, "
-                    "so there is no interval"
+                    "the value is the same whichever query is left out, or is undefined without "
+                    "one of them, so there is no interval"
                 )
-            elif n_telling < MIN_TELLING_QUERIES:
-                have = "has" if n_telling == 1 else "have"
+            elif n_informative < MIN_INFORMATIVE_QUERIES:
+                have = "has" if n_informative == 1 else "have"
                 note = (
-                    f"only {format_count(n_telling, 'queries')} {have} a grade other than the most "
-                    "common one, which is few for an interval"
+                    f"only {format_count(n_informative, 'queries')} {have} a grade other than the "
+                    "most common one, which is too few for a reliable interval"
                 )
             yield {
                 **dict(zip(("grader", "other"), graders, strict=True)),
@@ -521,7 +523,7 @@ def _find_counted(counts: Floats) -> Mask:
     return np.asarray(counts.any(axis=1))
 
 
-def _count_telling_queries(counts: Floats) -> int:
+def _count_informative_queries(counts: Floats) -> int:
     """Count the queries with a grade other than the most common one."""
     most_common = int(counts.sum(axis=0).argmax()) if len(counts) else 0
     return int(np.count_nonzero(np.delete(counts, most_common, axis=1).any(axis=1)))
@@ -532,8 +534,8 @@ def _compute_intervals(
 ) -> dict[str, tuple[float, float, float]]:
     """Return each coefficient with its jackknife interval, NaN if unknown.
 
-    `estimates` has the value of all queries, then the values without each query in turn. `counts`
-    is the mask of the queries that have grades.
+    Each array of `estimates` contains the value of all queries, then the values without each query
+    in turn. `counts` is the mask of the queries that have grades.
     """
     from scipy.special import stdtrit
 

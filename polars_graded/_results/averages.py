@@ -104,7 +104,7 @@ def average_curves(
 
 
 def _check_no_fingerprint(options: Mapping[str, Any]) -> None:
-    """Raise if a fingerprint is requested, which only single queries have."""
+    """Raise if a fingerprint is requested, which only results by query have."""
     if options.get("fingerprint") is not None:
         msg = (
             f"`fingerprint` must be None for results of all queries together, got "
@@ -164,8 +164,8 @@ def count_retrieved(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per strategy, in the order of `evaluate`: `queries`, `retrieved`, `relevant` and
-        `relevant_retrieved`, all UInt32 sums over the queries.
+        One row per strategy, in the order of `evaluate`: `queries`, the number of queries, and the
+        sums of `retrieved`, `relevant` and `relevant_retrieved` over the queries (all UInt32).
 
     References
     ----------

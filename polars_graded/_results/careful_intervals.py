@@ -54,7 +54,7 @@ def compute_careful_intervals(
             johnson = compute_johnson_interval(pairs.compute_differences(part), level)
             low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
     is_constant = (std == 0) & (mean != 0) & (pairs.n > 1)
-    # Student's interval of few changes is too short, so Stringer's takes its place.
+    # Student's interval is too short for a few changes, so Stringer's replaces it.
     is_sparse = (n_changed < MIN_CHANGED_QUERIES) | (std == 0)
     low[is_sparse] = high[is_sparse] = np.nan
     if max_difference is not None and pairs.n and is_sparse.any():
@@ -100,8 +100,9 @@ def count_deciding_queries(
     The number is None if it is larger than any realistic number of queries.
 
     `effect` is the distance of the mean difference from the nearest boundary between verdicts, in
-    standard deviations. `skewness` is that of the differences if it widens the interval towards
-    this boundary, and 0 otherwise. `changed_share` is that of queries with a difference.
+    standard deviations. `skewness` is the skewness of the differences if it widens the interval
+    towards this boundary, and 0 otherwise. `changed_share` is the share of queries with a
+    difference.
     """
     from scipy.special import stdtrit
 
@@ -126,7 +127,7 @@ def compute_skewness(differences: Floats) -> Floats:
 
 
 def compute_johnson_interval(differences: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return Student's interval of each row's mean, moved by its skewness.
+    """Return Student's interval of each row's mean, shifted for skewness.
 
     Johnson: Modified t tests and confidence intervals for asymmetrical populations, 1978.
     """

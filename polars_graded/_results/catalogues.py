@@ -31,7 +31,7 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 __all__ = ["catalogue", "catalogue_curve"]
 
 ITEM, USER, POPULARITY = (f"polars_graded: {name}" for name in ("item", "user", "popularity"))
-"""Names of temporary columns, which no frame has."""
+"""Names of temporary columns, which no frame of a user contains."""
 
 
 def catalogue(
@@ -73,8 +73,8 @@ def catalogue(
     n
         The number of recommendations of each user that count.
     items
-        The catalogue: a frame with one row per item, and the column of documents. By default, the
-        catalogue contains the items of `frame`, recommended or not.
+        The catalogue: a frame with one row per item, whose column of documents has the same name as
+        in `frame`. By default, the catalogue contains the items of `frame`, recommended or not.
     popularity
         The column with the popularity of each item, such as the number of users who chose it
         before. It belongs to `items`, or without `items` to `frame`. Without a column, `popularity`
@@ -103,15 +103,15 @@ def catalogue(
         - the strategy (under the name of its column), and `queries` (UInt32), the number of users;
         - `mean`, the value, under the name that `summarise` uses, so that charts draw both;
         - `ci_low`, `ci_high`: an interval of the bootstrap over users (Notes); null with fewer than
-          two users, or if no resample differs;
+          two users, or if all resamples have the same value;
         - `confidence`.
 
     Raises
     ------
     ValueError
         If there is no column of documents; if `items` repeats an item or lacks a recommended one;
-        if an item has no popularity, or several; or for rankings as in `evaluate`, such as a
-        document twice in a ranking, or ranks without a direction.
+        if an item has no popularity, or several; or if `evaluate` would refuse the rankings, for
+        example because a document occurs twice in a ranking, or because ranks have no direction.
 
     Warns
     -----
@@ -130,8 +130,8 @@ def catalogue(
     than all users do, so that its own coverage is too low. The ends of the interval are therefore
     the value plus quantiles of the deviations of the resamples from their mean, limited to the
     range of the measure. In simulations with 30 to 500 users, 93 to 99 % of such intervals of
-    coverage, Gini index and entropy contain the expected value for this number of users. Of the
-    intervals between plain quantiles of the resamples, at most 73 % contain it. All strategies with
+    coverage, Gini index and entropy contain the expected value for this number of users. At most
+    73 % of the intervals between plain quantiles of the resamples contain it. All strategies with
     the same number of users have the same resamples.
 
     References
@@ -458,5 +458,5 @@ def _warn_of_ties(request: Request, name: str, ranked: pl.DataFrame, n: int) -> 
             DataWarning.ties,
             f"the order of documents with the same score decides which are among the first {n} "
             f"of {name!r}, for {several} of {ranked.select(request.query).n_unique()} queries\n\n"
-            f"Hint: ties={request.document!r} accepts the order by that column",
+            f"Hint: ties={request.document!r} breaks ties by that column",
         )

@@ -1,4 +1,4 @@
-"""Tests of differences between strategies whose queries come in clusters.
+"""Tests of differences between strategies, for queries in clusters.
 
 The same search term on two devices does not make two independent queries. These tests assume that
 clusters are independent; the queries of a cluster may depend on each other in any way.
@@ -149,7 +149,7 @@ class Clusters:
         smallest_p = correct_p_values(options.correction, p_values).min()
         if smallest_p > options.level:
             clause = write_weak_test(options, f"{max(counts)} clusters", min(min_p_values))
-            yield f"{clause}\n\nHint: more clusters can show a difference, or test='t'"
+            yield f"{clause}\n\nHint: use more clusters, or test='t'"
         elif options.test == "t" and min(counts) < MIN_CLUSTERS:
             yield (
                 f"with {min(counts)} clusters the t test finds differences too often\n\n"

@@ -34,7 +34,7 @@ class NotComparableError(ValueError):
         self.difference, self.argument, self.value = difference, argument, value
         super().__init__(
             f"`per_query` and `baseline` must not differ: {difference}\n\n"
-            f"Hint: {argument}={value!r} allows it, and the sentence says so"
+            f"Hint: {argument}={value!r} allows it, and the sentence of the verdict reports it"
         )
 
 
@@ -43,7 +43,7 @@ class Comparability:
     """Differences of conditions that were allowed, and conditions not checked."""
 
     changes: Mapping[str, str]
-    """Arguments of the gate; one with another value than its default allows differences."""
+    """Arguments of the gate; a value other than the default allows a difference."""
     allowed: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
 
@@ -52,7 +52,9 @@ class Comparability:
         """Return a sentence on the allowed differences and the unchecked conditions; or ""."""
         parts = [f"allowed: {', '.join(self.allowed)}"] if self.allowed else []
         if self.unchecked:
-            parts.append(f"not checked, since results do not say: {', '.join(self.unchecked)}")
+            parts.append(
+                f"not checked, since the results do not record them: {', '.join(self.unchecked)}"
+            )
         return "; ".join(parts)
 
     def refuse_or_allow(self, argument: str, difference: str) -> None:
@@ -157,7 +159,7 @@ def _check_judgments(
     shared = [each for each in rows.columns if each in older.columns]
     columns = [JUDGMENTS] if JUDGMENTS in shared else []
     if not columns:
-        # Without fingerprints, measures that depend on judgments alone show a difference.
+        # Without fingerprints, only measures that depend on judgments alone show a difference.
         comparability.unchecked.append("judgments")
         columns = [each for each in shared if _is_of_judgments(each)]
     measures = (Measure.parsed(formula or column) for column, formula in formulas.items())
@@ -204,7 +206,7 @@ def _check_formulas(
             {texts["measures"].get(column) for texts in side if "measures" in texts} - {None}
             for side in settings
         )
-        # The caller's formula, or else the name, stands in for results without settings.
+        # Results without settings get the caller's formula, or else the name of the column.
         formula = _parse_formula(declared or column) or _parse_formula(column)
         if declared is not None and _parse_formula(declared):
             now |= {formula}

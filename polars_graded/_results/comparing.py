@@ -105,7 +105,7 @@ def compare(
     trusted
         The grader whose grades count, such as people who judged some queries while a model judged
         all. The result estimates the means and differences that people would find in all queries;
-        `summarise` states the conditions. This needs the t test, and no `rope`.
+        `summarise` states the conditions. The test must be `"t"`, without `rope` and `cluster`.
     baseline
         The strategy with which all others are compared, or a list of several. Without a baseline,
         each pair is compared. The strategy that comes first in the order of strategies is in the
@@ -117,16 +117,17 @@ def compare(
           :math:`\bar d \pm t_{n-1} s / \sqrt n`.
         - `"wilcoxon"`: the signed rank test (`scipy.stats.wilcoxon`), which leaves out ties
           (`zero_method="wilcox"`) and is exact or normal as scipy's `method="auto"` decides.
-          `ci_low` and `ci_high` as for `"t"`. It compares ranks, **not means**: if differences are
-          skewed, the ranks can favour one strategy and the mean the other. If they do, charts,
-          tables and the report do not count the difference as a finding. `rank_strategies` refuses
-          this test.
+          `ci_low` and `ci_high` are those of `"t"`. The test compares ranks, **not means**: if
+          differences are skewed, the ranks can favour one strategy and the mean the other. If they
+          do, charts, tables and the report do not count the difference as a finding.
+          `rank_strategies` refuses this test.
         - `"permutation"`: Fisher's randomisation test. The signs of the differences are chosen at
           random, and p is the share of choices for which :math:`|\bar d|` is at least as large as
           observed. It assumes that differences are symmetric about 0 if strategies do not differ.
           All :math:`2^n` combinations of signs are used if there are at most `resamples` of them;
-          otherwise `resamples` random ones, with p = (larger + 1) / (resamples + 1). `ci_low` and
-          `ci_high` as for `"t"`.
+          otherwise `resamples` random ones, with p = (larger + 1) / (resamples + 1), where `larger`
+          counts those with :math:`|\bar d|` at least as large as observed. `ci_low` and `ci_high`
+          are those of `"t"`.
         - `"bootstrap"`: the studentised bootstrap. p is the share of resamples of the queries for
           which :math:`|\bar d^* - \bar d| \sqrt n / s^*` is at least :math:`|\bar d| \sqrt n / s`,
           counted as for `"permutation"`. The interval is :math:`\bar d \pm q s / \sqrt n`, where q
@@ -377,7 +378,7 @@ def summarise(
         The grader whose grades count. This grader judged some queries, and a model judged all
         (Notes). The queries of the trusted grader must be **a random sample of all queries**: with
         easy, disputed or hand-picked queries the result is wrong. `DataWarning.selection` reports
-        if the model's values of these queries differ from its other values.
+        that the model's values of these queries differ from its other values.
     confidence
         The confidence of the interval, between 0 and 1.
 

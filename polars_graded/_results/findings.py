@@ -27,7 +27,7 @@ def is_significant(columns: Collection[str], level: float) -> pl.Expr:
     """Return an expression of whether a difference is significant.
 
     A test of ranks may reject although the mean difference has the opposite sign. Such a difference
-    does not count, since nothing follows for the order of the means.
+    does not count, since the test does not show which mean is higher.
     """
     significant = pl.col("p_corrected") <= level
     if RANK_COLUMN in columns:

@@ -160,8 +160,8 @@ def paper_table(
         As for `compare`. With segments, there is one column per measure and segment.
     trusted
         The grader whose grades are trusted, as for `compare`: means and differences are estimates
-        for this grader and all queries. This needs the t test. If there are several other graders,
-        `grader` selects one.
+        for this grader and all queries. The test must be `"t"`, and `letters` must be `"worse"`. If
+        there are several other graders, `grader` selects one.
     format
         `"markdown"`, `"latex"` (with booktabs) or `"html"`.
     digits
@@ -211,7 +211,7 @@ def paper_table(
     check_flag("caption", caption)
     check_choice("letters", letters, ("worse", "groups"))
     if letters == "groups" and baseline is not None:
-        msg = "`letters` must be 'worse' with a `baseline`, got 'groups', which are of all pairs"
+        msg = "`letters` must be 'worse' with a `baseline`, got 'groups', which compare all pairs"
         raise ValueError(msg)
     options = Options(test, correction, confidence)
     graders: Mapping[str, Grid] = {}
@@ -254,7 +254,7 @@ def paper_table(
         )
         is_tested = pairs["p_corrected"].count() > 0
         significant = pairs.filter(is_significant(pairs.columns, options.level))
-        marked = _find_beaten(significant, parts, strategy, signs)
+        marked = _find_superscripts(significant, parts, strategy, signs)
     joined = means.join(
         marked, on=[*parts, strategy], how="left", nulls_equal=True, maintain_order="left"
     )
@@ -298,18 +298,19 @@ def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
     if len(models) > 1:
         msg = (
             f"a table takes one grader and the trusted {trusted!r}, got {', '.join(models)}\n\n"
-            f"Hint: grader={models[0]!r} names one"
+            f"Hint: grader={models[0]!r} selects one"
         )
         raise ValueError(msg)
     return graders[models[0] if models else trusted]
 
 
-def _find_beaten(
+def _find_superscripts(
     findings: pl.DataFrame, parts: Sequence[str], strategy: str, signs: Mapping[Any, str]
 ) -> pl.DataFrame:
-    """Return the signs of the strategies that each strategy beats, in each part.
+    """Return the superscripts of each strategy in each part of the table.
 
-    Without names of strategies, the signs are + for better and - for worse.
+    These are the letters in `signs` of the strategies that it beats. If `signs` is empty, there is
+    a baseline, and the superscripts are + for better and - for worse.
     """
     up = pl.col("best").replace_strict({"highest": 1, "lowest": -1}, default=0)
     better = pl.col("difference") * up

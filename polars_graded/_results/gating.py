@@ -79,7 +79,7 @@ FAILING_VERDICTS = ("worse", BEYOND, "undecided")
 
 PASSING_VERDICTS = ("better", UNCHANGED, "no worse", WITHIN)
 OPEN_VERDICTS = (BEYOND, "undecided")
-"""Verdicts that more queries would change."""
+"""Verdicts that more queries could change."""
 
 MAX_WORSE_QUERIES = 5
 """Maximum number of queries that a summary lists per strategy."""
@@ -260,7 +260,7 @@ def decide_verdicts(
     level = options.level / (len(matched.a) * len(grid.segments) * len(grid.measures))
     tables = []
     for measure in grid.measures:
-        check_has_best(measure, grid.best[measure], "say what is worse")
+        check_has_best(measure, grid.best[measure], "decide which strategy is worse")
         values = grid.get_given_values(measure)
         maximum = find_maximum(measure, matched.formulas.get(measure), values)
         inputs = VerdictInputs(_check_margin(measure, margin, maximum), options, level, maximum)
@@ -351,7 +351,7 @@ class Matched(NamedTuple):
 def write_gate_summary(
     matched: Matched, verdicts: pl.DataFrame, warnings: Sequence[str] = ()
 ) -> str:
-    """Return a gate in Markdown: verdicts, a table and the largest losses."""
+    """Return a Markdown summary of a gate, with the largest losses."""
     return write_summary(
         verdicts,
         matched.names[0].name,
@@ -487,7 +487,7 @@ def _pair_with_results(
 
 
 BASELINE_SUFFIX = " of the baseline"
-"""Suffix of older strategies, which may have the names of new ones."""
+"""Suffix that distinguishes older strategies from new strategies with the same names."""
 
 
 def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
@@ -611,8 +611,8 @@ def decide_pairs(pairs: Pairs, inputs: VerdictInputs) -> tuple[Floats, Floats, I
     mean, low, high = pairs.statistics.mean, intervals.low, intervals.high
     is_higher_better = pairs.results.higher_is_better
     gain = mean * pairs.results.sign
-    # An equal loss in all queries suffices to stop a change, so the loss becomes an end of the
-    # interval. An equal gain does not suffice to pass a change: Stringer's interval stays.
+    # The same loss in all queries is sufficient evidence of a loss, so it becomes an end of the
+    # interval. The same gain is not sufficient evidence of a gain, so Stringer's interval stays.
     is_loss = intervals.constant & (gain < 0)
     if is_higher_better:
         high = np.where(is_loss, mean, high)
@@ -634,9 +634,10 @@ def decide_pairs(pairs: Pairs, inputs: VerdictInputs) -> tuple[Floats, Floats, I
 def _fill_with_worst(
     pairs: Pairs, with_missing: Results, place: int, maximum: float | None
 ) -> Pairs:
-    """Return a pair in which missing values of the strategy are the worst.
+    """Return a pair with the least favourable values for missing ones.
 
-    Those of the baseline become the best. Queries that both sides lack are left out.
+    Missing values of the strategy become the worst value, and those of the baseline the best.
+    Queries that both sides lack are left out.
     """
     values = with_missing.values[[pairs.a[place], pairs.b[place]]]
     has_value = ~np.isnan(values)

@@ -73,9 +73,9 @@ def takes_results(
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Return a decorator that resolves a frame of results and its keys.
 
-    Results are split by grader. The function gets the results of one grader, and `combine` combines
-    what it returns for several. With `trusted`, the function gets the results of all graders. With
-    `run_all_graders` it always does, and selects among them itself.
+    Results are split by grader. The function gets the results of one grader at a time, and
+    `combine` combines what it returns for several graders. If `trusted` is passed, or if `combine`
+    is `run_all_graders`, the function gets the results of all graders.
     """
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -118,7 +118,7 @@ def _check_graders(argument: str, parts: Parts, **graders: str | None) -> None:
         if None in parts:
             msg = (
                 f"`{argument}` must have a column {GRADER!r} to distinguish graders\n\n"
-                "Hint: evaluate(..., grade={'people': 'grade_1', 'model': 'grade_2'}) makes it"
+                "Hint: evaluate(..., grade={'people': 'grade_1', 'model': 'grade_2'}) adds it"
             )
             raise ValueError(msg)
         check_choice(name, grader, [str(each) for each in parts])
@@ -181,11 +181,12 @@ def find_keys(
 ) -> dict[str, Any]:
     """Return the columns of strategies and queries, passed or found.
 
-    A key that is not passed is the column of its name. If only one key lacks such a column, it is
-    the only possible column. If several query columns are possible, they form the query together,
-    provided that every strategy has the same combinations of their values and has each combination
-    once. A choice of fewer columns would pair the same rows. In all other cases an error asks for
-    the keys: their places in the frame do not tell a strategy from a query.
+    A key that is not passed is the column of its name. If only one key lacks such a column, the
+    only column that can be a key takes its place. If several query columns are possible, they form
+    the query together, provided that every strategy has the same combinations of their values and
+    has each combination once. If a subset of these columns identified the queries, the same rows
+    would be paired. If a key is still missing and several columns are possible, an error asks for
+    it, because the order of columns does not show which is the strategy and which the query.
     """
     schema = frame.collect_schema()
     keys = {key: given[key] for key in KEYS if key in given}
@@ -218,7 +219,10 @@ def find_keys(
 
 
 def _write_call(function: str, missing_keys: Sequence[str], candidates: Sequence[str]) -> str:
-    """Return a call that names the keys; of two keys, nothing tells which column is which."""
+    """Return a call that passes the missing keys, for a hint.
+
+    If both keys are missing, the call contains no columns, since it is unknown which is which.
+    """
     if len(missing_keys) > 1:
         return f"{function}(..., strategy=..., query=...) names one column for each"
     if missing_keys == ["strategy"]:
@@ -234,7 +238,7 @@ def _is_full_grid(
 ) -> bool:
     """Return whether each strategy has each combination of columns once.
 
-    The answer is no if a column "query" alone distinguishes the rows of a strategy.
+    Return False if a column "query" alone distinguishes the rows of a strategy.
     """
     schema = frame.collect_schema()
     segments = {name for name in collect_column_names(keys.get("segments")) if name in schema}

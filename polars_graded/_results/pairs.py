@@ -32,7 +32,10 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class Pairs:
-    """Indices of the two strategies of each pair, of which b is the baseline, and the values."""
+    """Pairs of a strategy and its baseline, with the values of a measure.
+
+    `a` contains the indices of the strategies, `b` those of their baselines.
+    """
 
     results: Results
     a: Integers
@@ -47,12 +50,12 @@ class Pairs:
         """Return the number of pairs."""
         return len(self.a)
 
-    def split(self, per_pair: int, most: int = MAX_PART_NUMBERS) -> Iterator[slice]:
-        """Yield slices of the pairs with at most `most` numbers each.
+    def split(self, per_pair: int, max_numbers: int = MAX_PART_NUMBERS) -> Iterator[slice]:
+        """Yield slices of the pairs with at most `max_numbers` numbers each.
 
         Each pair takes `per_pair` numbers.
         """
-        return split_into_parts(len(self), per_pair, most)
+        return split_into_parts(len(self), per_pair, max_numbers)
 
     def compute_differences(self, part: slice) -> Floats:
         """Return the differences of some pairs, with one row per pair."""
@@ -63,9 +66,9 @@ class Pairs:
         return self.results.compute_tolerances(self.a[part], self.b[part])
 
     def round_differences(self, part: slice) -> Floats:
-        """Return the differences of some pairs, identical if they are equal up to rounding.
+        """Round the differences of some pairs, so that tied ones are equal.
 
-        They are multiples of a power of 2 that exceeds the largest rounding error of the pair.
+        Each is a multiple of a power of 2 that exceeds the largest rounding error of the pair.
         """
         _, exponents = np.frexp(self.compute_tolerances(part).max(axis=1, keepdims=True))
         steps = np.ldexp(1.0, exponents)
@@ -99,9 +102,12 @@ class Pairs:
         return Statistics(mean, std, higher, lower)
 
 
-def split_into_parts(count: int, size: int, most: int) -> Iterator[slice]:
-    """Yield slices of `count` items of `size` numbers, with at most `most` numbers each."""
-    step = max(1, most // max(1, size))
+def split_into_parts(count: int, size: int, max_numbers: int) -> Iterator[slice]:
+    """Yield slices of `count` items, with at most `max_numbers` numbers each.
+
+    Each item has `size` numbers.
+    """
+    step = max(1, max_numbers // max(1, size))
     for start in range(0, count, step):
         yield slice(start, min(count, start + step))
 

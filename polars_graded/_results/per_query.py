@@ -268,7 +268,7 @@ class Grid:
     ) -> None:
         check_choice("missing", missing, get_args(Missing))
         strategy, query, *others = frame.columns
-        # The columns are strategy, query, segments and measures, in this order.
+        # The frame has the columns strategy, query, segments and measures, in this order.
         self.segment_columns, self.measures = [*segments], others[len(segments) :]
         declared = list_declared_measures(measures)
         self.best = {name: find_direction(name) for name in self.measures}
@@ -445,7 +445,7 @@ class Results:
 
     @cached_property
     def floor(self) -> float:
-        """Return the minimum magnitude for estimates of rounding errors.
+        """Return the magnitude that tolerances of small values are based on.
 
         It is the largest magnitude of all values, but at most 1. A value near 0 may be a difference
         of larger numbers, and then has their rounding error.
@@ -675,7 +675,7 @@ def compute_mean_interval(
 ) -> tuple[float, float | None, float | None]:
     """Return the mean of values and its interval.
 
-    The interval is Student's. Equal values and single values have none.
+    The interval is Student's. Its ends are None if all values are equal, or if there is only one.
     """
     [mean], [std] = compute_mean_and_std(values[np.newaxis])
     if not std > 0:

@@ -389,7 +389,9 @@ def power_curve(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """Return the probability that a number of queries shows a difference, the power.
+    """Return the power to show a difference, for several numbers of queries.
+
+    The power is the probability that the difference is found significant.
 
     Parameters
     ----------
@@ -397,15 +399,15 @@ def power_curve(
         As for `queries_needed`.
     queries
         The numbers of queries, each at least 2. The default is about thirty numbers from 5 to four
-        times the number of given queries, which is always included.
+        times the number of given queries. The number of given queries is always included.
 
     Returns
     -------
     DataFrame
         One row per measure and number of queries: `measure` (String), `queries` (UInt64), `power`
-        (Float64), `at_hand` (Boolean), true for the number of given queries, and the difference to
-        detect, as `difference` in the unit of the measure and as `share_of_range` of the range of
-        its means (Float64), which is null if all means are equal.
+        (Float64), `at_hand` (Boolean), true for the number of given queries, `difference`
+        (Float64), the difference to detect in the unit of the measure, and `share_of_range`
+        (Float64), this difference divided by the range of the means, null if all means are equal.
 
     See Also
     --------
@@ -462,7 +464,10 @@ def power_curve(
 def _find_target_difference(
     pairs: Pairs, difference: float, unit: Unit
 ) -> tuple[float, float | None]:
-    """Return the difference to detect, in units and as a share of the range."""
+    """Return the difference to detect, also as a share of the range.
+
+    The difference is in the unit of the measure.
+    """
     amount = check_number("difference", difference, above=0)
     check_choice("unit", unit, ("measure", "range"))
     span = float(np.ptp(pairs.results.values.mean(axis=1)))

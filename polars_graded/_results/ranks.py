@@ -170,8 +170,8 @@ def _rank_segment(
 ) -> pl.DataFrame:
     """Return the strategies of one measure and segment, with the best strategy first."""
     best = means["best"][0]
-    check_has_best(means["measure"][0], best, "rank strategies by")
-    # Means that differ by rounding errors share a rank.
+    check_has_best(means["measure"][0], best, "rank strategies")
+    # Means that differ only by rounding errors share a rank.
     rounded = means["mean"].round(12)
     rank = rounded.rank("min", descending=best == "highest")
     a, b = np.triu_indices(means.height, 1)
@@ -201,13 +201,13 @@ def _rank_segment(
 def find_cliques(is_apart: Mask) -> list[Integers]:
     """Return sets of similar strategies that cover each similar pair.
 
-    `is_apart` is the mask of distinguished pairs. No two strategies of a set are apart, and
-    each pair that is not apart is in at least one set.
+    `is_apart` is the mask of distinguished pairs; all other pairs are similar. All pairs within a
+    set are similar, and each similar pair is in at least one set.
 
-    Strategies are in the order of their means. A pair is open as long as no set contains it. A new
-    set begins with an open pair: the first strategy that has one, and the furthest strategy that is
-    open to it. Then each strategy that is apart from no member joins the set: first those with
-    lower means than the first strategy, then the others.
+    Strategies are in the order of their means, the best first. A similar pair is open as long as no
+    set contains it. A new set begins with an open pair: the first strategy that is in one, and the
+    last strategy with which it forms one. Then each strategy that is similar to all members joins
+    the set: first those after the first strategy, then those before it.
     """
     n = len(is_apart)
     open_pairs = np.triu(~is_apart, 1)

@@ -115,8 +115,8 @@ def unjudged_bounds(
     are judged; measures of users who stop at a good document (`bpm`, `inst`, `nerr8` to `nerr11`),
     because these users then miss the documents below; and `pairwise_accuracy`, because a document
     that becomes relevant also adds pairs in the wrong order. No bounds are exact if `undefined_as`
-    is a number above 0. With `undefined_as=None`, the bounds of a query are null if one of its two
-    values is null: then it depends on the missing judgments whether the query belongs to the mean.
+    is a number other than 0. With `undefined_as=None`, the bounds of a query are null if one of its
+    two values is null: the missing judgments then decide whether the query belongs to the mean.
 
     All other measures also depend on the number of relevant documents. One more relevant document
     far down the ranking can lower them, so that some judgments lead to values outside the bounds.
@@ -250,7 +250,7 @@ def robustness_to_grading(
     seed: int = 0,
     **options: Unpack[FrameOptions],
 ) -> pl.DataFrame:
-    """Return orders and significant differences under other gradings.
+    """Return the order and the significant differences under each grading.
 
     The result shows whether conclusions depend on the grading.
 
@@ -275,8 +275,8 @@ def robustness_to_grading(
     seed
         The same seed moves the same grades.
     **options
-        The keywords of `evaluate`. With stacked strategies, `doc` names the column of documents, so
-        that the grade of a document is moved for all strategies.
+        The keywords of `evaluate`. If `strategy` names a column, `doc` names the column of
+        documents, so that the grade of a document is moved for all strategies.
 
     Returns
     -------

@@ -178,12 +178,12 @@ def order_stability(
     sizes
         The numbers of queries to draw; by default ten from 5 to all.
     method
-        The correlation of both orders, as for `rank_correlation`. `"ap"` reads the order from fewer
-        queries from its top.
+        The correlation of both orders, as for `rank_correlation`. `"ap"` gives more weight to the
+        top of the order that is based on fewer queries.
     samples
         The number of samples for each size.
     confidence
-        The share of samples that lie from `tau_low` to `tau_high`.
+        The share of samples whose τ lies between `tau_low` and `tau_high`.
     seed
         The same seed draws the same queries for all measures with the same number of queries.
 
@@ -348,11 +348,11 @@ def rank_correlation(
     Parameters
     ----------
     per_query, *measures, query, strategy, missing, grader
-        As for `compare`, with at least two measures.
+        As for `compare`. At least two measures are needed, unless graders are compared.
     reference
         The measure whose order is compared with all other orders; it need not be among `measures`.
-        By default each pair of measures is compared once. For results of several graders, pass a
-        grader.
+        By default each pair of measures is compared once. If graders are compared, pass a grader
+        instead of a measure.
     method
         `"kendall"` (`scipy.stats.kendalltau`, which is :math:`\tau_b`) or `"ap"`. AP correlation
         has a direction: it reads the order of `measure` from its top, and compares it with the
@@ -364,6 +364,10 @@ def rank_correlation(
         `measure`, `reference` (both String), `strategies` (UInt32) and `tau` (Float64), from -1 to
         1. `tau` is null if a measure gives all strategies the same mean, or if there are fewer than
         two strategies.
+
+        If there are several graders and `grader` is None, graders are compared instead of measures:
+        one row per measure and pair of graders, with `grader` and `reference` (String), the two
+        graders, and `queries` (UInt32), the number of queries that both judged.
 
     Notes
     -----

@@ -161,7 +161,7 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
         else:
             frame, metadata = _read_csv(file)
     except (pl.exceptions.ComputeError, pl.exceptions.NoDataError, json.JSONDecodeError) as error:
-        msg = f"{file} must be a whole file of results: {error}"
+        msg = f"{file} must be a complete file of results: {error}"
         raise ValueError(msg) from None
     if metadata is None:
         return frame

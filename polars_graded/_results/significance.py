@@ -73,7 +73,9 @@ class Options:
         check_whole_number("seed", self.seed, at_least=0)
         check_whole_number("resamples", self.resamples, at_most=MAX_RESAMPLES)
         if not (self.progress is None or callable(self.progress)):
-            msg = f"`progress` must be called with a sequence, as tqdm is, got {self.progress!r}"
+            msg = (
+                f"`progress` must be a function of a sequence, such as tqdm, got {self.progress!r}"
+            )
             raise TypeError(msg)
 
     @property
@@ -103,7 +105,7 @@ class PairedTest:
     name: str
     """Name in a title."""
     compute_min_p: Callable[[int, int, int], float]
-    """Function of queries, strategies and resamples that returns the smallest possible p value."""
+    """Function from the numbers of queries, strategies and resamples to the smallest possible p."""
     simultaneous: bool = False
     """Flag of tests whose p values hold for all pairs together, and need no correction."""
     of_ranks: bool = False
@@ -452,7 +454,7 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
         clause = write_weak_test(options, count, min(min_p_values))
         if smallest_p > min(min_p_values):
             words = CORRECTIONS[options.correction].words
-            clause += f", {words} for {size} pairs {smallest_p:.3g}"
+            clause += f", or {smallest_p:.3g} if {words} for {size} pairs"
         pairs_hint = ", or fewer pairs," if min(min_p_values) <= level else ""
         yield f"{clause}\n\nHint: {hint}{pairs_hint} can show a difference"
     constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in testable]

@@ -35,7 +35,7 @@ MIN_FITTED_QUERIES = 4
 """Minimum number of trusted queries for a weight, which is fitted on all but one of them."""
 
 MIN_COMPARED_QUERIES = 5
-"""Minimum number of queries on each side for the test of a random sample."""
+"""Minimum number of trusted and of other queries for a test of whether the sample is random."""
 
 MAX_SELECTION_P = 0.001
 """Maximum p value, after correction, for a warning that queries are not a random sample."""
@@ -315,7 +315,9 @@ def _describe_values(
         subject = "no query was" if y.n == 0 else "only one query was"
         common_texts.append(f"{subject} judged by {trusted!r}, so there is no interval")
     elif y.n < MIN_TRUSTED_QUERIES:
-        common_texts.append(f"only {y.n} queries judged by {trusted!r}, which is few")
+        common_texts.append(
+            f"only {y.n} queries judged by {trusted!r}, too few for a reliable interval"
+        )
     if shared.n_trusted_only:
         count = format_count(shared.n_trusted_only, "queries")
         common_texts.append(f"left out: {count} that the model did not judge")

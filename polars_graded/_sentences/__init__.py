@@ -71,7 +71,10 @@ def _count_equal(lists: Iterable[Sequence[str]]) -> int:
 
 
 def _find_shared_words(names: Sequence[Sequence[str]]) -> set[int]:
-    """Return the indices at which all names have the same word; none if lengths differ."""
+    """Return the indices at which all names have the same word.
+
+    There are none if the names differ in their number of words.
+    """
     if len({len(words) for words in names}) != 1:
         return set()
     return {index for index, words in enumerate(zip(*names, strict=True)) if len({*words}) == 1}
@@ -80,7 +83,10 @@ def _find_shared_words(names: Sequence[Sequence[str]]) -> set[int]:
 def _keep_words(
     words: Sequence[str], start: int, end: int, max_letters: int, shared: Collection[int]
 ) -> str:
-    """Return a name with shortened first `start` and last `end` words, and shared words."""
+    """Return a name whose first `start` and last `end` words are cut.
+
+    If the words in between are too long, those at the indices in `shared` become "…".
+    """
     middle = range(start, len(words) - end)
     before, after = "".join(words[:start]), "".join(words[len(words) - end :])
     kept = "".join(words[index] for index in middle)

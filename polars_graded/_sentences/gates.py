@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_graded._sentences import (
     capitalise,
+    conjugate,
     escape_markdown,
     format_count,
     format_short,
@@ -20,7 +21,7 @@ from polars_graded._versions import __version__
 UNCHANGED = "unchanged"
 WITHIN = "worse, by less than the margin"
 BEYOND = "worse, perhaps by more than the margin"
-"""Verdicts other than better, no worse, worse and undecided."""
+"""Verdicts other than "better", "no worse", "worse" and "undecided"."""
 
 LINE_WIDTH = 79
 
@@ -68,7 +69,10 @@ def distinguish_names(new: Any, old: Any) -> tuple[str, str]:
 
 
 def find_unseen_percentage(level: float, n: int) -> float:
-    """Return the largest percentage of queries that a sample of n misses with chance `level`."""
+    """Return the largest percentage of queries that a sample of n can miss.
+
+    It misses a larger percentage only with a probability below `level`.
+    """
     percentage: float = 100 * (1 - level ** (1 / n))
     return percentage
 
@@ -105,7 +109,7 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str) -> str:
 
 
 def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str:
-    """Return why a verdict is undecided."""
+    """Write why a verdict is undecided."""
     margin = format_short(row["margin"])
     if not row["queries"]:
         return "no query has a value on both sides"
@@ -118,8 +122,8 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
     worst_end = row["low"] if higher_is_better else -row["high"]
     if row["lost"] and worst_end > -row["margin"]:
         return (
-            f"{format_count(row['lost'], 'queries')} have a value on one side alone, "
-            "which change the verdict if they count as worst"
+            f"{format_count(row['lost'], 'queries')} {conjugate(row['lost'], 'have')} a value on "
+            "one side only, and the verdict changes if the missing values are the least favourable"
         )
     return (
         f"the interval of {difference} ({interval}) reaches beyond the margin of {margin}"
@@ -128,7 +132,7 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
 
 
 def _write_more_queries(row: Mapping[str, Any]) -> str:
-    """Return the number of further queries that would decide, and its condition."""
+    """Write how many more queries would decide for the same difference."""
     if row["more_queries"] is not None:
         more = format_count(row["more_queries"], "more queries")
         return f"; if the difference stays the same, {more} decide in about 4 of 5 cases"
@@ -138,12 +142,13 @@ def _write_more_queries(row: Mapping[str, Any]) -> str:
 
 
 def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -> Iterator[str]:
-    """Return the queries, the means and the confidence."""
+    """Yield the numbers of queries, the means and the confidence in words."""
     n, new, old = row["queries"], row["strategy_queries"], row["baseline_queries"]
     if n == new == old:
         yield format_count(n, "queries")
     else:
-        yield f"{format_count(n, 'queries')} in common of {new:,} and {old:,} of the baseline"
+        counts = f"of {new:,} of the strategy and {old:,} of the baseline"
+        yield f"{format_count(n, 'queries')} in common, {counts}"
     if row["undefined"]:
         yield f"{format_count(row['undefined'], 'queries')} without a value on either side left out"
     if row["verdict"] != UNCHANGED:
@@ -216,7 +221,7 @@ def write_summary(
         f"All intervals hold together with {100 * confidence:g} % confidence: of 100 such gates, "
         f"at most {100 * (1 - confidence):.3g} on average have an interval that misses the true "
         f"difference.{single_note} "
-        "Lost queries have a value on one side alone."
+        "Lost queries have a value on one side only."
     )
     if (n_queries := verdicts["queries"].min()) and isinstance(n_queries, int):
         percentage = find_unseen_percentage(level, n_queries)

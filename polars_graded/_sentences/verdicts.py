@@ -269,7 +269,7 @@ def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
 
 
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
-    """Return the interval of a lead: the one corrected like p, or else the uncorrected one."""
+    """Write the interval of a lead, corrected like p if possible."""
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
     scope = tested.correction_in_words
     if tested.covers_several:

@@ -9,14 +9,15 @@ title, the size and the theme with `.properties(title=...)` and `alt.theme`.
 
 `chart.data` is the frame that is drawn, under the column names that each function documents. From a
 frame of more than 3000 rows, rows at equal steps are drawn. Null, NaN and infinite values are left
-out, except that `differences` and the charts of φ raise an error for them. A null strategy, query
-or panel is called "null".
+out. There are two exceptions: charts with the argument `missing` treat these values as `compare`
+does, and `relevance_function` raises an error for NaN and infinity. A null strategy, query or panel
+is called "null".
 
 Up to ten strategies have colours of their own, the same in all charts with the same strategies.
 Readers with and without a colour vision deficiency can distinguish these colours. The colours of an
 active theme take precedence. With more than ten lines, or points of `trade_off`, ten have a colour,
 such as those of the lines that end highest, and the others are grey. More than ten bars, or points
-in other charts, have one colour. Charts that stand side by side share the colours of strategies.
+in other charts, have one colour. Charts that are side by side share the colours of strategies.
 Two copies of a chart with a selection can be concatenated, but Altair cannot layer them.
 
 Altair's default renderer needs a network and a trusted notebook.

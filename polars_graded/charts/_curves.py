@@ -41,7 +41,7 @@ def dcg_curves(
 ) -> Chart:
     r"""Draw a curve by rank, with one named line per strategy.
 
-    In a page, the line next to the pointer stays and the others fade. A click on a name in the
+    On a web page, the line next to the pointer stays and the others fade. A click on a name in the
     legend has the same effect.
 
     Parameters
@@ -53,7 +53,7 @@ def dcg_curves(
         line per pair of strategies.
     curve
         The column to draw: CG, DCG, NDCG, precision, or a column of your own, such as the ratio of
-        two. By default, it is the only curve in the frame that is not an ideal curve.
+        two. By default, it is the only curve by rank in the frame that is not an ideal curve.
     ideal
         The column of the ideal curve, which is dashed. For `dcg_curve`, True selects the
         `ideal_dcg_curve` of the same gain, discount and cutoff, if the frame contains it; for
@@ -165,10 +165,13 @@ def _write_subtitle(facts: titles.Drawn, baseline: Any, each_query: bool) -> lis
 
 
 def _write_bands(table: pl.DataFrame, confidence: float | None, *, is_named: bool) -> list[str]:
-    """Write the meaning of the bands, unless a title states it, and which bands are drawn."""
+    """Write which bands are drawn, and what they mean.
+
+    The meaning is left out if `is_named`, because the title then states it.
+    """
     if confidence is None:
         return []
-    are_many = table["strategy"].n_unique() > style.MAX_STRONG_BANDS
+    are_many = table["strategy"].n_unique() > style.MAX_BANDS
     clause = " of the line under the pointer" if are_many else ""
     share = f"{format_percent(confidence)} interval of the mean"
     if is_named:
@@ -250,7 +253,7 @@ def recall_precision_curves(
     if chart_rows.has_panels(table):
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
-    # Names are at the end where lines are further apart.
+    # Names are at the end, left or right, at which they are closest to their lines.
     min_recall, max_recall = table["recall"].min(), table["recall"].max()
     end_points = table.filter(pl.col("recall").is_in([min_recall, max_recall]))
     name_position = line_names.choose_place(end_points, "recall", "value", ends)
@@ -289,7 +292,7 @@ def _draw_curves(
     n_bands = n if "ci_low" in table.columns else 0
     facts: dict[str, Any] = {
         "is_unit": style.is_unit(numbers),
-        "few": has_points,
+        "show_points": has_points,
         "n_bands": n_bands,
     }
     facts |= {

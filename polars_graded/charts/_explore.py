@@ -51,7 +51,7 @@ def explore(
     Three views show each query: as a point (one strategy against the other), as a cell of a
     histogram of differences, and as a bar, in order of descending difference. A rectangle drawn in
     any of these views selects queries, and a click outside the rectangle selects all queries. With
-    `colour`, a click in the legend selects queries too. The page computes the means of both
+    `colour`, a click in the legend selects queries too. The browser computes the means of both
     strategies and of their difference over the selected queries, with Student's interval:
 
     .. math:: \bar{d} \pm t_{n-1} \, s / \sqrt{n}
@@ -70,7 +70,7 @@ def explore(
     curve
         A column of lists. The chart then shows the mean difference at each rank, with a band of its
         confidence intervals from paired differences, in place of the bars. By default the only
-        curve of the frame that is not an ideal curve.
+        curve by rank in the frame that is not an ideal curve.
     colour
         A column with an attribute of the query, such as its country, which must be the same in all
         rows of the query. With more than ten names, the nine most frequent are kept and the rest
@@ -140,7 +140,7 @@ def explore(
         table, ranks = _add_ranks(table, per_query, drawn_curve, a, b, query, strategy)
     if colour is not None:
         table = _add_group(table, per_query, colour, query)
-    # 0 is included, so that the histogram always contains the point of no difference.
+    # The axis of the histogram always includes the difference 0.
     differences = table["difference"].append(pl.Series([0.0]))
     ends, width = bins.choose_difference_bins(differences, table.height)
     middle = (pl.col("difference") / width).round() * width
@@ -223,7 +223,7 @@ def _add_ranks(
     }
     difference = pl.col("list_a") - pl.col("list_b")
     table = table.with_columns(
-        # Rounding halves the page of many queries; nobody sees the further digits.
+        # Rounding halves the size of a page with many queries; further digits would be invisible.
         chart_rows.build_number_column(difference.list.get(index)).round_sig_figs(6).alias(name)
         for name, index in ranks.items()
     )

@@ -213,7 +213,7 @@ def grader_orders(
     description = f"place of {len(names)} strategies under {', '.join(graders)}"
     facts = chart_rows.collect_title_facts(table)
     headline = f"{titles.title_strategies('Places by mean', facts)} under {len(graders)} graders"
-    # The number of queries stands below each grader.
+    # The number of queries is written below each grader.
     words = style.Words(headline, titles.write_subtitle(facts._replace(queries=[])), description)
     size: dict[str, Any] = {"width": alt.Step(110), "height": min(360, max(120, 24 * len(names)))}
     return style.draw_panels(layers, table, panel, words, columns=2, **size)

@@ -153,7 +153,7 @@ def _draw_cells(names: list[str], headings: dict[int, list[str]], width: int) ->
         "labelExpr": label_expression,
         "labelAlign": "left",
     }
-    # The position of a label is that of its first line, which needs room for the other lines.
+    # The position of a label is that of its first line, so the other lines need padding below it.
     axis_options |= {
         "labelLineHeight": 12,
         "labelPadding": 28,

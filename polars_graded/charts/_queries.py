@@ -54,7 +54,7 @@ MAX_OPAQUE_POINTS = 300
 """Maximum number of points that are nearly opaque and of full size."""
 
 LARGE_POINT = 30
-"""Size of points of this number, in square pixels."""
+"""Size of each of up to `MAX_OPAQUE_POINTS` points, in square pixels."""
 
 MAX_STACKED_HISTOGRAMS = 6
 """Maximum number of histograms in one column."""
@@ -176,8 +176,8 @@ def build_compared_queries(
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Return the queries with both values, both names of strategies, and the measure's name.
 
-    The column `key` contains the query in its own type. It has this name since the name of the
-    query column may be that of another column of the result.
+    The column `key` contains the query in its own type. The name of the query column is not used,
+    since another column of the result may have that name.
     """
     table = differences(per_query, measure, a, b, query=query, **options)
     [name] = list_named_columns([measure])
@@ -464,7 +464,7 @@ class _Points:
             strategy,
         )
         frame = pair_rows.shorten_pair_names(frame, strategy)
-        has_strategy_panels = has_strategy_panels and _are_few(frame, strategy)
+        has_strategy_panels = has_strategy_panels and _has_few_strategies(frame, strategy)
         panel = strategy if has_strategy_panels else None if panel is ... else panel
         keys = {} if panel is None else {"panel": panel}
         # The frame may lack the default columns of strategies or queries, but not a column passed.
@@ -679,6 +679,6 @@ def gain_by_similarity(
     return _draw_points(points, (x, y), ends, headline, [], [style.draw_rule(y=0)])
 
 
-def _are_few(frame: pl.DataFrame, strategy: str) -> bool:
+def _has_few_strategies(frame: pl.DataFrame, strategy: str) -> bool:
     """Return whether there are several strategies, but few enough for separate histograms."""
     return strategy in frame.columns and 1 < frame[strategy].n_unique() <= style.MAX_COLOURS

@@ -36,8 +36,8 @@ def rankings(
     if the document is relevant; with more than four columns, there are no such lines. The number
     beside a tile is the amount that the document adds to the measure at its rank, and the sum over
     all ranks is the value above the column. Below the horizontal line are relevant documents
-    outside the first n, with their ranks if they were retrieved. In a page, the document under the
-    pointer stays and the others fade.
+    outside the first n, with their ranks if they were retrieved. On a web page, the document under
+    the pointer stays and the others fade.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def rankings(
         (null if it is unjudged), `level` (the grade, or the range of grades with the same colour),
         `relevant`, `tied` (whether another document has the same score), `adds`, its `share` of the
         value, and for measures with a gain, `gain`. A `strategy` has its `value` and the number of
-        relevant documents `below` the line. At most ten documents below the line are drawn;
-        documents in the first n of another strategy have priority. `column`, `y` and `y_next` are
-        positions.
+        relevant documents `below` the line. At most ten documents per strategy are drawn below the
+        line; documents in the first n of another strategy have priority. `column`, `y` and `y_next`
+        are positions.
 
     See Also
     --------

@@ -16,7 +16,7 @@ NAME_SPACE = 8
 """Pixels between a point and its name."""
 
 MAX_NAMED_POINTS = 6
-"""Maximum number of strategies whose names stand beside their points."""
+"""Maximum number of strategies with names beside their points."""
 
 
 def trade_off(
@@ -26,7 +26,7 @@ def trade_off(
 
     Usually one measure is accuracy and the other is diversity or coverage. If high values of both
     measures are best, a strategy above and to the right of another is better by both. If low values
-    are best, as for `gini_index`, it is the other way round.
+    of a measure are best, as for `gini_index`, the better strategy is further left or further down.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from polars_graded._sentences import format_count, shorten_name, titles
 from polars_graded.namespace import graded
 
 MIN_NAME_POSITION = 0.17
-"""Minimum position of a point with room for a name to its left, as a share of the axis."""
+"""Minimum position of a point with space for a name at its left, as a share of the axis."""
 
 
 def relevance_function(
@@ -145,7 +145,7 @@ def relevance_function(
         ticks.mark_tick(orient="vertical", size=10, color=style.REST),
         line.mark_line(),
         style.draw_dots(controls, 80, color=style.find_ink()),
-        # Where nearly all scores are low, the whisker's name is beside the median.
+        # If nearly all scores are low, the whisker is near the median, whose name is placed higher.
         *_draw_names(
             controls, [*keys], is_symlog=is_symlog, rise=28 if is_skewed and not is_symlog else 12
         ),
@@ -170,8 +170,8 @@ def _draw_names(
     points = controls.transform_joinaggregate(groupby=groups, low="min(score)", high="max(score)")
     points = points.transform_calculate(position=f"({score} - {low}) / ({high} - {low})")
     points = points.transform_filter("isValid(datum.name) && datum.name !== 'lowest'")
-    # The line rises, so that there is room above and to the left of a point, and below and to the
-    # right. A name at the left edge would cover the axis, and begins at its point.
+    # The line rises, so there is room for a name above and to the left of a point, or below and to
+    # the right. A name near the left edge would cover the axis, so it begins at its point instead.
     is_beside, is_first = "datum.name === 'whisker'", f"datum.position < {MIN_NAME_POSITION}"
     text_options: dict[str, Any] = {
         "align": alt.ExprRef(f"{is_beside} || {is_first} ? 'left' : 'right'"),

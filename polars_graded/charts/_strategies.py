@@ -143,9 +143,10 @@ def _write_finding(comparison: pl.DataFrame, level: float) -> str:
 def _describe_sides(
     comparison: pl.DataFrame, *, has_several_baselines: bool
 ) -> tuple[str, str] | None:
-    """Describe the two sides of 0; return None if measures differ in the better side.
+    """Describe the two sides of 0; return None without a common better side.
 
-    With several baselines, a pair is better for its first strategy or for its second.
+    Measures have a common better side if the highest value is best for all, or the lowest for all.
+    With several baselines, the sides name the first and the second strategy of a pair.
     """
     measures = comparison.partition_by("measure", maintain_order=True)
     better, worse = (
@@ -341,9 +342,9 @@ def comparison_matrix(
             "measure:N", "strategy:N", "baseline:N", *style.format_decimals("difference"), p
         ),
     )
-    # Readers with a colour vision deficiency can distinguish orange and blue. The fill is used, as
-    # `color` belongs to strategies. The domain has only two ends, so that charts side by side can
-    # merge their domains.
+    # Readers with a colour vision deficiency can distinguish orange and blue. The fill shows
+    # differences, since `color` encodes strategies in all charts. The domain has only two ends,
+    # so that charts side by side can merge their domains.
     max_distance: Any = table["difference"].abs().max() or 1.0
     scale = alt.Scale(domain=[-max_distance, max_distance], scheme="blueorange", reverse=True)
     # The labels of the legend are at its ends.
@@ -369,7 +370,7 @@ def comparison_matrix(
 def similarity_matrix(frame: Frame, measure: str) -> Chart:
     """Draw the mean similarity of each pair of strategies as a matrix.
 
-    Similar strategies stand side by side. If all were compared with one baseline, the baseline
+    Similar strategies are side by side. If all were compared with one baseline, the baseline
     comes first, and the others are in the order of their means, the highest first.
 
     Parameters

@@ -34,7 +34,7 @@ SYMLOG_P = 0.001
 """Constant of the symlog axis of p, which is linear below and logarithmic above."""
 
 MIN_COMPARISONS_SHARE = 0.02
-"""Minimum share of the comparisons of a line that a class and all larger classes contain."""
+"""Minimum share of the comparisons of a line in a drawn class and all larger classes together."""
 
 MIN_COMPARISONS = 30
 """Minimum number of comparisons for a rate."""
@@ -54,8 +54,8 @@ MIN_LOG_RATIO = 50
 MAX_SIZES = 4
 """Maximum number of sample sizes with a line of swap rates."""
 
-MAX_LINES = 20
-"""Maximum number of strategies with lines at full distance."""
+MAX_FULL_HEIGHT_STRATEGIES = 20
+"""Maximum number of strategies with rows of full height."""
 
 
 def significance_curves(
@@ -291,7 +291,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     table = _sort_and_thin(table, "queries")
     # Lines may end at the same τ. Then the mean of τ determines the order of their names.
     table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
-    has_bands = panel == "measure" or table["measure"].n_unique() <= style.MAX_STRONG_BANDS
+    has_bands = panel == "measure" or table["measure"].n_unique() <= style.MAX_BANDS
     # With two strategies, τ is 1 or −1, so that a band shows nothing.
     has_two_strategies = "strategies" in table.columns and table["strategies"].max() == 2  # noqa: PLR2004
     has_bands = has_bands and not has_two_strategies
@@ -300,7 +300,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     ends = min(0.9, math.floor(10 * min_tau.item()) / 10), 1.0
     table = _add_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
     x, title = _build_queries_axis(table), "τ to the order from all queries"
-    # A band would make the axis begin at 0, and change the heights of names.
+    # Without these ends, a band would make the axis begin at 0 and move the names.
     y_options = style.bound_axis(ends, zero=False)
     y = alt.Y("tau:Q", title=title, **y_options)
     layers = _draw_measure_lines(
@@ -580,9 +580,9 @@ def unjudged_bounds(
     The point is the mean over queries with unjudged documents irrelevant. The line reaches from the
     point to the mean with the highest grade for all unjudged documents. `evaluate` computes both
     means. For rank-biased precision, a thin line adds the maximum contribution of documents beyond
-    the end of the rankings. For measures with an ideal ranking, such as NDCG and average precision,
-    further judgments also change the ideal, so that values outside the line are possible. For such
-    measures, the better strategy is unknown even if the lines do not overlap.
+    the end of the rankings. Measures such as NDCG and average precision also depend on the number
+    of relevant documents, which further judgments change. Values outside the line are then
+    possible, and the better strategy is unknown even if the lines do not overlap.
 
     Parameters
     ----------
@@ -670,7 +670,9 @@ def unjudged_bounds(
     heading = "Mean" if len(facts.measures) == 1 else "Means"
     headline = f"{titles.title_strategies(heading, facts)}, unjudged documents irrelevant or best"
     words = style.Words(headline, notes, described)
-    size: dict[str, Any] = {"height": alt.Step(12)} if len(names) > MAX_LINES else {}
+    size: dict[str, Any] = (
+        {"height": alt.Step(12)} if len(names) > MAX_FULL_HEIGHT_STRATEGIES else {}
+    )
     size["width"] = 240 if chart_rows.has_panels(means) else 300
     axis_sharing = style.choose_panel_axis(means)
     return style.draw_panels(layers, means, panel, words, axis_sharing, columns=2, **size)
@@ -752,9 +754,9 @@ def _add_names(
 ) -> pl.DataFrame:
     """Return the rows with `label` and `label_at` for the name of each line.
 
-    The label is the measure, unless the measure is the title of the panel. It is placed at the end
-    of the line, or with `is_inside` where all lines are far enough apart, if there is such a
-    position.
+    The label is the measure; there is no label if the measure is the title of the panel. The label
+    is placed at the end of the line. With `is_inside`, it is placed where all lines are far enough
+    apart, if there is such a position.
     """
     lines = _list_line_columns(table)
     label: pl.Expr = pl.col("measure")
