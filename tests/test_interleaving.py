@@ -181,6 +181,7 @@ def test_a_forest_draws_it():
     chart = charts.comparison_forest(compare_interleaved(TEAM_LOG, baseline="old"))
     assert chart.data["pair"].to_list() == ["new"]
     assert chart.data["difference"].to_list() == [0.25]
+    assert "8 comparisons" in str(chart.to_dict()["title"]["subtitle"])
 
 
 def test_names_of_columns_are_free():

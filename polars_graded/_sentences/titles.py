@@ -122,11 +122,15 @@ def write_subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
 
 
 def count_queries(drawn: Drawn) -> str:
-    """Return the number of queries, or the lowest and highest number."""
+    """Return the number of queries, or the lowest and highest number.
+
+    Rows of `clicks.compare_interleaved` count lists or queries, each of which compares two rankers.
+    """
     if not drawn.queries:
         return ""
     low, high = drawn.queries[0], drawn.queries[-1]
-    return format_count(high, "queries") if low == high else f"{low:,} to {high:,} queries"
+    unit = "comparisons" if [*drawn.measures] == ["preference"] else "queries"
+    return format_count(high, unit) if low == high else f"{low:,} to {high:,} {unit}"
 
 
 # Titles
