@@ -671,7 +671,8 @@ class Graded:
 
         Examples
         --------
-        Query a has 3 relevant documents: one at rank 1, and two among the first 3.
+        Query a has relevant documents at ranks 1, 3 and 4, so recall is 1/3 at rank 1 and 2/3 at
+        rank 3.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -821,7 +822,8 @@ class Graded:
 
         Examples
         --------
-        Query a: 2/4, 2/5, 4/6 and 6/7 at ranks 1 to 4.
+        Query a has 3 relevant documents, so F at rank k is 2 · hits / (k + 3): 2/4, 2/5, 4/6 and
+        6/7 at ranks 1 to 4.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -1197,7 +1199,7 @@ class Graded:
         return self._one("generalized_precision", n, ties=ties)
 
     def generalized_recall(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
-        r"""Return generalized recall: the sum of the top n grades over that of all.
+        r"""Return generalized recall: the share of the sum of all grades in the top n.
 
         The sum of all grades includes judged documents that were not retrieved.
 
@@ -3503,7 +3505,7 @@ class Graded:
         r"""Return the share of the top n that a reference does not recommend.
 
         The reference is a simple recommender, such as a list of the most popular documents. The
-        reference recommends its first n documents. Grades do not matter.
+        reference recommends its first n documents, or all without a cutoff. Grades do not matter.
 
         .. math:: Unexp@n = \frac{|\{i \le m : reference(i) > n\}|}{m}, \quad m = \min(n, retrieved)
 
@@ -3560,7 +3562,8 @@ class Graded:
         r"""Return precision that counts only documents that a reference lacks.
 
         A document is serendipitous if it is relevant, and not among the first n documents of a
-        reference, such as a list of the most popular documents.
+        reference, such as a list of the most popular documents. Without a cutoff, it must not be in
+        the reference at all.
 
         .. math:: Serendipity@n = \frac{|\{i \le n : relevant(i) \wedge reference(i) > n\}|}{n}
 
@@ -3569,7 +3572,7 @@ class Graded:
         From 0 to 1, and at most `precision`. A query without a relevant document gets 0, or the
         value of `undefined_as`. Source: Ge, M., Delgado-Battenfeld, C. and Jannach, D. (2010).
         Beyond Accuracy: Evaluating Recommender Systems by Coverage and Serendipity. `Serendipity`
-        of RecTools is another measure, which weighs each document by the difference of its ranks.
+        of RecTools is another measure: it weighs each document by the difference of its ranks.
 
         Parameters
         ----------

@@ -152,9 +152,9 @@ def estimate_coec(
     rank
         The column of ranks, whole numbers from 1.
     prior
-        The shape a and the rate b of the Gamma distribution of the values of all documents, both
-        above 0: `shrunk` is (clicks + a) / (expected clicks + b). By default the mean is 1, and
-        the variance is estimated by the method of moments.
+        The shape a and the rate b, both above 0, of a Gamma distribution of the values of all
+        documents. The column `shrunk` is (clicks + a) / (expected clicks + b). By default the mean
+        is 1, and the variance is estimated by the method of moments.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def estimate_coec(
     Raises
     ------
     ValueError
-        As for `count_clicks`; if a query or a document is null.
+        As for `count_clicks`, and if a query or a document is null.
 
     Notes
     -----

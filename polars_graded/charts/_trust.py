@@ -443,11 +443,11 @@ def grading_profile(
     panel: str | None = "measure",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw the mean of each strategy under several gradings.
+    """Draw the means of strategies if documents are graded in other ways.
 
     There is one line per strategy. Where lines cross, the gradings disagree about which strategy is
-    better. The text above each grading shows Kendall's τ between its order of strategies and the
-    order under the original grades.
+    better. The text above each other grading shows Kendall's τ between its order of strategies and
+    the order under the original grades.
 
     Parameters
     ----------
@@ -463,10 +463,10 @@ def grading_profile(
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `robustness`, with `strategy` as text and `correlation`, the text
-        above a grading. The rows contain `difference` if differences are drawn, and `panel` if
-        panels are drawn. Without panels they contain `label_at`, the height of a name at the end of
-        a line.
+        The rows are those of `robustness`. `strategy` is text, and the column `correlation`
+        contains the text above a grading. The rows contain `difference` if differences are drawn,
+        and `panel` if panels are drawn. Without panels they contain `label_at`, the height of a
+        name at the end of a line.
 
     Examples
     --------
