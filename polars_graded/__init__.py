@@ -1,8 +1,8 @@
 """Ranking evaluation with graded relevance, as a Polars expression namespace.
 
 Importing this registers `.graded` on expressions. `help(pl.col("grade").graded)` lists the
-measures, and `help(pg.evaluate)` explains a function below. Modules are loaded when they are first
-used.
+measures, and `help(pg.evaluate)` explains a function below. The modules at the end of the list are
+loaded when they are first used.
 
 Measures of columns
     Graded               the class of `.graded`: rankings of rows, and measures
@@ -18,11 +18,11 @@ Files, and runs with their judgments
     DataWarning                warnings about data whose mean may be misleading
 
 Whole frames
-    overview          counts of retrieved, judged and relevant documents, before measuring
-    count_retrieved   the same counts over all queries together
+    overview          shares of documents retrieved, judged and relevant, before measuring
+    count_retrieved   numbers of retrieved and relevant documents over all queries together
     side_by_side      each strategy's document at each rank of one query
     evaluate          the measures of rankings: one row per strategy and query
-    similarity        pairs of strategies: how alike their rankings are, without grades
+    similarity        how alike the rankings of two strategies are, mostly without grades
     fuse              one score per document from those of several strategies
     catalogue         coverage, concentration and popularity of recommendations to all users
     catalogue_curve   the Lorenz curve of recommendations over the items of a catalogue
@@ -33,21 +33,21 @@ Results
     compare_segments    tests of whether a difference varies between segments of queries
     differences         two strategies query by query
     rank_strategies     strategies by their means, with intervals of their ranks
-    gate                verdicts: better, no worse, or worse than the baseline
-    assert_no_worse     the same as one line of a test
+    gate                verdicts, such as better, no worse or worse than the baseline
+    assert_no_worse     the verdicts of `gate` as one line of a test
     write_results, read_results   files of results that record how they were computed
     average_curves      curves averaged over queries
     agreement           agreement of graders on the grades of documents
     long_form           one row per value, for charts
     paper_table         the table of a paper: strategies by measures, with significance
-    report              one HTML page of all of it
+    report              one HTML page that shows these results
 
 Modules
     charts        Altair charts of the results above
     clicks        click logs: relevance, interleaving, counterfactual evaluation
     trust         power, stability and robustness of results
-    datasets      rankings to try measures on
-    experiments   two papers' experiments
+    datasets      rankings and click logs to try measures on
+    experiments   the experiments of two papers
 
 show_versions   the versions of this package and its dependencies
 """
@@ -145,11 +145,11 @@ _NAMES_HERE = {
     **dict.fromkeys(("summarize", "summary", "describe", "aggregate"), "summarise"),
     **dict.fromkeys(("calc_aggregate", "evaluate_run", "score"), "evaluate"),
 }
-"""Names of functions here by their names elsewhere, and by the other spelling."""
+"""Functions of this package, by their names in other tools or in American spelling."""
 
 
 def _find_hint(name: str) -> str:
-    """Return a hint at the name used here, or at the module that holds it."""
+    """Return a hint with the name to use, or "" if no name is known."""
     if name in _NAMES_HERE:
         return f"\n\nHint: it is called pg.{_NAMES_HERE[name]}"
     if name.startswith("_"):

@@ -1,4 +1,4 @@
-"""Entry point of `python -m polars_graded`: a table of measures from files."""
+"""Entry point of `python -m polars_graded`, which prints measures of rankings in files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Checks of arguments, one per kind, each with its error.
+"""Checks of arguments, one function per kind of argument, and the texts of their errors.
 
-A value of the wrong type raises `TypeError`, and a wrong value of the right type `ValueError`. The
-message names the argument, the rule, and the value.
+A value of the wrong type raises `TypeError`, a wrong value of the right type `ValueError`, and a
+missing column Polars' `ColumnNotFoundError`. Most messages name the argument, the rule, and the
+value.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ import polars as pl
 from polars_graded._door import as_polars
 
 TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
-"""Data types of texts."""
+"""Data types of columns of text."""
 
 
 def check_whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int = 2**62) -> int:
     """Return `value` as an int within the bounds, by default from 1 to 2^62.
 
-    Polars can hold any such number as a count.
+    Polars can hold any number within the default bounds as Int64.
     """
     try:
         number = operator.index(value)
@@ -100,7 +101,7 @@ def check_choice(name: str, value: Any, among: Iterable[str], *, instead: str | 
 
 
 def check_list(name: str, value: Any) -> list[Any]:
-    """Return `value` as a list of one or more; a single value becomes a list."""
+    """Return `value` as a list that is not empty; a single value becomes a list."""
     is_iterable = isinstance(value, Iterable) and not isinstance(value, str)
     result = list(value) if is_iterable else [value]
     if not result:
@@ -134,9 +135,9 @@ def check_increasing(name: str, value: Any, **bounds: float) -> tuple[float, ...
 
 
 def check_grade_gains(name: str, value: Mapping[Any, Any]) -> tuple[tuple[float, float], ...]:
-    """Return a mapping from grades to gains as pairs in ascending order.
+    """Return a mapping from grades to gains as pairs by ascending grade.
 
-    A higher grade must not have a lower gain.
+    A gain must be at least 0, and a higher grade must not have a lower gain.
     """
     pairs = sorted(
         (check_number(name, grade), check_number(name, gain, at_least=0))
@@ -166,7 +167,7 @@ def check_column_name(name: str, value: Any) -> str:
 
 
 def check_column_names(name: str, value: Any) -> list[str]:
-    """Return the list of distinct column names in `value`."""
+    """Return the column names in `value`, which must be distinct, as a list."""
     columns = [check_column_name(name, each) for each in check_list(name, value)]
     if len(set(columns)) < len(columns):
         msg = f"`{name}` must name each column once, got {value!r}"
@@ -185,7 +186,7 @@ def check_column(name: str, value: Any) -> pl.Expr:
 
 
 def _check_no_pattern(column: str) -> None:
-    """Raise if Polars interprets a column's name as a pattern."""
+    """Raise if a column's name is empty, or a pattern in Polars such as `*`."""
     if not column or column == "*" or (column.startswith("^") and column.endswith("$")):
         msg = (
             f"a column must have a name that is not a pattern in Polars, got {column!r}\n\n"
@@ -199,7 +200,7 @@ READERS = {
     "judgments": "read_qrels(path)",
     "frame": "join_judgments(read_run(path), read_qrels(path)) or read_letor(path)",
 }
-"""Calls that read a file, by the name of the argument that got a path in place of a frame."""
+"""Calls that read a file into a frame, by the name of the argument that needs the frame."""
 
 MAKERS = {
     "per_query": "evaluate(frame, 'ap', ...)",
@@ -222,7 +223,7 @@ HINT = "\n\nHint:"
 
 
 def hint_at_maker(name: str, hint: str = "") -> str:
-    """Return `hint`, followed by the call that returns the frame for an argument."""
+    """Return `hint` and, if known, the call that returns an argument's frame."""
     if name not in MAKERS:
         return hint
     return f"{hint or HINT} `{name}` is what {MAKERS[name]} returns"
@@ -259,7 +260,10 @@ def check_collected(name: str, value: Any) -> pl.DataFrame:
 def check_columns(
     name: str, wanted: Iterable[str], present: Iterable[str], *, argument: str | None = None
 ) -> None:
-    """Raise if the frame `name` lacks one of the `wanted` columns."""
+    """Raise if the frame `name` lacks one of the `wanted` columns.
+
+    `argument` is the keyword by which the caller can name another column; the hint mentions it.
+    """
     names = list(present)
     for column in wanted:
         if not isinstance(column, str):
@@ -324,7 +328,7 @@ def format_on_one_line(error: Exception | str) -> str:
 
 
 def first_few(values: Sequence[Any]) -> str:
-    """Return text that lists the first of several values, or "none"."""
+    """Return text that lists the first few values, or "none"."""
     first = values[:MAX_SHOWN_VALUES]
     shown = [
         repr(*each) if isinstance(each, tuple) and len(each) == 1 else repr(each) for each in first

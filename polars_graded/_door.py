@@ -1,6 +1,7 @@
 """Conversion of any frame to Polars: pandas, pyarrow, DuckDB, Arrow, narwhals.
 
-Frames of Spark and datasets of Ray are fetched from the cluster, since results are small.
+Frames of Spark and datasets of Ray are fetched from the cluster, which suits small frames such as
+results.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import polars as pl
 def as_polars(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:
     """Return a frame of any kind as a Polars frame, or None for another value.
 
-    A named index of a pandas frame becomes columns. NaN in a pandas frame becomes null.
+    Named levels of the index of a pandas frame become columns, unless a column has the same name.
+    NaN in a pandas frame becomes null.
     """
     if isinstance(value, pl.DataFrame | pl.LazyFrame):
         return value
@@ -28,7 +30,7 @@ def as_polars(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:
         try:
             return pl.DataFrame(value)
         except (TypeError, ValueError, ImportError, pl.exceptions.PolarsError):
-            pass  # not a table, or it has a type that needs a package that is not installed
+            pass  # not a table, or the type of a column needs a package that is not installed
     if f"{type(value).__module__}.".startswith("ray.data."):
         return _convert_ray(value)
     return _convert_with_narwhals(name, value)
@@ -50,7 +52,7 @@ def _check_no_intervals(name: str, table: Any) -> None:
 
 
 def _convert_ray(dataset: Any) -> pl.DataFrame | None:
-    """Return the rows of a dataset of Ray, fetched from the cluster."""
+    """Fetch the rows of a Ray dataset; return None for another object of Ray."""
     if not hasattr(dataset, "to_arrow_refs"):
         return None
     import ray
@@ -60,7 +62,7 @@ def _convert_ray(dataset: Any) -> pl.DataFrame | None:
 
 
 def _convert_pandas(name: str, frame: Any) -> pl.DataFrame:
-    """Return the columns of a pandas frame and its named index levels."""
+    """Return a pandas frame and the named levels of its index as a DataFrame."""
     levels = [level for level in frame.index.names if level is not None]
     if levels:
         frame = frame.reset_index([each for each in levels if each not in frame.columns])
@@ -89,8 +91,8 @@ def _convert_pandas_column(name: str, column: Any) -> pl.Series:
     try:
         return pl.Series(name, pl.from_pandas(column, nan_to_null=True))
     except (ImportError, NotImplementedError):
-        # pyarrow is not installed, or it rejects NumPy arrays among the values. Numbers are then
-        # passed as one array, and other values one by one.
+        # pyarrow is not installed, or it rejects NumPy arrays among the values. Numbers without a
+        # mask of missing values are then passed as one array, and other values one by one.
         missing = column.isna().to_numpy()
         if column.dtype.kind in "iufb" and not hasattr(column.array, "_mask"):
             return pl.Series(name, column.to_numpy(), nan_to_null=True)
@@ -105,7 +107,7 @@ def _convert_pandas_column(name: str, column: Any) -> pl.Series:
 
 
 def _convert_with_narwhals(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:
-    """Return a frame that narwhals supports, or None for another value."""
+    """Convert a frame that narwhals supports; return None for another value."""
     if type(value).__module__ == "builtins":
         return None
     import narwhals as nw

@@ -8,7 +8,7 @@ from importlib import metadata
 __version__ = "0.1.0"
 REQUIRED = ("polars", "numpy", "scipy", "altair", "narwhals")
 OPTIONAL = ("vl-convert-python", "pyarrow", "pandas", "duckdb", "pyspark", "ray", "tqdm")
-"""Optional packages, which `show_versions` lists whether they are installed or not."""
+"""Optional packages. `show_versions` lists all of them, installed or not."""
 
 
 def show_versions() -> None:

@@ -1,4 +1,4 @@
-"""Warnings about data whose mean is misleading although each value is correct."""
+"""Warnings about data that make results misleading without an error."""
 
 from __future__ import annotations
 
@@ -8,34 +8,37 @@ from typing import ClassVar
 
 
 class DataWarning(UserWarning):
-    """Warning about data whose mean is misleading although each value is correct.
+    """Warning about data that make results misleading without an error.
 
     Each kind is a subclass and an attribute of this class, such as `DataWarning.ties`. Python
     prints that name before the message: `DataWarning.ties: documents with the same score ...`. Pass
-    the name to Python's warning filters to silence the kind, or `DataWarning` to silence all kinds.
+    the subclass to a filter of Python's module `warnings` to silence the kind, or `DataWarning` to
+    silence all kinds.
 
     - `bots`: sessions of a click log have very many clicks;
-    - `files`: a file of a run is empty, or several files have the same tag;
+    - `files`: one of several run files is empty, or several have the same tag;
     - `ids`: identifiers of a run and its judgments hardly match;
-    - `join`: judged documents that were not retrieved seem to be missing, as after a left or inner
-      join;
+    - `join`: the frame seems to lack judged documents that were not retrieved, as after a left or
+      inner join;
     - `measures`: columns of numbers are left out, because their names are not names of measures;
-    - `missing`: a strategy, or all of them, did not answer queries;
-    - `nulls`: rows have no query, or no strategy;
+    - `missing`: one strategy, or every strategy, has no ranking for some queries;
+    - `nulls`: rows have null or NaN in place of a query or a strategy;
     - `positions`: a click log shows each document at one rank only, so that clicks cannot separate
       the quality of a document from the effect of its rank;
     - `ranks`: ranks are used as scores;
-    - `scale`: grades may be on another scale than assumed;
+    - `scale`: grades may be on another scale than assumed, or on several scales;
     - `selection`: the queries that a trusted grader judged are probably not a random sample;
-    - `support`: a click log never shows documents at the ranks at which a new ranking shows them;
+    - `support`: a click log never shows some documents at the ranks that they have in a new
+      ranking;
     - `tests`: a test cannot find a difference, however large, or has no p value;
-    - `ties`: the order of tied documents, by row or by grade, decides a value;
+    - `ties`: the order of tied documents decides a result;
     - `topics`: queries of a run have no judgments and are left out, as is usual in a shared task;
-    - `unjudged`: queries, or the top-ranked documents of a strategy, have no judgments.
+    - `unjudged`: queries, or many top-ranked documents of a strategy, have no judgments, or one
+      grader judged far fewer documents than another.
 
     See Also
     --------
-    evaluate, join_judgments : Functions that issue these warnings.
+    evaluate, join_judgments : Functions that issue most of these warnings.
 
     Examples
     --------
@@ -87,12 +90,12 @@ for _name in KINDS:
 
 
 def warn_the_caller(kind: type[DataWarning], sentence: str) -> None:
-    """Warn at the line that called the package."""
+    """Issue a warning that points to the line that called the package."""
     warnings.warn(sentence, kind, stacklevel=_count_levels_to_caller())
 
 
 def _count_levels_to_caller() -> int:
-    """Return the stack level of the first caller outside the package and Polars."""
+    """Return the `stacklevel` of the caller outside the package and Polars."""
     packages = (__name__.partition(".")[0], "polars")
     stack_frame, levels = inspect.currentframe(), 0
     while (

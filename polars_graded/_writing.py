@@ -16,15 +16,15 @@ __all__ = ["check_writable", "write_atomically"]
 def write_atomically(path: Path) -> Iterator[Path]:
     """Yield a temporary path, and move its file to `path` afterwards.
 
-    Until the move, `path` keeps the previous file, or does not exist. It stays like this if the
-    writer fails or is killed. A pipe or a device is written directly.
+    Until the move, a previous file at `path` is unchanged. It also stays unchanged if the writer
+    fails or is killed. For a pipe or a device, yield `path` itself.
     """
     status = _read_status(path)
     if status and not stat.S_ISREG(status.st_mode):
         yield path
         return
     path = path.resolve()  # the target of a link is replaced, not the link
-    # The name is shortened, since the name of `path` may already have the maximum length.
+    # The name of `path` may have the maximum length of a file name, so only its start is used.
     part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
     try:
         yield part
@@ -67,7 +67,7 @@ def _read_status(path: Path) -> os.stat_result | None:
 
 
 def _sync(path: Path, flags: int) -> None:
-    """Wait until the content of a file, or the entries of a folder, are on disk."""
+    """Wait until a file, or the list of files in a folder, is on disk."""
     descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)

@@ -1,8 +1,9 @@
-"""Functions of click logs: relevance, interleaving, and rankings that were never shown.
+"""Analyse click logs: relevance, interleaving, and rankings never shown.
 
-A log is any data frame with one row per document shown, clicked or not: the columns `query`, `doc`,
-`rank` (from 1), `clicked` (Boolean, or 0 and 1), and `session`, which distinguishes result lists of
-the same query. Pass other names of columns by keyword. Rows of a LazyFrame are streamed.
+A log is any data frame with one row per document shown, clicked or not. Each function uses some of
+the columns `query`, `doc`, `rank` (from 1), `clicked` (Boolean, or 0 and 1), and `session`, which
+distinguishes result lists of the same query. If your columns have other names, pass the names by
+keyword. Rows of a LazyFrame are streamed.
 """
 
 from __future__ import annotations

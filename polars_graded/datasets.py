@@ -1,4 +1,4 @@
-"""Artificial rankings and click logs to try measures on, and worked examples of three papers.
+"""Return artificial rankings, click logs, and worked examples of papers.
 
 Artificial queries and documents are numbered from 1. A higher score is a better rank. The same seed
 gives the same data.
@@ -23,7 +23,7 @@ def __dir__() -> list[str]:
 
 
 STRATEGIES = {"strong": 5, "fair": 20, "weak": 60}
-"""Number of pairs that each strategy of `example` swaps."""
+"""Number of pairs of the ideal order that are swapped, for each strategy of `example`."""
 
 
 def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.DataFrame:
@@ -43,8 +43,8 @@ def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.Da
     -------
     DataFrame
         The rows of `experiments.reference_rankings`, with grades from 0 to 4, and a column of
-        scores for each strategy. `strong`, `fair` and `weak` swap 5, 20 and 60 random pairs of the
-        ideal order.
+        scores for each strategy. The rankings of `strong`, `fair` and `weak` are the ideal order
+        after 5, 20 and 60 swaps of random pairs in each query.
 
     Examples
     --------
@@ -77,14 +77,15 @@ def worked_example(paper: str) -> pl.DataFrame:
         `"scheel"`: table 1 (and 2) of Scheel, Lommatzsch and Albayrak 2011, one ranking of eight
         documents. `"moniz"`: table 1 of Moniz, Torgo and Vinagre 2016, two days of five news items
         each, with predicted and final popularity. `"chen"`: the two queries of Chen's slides, after
-        Baeza-Yates and Ribeiro-Neto, with the grades of their vectors G1 and G2. The slides' binary
-        examples treat any grade above 0 as relevant.
+        Baeza-Yates and Ribeiro-Neto, with the grades of the slides' vectors G1 and G2. The slides'
+        binary examples treat any grade above 0 as relevant.
 
     Returns
     -------
     DataFrame
-        `query`, `doc`, `grade` and `score`, in rank order; a relevant document that was not
-        retrieved has no score. `"moniz"` has `popularity` in place of the grade.
+        `query`, `doc`, `grade` and `score`, in rank order. A relevant document that was not
+        retrieved is below the others, with a null score. `"moniz"` has the final `popularity` in
+        place of the grade, and the predicted popularity as `score`.
 
     Examples
     --------

@@ -52,17 +52,17 @@ def __dir__() -> list[str]:
 DrawnNumber = TypeVar("DrawnNumber", np.int64, np.float64)
 
 SCORES_PER_UNIT = 10
-"""Number of ranks per unit of scores, so that scores are fractions and not mistaken for ranks."""
+"""Number of ranks per unit of score: scores in steps of 0.1 are not mistaken for ranks."""
 
 SWAPPED_RANK = 10
-"""Rank whose document scenario 1 of Moniz, Torgo and Vinagre swaps with the next one. Scenario 2
-inverts the order of the documents down to this rank."""
+"""Rank in the scenarios of Moniz, Torgo and Vinagre: scenario 1 swaps the documents at this rank
+and the next, and scenario 2 inverts the order of the documents from rank 1 to this rank."""
 
 MAX_TABLE_LEVELS = 20
-"""Maximum number of levels in a table without `thresholds`."""
+"""Maximum number of grades above 0 in a column, if no `thresholds` are passed."""
 
 NDCG_COLUMNS = ("strategy", "n", "ndcg", "ndcg_phi", "difference")
-"""Columns of `ndcg_by_relevance` except the query."""
+"""Columns of the result of `ndcg_by_relevance`, except the query."""
 
 
 # Rankings
@@ -84,10 +84,10 @@ def reference_rankings(
     levels
         Number of levels of relevance, at least 2: the grades are 0 to `levels - 1`.
     uniform
-        If True, all levels have the same number of documents, or nearly so if they do not divide
-        evenly. Otherwise each query draws a probability for every level, with all combinations
-        equally likely, and then draws its documents. Some levels may have no document. A query
-        without any relevant document is drawn again.
+        If True, all levels have the same number of documents, or numbers that differ by at most 1.
+        If False, each query gets random probabilities of the levels, with all combinations equally
+        likely, and the level of each document is drawn with these probabilities. Some levels may
+        have no document. A query without any relevant document is drawn again.
     seed
         The same seed gives the same rankings.
 
@@ -121,7 +121,7 @@ def reference_rankings(
     rng = _make_generator(seed)
 
     def draw(n: int) -> Integers:
-        """Return the documents per level, the highest first, of `n` queries."""
+        """Draw the number of documents per level for n queries, highest first."""
         return rng.multinomial(n_documents, rng.dirichlet(np.ones(n_levels), n))
 
     if uniform:
@@ -151,9 +151,9 @@ def swapped_rankings(
     Parameters
     ----------
     rankings
-        A row is a document of a query; its grade is its relevance.
+        One row per document of a query, with its grade.
     swaps
-        Number of swaps; several numbers return that many rankings of each query.
+        Number of swaps, or several numbers, each of which returns a ranking of each query.
     query
         The column that identifies queries.
     grade
@@ -165,8 +165,9 @@ def swapped_rankings(
     -------
     DataFrame
         The rows of `rankings`, in ideal order, once for each number of swaps, with `swaps` as a new
-        first column and `score` as a new last column. For n documents, the scores fall from n / 10
-        at the first rank to 0.1 at the last, so that they are not mistaken for ranks.
+        first column and `score` as a new last column; columns of `rankings` with these names are
+        left out. For n documents, the scores fall from n / 10 at the first rank to 0.1 at the last,
+        so that they are not mistaken for ranks.
 
     Examples
     --------
@@ -210,7 +211,7 @@ def swapped_rankings(
 
 
 def _swap_scores(lengths: Integers, swaps: Integers, rng: np.random.Generator) -> Integers:
-    """Return the concatenated scores of rankings, after swaps of random pairs."""
+    """Return the scores of all rankings in one array, after random swaps."""
     starts = np.cumsum(lengths) - lengths
     scores = np.repeat(starts + lengths, lengths) - np.arange(lengths.sum())
     for number in range(swaps.max(initial=0)):
@@ -249,9 +250,9 @@ def popularity_rankings(
     DataFrame
         `query`, `doc`, `popularity`, `grade` as `ad_hoc_grade` makes it, and two columns of scores:
         in `scenario_1` the documents at ranks 10 and 11 of the ideal order are swapped, and in
-        `scenario_2` the order of its first 10 is inverted. (The paper states that all documents are
-        inverted, but then the first 10 of 100 documents would all be irrelevant.) Rows are sorted
-        by query and descending popularity.
+        `scenario_2` the first 10 documents of the ideal order are inverted. (The paper states that
+        all documents are inverted, but then the first 10 of 100 documents would all be irrelevant.)
+        Rows are sorted by query and descending popularity.
 
     Examples
     --------
@@ -304,18 +305,19 @@ def popularity_rankings(
 
 
 def _have_outliers(scores: Floats) -> npt.NDArray[np.bool_]:
-    """Return the mask of rows with a score beyond the upper whisker."""
+    """Return the mask of rows with a score above the upper whisker."""
     rows, n = scores.shape
     ascending = Ragged(np.sort(scores, axis=1).ravel(), np.arange(rows + 1) * n)
     return ascending.last_values() > find_median_and_upper_whisker(ascending, 1.5)[1]
 
 
 def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl.Expr:
-    """Return grades by rank alone: the number of cuts at or after the rank.
+    """Return grades from ranks alone: the number of cuts at or after a rank.
 
-    By default the 10 highest scores of a query get grade 3, those up to rank 25 grade 2, those up
-    to rank 50 grade 1, and the others 0. Unlike in `phi_relevance`, distances between scores do not
-    matter. Source: Moniz, Torgo, Vinagre (2016), section 3.
+    By default the 10 highest scores get grade 3, the scores at ranks 11 to 25 grade 2, the scores
+    at ranks 26 to 50 grade 1, and the others 0. Unlike in `phi_relevance`, distances between scores
+    do not matter. Add `.over("query")` to rank each query separately. Source: Moniz, Torgo, Vinagre
+    (2016), section 3.
 
     Parameters
     ----------
@@ -380,7 +382,7 @@ def robustness_to_levels(
     measures
         Measures, as for `evaluate`.
     runs
-        Number of rankings to average over.
+        Number of rankings in each mean.
     documents
         Number of documents in a ranking.
     uniform
@@ -444,15 +446,15 @@ def threshold_profile(
         The column of scores, or several, each a strategy; as for `evaluate`.
     grade
         The column of relevance grades, or several, one per judge. A column of scores can serve as a
-        judge; a strategy that is its own judge has the value 1.
+        judge; the ranking by the same column is then perfect.
     query
         The column that identifies queries.
     thresholds
-        The lowest relevant grades; by default every grade above 0, if there are at most 20.
+        The lowest relevant grades. The default is every grade above 0; more than 20 are an error.
     measures
         Measures to compute in addition to `ap` at the thresholds, as for `evaluate`.
     ties
-        The order of ties, as for `evaluate`, which warns if it changes a value.
+        The order of tied documents, as for `evaluate`. A warning reports if it changes a value.
 
     Returns
     -------
@@ -522,7 +524,7 @@ def ndcg_by_relevance(
     cutoffs
         The cutoffs n of NDCG@n.
     ties
-        The order of ties, as for `evaluate`, which warns if it changes a value.
+        The order of tied documents, as for `evaluate`. A warning reports if it changes a value.
 
     Returns
     -------
@@ -589,15 +591,15 @@ def popularity_scenarios(
 ) -> pl.DataFrame:
     """Compute NDCG and NDCG^φ of two ordering errors in random samples.
 
-    NDCG is the same in every sample, while NDCG^φ depends on the popularity of the misplaced
-    documents. Source: Moniz, Torgo, Vinagre (2016), figure 2.
+    In each scenario, NDCG is the same for every sample, while NDCG^φ depends on the popularity of
+    the misplaced documents. Source: Moniz, Torgo, Vinagre (2016), figure 2.
 
     Parameters
     ----------
     samples
-        Number of samples of each kind.
+        Number of samples for each imbalance.
     imbalances
-        Kinds of samples, as for `popularity_rankings`.
+        One or more values of `imbalance`, as for `popularity_rankings`.
     n
         The cutoff of NDCG@n.
     seed
@@ -607,7 +609,7 @@ def popularity_scenarios(
     -------
     DataFrame
         `imbalance`, `strategy` (the scenario), `query` (the sample), `n`, `ndcg`, `ndcg_phi` and
-        `difference`, one row per sample and scenario.
+        `difference`, one row per imbalance, sample and scenario.
 
     Examples
     --------
@@ -635,7 +637,7 @@ def popularity_scenarios(
 
 
 def _compute_means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:
-    """Return the mean of each measure per strategy, one row each."""
+    """Return the mean of each measure, one row per strategy and measure."""
     measures = [name for name in per_query.columns if name not in (strategy, "query")]
     means = per_query.group_by(strategy, maintain_order=True).agg(pl.col(measures).mean())
     return means.unpivot(measures, index=strategy, variable_name="measure", value_name="mean").sort(
@@ -644,7 +646,7 @@ def _compute_means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:
 
 
 def _find_levels(grades: pl.Series) -> tuple[float, ...]:
-    """Return the grades above 0 in a column."""
+    """Return the grades above 0 in a column, in ascending order."""
     numbers = grades.cast(pl.Float64)
     levels = numbers.filter(numbers > 0).unique().sort()
     if len(levels) > MAX_TABLE_LEVELS:
@@ -662,7 +664,7 @@ def _make_generator(seed: int) -> np.random.Generator:
 
 
 def _number_rankings(n_queries: int, n_documents: int) -> pl.DataFrame:
-    """Return the numbers of queries and of their documents."""
+    """Return a row per document of each query; both are numbered from 1."""
     return pl.DataFrame(
         {
             "query": np.repeat(np.arange(1, n_queries + 1), n_documents),

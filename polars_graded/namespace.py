@@ -23,11 +23,11 @@ class Graded:
     """Ranking measures over a column of relevance grades.
 
     The rows of a group are the documents of one query. Without a group, all rows belong to one
-    query. `ranked_by`, `scaled`, `undefined_as` and `condensed` specify how to read the rows and
-    can be chained in any order. A measure ends the chain: it returns an expression with one value
-    per query, named after the measure. The value is a Float64, for counts a UInt32, and for curves
-    a List(Float64). `measures` returns several measures as a struct, and `phi_relevance` turns a
-    column of scores into grades.
+    query. `ranked_by`, `scaled`, `undefined_as`, `condensed` and `where` specify how to read the
+    rows and can be chained in any order. A measure ends the chain: it returns an expression with
+    one value per query, named after the measure. The value is a Float64, for counts a UInt32, and
+    for curves a List(Float64). `measures` returns several measures as a struct, and `phi_relevance`
+    turns a column of scores into grades.
 
     =====  =====  =========================================================
     score  grade  a row means
@@ -56,13 +56,14 @@ class Graded:
     - `n`, the cutoff, at least 1: only the first n ranks count. By default all ranks count.
     - `threshold`, the lowest relevant grade; by default any grade above irrelevant is relevant.
     - `ties`, the order of tied documents: `"order"` keeps the order of the rows, `"pessimistic"`
-      puts the worst document first, and `"optimistic"` the best. Most measures also accept
-      `"average"`, which returns the expected value over all orders of tied documents.
+      puts the worst document first, and `"optimistic"` the best. Most measures with `ties` also
+      accept `"average"`, which returns the expected value over all orders of tied documents.
     - `gain`, the gain of a grade: `"exp2"` (2^g - 1, where g is the grade minus `irrelevant`),
       `"linear"` (g), or a mapping from grade to gain, in which a higher grade never has a lower
-      gain. A document that is not relevant gains 0. A relevant grade that the mapping lacks raises
-      an error. With `"exp2"`, a grade more than 1000 above irrelevant raises an error too, since
-      sums of such gains may overflow (`"linear"` and `ndcng` accept such grades).
+      gain. A document that is not relevant gains 0. An error is raised if a document that the
+      measure counts has a relevant grade that the mapping lacks. The same holds for `"exp2"` and a
+      grade more than 1000 above irrelevant, since sums of such gains may overflow (`"linear"` and
+      `ndcng` accept such grades).
     - `discount`, the factor of a gain at rank i: `"log2"` (1 / log_base(i + 1)),
       `"jarvelin"` (1 up to rank `base`, then 1 / log_base(i)), `"zipf"` (1 / i), or `"none"`
       (1); and `base`, the base of the logarithm, above 1.
@@ -177,7 +178,7 @@ class Graded:
         max_grade: float | None = None,
         relevant_from: float | None = None,
     ) -> Graded:
-        """Set the irrelevant grade and the highest grade of the scale.
+        """Set the irrelevant, the highest and the lowest relevant grade.
 
         Parameters
         ----------
@@ -218,11 +219,12 @@ class Graded:
     def undefined_as(self, value: float | None = 0.0) -> Graded:
         """Set the fill value of queries where a measure is undefined.
 
-        The default is 0. For `roc_auc` and `pairwise_accuracy` it is null, since 0 would be worse
-        than chance (1/2). `e_measure` is one minus F, so it gets one minus the value.
-        `phi_relevance` uses the value for each score of a query where φ is undefined; by default
-        these are null. The value does not apply to counts, `judged`, `popularity`, `novelty`,
-        `diversity` and `unexpectedness`.
+        Most measures are undefined for a query without a relevant document. The default is 0. For
+        `roc_auc` and `pairwise_accuracy` it is null, since 0 would be worse than chance (1/2).
+        `e_measure` is one minus F, so its fill value is one minus the value. `phi_relevance`
+        returns the value for each score of a query where φ is undefined, by default null. The value
+        does not apply to counts, `judged`, `popularity`, `novelty`, `diversity` and
+        `unexpectedness`.
 
         Parameters
         ----------
@@ -359,11 +361,13 @@ class Graded:
     ) -> pl.Expr:
         r"""Return φ, relevance derived from the distribution of scores.
 
-        The column contains scores: finite numbers or null. All rows of a context form one query, so
-        separate the queries with `.over("query")`. Without it, the whole column is one query.
+        The column contains scores: finite numbers or null. Without a group, the whole column is one
+        query, so separate the queries with `.over("query")`.
         `evaluate(grade=pl.col("popularity").graded.phi_relevance())` computes φ for each query.
-        Relevance is 0 up to the median score and 1 at the highest score. In between it rises along
-        a monotone curve, a piecewise cubic Hermite interpolation (PCHIP) through control points,
+
+        By default, relevance is 0 up to the median score and 1 at the highest score. In between it
+        rises along a monotone curve, a piecewise cubic Hermite interpolation (PCHIP) through the
+        control points
 
         .. math:: (\min, 0), \quad (\mathrm{median}, 0), \quad (\max, 1),
 
@@ -384,8 +388,8 @@ class Graded:
         If all scores are equal, φ is undefined, since relevance 1 for all of them would make every
         ranking perfect. φ is then null, or the value of `undefined_as`.
 
-        Ratings are a poor input, since most queries have few ratings on few levels. A rating at or
-        below the median of its query has φ 0: two thirds of the test ratings of MovieLens do.
+        Ratings are a poor input, since most queries have few ratings on few levels. In MovieLens, φ
+        is 0 for two thirds of the test ratings, which are at or below the median of their query.
 
         Between control points φ equals `scipy.interpolate.PchipInterpolator`. For several measures
         of φ, store φ in a column first; otherwise each measure computes φ again.
@@ -395,10 +399,10 @@ class Graded:
         control_points
             Pairs (score, relevance) that replace the points above: at least two, with increasing
             scores. Relevance is from 0 to 1, and may both rise and fall. Scores outside the range
-            of the pairs get the relevance of the nearest pair. Pass the same pairs for all queries,
-            or a column or expression of lists of pairs. From a column, only the first row of each
-            query is used; if it is null, φ is undefined. With control points, the other parameters
-            are ignored.
+            of the pairs get the relevance of the nearest pair. Pass one list of pairs for all
+            queries, or a column or expression with a list of pairs per row. From a column, only the
+            first row of each query is used; if it is null, φ is undefined. With control points, the
+            other parameters have no effect.
         whisker
             Limit of scores that are not outliers: the distance above the upper hinge, as a multiple
             of the distance between the hinges; at least 0.
@@ -406,12 +410,13 @@ class Graded:
             Only scores above the floor count for the median, the hinges and the whisker. The floor
             replaces the minimum: scores up to the floor have relevance 0. `floor=0` leaves out
             news that nobody shared, as the authors' code does. φ is undefined for a query without a
-            score above the floor.
+            score above the floor. A floor needs direction `"high"`.
         direction
             The scores that are relevant: `"high"`; `"low"`, which mirrors the curve; or `"both"`,
             the extremes on both sides. With `"both"`, the curve falls from (min, 1) to (median, 0)
-            and rises to (max, 1), with equation 2 beyond each whisker. (In Ribeiro and Torgo
-            relevance is 1 from the whiskers on: pass that as `control_points`.)
+            and rises to (max, 1). If scores lie beyond a whisker w, (w, 1 - α) is a control point
+            too; α is the distance from w to the extreme on its side, divided by max - min. (Ribeiro
+            and Moniz set relevance to 1 from each whisker outwards: pass that as `control_points`.)
 
         Returns
         -------
@@ -426,7 +431,7 @@ class Graded:
         References
         ----------
         Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, section
-        3.1 and equation 2. Ribeiro, Torgo: Imbalanced regression and extreme value prediction,
+        3.1 and equation 2. Ribeiro, Moniz: Imbalanced regression and extreme value prediction,
         2020. Fritsch, Butland: A method for constructing local monotone piecewise cubic
         interpolants, 1984.
 
@@ -473,8 +478,8 @@ class Graded:
     ) -> pl.Expr:
         """Return several measures over one ranking as a struct.
 
-        Rows are ranked once: eight measures take about a fifth of the time of eight methods side by
-        side, each of which ranks the rows again.
+        Rows are ranked once. Eight measures take about a fifth of the time that eight separate
+        expressions take, since each of these ranks the rows again.
 
         Parameters
         ----------
@@ -519,7 +524,7 @@ class Graded:
         │ b     ┆ 1.0 ┆ 1.0         │
         └───────┴─────┴─────────────┘
 
-        If one `agg` contains the structs of two strategies, name them:
+        If one `agg` contains the structs of two strategies, give each its own name:
         `.measures(...).alias("bm25")`. `evaluate` returns separate rows for each strategy.
         """
         ranking = self._ranking.with_inputs(
@@ -620,7 +625,7 @@ class Graded:
 
         Examples
         --------
-        Ranks 1, 3 and 4 of query a are relevant, and no rank of query b.
+        In query a, the documents at ranks 1, 3 and 4 are relevant; in query b, none is.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -647,7 +652,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return the share of the relevant documents that is among the first n.
 
-        Relevant documents that were judged but not retrieved count as missed.
+        All relevant documents count in R; those that were not retrieved count as missed.
 
         .. math:: R@n = \frac{1}{R} \sum_{i=1}^{n} rel(i)
 
@@ -699,7 +704,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return F, the weighted harmonic mean of precision and recall.
 
-        F is 0 if precision and recall are both 0.
+        P is the precision and R the recall of the first n documents. F is 0 if both are 0.
 
         .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
 
@@ -749,7 +754,8 @@ class Graded:
     ) -> pl.Expr:
         r"""Return E, one minus the weighted harmonic mean of precision and recall.
 
-        Lower is better: 0 is perfect, and 1 means that nothing relevant was found.
+        P is the precision and R the recall of the first n documents. Lower is better: 0 is perfect,
+        and 1 means that nothing relevant was found.
 
         .. math:: E_b = 1 - \frac{1 + b^2}{\frac{b^2}{R} + \frac{1}{P}}
 
@@ -799,7 +805,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return maximal F, the highest F measure at any of the first n ranks.
 
-        This is F at the best cutoff of each list.
+        This is F at the cutoff that is best for each query.
 
         .. math:: \max_{k \le n} F_\beta@k
 
@@ -843,7 +849,7 @@ class Graded:
     def r_precision(self, *, threshold: float | None = None, ties: TieRule = "order") -> pl.Expr:
         r"""Return precision at rank R, the number of relevant documents.
 
-        R counts all relevant judged documents, retrieved or not.
+        R counts all relevant documents, retrieved or not.
 
         .. math:: P@R = \frac{1}{R} \sum_{i=1}^{R} rel(i)
 
@@ -994,7 +1000,7 @@ class Graded:
         See Also
         --------
         reciprocal_rank : One over the rank of the first relevant document.
-        n_relevant_retrieved : The number of relevant documents.
+        n_relevant_retrieved : The number of relevant documents among the first n.
 
         Examples
         --------
@@ -1016,10 +1022,12 @@ class Graded:
         return self._one("success", n, threshold=threshold, ties=ties)
 
     def bpref(self, *, threshold: float | None = None, ties: StrictTieRule = "order") -> pl.Expr:
-        r"""Return binary preference: how far hits rank above irrelevant documents.
+        r"""Return binary preference (bpref) of relevant over irrelevant documents.
 
-        Only judged documents count: R relevant and N irrelevant ones. Irrelevant documents above
-        a hit reduce the contribution of the hit; at most R of them count.
+        Only judged documents count: R relevant and N irrelevant ones. A hit is a relevant document
+        that was retrieved. Each irrelevant document above a hit reduces the contribution of the
+        hit; at most R of them count. If N is 0, each hit contributes 1. A grade below irrelevant
+        counts as irrelevant (trec_eval treats -1 as unjudged).
 
         .. math::
 
@@ -1039,7 +1047,7 @@ class Graded:
 
         See Also
         --------
-        roc_auc : The share of ordered pairs among all judged documents.
+        roc_auc : The share of pairs of judged documents that are in the right order.
         condensed : Drop unjudged documents, for any measure.
 
         Examples
@@ -1063,9 +1071,10 @@ class Graded:
     def roc_auc(self, *, threshold: float | None = None, ties: TieRule = "average") -> pl.Expr:
         r"""Return the area under the ROC curve: the share of well-ordered pairs.
 
-        A pair consists of a relevant and another judged document of the query. It is in the right
-        order if the relevant document is ranked higher, and a tied pair counts half. Documents that
-        were not retrieved are tied below all others. Unjudged documents do not count.
+        A pair consists of one of the R relevant and one of the N other judged documents of the
+        query. It is in the right order if the relevant document is ranked higher. By default, a
+        tied pair counts half. Documents that were not retrieved are tied below all others, and a
+        pair of two such documents always counts half. Unjudged documents do not count.
 
         .. math::
 
@@ -1073,9 +1082,9 @@ class Graded:
 
         As text: ``(pairs with the relevant one above + tied pairs / 2) / (R N)``
 
-        From 0 to 1. If all or none of the judged documents of a query are relevant, it has no pair
-        and gets null, or the value of `undefined_as`. Source: Scheel et al. (2011), section 2.3.
-        Hanley, J. A. and McNeil, B. J. (1982).
+        From 0 to 1. If all or none of the judged documents of a query are relevant, there is no
+        pair, and the value is null, or that of `undefined_as`. Source: Scheel et al. (2011),
+        section 2.3. Hanley, J. A. and McNeil, B. J. (1982).
 
         Parameters
         ----------
@@ -1088,7 +1097,7 @@ class Graded:
 
         See Also
         --------
-        bpref : A similar measure, in which only the first R irrelevant documents count.
+        bpref : A similar measure, in which at most R irrelevant documents count per hit.
 
         Examples
         --------
@@ -1138,7 +1147,8 @@ class Graded:
 
         Examples
         --------
-        Query a: the hits at ranks 1 and 3 make two pairs with rank 2, one in the right order.
+        Query a: the relevant documents at ranks 1 and 3 make two pairs with the irrelevant one at
+        rank 2, and one of the pairs is in the right order.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -1156,11 +1166,12 @@ class Graded:
         return self._one("pairwise_accuracy", n, threshold=threshold, ties=ties)
 
     def generalized_precision(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
-        r"""Return generalized precision: the mean grade over the highest grade.
+        r"""Return generalized precision: the mean grade as a share of the highest.
 
-        Each grade above irrelevant is divided by the highest grade :math:`m_q`: that of the scale
-        if `scaled(max_grade=...)` sets it, otherwise that of the query's judged documents. The
-        divisor is n even if the list is shorter.
+        g(i) is the grade at rank i minus `irrelevant`, at least 0. :math:`m_q` is the highest g:
+        that of the scale if `scaled(max_grade=...)` sets it, otherwise that of the query's judged
+        documents. The divisor is n even if the list is shorter; without n it is the number of
+        retrieved documents.
 
         .. math:: gP@n = \frac{1}{n} \sum_{i=1}^{n} \frac{g(i)}{m_q}
 
@@ -1199,9 +1210,10 @@ class Graded:
         return self._one("generalized_precision", n, ties=ties)
 
     def generalized_recall(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
-        r"""Return generalized recall: the share of the sum of all grades in the top n.
+        r"""Return generalized recall: the grade sum of the top n over that of all.
 
-        The sum of all grades includes judged documents that were not retrieved.
+        The sum of the grades of the first n documents is divided by the sum over all judged
+        documents, retrieved or not. g is the grade minus `irrelevant`, at least 0.
 
         .. math:: gR@n = \frac{\sum_{i=1}^{n} g(i)}{\sum_{judged} g}
 
@@ -1266,8 +1278,8 @@ class Graded:
             The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
         over
             Divisor of the sum: `"relevant"`, all R relevant documents; `"retrieved"`, the relevant
-            documents that were retrieved (the value is 0 if none was); `"cutoff"`, min(n, R), so
-            that a perfect top n gives 1.
+            documents among the first n (the value is 0 if there is none), not with
+            `ties="average"`; `"cutoff"`, min(n, R), so that a perfect top n gives 1.
 
         See Also
         --------
@@ -1305,8 +1317,8 @@ class Graded:
 
         μAP is a weighted mean of AP. For each level t of relevance, AP(t) is the average precision
         if grades of at least t are relevant, and its weight d(t) is the distance of t from the next
-        lower level. With one level above irrelevant, μAP equals `ap`. The mean of μAP over queries
-        is μMAP.
+        lower level, or from `irrelevant` for the lowest level. With one level above irrelevant, μAP
+        equals `ap`. The mean of μAP over queries is μMAP.
 
         .. math:: \mu AP = \frac{1}{\sum_{t \in L} d_t} \sum_{t \in L} AP_t \, d_t
 
@@ -1329,7 +1341,7 @@ class Graded:
         See Also
         --------
         ap : Average precision at one level of relevance.
-        gap : Average precision with levels weighted by their documents.
+        gap : A mean of AP in which levels with more relevant documents weigh more.
 
         Examples
         --------
@@ -1376,9 +1388,9 @@ class Graded:
         n, ties
             The cutoff and the order of ties, except `"average"`: see `Graded`.
         levels
-            The grades that may be the lowest to satisfy the user, increasing and equally likely. By
-            default every unit of the grade is equally likely, so that V is proportional to the
-            grade. `"all"` takes every level of the scale, as in `mu_ap`.
+            Increasing grades. Each is equally likely to be the lowest grade that satisfies the
+            user. By default V(g) is proportional to the distance of g from `irrelevant`. `"all"`
+            stands for every level of the scale, as in `mu_ap`.
 
         See Also
         --------
@@ -1406,13 +1418,14 @@ class Graded:
     def infap(
         self, n: int | None = None, *, threshold: float | None = None, ties: StrictTieRule = "order"
     ) -> pl.Expr:
-        r"""Return inferred average precision, for judgments of a sample.
+        r"""Return inferred average precision (infAP) for partly judged pools.
 
         Some pools are too large to judge completely. A grade below irrelevant, such as TREC's -1,
-        marks a document that was pooled but not judged. The precision at each hit is estimated: the
-        share of relevant documents among the pooled documents above the hit is assumed to equal
-        their share among the judged documents above the hit. If every pooled document was judged,
-        the value equals `ap` up to 0.00001.
+        marks a document that was pooled but not judged; null marks a document outside the pool. The
+        precision at each hit is estimated. The estimate assumes that the share of relevant
+        documents among the pooled documents above the hit equals their share among the judged
+        documents above the hit. If every pooled document was judged, the value equals `ap` up to
+        0.00001.
 
         .. math::
 
@@ -1422,6 +1435,7 @@ class Graded:
 
         As text: ``infAP = (1/R) sum over hits of (1 + pooled (rel + ε) / (rel + other + 2ε)) / k``
 
+        A hit is a relevant document that was retrieved, and R is the number of relevant documents.
         k is the rank of the hit; pooled, rel and other are the numbers of pooled, of relevant and
         of other judged documents above the hit. ε is 0.00001, as in trec_eval.
 
@@ -1436,8 +1450,8 @@ class Graded:
 
         See Also
         --------
-        ap : Average precision of complete judgments.
-        bpref : A measure that ignores unjudged documents.
+        ap : Average precision for complete judgments.
+        bpref : A measure that ignores documents with a null grade.
 
         Examples
         --------
@@ -1485,7 +1499,7 @@ class Graded:
 
         See Also
         --------
-        ncg : CG over its ideal.
+        ncg : CG divided by ideal CG.
         dcg : CG with a discount for lower ranks.
 
         Examples
@@ -1514,7 +1528,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         ties: TieRule = "order",
     ) -> pl.Expr:
-        r"""Return normalised cumulated gain: CG over its ideal.
+        r"""Return normalised cumulated gain: CG divided by ideal CG.
 
         NCG is `ndcg` without a discount.
 
@@ -1558,10 +1572,10 @@ class Graded:
     def ideal_cg(
         self, n: int | None = None, *, gain: GainName | Mapping[float, float] = "exp2"
     ) -> pl.Expr:
-        r"""Return ideal cumulated gain: the CG of all documents, best first.
+        r"""Return ideal cumulated gain: the CG of judged documents, best first.
 
         ICG is `ideal_dcg` without a discount; `ideal_dcg_curve(discount="none")` is the ICG curve.
-        ICG does not depend on the ranking.
+        ICG does not depend on the ranking: documents that were not retrieved count too.
 
         .. math:: ICG@n = \sum_{i=1}^{n} gain(i) \text{ in the best order}
 
@@ -1576,7 +1590,7 @@ class Graded:
 
         See Also
         --------
-        ncg : CG over this ideal.
+        ncg : CG divided by ideal CG.
         ideal_dcg : Ideal CG with a discount for lower ranks.
 
         Examples
@@ -1607,7 +1621,7 @@ class Graded:
         base: float = 2.0,
         ties: TieRule = "order",
     ) -> pl.Expr:
-        r"""Return discounted cumulated gain: gains count less at lower ranks.
+        r"""Return discounted cumulated gain: gains count less further down.
 
         Unjudged documents gain 0.
 
@@ -1626,7 +1640,7 @@ class Graded:
         See Also
         --------
         cg : CG without the discount.
-        ndcg : DCG over its ideal.
+        ndcg : DCG divided by ideal DCG.
 
         Examples
         --------
@@ -1657,14 +1671,14 @@ class Graded:
     ) -> pl.Expr:
         r"""Return the DCG of all judged documents in the best order.
 
-        This includes judged documents that were not retrieved.
+        Documents that were judged but not retrieved count too.
 
         .. math:: IDCG@n = \max_{order} DCG@n
 
         As text: ``IDCG@n = DCG@n in the best order``
 
-        Not below 0; 0 without a relevant document. Source: Scheel et al. (2011), equation 3: the
-        inverse of its factor N.
+        Not below 0; 0 without a relevant document. Source: Scheel et al. (2011), equation 3, whose
+        factor N is 1 / IDCG.
 
         Parameters
         ----------
@@ -1704,7 +1718,7 @@ class Graded:
         base: float = 2.0,
         ties: TieRule = "order",
     ) -> pl.Expr:
-        r"""Return normalised discounted cumulated gain: DCG over its ideal.
+        r"""Return normalised discounted cumulated gain: DCG divided by ideal DCG.
 
         The ideal is the best order of all judged documents, retrieved or not. Gains are
         :math:`2^g - 1` by default. `"ndcg@10"` of ranx, `nDCG@10` of ir_measures and `ndcg_cut_10`
@@ -1754,11 +1768,11 @@ class Graded:
         base: float = 2.0,
         ties: TieRule = "order",
     ) -> pl.Expr:
-        r"""Return NDCG of gains normalised by the highest grade.
+        r"""Return NDCG of grades divided by the highest grade (NDCNG).
 
-        :math:`g(i)` is the grade at rank i, counted from irrelevant. Each grade is divided by the
-        highest grade :math:`m_q`: that of the scale if `scaled(max_grade=...)` sets it, otherwise
-        that of the query's judged documents. :math:`N_n` normalises the ideal ranking to 1.
+        :math:`g(i)` is the grade at rank i minus `irrelevant`, at least 0. :math:`m_q` is the
+        highest g: that of the scale if `scaled(max_grade=...)` sets it, otherwise that of the
+        query's judged documents. The factor :math:`N_n` makes the value of the ideal ranking 1.
 
         .. math::
 
@@ -1774,13 +1788,13 @@ class Graded:
         n, discount, base, ties
             The cutoff, discounts and the order of tied documents: see `Graded`.
         gain
-            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain. The gains
-            of a mapping replace the grades, and the gain of the highest grade replaces m_q. With
-            linear gains the value equals `ndcg` with linear gains.
+            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain. With a
+            mapping, ngain is the gain of the grade divided by the gain of the highest grade, and
+            the formula stays the same. With `"linear"`, the value equals `ndcg(gain="linear")`.
 
         See Also
         --------
-        ndcg : NDCG without this normalisation of gains.
+        ndcg : NDCG of grades that are not divided by the highest grade.
 
         Examples
         --------
@@ -1812,9 +1826,10 @@ class Graded:
         r"""Return the area under the NDCG curve: its mean over the ranks 1 to n.
 
         The area is the mean of `ndcg_curve`; with `discount="none"` it is the area under the NCG
-        curve. The mean of the area over queries is a mean of ratios. Chen's slides instead draw the
-        ratio of mean DCG to mean ideal DCG, which gives more weight to queries with many relevant
-        documents. `average_curves` returns both means.
+        curve. Without a cutoff, n is the length of the list. The mean of the area over queries is a
+        mean of ratios. Chen's slides instead draw the ratio of mean DCG to mean ideal DCG, which
+        gives more weight to queries with many relevant documents. This ratio can be computed from
+        the mean curves of `average_curves`.
 
         .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCG@k
 
@@ -1862,7 +1877,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return the area under the NDCNG curve: its mean over the ranks 1 to n.
 
-        The area is the mean of `ndcng_curve`.
+        The area is the mean of `ndcng_curve`. Without a cutoff, n is the length of the list.
 
         .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCNG@k
 
@@ -1904,11 +1919,12 @@ class Graded:
     # Modelling the user.
 
     def err(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
-        r"""Return expected reciprocal rank: one over the rank where a user stops.
+        r"""Return expected reciprocal rank (ERR) of the first satisfying document.
 
-        The user reads the list from the top. A document of grade g satisfies the user, who then
-        stops, with probability R(g). The highest grade is that of the scale if
-        `scaled(max_grade=...)` sets it, otherwise that of the query's judged documents.
+        The user reads the list from the top. A document of grade g (minus `irrelevant`) satisfies
+        the user with probability R(g), and a satisfied user stops. The highest grade g_max is that
+        of the scale if `scaled(max_grade=...)` sets it, otherwise that of the query's judged
+        documents.
 
         .. math::
 
@@ -1927,8 +1943,8 @@ class Graded:
 
         See Also
         --------
-        nerr : ERR over its ideal.
-        rbp : A user model whose stopping does not depend on the documents.
+        nerr : ERR divided by ideal ERR.
+        rbp : The model of a user who stops independently of the documents.
 
         Examples
         --------
@@ -1949,7 +1965,7 @@ class Graded:
         return self._one("err", n, ties=ties)
 
     def nerr(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
-        r"""Return normalised expected reciprocal rank: ERR over its ideal.
+        r"""Return normalised expected reciprocal rank: ERR divided by ideal ERR.
 
         The ideal is the best order of all judged documents, retrieved or not.
 
@@ -1999,8 +2015,8 @@ class Graded:
         r"""Return rank-biased precision, for a user who stops at random.
 
         The user continues from each document to the next with probability p; with p = 0.8 the user
-        looks at five documents on average. The value of a perfect list is below 1, and approaches 1
-        as the list gets longer.
+        looks at five documents on average. Even if all documents of a list are relevant, the value
+        is below 1; it approaches 1 as the list gets longer.
 
         .. math:: RBP = (1 - p) \sum_i rel(i)\, p^{i-1}
 
@@ -2016,11 +2032,12 @@ class Graded:
         p
             Probability that the user continues to the next document, above 0 and below 1.
         graded
-            If True, a relevant document counts as its grade divided by the highest grade, not as 1.
+            If True, a relevant document counts as its grade divided by the highest grade (both
+            minus `irrelevant`; see `err`), not as 1.
 
         See Also
         --------
-        err : A user model whose stopping depends on the documents.
+        err : The model of a user whom good documents satisfy.
 
         Examples
         --------
@@ -2052,8 +2069,8 @@ class Graded:
     ) -> pl.Expr:
         r"""Return Q-measure: average precision blended with cumulated gain.
 
-        With beta = 0 it is average precision. Judged documents that were not retrieved count in R
-        and in the best order.
+        With beta = 0 it is average precision. Relevant documents that were not retrieved count in R
+        and in the ideal order.
 
         .. math::
 
@@ -2061,6 +2078,9 @@ class Graded:
                 \frac{hits(r) + \beta\, cg(r)}{r + \beta\, cg_{ideal}(r)}
 
         As text: ``Q = (1 / R) sum over r of rel(r) (hits(r) + beta cg(r)) / (r + beta ideal(r))``
+
+        hits(r) is the number of relevant documents among the first r, and cg(r) the sum of their
+        gains. cg_ideal(r), or ideal(r), is cg(r) in the ideal order.
 
         From 0 to 1; 0 without a relevant document. Source: Sakai, T. (2004). New Performance
         Metrics Based on Multigrade Relevance: Their Application to Question Answering.
@@ -2072,12 +2092,12 @@ class Graded:
         beta
             Weight of the gain relative to the hits, from 0 to 1e4.
         gain
-            Gain of a grade: `"linear"` (g, the grade above irrelevant), `"exp2"` (2^g - 1), or a
+            Gain of a grade: `"linear"` (g, the grade minus `irrelevant`), `"exp2"` (2^g - 1), or a
             mapping from grade to gain, in which a higher grade never has a lower gain. Documents
             that are not relevant gain 0.
         over
             Divisor of the sum: `"relevant"`, all R relevant documents; `"cutoff"`, min(n, R), so
-            that a perfect top n gives 1.
+            that n documents in the ideal order give 1 even if R is larger.
 
         See Also
         --------
@@ -2103,11 +2123,12 @@ class Graded:
         return self._one("q_measure", n, beta=beta, gain=gain, over=over, ties=ties)
 
     def sdcg(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
-        r"""Return scaled DCG: the gains over those of a list of best documents.
+        r"""Return scaled DCG: DCG divided by that of documents of the top grade.
 
-        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
-        else the highest grade of the query. NDCG compares with the best documents that exist. SDCG
-        assumes that each of the first n ranks could have a document of the highest grade.
+        The gain of a document is its grade divided by the highest grade, both minus `irrelevant`.
+        The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
+        query. NDCG compares the ranking with the best judged documents, and SDCG with a list of n
+        documents of the highest grade, even if the query has fewer.
 
         .. math::
 
@@ -2152,12 +2173,13 @@ class Graded:
     def insq(
         self, n: int | None = None, *, target: float = 1.0, ties: StrictTieRule = "order"
     ) -> pl.Expr:
-        r"""Return INSQ: the mean gain of a user with a target.
+        r"""Return INSQ: the mean gain per document for a user with a target.
 
-        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
-        else the highest grade of the query. A user who wants a total gain of T continues from rank
-        i with probability C_i. Without a cutoff, the user may look beyond the end of the list,
-        where nothing is gained.
+        The gain of a document is its grade divided by the highest grade, both minus `irrelevant`.
+        The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
+        query. A user who wants a total gain of T continues from rank i with probability C_i, and
+        thus reaches rank i with probability W_i. Both sums end at rank n. Without a cutoff, the
+        user may look beyond the end of the list, where nothing is gained.
 
         .. math::
 
@@ -2174,7 +2196,7 @@ class Graded:
         n, ties
             The cutoff and the order of ties, except `"average"`: see `Graded`.
         target
-            The total gain T that the user wants, in documents of the highest grade, above 0.
+            The total gain T that the user wants, above 0. A document of the highest grade gains 1.
 
         See Also
         --------
@@ -2203,13 +2225,14 @@ class Graded:
     def inst(
         self, n: int | None = None, *, target: float = 1.0, ties: StrictTieRule = "order"
     ) -> pl.Expr:
-        r"""Return INST: the mean gain of a user who adapts to the gain so far.
+        r"""Return INST: the mean gain per document for a user who adapts.
 
-        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
-        else the highest grade of the query. A user who wants a total gain of T continues from rank
-        i with probability C_i. T_i is the gain that is still missing, T minus the gain of the first
-        i documents; the smaller it is, the lower C_i. Without a cutoff, the user may look beyond
-        the end of the list, where nothing is gained.
+        The gain of a document is its grade divided by the highest grade, both minus `irrelevant`.
+        The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
+        query. A user who wants a total gain of T continues from rank i with probability C_i, and
+        thus reaches rank i with probability W_i. T_i is the gain that is still missing: T minus the
+        gain of the first i documents. The smaller T_i is, the lower is C_i. Both sums end at rank
+        n. Without a cutoff, the user may look beyond the end of the list, where nothing is gained.
 
         .. math::
 
@@ -2226,11 +2249,12 @@ class Graded:
         n, ties
             The cutoff and the order of ties, except `"average"`: see `Graded`.
         target
-            The total gain T that the user wants, in documents of the highest grade, at least 0.5.
+            The total gain T that the user wants, at least 0.5. A document of the highest grade
+            gains 1.
 
         See Also
         --------
-        insq : The same user without adapting.
+        insq : A user who does not adapt to the gain so far.
         bpm : A user who stops when the target is reached.
 
         Examples
@@ -2255,22 +2279,23 @@ class Graded:
     def bpm(
         self, n: int | None = None, *, target: float = 1.0, ties: StrictTieRule = "order"
     ) -> pl.Expr:
-        r"""Return the static Bejeweled Player Model, the mean gain of documents read.
+        r"""Return static BPM: the mean gain of the documents that a user reads.
 
-        The gain of a document is its grade divided by the highest: the `max_grade` of `scaled`, or
-        else the highest grade of the query. The user reads until the total gain reaches the target
-        T, or else down to rank n, and the value is the mean gain of the documents read. Without a
-        cutoff, n is the length of the list.
+        BPM is the Bejeweled Player Model. The gain of a document is its grade divided by the
+        highest grade, both minus `irrelevant`. The highest grade is the `max_grade` of `scaled`, or
+        else the highest judged grade of the query. The user reads until the total gain reaches the
+        target T, or else down to rank n (even if the list is shorter). The value is the mean gain
+        of the ranks read. Without a cutoff, n is the length of the list.
 
         .. math::
 
             BPM@n = \frac{1}{k} \sum_{i=1}^{k} g_i, \quad k =
             \min\{n, \min\{i : g_1 + … + g_i \geq T\}\}
 
-        As text: ``BPM@n = (g_1 + … + g_k) / k, k the first rank with a total gain of T, or n``
+        As text: ``BPM@n = (g_1 + … + g_k) / k, k = first rank with a total gain >= T, or n``
 
-        From 0 to 1; 0 without a relevant document. A better document that moves up can lower the
-        value, because the user then stops before other good documents. Source: Zhang, F. and others
+        From 0 to 1; 0 without a relevant document. If a better document moves up, the value can
+        fall, because the user then stops before other good documents. Source: Zhang, F. and others
         (2017). Evaluating Web Search with a Bejeweled Player Model.
 
         Parameters
@@ -2278,7 +2303,7 @@ class Graded:
         n, ties
             The cutoff and the order of ties, except `"average"`: see `Graded`.
         target
-            The total gain T that the user wants, in documents of the highest grade, above 0.
+            The total gain T that the user wants, above 0. A document of the highest grade gains 1.
 
         See Also
         --------
@@ -2307,11 +2332,12 @@ class Graded:
     def nerr8(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
         r"""Return Nearly ERR, equation 8: a user who stops when satisfied.
 
-        The gain g of a document is its grade divided by the highest: the `max_grade` of `scaled`,
-        or else the highest grade of the query. A user stops at a document with probability g, which
-        replaces the R(g) of ERR; otherwise the user continues. Unlike ERR, the value is the mean
-        gain of the documents that a user looks at. (`nerr` is ERR divided by its ideal.) Without a
-        cutoff, n is the length of the list.
+        The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
+        The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
+        query. The user stops at a document with probability g, which replaces the R(g) of ERR;
+        otherwise the user continues. W_i is the probability that the user reaches rank i. Unlike
+        ERR, the value is the mean gain of the documents that the user looks at. (`nerr` is
+        another measure: ERR divided by ideal ERR.) Without a cutoff, n is the length of the list.
 
         .. math::
 
@@ -2332,7 +2358,7 @@ class Graded:
         See Also
         --------
         err : Expected reciprocal rank.
-        nerr9 : The same with a discount of ranks.
+        nerr9 : The same for a user who may also lose interest.
 
         Examples
         --------
@@ -2354,13 +2380,15 @@ class Graded:
         return self._one("nerr8", n, ties=ties)
 
     def nerr9(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
-        r"""Return Nearly ERR, equation 9: a user who also loses interest by rank.
+        r"""Return Nearly ERR, equation 9: a user who may also lose interest.
 
-        The gain g of a document is its grade divided by the highest: the `max_grade` of `scaled`,
-        or else the highest grade of the query. A user stops at a document with probability g, which
-        replaces the R(g) of ERR; otherwise the user continues from rank i with probability
-        i / (i + 1). Unlike ERR, the value is the mean gain of the documents that a user looks at.
-        (`nerr` is ERR divided by its ideal.) Without a cutoff, n is the length of the list.
+        The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
+        The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
+        query. The user stops at a document with probability g, which replaces the R(g) of ERR;
+        otherwise the user continues from rank i with probability i / (i + 1). W_i is the
+        probability that the user reaches rank i. Unlike ERR, the value is the mean gain of the
+        documents that the user looks at. (`nerr` is another measure: ERR divided by ideal ERR.)
+        Without a cutoff, n is the length of the list.
 
         .. math::
 
@@ -2381,7 +2409,7 @@ class Graded:
         See Also
         --------
         err : Expected reciprocal rank.
-        nerr8 : The same without a discount of ranks.
+        nerr8 : The same for a user who stops only when satisfied.
 
         Examples
         --------
@@ -2405,14 +2433,15 @@ class Graded:
     def nerr10(
         self, n: int | None = None, *, p: float = 0.9, ties: StrictTieRule = "order"
     ) -> pl.Expr:
-        r"""Return Nearly ERR, equation 10: a user with the patience of RBP.
+        r"""Return Nearly ERR, equation 10: a user who may also stop as in RBP.
 
-        The gain g of a document is its grade divided by the highest: the `max_grade` of `scaled`,
-        or else the highest grade of the query. A user stops at a document with probability g, which
-        replaces the R(g) of ERR; otherwise the user continues with probability p. Unlike ERR, the
-        value is the mean gain of the documents that a user looks at. (`nerr` is ERR divided by its
-        ideal.) Without a cutoff, the user may look beyond the end of the list, where nothing is
-        gained.
+        The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
+        The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
+        query. The user stops at a document with probability g, which replaces the R(g) of ERR;
+        otherwise the user continues with probability p. W_i is the probability that the user
+        reaches rank i. Unlike ERR, the value is the mean gain of the documents that the user looks
+        at. (`nerr` is another measure: ERR divided by ideal ERR.) Both sums end at rank n. Without
+        a cutoff, the user may look beyond the end of the list, where nothing is gained.
 
         .. math::
 
@@ -2435,7 +2464,7 @@ class Graded:
         See Also
         --------
         err : Expected reciprocal rank.
-        rbp : The same user, whom no document satisfies.
+        rbp : A user who continues with probability p after every document.
 
         Examples
         --------
@@ -2459,14 +2488,15 @@ class Graded:
     def nerr11(
         self, n: int | None = None, *, target: float = 1.0, ties: StrictTieRule = "order"
     ) -> pl.Expr:
-        r"""Return Nearly ERR, equation 11: a user with the target of INSQ.
+        r"""Return Nearly ERR, equation 11: a user who may also stop as in INSQ.
 
-        The gain g of a document is its grade divided by the highest: the `max_grade` of `scaled`,
-        or else the highest grade of the query. A user stops at a document with probability g, which
-        replaces the R(g) of ERR; otherwise the user continues as in `insq`. Unlike ERR, the value
-        is the mean gain of the documents that a user looks at. (`nerr` is ERR divided by its
-        ideal.) Without a cutoff, the user may look beyond the end of the list, where nothing is
-        gained.
+        The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
+        The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
+        query. The user stops at a document with probability g, which replaces the R(g) of ERR;
+        otherwise the user continues as in `insq`. W_i is the probability that the user reaches rank
+        i. Unlike ERR, the value is the mean gain of the documents that the user looks at. (`nerr`
+        is another measure: ERR divided by ideal ERR.) Both sums end at rank n. Without a cutoff,
+        the user may look beyond the end of the list, where nothing is gained.
 
         .. math::
 
@@ -2484,12 +2514,12 @@ class Graded:
         n, ties
             The cutoff and the order of ties, except `"average"`: see `Graded`.
         target
-            The total gain T that the user wants, in documents of the highest grade, above 0.
+            The total gain T that the user wants, above 0. A document of the highest grade gains 1.
 
         See Also
         --------
         err : Expected reciprocal rank.
-        insq : The same user, whom no document satisfies.
+        insq : A user with the same target, whom no single document satisfies.
 
         Examples
         --------
@@ -2516,9 +2546,9 @@ class Graded:
         r"""Return compatibility: the overlap of the ranking with the ideal one.
 
         Compatibility is the rank-biased overlap with the ideal ranking. The ideal ranking contains
-        the relevant documents by descending grade, and documents of equal grade in the order of the
-        ranking. The sums end with the longer of the two rankings. The ideal ranking contains no
-        unjudged document.
+        only the relevant documents, retrieved or not, by descending grade. Documents of equal grade
+        keep the order of the ranking, and those that were not retrieved come last. The sums end
+        with the longer of the two rankings.
 
         .. math:: C = \frac{\sum_i p^{i-1} |I_i \cap R_i| / i}{\sum_i p^{i-1} |I_i \cap I_i| / i}
 
@@ -2532,16 +2562,17 @@ class Graded:
         Parameters
         ----------
         p
-            Persistence: weight of a rank over that of the previous rank, above 0 and below 1.
+            Persistence: factor by which the weight falls from each rank to the next, above 0 and
+            below 1.
         normalised
-            If False, the overlap is divided by the sum of p^(i - 1) instead, so that an ideal
-            ranking of few documents does not reach 1.
+            If False, the overlap is divided by the sum of p^(i - 1) over the same ranks instead. A
+            ranking that continues after the last relevant document then stays below 1.
         ties
             The order of ties, except `"average"`: see `Graded`.
 
         See Also
         --------
-        ndcg : Gains over those of the ideal ranking.
+        ndcg : Discounted gains divided by those of the ideal ranking.
 
         Examples
         --------
@@ -2587,8 +2618,8 @@ class Graded:
 
         See Also
         --------
-        novelty_ratio : The share of retrieved relevant documents that was new.
-        relative_recall : Retrieved relevant documents over known ones.
+        novelty_ratio : The share of retrieved relevant documents new to the user.
+        relative_recall : Retrieved relevant documents per known relevant document.
 
         Examples
         --------
@@ -2610,7 +2641,7 @@ class Graded:
         return self._one("coverage_ratio", columns={"known": known}, threshold=threshold)
 
     def novelty_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
-        r"""Return the share of retrieved relevant documents that was new.
+        r"""Return the share of retrieved relevant documents new to the user.
 
         R_k is the set of retrieved relevant documents that the user knew, and R_u the set of those
         that the user did not know. The value is 0 if no relevant document was retrieved.
@@ -2653,7 +2684,7 @@ class Graded:
         return self._one("novelty_ratio", columns={"known": known}, threshold=threshold)
 
     def relative_recall(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
-        r"""Return the ratio of relevant documents retrieved to those expected.
+        r"""Return the number of relevant documents retrieved per expected one.
 
         U is the set of relevant documents that the user knew and therefore expected; R_k and R_u
         are the sets of known and of new relevant documents that were retrieved. A value above 1
@@ -2677,7 +2708,7 @@ class Graded:
         See Also
         --------
         coverage_ratio : The share of known relevant documents that was retrieved.
-        recall_effort : Known relevant documents over all retrieved ones.
+        recall_effort : Known relevant documents per retrieved document.
 
         Examples
         --------
@@ -2699,7 +2730,7 @@ class Graded:
         return self._one("relative_recall", columns={"known": known}, threshold=threshold)
 
     def recall_effort(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
-        r"""Return the ratio of relevant documents expected to all retrieved.
+        r"""Return the number of expected relevant documents per retrieved document.
 
         U is the set of relevant documents that the user knew and therefore expected. A is the set
         of retrieved documents.
@@ -2708,9 +2739,9 @@ class Graded:
 
         As text: ``|U| / |A|``
 
-        Not below 0. A query without a relevant document, or without a retrieved one, gets 0, or the
-        value of `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), user-oriented
-        measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
+        Not below 0. A query without a relevant document, or without any retrieved document, gets 0,
+        or the value of `undefined_as`. Source: Chen, B. Retrieval evaluation (slides),
+        user-oriented measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
 
         Parameters
         ----------
@@ -2721,7 +2752,7 @@ class Graded:
 
         See Also
         --------
-        relative_recall : Retrieved relevant documents over known ones.
+        relative_recall : Retrieved relevant documents per known relevant document.
 
         Examples
         --------
@@ -2754,9 +2785,10 @@ class Graded:
     ) -> pl.Expr:
         r"""Return α-DCG: the gain of new subtopics, discounted by rank.
 
-        A relevant document gains 1 for each of its subtopics, times 1 - α for each document above
-        with the same subtopic. The discounted sum is divided by the sum for a list with all
-        subtopics at every rank. (`alpha_ndcg` divides by the sum for the ideal ranking.)
+        A relevant document gains 1 for each of its subtopics, times 1 - α for each relevant
+        document above with the same subtopic. The discounted sum of gains is divided by that of a
+        list in which every document has all subtopics. (`alpha_ndcg` divides by that of the ideal
+        ranking.) Without a cutoff, n is the length of the list.
 
         .. math::
 

@@ -1,6 +1,7 @@
 """Assess how reliable results are: power, stability and other judgments.
 
-Each function takes the frame that `evaluate` returns, or the frame that was evaluated.
+Each function takes the frame that `evaluate` returns, except `robustness_to_grading` and
+`unjudged_bounds`, which take the frame that is passed to `evaluate`.
 """
 
 from __future__ import annotations

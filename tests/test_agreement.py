@@ -15,7 +15,7 @@ from helpers import needed
 from polars.testing import assert_frame_equal
 from results import close, rng
 
-from polars_graded import DataWarning, agreement, read_qrels
+from polars_graded import DataWarning, agreement, charts, read_qrels
 
 ALL = ("equal", "fleiss_kappa", "alpha_ordinal", "alpha_interval", "ac2")
 
@@ -355,11 +355,28 @@ def test_a_document_that_was_graded_twice_is_refused():
         agreement(long)
 
 
+def test_queries_in_which_no_document_has_two_grades_change_no_interval():
+    """They do not make an interval narrower, nor do they count as informative."""
+    rng = np.random.default_rng(1)
+    grades = {name: rng.integers(0, 3, 50) for name in "abc"}
+    frame = pl.DataFrame({"query": np.arange(50) // 10, **grades})
+    of_one = pl.DataFrame({"query": np.arange(1000) + 5, "a": np.arange(1000) % 3})
+    both = pl.concat([frame, of_one], how="diagonal_relaxed")
+    independent = pl.col("coefficient").is_in(["equal", "alpha_ordinal", "alpha_interval"])
+    few, many = (
+        agreement(each, "a", "b", "c").filter(pl.col("grader").is_null()) for each in (frame, both)
+    )
+    assert_frame_equal(many.filter(independent), few.filter(independent))
+    assert many["note"].to_list() == few["note"].to_list()
+    assert "only 5 queries" in many["note"][0]
+
+
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
 def test_a_grade_that_is_no_number_is_refused(wrong):
     frame = pl.DataFrame({"query": [1, 2], "a": [0.0, 1.0], "b": [wrong, 1.0]})
-    with pytest.raises(ValueError, match="grade 'b' must be finite"):
-        agreement(frame, "a", "b")
+    for function in (agreement, charts.agreement):
+        with pytest.raises(ValueError, match="grade 'b' must be finite"):
+            function(frame, "a", "b")
     with pytest.raises(TypeError, match="grade 'b' must be"):
         agreement(frame.with_columns(b=pl.lit("high")), "a", "b")
     many = pl.DataFrame({"query": range(200), "a": range(200), "b": range(200)})

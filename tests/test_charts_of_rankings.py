@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import altair as alt
 import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 from polars_graded import charts, datasets, evaluate, read_letor, side_by_side
+from polars_graded._drawing.tiles import UNJUDGED_LEVEL
 from polars_graded._measuring.definitions import DEFINITIONS
 
 SUMS = [name for name, definition in DEFINITIONS.items() if definition.is_sum]
@@ -160,6 +162,10 @@ def test_it_is_said_which_documents_have_the_score_of_another():
         assert lines
         assert "bar at the left" in str(chart.to_dict()["title"])
     assert "line at the left" not in str(charts.rankings(SMALL, "q1", by=BOTH).to_dict()["title"])
+    # Unjudged documents have no rank in a condensed ranking, so none is tied with them.
+    unjudged = frame.with_columns(grade=pl.Series([None, 1, 2]))
+    drawn = documents(charts.rankings(unjudged, "q1", "ap", condensed=True))
+    assert not drawn["tied"].any()
 
 
 def test_a_run_ranked_by_its_rank_is_drawn():
@@ -225,6 +231,21 @@ def test_a_grade_has_a_level_and_of_many_grades_ranges_have_one(grades, irreleva
     frame = frame.with_columns(score=-pl.col("doc"))
     rows = documents(charts.rankings(frame, 1, irrelevant=irrelevant)).sort("rank")
     assert rows["level"].to_list() == levels
+
+
+@pytest.mark.parametrize("theme", ["default", "dark"])
+def test_names_are_dark_on_tiles_of_unjudged_documents(theme):
+    """These tiles are white on any background."""
+    unjudged = SMALL.with_columns(grade=pl.Series([None, 1, 2]))
+    with alt.theme.enable(theme):
+        spec = charts.rankings(unjudged, "q1", by=BOTH).to_dict()
+    [fill] = [
+        layer["encoding"]["fill"]
+        for layer in spec["layer"]
+        if layer["encoding"].get("text", {}).get("field") == "name"
+        and "condition" in layer["encoding"].get("fill", {})
+    ]
+    assert UNJUDGED_LEVEL not in fill["condition"]["test"]["oneOf"]
 
 
 def test_levels_are_darker_the_higher_they_are_in_grey_print_too():

@@ -318,6 +318,15 @@ def test_the_method_of_moments_by_hand():
     )
 
 
+def test_a_document_without_exposure_has_the_mean_and_no_probability_exceeds_1():
+    log = pl.DataFrame({"query": "q", "doc": list("abc"), "clicked": [5, 0, 0], "n": [5, 5, 0]})
+    # Rates of 1 and 0 leave the prior without any strength.
+    assert clicks.estimate_ctr(log, impressions="n")["shrunk"].to_list() == [1, 0, 0.5]
+    clicked = pl.DataFrame({"query": ["q"], "doc": ["a"], "rank": [1], "clicked": [1]})
+    pbm = clicks.estimate_pbm(clicked, propensities={1: 0.1})
+    assert (pbm["estimate"].item(), pbm["shrunk"].item()) == (10, 1)
+
+
 def test_differences_that_chance_explains_are_shrunk_to_the_mean():
     log = pl.DataFrame({"query": "q", "doc": ["a", "b"], "n": [4, 8], "c": [1, 2]})
     table = clicks.estimate_ctr(log, clicked="c", impressions="n")

@@ -72,8 +72,8 @@ def test_an_old_rank_beside_a_new_score_is_refused_whatever_it_is_called(way, na
         WAYS[way](LOG.rename({"old_rank": name}), by=[name, "model"])
     message = str(caught.value)
     assert "in 60 of 60 queries" in message
-    assert f"descending={{'{name}': False}} ranks its lowest value first" in message
-    assert f"descending={{'{name}': True}} ranks its highest value first" in message
+    assert f"descending={{'{name}': False}} ranks the lowest value first" in message
+    assert f"descending={{'{name}': True}} ranks the highest value first" in message
 
 
 @WAY
@@ -158,10 +158,10 @@ def test_expressions_refuse_ranks_as_whole_frames_do(lazily, engine):
     g = pl.col("grade").graded
     with pytest.raises(COLLECTED, match=REFUSED.format("old_rank")) as caught:
         WITHIN[lazily](g.ranked_by("old_rank").ndcg(10), engine)
-    assert "descending=False ranks its lowest value first" in str(caught.value)
+    assert "descending=False ranks the lowest value first" in str(caught.value)
     with pytest.raises(COLLECTED, match=REFUSED.format("old_rank")):
         LOG.select(g.ranked_by("old_rank").ap().over("query"))
-    with pytest.raises(COLLECTED, match=r"descending=\[True, False\] ranks its lowest"):
+    with pytest.raises(COLLECTED, match=r"descending=\[True, False\] ranks the lowest"):
         LOG.group_by("query").agg(g.ranked_by("grade", "old_rank").measures("ap", "ndcg@10"))
     for flag in (False, True):
         LOG.group_by("query").agg(graded("grade").ranked_by("old_rank", descending=flag).ap())

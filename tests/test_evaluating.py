@@ -511,7 +511,7 @@ ERRORS = [
         ["ap"],
         {"by": ["score", "worse"], "strategy": "doc"},
         ValueError,
-        "`by` must name one column if `strategy` is passed, got score, worse",
+        "`by` must have one entry if `strategy` is passed, got score, worse",
     ),
     (["ap"], {"descending": [True, True]}, ValueError, "one entry per strategy, got 2 for 1"),
     (["ap"], {"descending": [[True, False]]}, ValueError, "one entry per column, got 2 for 1"),

@@ -439,7 +439,7 @@ def test_baselines_that_are_none_are_answered_with_the_call(tmp_path):
         with pytest.raises(ValueError, match=r"Hint: gate\(..., baseline=Path\('.*old"):
             pg.gate(values, "ap", baseline=file)
     with pytest.raises(
-        ValueError, match="Hint: a gate takes one at a time, such as baseline='fair'"
+        ValueError, match="Hint: a gate takes one baseline at a time, such as baseline='fair'"
     ):
         pg.gate(values, "ap", baseline=["fair", "weak"])
     new, older = (

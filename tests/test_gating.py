@@ -154,17 +154,18 @@ def frame_of(differences, measure="ap", base=0.5):
             "1 changed, fewer than 25, so the interval is conservative",
         ),
         ([-0.02] + [0.0] * 49, 0.01, "undecided", "1 changed, fewer than 25"),
+        ([0.001] * 5, 0.05, "undecided", "that would decide is unknown or unrealistic"),
         (
             [-0.2, 0.1799] * 200,
             0.01,
             "undecided",
-            "the loss is close to the margin, so more queries will hardly decide",
+            "the number of further queries that would decide is unknown or unrealistic",
         ),
         (
             [-0.2, 0.2001] * 200,
             0,
             "undecided",
-            "both are about equally good, so more queries will hardly decide",
+            "the number of further queries that would decide is unknown or unrealistic",
         ),
     ],
 )

@@ -255,7 +255,7 @@ def test_names_above_rankings_differ():
 def test_rankings_are_joined_while_lines_can_be_followed(n, are_joined):
     names = LONG_NAMES[:n]
     chart = charts.rankings(scores_of_documents(names), 1, "mu_ap", by=names, n=10)
-    note = "joining lines: the same document, dark if it is relevant"
+    note = "joining lines: the same document, strong if it is relevant"
     assert (note in subtitle_of(chart)) == are_joined
     assert ((chart.data["part"] == "line").any()) == are_joined
     # The number of documents below the line has its word.

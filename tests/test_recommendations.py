@@ -155,6 +155,11 @@ REFUSED = [
     ),
     (
         "diversity",
+        changed("genre", [], None, [], [], dtype=VECTOR),
+        "must not be null, empty or a vector of zeros .*, in 2 of 2 queries",
+    ),
+    (
+        "diversity",
         changed("genre", [1, 2], [0, None], [1, 2], [3, math.inf], dtype=VECTOR),
         "finite numbers, got null, NaN or infinity in 2 of 4 rows",
     ),

@@ -1,4 +1,4 @@
-"""Estimates of the clicks of a new ranking from the log of an old ranker."""
+"""Estimates of the clicks that a new ranking would get, from the log of an old ranker."""
 
 from __future__ import annotations
 
@@ -69,16 +69,17 @@ def estimate_clicks(
 
         - `"list"`: the complete list. This needs no assumption about users, and has the largest
           variance.
-        - `"item_position"`: the document at rank k (Li and others 2018). Clicks depend on the
-          document and its rank, as in the position-based model.
+        - `"item_position"`: the document at rank k (Li and others 2018). This assumes that a click
+          depends only on the document and its rank, as in the position-based model.
         - `"cascade"`: the documents at ranks 1 to k (McInerney and others 2020, reward
-          interaction). Clicks depend on the documents above, as for users who read from the top.
+          interaction). This assumes that a click depends only on the document and those above it,
+          as for users who read from the top.
     weights
-        `"ips"`, which is unbiased; or `"self_normalised"`, which divides the clicks at each rank by
-        the mean weight at this rank, and has less variance and a small bias.
+        `"ips"`, which is unbiased; or `"self_normalised"`, which divides the weighted clicks at
+        each rank by the mean weight at this rank, and has less variance and a small bias.
     max_weight
-        The highest weight, at least 1. Larger ones are clipped to it, for less variance and a bias
-        towards 0.
+        The highest weight, at least 1. Larger weights are clipped to it. This lowers the variance,
+        and with `weights="ips"` it biases the estimate towards 0.
     propensity
         The column of the log with the probability, above 0 and at most 1, that the old ranker shows
         the part of the list that must match: the document at this rank, the documents at ranks 1 to
@@ -99,24 +100,27 @@ def estimate_clicks(
         and as Float64
 
         - `effective_lists`: the number of equally weighted lists that would give the same variance,
-          :math:`(\sum_i w_{ik})^2 / \sum_i w_{ik}^2`, at the rank k where it is lowest;
+          :math:`(\sum_i w_{ik})^2 / \sum_i w_{ik}^2`, at the rank k where it is lowest. Ranks
+          without a match are left out;
         - `support`: the share of the ranks of the new ranking at which at least one list of the log
           matches. Queries are weighted by their number of lists;
         - `logged_clicks`: clicks per list of the log;
         - `estimate`: clicks per list of the new ranking, at least 0, with the normal interval from
-          `ci_low` to `ci_high`, null with one list. The interval treats lists as independent.
+          `ci_low` to `ci_high`. The interval treats lists as independent; its ends are null if the
+          log has only one list.
 
     Raises
     ------
     ValueError
         If no list matches the new ranking; if a query of the log has no ranking; if ranks have
-        gaps; if a list or a ranking repeats a document or a rank; if a propensity is not above 0
-        and at most 1; if clicks are null, or neither 0 nor 1.
+        gaps; if a ranking repeats a document or a rank; if a list repeats a row that matches; if
+        the propensity of a match is not above 0 and at most 1; if clicks are null, or neither 0
+        nor 1.
 
     Warns
     -----
     DataWarning.support
-        If `support` is below 1: the log never shows some of what the new ranking shows. With
+        If `support` is below 1: at some ranks of the new ranking, no list of the log matches. With
         `weights="ips"` these ranks count as not clicked, so the estimate is too low.
         Self-normalised estimates use the clicks of other queries at the same rank.
 
@@ -231,7 +235,7 @@ def _read_ranking(
 def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | None) -> pl.DataFrame:
     """Return the rows of the log that match the new ranking, with their propensity."""
     propensities = [] if propensity is None else [pl.col(propensity).alias("p")]
-    # Other columns of the log are dropped, since they may have the names of joined columns.
+    # Other columns of the log are dropped: they may have the names of columns of `positions`.
     clicks = (pl.col("clicked") == 1).alias("clicks")
     rows = (
         log.rows.select(*LISTS, "doc", "rank", clicks, *propensities)
@@ -243,7 +247,7 @@ def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | Non
         msg = f"a list of `log` must have one row per rank, got {repeated} rows of repeated ranks"
         raise ValueError(msg)
     if method != "item_position":
-        # A rank is kept only if all ranks above it match, too.
+        # A row is kept only if the list also matches at all ranks above it.
         rows = rows.filter(pl.col("rank").rank("ordinal").over(LISTS) == pl.col("rank"))
     if method == "list":
         rows = rows.filter(pl.len().over(LISTS) == pl.col("length"))
@@ -265,12 +269,13 @@ def _estimate(
     *,
     is_normalised: bool,
 ) -> dict[str, Any]:
-    """Return the estimate of clicks per list with its interval, and the evidence behind it.
+    """Return clicks per list with their interval, and numbers of matches.
 
-    Both estimates are the mean over lists of ∑ s w c, with the weight w, the click c and a scale s.
-    The scale is 1 for inverse propensities. Self-normalised weights at a rank are scaled so that
-    their sum is the number of lists with this rank. Their interval is that of s w (c - rate), where
-    rate is the weighted mean of c at the rank; this is a linear approximation of the ratio.
+    The estimate is the mean over lists of ∑ s w c, with the weight w, the click c and a scale s.
+    The scale is 1 for `weights="ips"`. Self-normalised weights at a rank are scaled so that their
+    sum is the number of lists whose new ranking has this rank. The interval uses the variance of
+    ∑ s w (c - rate) over lists. The rate is 0 for `weights="ips"`. For self-normalised weights it
+    is the weighted mean of c at the rank, so that the sum approximates the ratio linearly.
     """
     by_rank = positions.group_by("rank").agg(pl.col("lists").sum().alias("lists_at_rank"))
     total = int(by_rank.filter(pl.col("rank") == 1)["lists_at_rank"].item())

@@ -20,10 +20,10 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 __all__ = ["count_clicks", "describe_log"]
 
 MAX_SESSION_CLICKS = 1000
-"""Maximum number of clicks of a session that does not look automatic."""
+"""Maximum number of clicks of a session that is not reported as a bot."""
 
 MAX_PART_ROWS = 1 << 24
-"""Approximate maximum number of rows of a log whose lists are in memory at once."""
+"""Approximate maximum number of rows of one part of a log. Only one part is in memory at once."""
 
 
 @takes_log
@@ -38,14 +38,14 @@ def describe_log(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Describe a click log: what was shown, what was clicked, and what is wrong.
 
-    This function counts invalid rows, for most of which the estimators raise an error. A result
-    list contains the documents shown for one query in one session.
+    This function also counts invalid rows. For most kinds of them, the estimators raise an error. A
+    result list contains the documents shown for one query in one session.
 
     Parameters
     ----------
     log
-        Any data frame, with one row per document shown, clicked or not. A LazyFrame returns a
-        LazyFrame, and its rows are streamed.
+        Any data frame, with one row per document shown, clicked or not. For a LazyFrame,
+        the result is a LazyFrame, and the rows are streamed.
     query, doc
         The columns of queries and of documents.
     rank
@@ -64,7 +64,7 @@ def describe_log(
           query and a document; `impressions`, the rows; `clicks`; and `click_rate`, clicks over
           impressions, null without rows;
         - `movable_share`: the share of `documents` that were shown at several ranks, null without
-          rows. If it is 0, the quality of documents cannot be separated from their ranks;
+          ranks. If the share is 0, the quality of documents cannot be separated from their ranks;
         - `lists_without_click`;
         - `duplicate_rows`: rows that repeat a document of a list;
         - `gap_lists`: lists in which some rank from 1 to the last rank has no document;
@@ -86,8 +86,8 @@ def describe_log(
 
     Examples
     --------
-    Document a was shown at ranks 1 and 2, and document b too; c only at rank 3. The second list has
-    no click:
+    Documents a and b were shown at ranks 1 and 2, and c only at rank 3. The second list has no
+    click:
 
     >>> log = pl.DataFrame(
     ...     {
@@ -125,9 +125,9 @@ def describe_log(
 
 
 def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl.DataFrame:
-    """Return the row of `describe_log`, and warn of what makes estimates misleading."""
-    # The log is split by session, so that no session is counted twice, and only the lists of one
-    # part are in memory.
+    """Return the row of `describe_log`, and warn of bots and of fixed ranks."""
+    # The log is split into parts, and only the lists of one part are in memory at once. All rows of
+    # a session are in the same part, so that no session is counted twice.
     parts = max(1, -(-int(documents["rows"].sum()) // MAX_PART_ROWS))
     part = pl.col("session").hash() % parts
     totals = pl.concat(collect(_describe_lists(log, part == n))[0] for n in range(parts))
@@ -225,19 +225,22 @@ def count_clicks(
         The column of the number of impressions, if a row stands for several impressions. The column
         `clicked` then contains the number of their clicks.
     confidence
-        The confidence of the intervals, between 0 and 1. They assume independent impressions.
+        The confidence of the intervals, between 0 and 1. The intervals assume independent
+        impressions.
 
     Returns
     -------
     DataFrame or LazyFrame
-        One row per rank, in this order: `rank`, `impressions` and `clicks` (Int64); the
-        `confidence`; and `click_rate`, `ci_low` and `ci_high` (Float64, from 0 to 1).
+        One row per rank, with these columns in this order: `rank`, of the same type as in the log;
+        `impressions` and `clicks` (Int64); the `confidence`; and `click_rate`, `ci_low` and
+        `ci_high` (Float64, from 0 to 1).
 
     Raises
     ------
     ValueError
         If a rank is null or below 1, or was shown more often than the rank above it; if clicks are
-        null, or neither 0 nor 1.
+        null, or neither 0 nor 1; with `impressions`, if the impressions of a row are null or below
+        0, or its clicks are null, below 0 or above its impressions.
 
     See Also
     --------

@@ -46,14 +46,16 @@ def estimate_ctr(
 
     As text: ``p = c / n; shrunk = (c + a) / (n + a + b)``
 
+    A document got c clicks in n impressions, and a and b are the parameters of `prior`.
+
     A document at a good rank gets more clicks than an equal document at a bad rank. This rate does
     not correct for that.
 
     Parameters
     ----------
     log
-        Any data frame, with one row per document shown, clicked or not. A LazyFrame returns a
-        LazyFrame, and its rows are streamed. A repeated row counts each time;
+        Any data frame, with one row per document shown, clicked or not. For a LazyFrame,
+        the result is a LazyFrame, and the rows are streamed. A repeated row counts each time;
         `describe_log` shows the number of repeated rows.
     query, doc
         The columns of queries and of documents.
@@ -63,27 +65,30 @@ def estimate_ctr(
         The column of the number of impressions, if a row stands for several impressions. The column
         `clicked` then contains the number of their clicks.
     confidence
-        The confidence of the intervals, between 0 and 1. They assume independent impressions.
+        The confidence of the intervals, between 0 and 1. The intervals assume independent
+        impressions.
     prior
         The parameters a and b of the Beta distribution of the rates of all documents, both above 0.
-        By default its mean and its variance are estimated by the method of moments (Kleinman 1973):
-        the mean is the rate of all rows, and the variance is the part of the variance of the rates
-        that chance does not explain.
-        If chance explains everything, the shrunk value is the mean.
+        By default the mean and the variance of this distribution are estimated by the method of
+        moments (Kleinman 1973): the mean is the rate of all rows, and the variance is the part of
+        the variance of the rates that chance does not explain. If chance explains all of it, the
+        shrunk value is the mean.
 
     Returns
     -------
     DataFrame or LazyFrame
-        One row per query and document, in this order: `query` and `doc` (under the names of their
-        columns), `impressions` and `clicks` (Int64), and as Float64 the `estimate`, Wilson's
-        interval from `ci_low` to `ci_high`, and `shrunk`, which moves the estimates of rarely shown
-        documents towards the mean. Values are from 0 to 1.
+        One row per query and document, with these columns in this order: `query` and `doc` (under
+        the names of their columns), `impressions` and `clicks` (Int64), and as Float64 the
+        `estimate`, Wilson's interval from `ci_low` to `ci_high`, and `shrunk`, which moves the
+        estimates of rarely shown documents towards the mean. Values are from 0 to 1. The estimate
+        and its interval are null without impressions.
 
     Raises
     ------
     ValueError
-        If a query or a document is null; if clicks are null or not valid: 0 or 1, or with
-        `impressions` from 0 to the impressions of the row.
+        If a query or a document is null; if clicks are null, or neither 0 nor 1; with
+        `impressions`, if the impressions of a row are null or below 0, or its clicks are null,
+        below 0 or above its impressions.
 
     See Also
     --------
@@ -253,19 +258,20 @@ def estimate_sdbn(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per query and document, in this order: `query` and `doc` (under the names of their
-        columns); `impressions`, `clicks`, `examined` (the number of impressions at or above the
-        last click of their list) and `last_clicks`, all Int64; `attractiveness`, `satisfaction`,
-        the `estimate` of relevance, Wilson's interval from `ci_low` to `ci_high`, and `shrunk` as
-        for `estimate_ctr`, all Float64 from 0 to 1. A value that would divide by 0 is null:
-        satisfaction without a click, and attractiveness, estimate and interval of a document that
-        nobody examined.
+        One row per query and document, with these columns in this order: `query` and `doc` (under
+        the names of their columns); `impressions`, `clicks`, `examined` (the number of impressions
+        at or above the last click of their list) and `last_clicks`, all Int64; `attractiveness`,
+        `satisfaction`, the `estimate` of relevance, Wilson's interval from `ci_low` to `ci_high`,
+        and `shrunk` as for `estimate_ctr`, all Float64 from 0 to 1. Satisfaction is null without a
+        click. Attractiveness, estimate and interval are null for a document that nobody
+        examined.
 
     Raises
     ------
     ValueError
-        As for `count_clicks`; if a query or a document is null; if, at or above its last click, a
-        list has a gap in its ranks or several documents at one rank.
+        As for `count_clicks`; if a query or a document is null; if lists have gaps in their ranks,
+        or several documents at one rank, at or above their last click. Only totals are compared, so
+        a gap and a repeated rank can cancel out.
 
     References
     ----------
@@ -300,7 +306,7 @@ def estimate_sdbn(
     └─────┴──────────┴─────────────┴────────────────┴──────────────┴──────────┘
     """
     z, beta = find_z(confidence), _check_prior(prior)
-    # Other columns of the log are dropped, since they may have the names of joined columns.
+    # Other columns of the log are dropped: they may have the names that the join adds.
     rows, is_click = log.rows.select(*log.names), pl.col("clicked") == 1
     last_ranks = rows.filter(is_click).group_by(LISTS).agg(pl.col("rank").max().alias("last_rank"))
 
@@ -361,8 +367,8 @@ def estimate_pbm(
 ) -> pl.DataFrame | pl.LazyFrame:
     r"""Estimate attractiveness by the position-based model.
 
-    A document is clicked if it is examined, which depends on its rank alone, and attractive, which
-    depends on the query and the document.
+    In this model a document is clicked if it is both examined and attractive. Examination depends
+    only on the rank, and attractiveness only on the query and the document.
 
     .. math:: P(c = 1) = \theta(r) \gamma(q, d) \qquad
         \hat \gamma = \frac{\sum_i c_i}{\sum_i \theta(r_i)}
@@ -386,15 +392,15 @@ def estimate_pbm(
     Returns
     -------
     DataFrame or LazyFrame
-        As for `estimate_ctr`, with `examinations` (Float64), the sum of the propensities, before
-        the estimate. Values are at least 0. By chance the estimate and its interval may exceed 1;
-        `shrunk` is at most 1.
+        As for `estimate_ctr`, with `examinations` (Float64), the sum of the propensities of the
+        document's impressions, before the estimate. Values are at least 0. By chance the estimate
+        and its interval may exceed 1; `shrunk` is at most 1.
 
     Raises
     ------
     ValueError
-        As for `estimate_coec`; if a rank has no propensity; if the propensities are estimated and
-        ranks share no documents.
+        As for `estimate_coec`; if a rank has no propensity; if the propensities are estimated, as
+        for `estimate_propensities`.
 
     Notes
     -----
@@ -446,7 +452,10 @@ def _estimate_by_rank(
     *,
     is_rate: bool = True,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Return estimates; the exposure is the sum of the propensities of impressions."""
+    """Return estimates by an exposure that depends on ranks.
+
+    `exposure` names the column of each document's sum of propensities over its impressions.
+    """
 
     def estimate(collect: Collect) -> pl.DataFrame:
         [cells] = collect(log.count(*KEYS, "rank"))
@@ -494,8 +503,12 @@ def _make_estimates(
         mean = prior[0] / strength
     shrunk = pl.lit(mean, pl.Float64)
     if mean is not None and strength is not None:
+        # Without exposure, nothing but the mean is known, even if the prior is weak.
+        estimate = (c + strength * mean) / (e + strength)
+        shrunk = pl.when(e + strength > 0).then(estimate).otherwise(shrunk)
+    if is_rate:
         # By chance there may be more clicks than exposure, but a probability is at most 1.
-        shrunk = ((c + strength * mean) / (e + strength)).clip(upper_bound=1 if is_rate else None)
+        shrunk = shrunk.clip(upper_bound=1)
     values = [*compute_interval(z, c, e, q), shrunk.alias("shrunk")]
     return table.with_columns(values).drop("squares", strict=False)
 
@@ -506,10 +519,11 @@ def _fit_prior(
     """Return the mean and the strength of the prior, fitted to all documents.
 
     The strength is the exposure that the prior adds to each document. It is None if chance explains
-    all differences between documents. If documents are weighted by their exposures E, the expected
-    sum of squared deviations is the sum of E (1 - E / sum E) Var(c / E), where
-    Var(c / E) = m / E - (m² + t) Q / E² + t. Here m is the mean and t is the variance of the true
-    values.
+    all differences between documents, and both values are None without documents. If documents are
+    weighted by their exposures E, the expected sum of squared deviations is the sum of
+    E (1 - E / sum E) Var(c / E), where Var(c / E) = m / E - (m² + t) Q / E² + t. Here c is the
+    clicks, Q is the column `squares` as in `compute_interval`, and m and t are the mean and the
+    variance of the true values.
     """
     if rows.is_empty():
         return None, None
@@ -527,7 +541,7 @@ def _fit_prior(
 
 
 def _check_prior(prior: Prior) -> list[float] | None:
-    """Return the two parameters of a prior, which must be above 0."""
+    """Return the two parameters of a prior, both above 0, or None if not passed."""
     if prior is None:
         return None
     values = [check_number("prior", each, above=0) for each in check_list("prior", prior)]

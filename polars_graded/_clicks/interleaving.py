@@ -29,8 +29,8 @@ SOFTMAX_POWER = 3
 proportional to r^-s, as in Hofmann and others (2011)."""
 
 CREDITED_DEPTH = "credited depth"
-"""Name of a temporary column of balanced interleaving: the number of first documents of each
-original ranking whose clicks count."""
+"""Name of a temporary column for balanced interleaving. It contains a number k: clicks on the first
+k documents of an original ranking count for its ranker."""
 
 
 @takes_log
@@ -67,8 +67,8 @@ def compare_interleaved(
     Parameters
     ----------
     log
-        Any data frame, with one row per document shown, clicked or not. A LazyFrame is collected by
-        the streaming engine: one row per list, or all rows for `"probabilistic"`.
+        Any data frame, with one row per document shown, clicked or not. The streaming engine
+        reduces a LazyFrame to one row per list; for `"probabilistic"` it collects all rows.
     method
         The interleaving method that made the lists. It determines which ranker gets a click:
 
@@ -79,20 +79,21 @@ def compare_interleaved(
         - `"probabilistic"`: each ranker draws documents with probabilities that fall with the cube
           of their ranks, without replacement. The list does not reveal which ranker drew a
           document. So in place of a win or a loss, the list counts as the probability that the
-          ranker wins, over all assignments of documents to rankers. Pass the columns of the
-          original ranks as `rankings`.
+          ranker wins plus half of that of a tie, over all assignments of documents to rankers. Pass
+          the columns of the original ranks as `rankings`.
     baseline
-        The ranker to compare with. By default the second one in alphabetical order, or the second
-        one of `rankings`.
+        The ranker to compare with; by default the second one of `rankings`, or for `"team_draft"`
+        the second one in alphabetical order.
     team
         The column of the ranker that contributed the document; null for a document without credit,
-        such as one that both rankers have at the top.
+        such as one that both rankers rank first.
     rankings
         The columns of the document's rank in both original rankings, by the ranker's name:
         `{"old": "old_rank", "new": "new_rank"}`. Ranks are whole numbers from 1, and null for a
         document that the ranker does not retrieve.
     depth
-        Length of the original rankings, for `"probabilistic"`; by default the highest rank in them.
+        Length of the original rankings, for `"probabilistic"`; by default the highest rank in the
+        columns of `rankings`.
     unit
         The unit that counts once: each `"list"`, or each `"query"` with the mean over its lists.
     segments, test, correction, confidence, seed, resamples
@@ -109,8 +110,8 @@ def compare_interleaved(
         The columns of `polars_graded.compare` for the measure `preference`, so that
         `charts.comparison_forest` draws it: `strategy` and `baseline` are the rankers, `difference`
         is :math:`\Delta` from -0.5 to 0.5, with its interval from `ci_low` to `ci_high`, and `mean`
-        is the share of wins with half of the ties. `baseline_mean` is 0.5, the share of a ranker
-        that users like as much as the other. `queries` counts lists, or queries with
+        is the share of wins plus half the share of ties. `baseline_mean` is 0.5, the share of a
+        ranker that users like as much as the other. `queries` counts lists, or queries with
         `unit="query"`. Lists without a click are ties.
 
     Raises
@@ -198,7 +199,7 @@ def _check_rankings(rankings: Any) -> list[str]:
 
 
 def _check_ranks(log: Log, columns: Sequence[str]) -> None:
-    """Raise unless columns contain only ranks from 1, and nulls."""
+    """Raise unless columns contain only whole numbers from 1, or null."""
     for column in columns:
         check_whole_type(column, log.rows.collect_schema())
     lowest = log.rows.select(pl.col(columns).min()).collect(engine="streaming")
@@ -219,7 +220,10 @@ def _find_teams(log: Log, team: str) -> list[str]:
 def _prefer_by_clicks(
     rows: pl.LazyFrame, keys: Sequence[str], first: pl.Expr, second: pl.Expr
 ) -> pl.DataFrame:
-    """Return 1 for lists that the first ranker wins, 0.5 for ties, else 0."""
+    """Return 1 for lists that the first ranker wins, 0.5 for ties, else 0.
+
+    `first` and `second` select the rows whose clicks count for the first and the second ranker.
+    """
     clicks_of_rankers = [
         ((pl.col("clicked") == 1) & each).sum().cast(pl.Int64) for each in (first, second)
     ]
@@ -230,7 +234,7 @@ def _prefer_by_clicks(
 def _prefer_by_depth(
     rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], _: int | None
 ) -> pl.DataFrame:
-    """Return preferences by the clicks above the better rank of the lowest clicked document."""
+    """Return the preference of each list by balanced interleaving."""
     lowest = pl.col("rank").filter(pl.col("clicked") == 1).max()
     better = pl.min_horizontal(columns).filter(pl.col("rank") == lowest).first()
     rows = rows.with_columns(better.over(LISTS).alias(CREDITED_DEPTH))
@@ -256,9 +260,9 @@ def _prefer_by_chance(
     for column in columns:
         weight = (pl.col(column).cast(pl.Float64) ** -SOFTMAX_POWER).fill_null(0)
         weight_above = weight.cum_sum().over(LISTS, order_by="rank") - weight
-        # The remaining weight includes the document's own, so a smaller value is a rounding error.
+        # The weight that remains includes the document's own; a smaller value is a rounding error.
         chances.append(weight / pl.max_horizontal(total - weight_above, weight, 1e-300))
-    # A click counts if a ranker retrieves the document.
+    # A click counts if at least one ranker retrieves the document.
     is_click = (pl.col("clicked") == 1) & (pl.any_horizontal(pl.col(columns).is_not_null()))
     lists = (
         table.with_columns((chances[0] / (chances[0] + chances[1])).alias("chance"))

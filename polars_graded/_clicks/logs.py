@@ -29,11 +29,12 @@ LISTS = ["query", "session"]
 """Columns that identify a result list: the documents shown for one query in one session."""
 
 COLUMNS = ("query", "doc", "rank", "clicked", "impressions", "session")
-"""Arguments that name columns of a log."""
+"""Arguments that name columns of a log; `Log` renames the columns to these arguments."""
 
 FLAG = 1 << 32
-"""Number that is added to a sum of counts in place of each invalid value. So `sum // FLAG` is the
-number of invalid values, and `sum % FLAG` the sum of the valid ones."""
+"""Number that is added to a sum of counts in place of each invalid value. If the valid
+values add up to less than `FLAG`, `sum % FLAG` is their sum, and `sum // FLAG` is the number of
+invalid values."""
 
 
 class Collect(Protocol):
@@ -53,7 +54,7 @@ class Log:
 
     @classmethod
     def read(cls, log: Any, names: dict[str, str]) -> Log:
-        """Return the log in a frame of any kind."""
+        """Check the columns of a frame of any kind, and return them as a log."""
         frame = check_frame("log", log)
         schema = frame.collect_schema()
         for argument, column in names.items():
@@ -74,7 +75,7 @@ class Log:
         return cls(frame.lazy().select(*renamed, *others), isinstance(frame, pl.LazyFrame), names)
 
     def find_names(self, columns: Sequence[str]) -> list[str]:
-        """Return the names that columns of the log have in `rows`."""
+        """Return the names in `rows` of columns that the user names."""
         schema = self.rows.collect_schema()
         names_in_rows = {column: name for name, column in self.names.items()}
         for name in columns:
@@ -92,14 +93,14 @@ class Log:
 
     @property
     def impressions(self) -> pl.Expr:
-        """Number of impressions in a group of rows."""
+        """Count impressions in a group of rows, plus `FLAG` per invalid value."""
         if "impressions" not in self.names:
             return pl.len().cast(pl.Int64).alias("impressions")
         return sum_checked(pl.col("impressions"), pl.col("impressions") >= 0, "impressions")
 
     @property
     def clicks(self) -> pl.Expr:
-        """Number of clicks in a group of rows, plus `FLAG` for each invalid value."""
+        """Count clicks in a group of rows, plus `FLAG` per invalid value."""
         clicked = pl.col("clicked")
         # The cast turns NaN into null, which is invalid.
         count = clicked.cast(pl.Int64, strict=False)
@@ -109,18 +110,21 @@ class Log:
         return sum_checked(count, is_valid, "clicks")
 
     def count(self, *keys: str) -> pl.LazyFrame:
-        """Return the impressions and clicks of each group of rows."""
+        """Return the impressions and clicks of each group of rows with equal keys."""
         return self.rows.group_by(keys).agg(self.impressions, self.clicks)
 
     def run(self, compute: Callable[[Collect], pl.DataFrame]) -> pl.DataFrame | pl.LazyFrame:
-        """Return the result of `compute`; a LazyFrame for a lazy log."""
+        """Return the result of `compute`, as a LazyFrame if the log is lazy.
+
+        `compute` calls its argument to collect plans. The result gets the user's column names.
+        """
 
         def collect(*plans: pl.LazyFrame) -> list[pl.DataFrame]:
             return pl.collect_all(plans, engine="streaming")
 
         if not self.is_lazy:
             return self.rename(compute(collect))
-        # Empty frames in place of the collected plans show the schema of the result.
+        # A LazyFrame needs a schema, which is that of the result for plans without rows.
         schema = compute(lambda *plans: [each.collect_schema().to_frame() for each in plans])
         return scan_frames(
             self.rename(schema).schema, lambda *_: iter([self.rename(compute(collect))])
@@ -178,7 +182,7 @@ class Log:
 
     @property
     def _unit(self) -> str:
-        """Return the unit of impressions in an error: impressions or rows."""
+        """Return the word for the counted unit in errors: impressions or rows."""
         return "impressions" if "impressions" in self.names else "rows"
 
 
@@ -203,7 +207,7 @@ def takes_log(
     function: Callable[Concatenate[Log, P], pl.DataFrame | pl.LazyFrame],
 ) -> LogFunction[P]: ...
 def takes_log(function: Any) -> Any:
-    """Pass the function a `Log` with the columns that its keyword arguments name."""
+    """Decorate a function of a `Log` so that it takes a frame and column names."""
     defaults = {name: value for name, value in function.__kwdefaults__.items() if name in COLUMNS}
 
     @wraps(function)
@@ -235,13 +239,13 @@ def sum_checked(value: pl.Expr, is_valid: pl.Expr, name: str) -> pl.Expr:
 def compute_interval(
     z: float, clicks: pl.Expr, exposure: pl.Expr, squares: pl.Expr
 ) -> list[pl.Expr]:
-    r"""Return the rate of clicks, and the ends of its score interval.
+    r"""Return clicks over exposure, and the ends of the score interval.
 
     If the clicks :math:`c` have the mean :math:`\gamma E` and the variance
     :math:`\gamma E - \gamma^2 Q`, the ends are the solutions of
     :math:`(c - \gamma E)^2 = z^2 (\gamma E - \gamma^2 Q)`. With E = Q = n this is the interval of
-    Wilson (1927). E is `exposure` and Q is `squares`, which is capped at :math:`E^2 / c`. Otherwise
-    a document with more clicks than the model allows would have a negative variance at
+    Wilson (1927). E is `exposure` and Q is `squares`, which is capped at :math:`E^2 / c`. Without
+    this cap, a document with more clicks than the model allows would have a negative variance at
     :math:`\gamma = c / E`.
     """
     c, e = clicks.cast(pl.Float64), exposure.cast(pl.Float64)
@@ -272,8 +276,8 @@ def check_whole_type(column: str, schema: pl.Schema) -> None:
 def _check_no_gaps(table: pl.DataFrame) -> None:
     """Raise if a rank was shown more often than the rank above it.
 
-    A list with a document at rank 3 has one at rank 2, so without gaps the impressions never
-    increase from one rank to the next.
+    If lists have no gaps, a list with a document at rank 3 also has one at rank 2. So the
+    impressions never increase from one rank to the next.
     """
     by_rank = dict(table.group_by("rank").agg(pl.col("impressions").sum()).sort("rank").rows())
     for rank, shown in by_rank.items():

@@ -20,7 +20,7 @@ MAX_STEPS = 2000
 """Maximum number of accelerated steps of the EM algorithm."""
 
 MAX_CHANGE = 1e-7
-"""Change of each propensity in one step of EM below which the algorithm has converged."""
+"""The EM algorithm stops once a step changes each propensity by less than this."""
 
 
 @takes_log
@@ -36,9 +36,9 @@ def estimate_propensities(
 ) -> pl.DataFrame:
     r"""Estimate how often each rank is examined, relative to the first rank.
 
-    In the position-based model a click has the probability :math:`\theta(r) \gamma(q, d)`.
-    Documents that were shown at several ranks reveal :math:`\theta`, because their clicks differ
-    only by rank.
+    In the position-based model a click has the probability :math:`\theta(r) \gamma(q, d)`: the
+    propensity of the rank times the attractiveness of the document. Documents that were shown at
+    several ranks reveal :math:`\theta`, because their attractiveness is the same at each rank.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def estimate_propensities(
           .. math:: \theta(r) = \frac{\sum_{d \in S_{1r}} c_{dr} / n_{dr}}
               {\sum_{d \in S_{1r}} c_{d1} / n_{d1}}
 
-          As text: ``θ(r) = ∑ c(d, r) / n(d, r) over ∑ c(d, 1) / n(d, 1)``. Rarely shown
+          As text: ``θ(r) = (∑ c(d, r) / n(d, r)) / (∑ c(d, 1) / n(d, 1))``. Rarely shown
           documents count as much as others, so this is less precise than `"em"`.
         - `"chain"`: the product of such ratios between neighbouring ranks, from the first rank to
           rank r. This suits rankers that move documents by few ranks.
@@ -71,21 +71,23 @@ def estimate_propensities(
     Returns
     -------
     DataFrame
-        One row per rank, in this order: `rank`, `impressions` and `clicks` (Int64), `movable`, the
-        number of documents (of a query) shown at this and at other ranks (Int64), and `propensity`
-        (Float64), 1 for the first rank. By chance `"pivot"` and `"chain"` may exceed 1.
+        One row per rank, with these columns in this order: `rank`, of the same type as in the log;
+        `impressions` and `clicks` (Int64); `movable`, the number of documents (of a query) shown at
+        this and at other ranks (Int64); and `propensity` (Float64), 1 for the first rank. By chance
+        the propensities of `"pivot"` and `"chain"` may exceed 1.
 
     Raises
     ------
     ValueError
-        As for `count_clicks`; if a query or a document is null; if each document was shown at one
-        rank only, or if ranks are not linked by documents, because quality and rank cannot then be
-        separated; if documents that link ranks have no click.
+        As for `count_clicks`; if a query or a document is null; if a log of several ranks shows
+        each document at one rank only, or if documents do not link all ranks, because quality and
+        rank cannot then be separated; if documents that link ranks have no click at the first rank
+        or, except for `"em"`, at another of these ranks.
 
     See Also
     --------
-    estimate_pbm : The attractiveness of documents.
-    count_clicks : Rates by rank, which are enough if lists are in random order.
+    estimate_pbm : Estimates of the attractiveness of documents.
+    count_clicks : Click rates by rank, which suffice if lists are in random order.
 
     Notes
     -----
@@ -130,7 +132,7 @@ def estimate_propensities(
 
 
 def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """Return a function from counts to propensities for the argument `propensities`."""
+    """Return a function from counts to propensities: a look-up or an estimate."""
     if isinstance(value, str):
         method = check_choice("propensities", value, get_args(Method))
         return lambda cells: _estimate(cells, method)
@@ -158,7 +160,10 @@ def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
 
 
 def _estimate(cells: pl.DataFrame, method: str) -> pl.DataFrame:
-    """Return the propensity of each rank, from counts by query, document and rank."""
+    """Return counts and the propensity of each rank.
+
+    `cells` are counts by query, document and rank.
+    """
     cells = cells.filter(pl.col("impressions") > 0)
     sorted_cells = cells.with_columns((pl.len().over(KEYS) > 1).alias("movable")).sort(
         *KEYS, "rank"
@@ -189,6 +194,7 @@ def _estimate(cells: pl.DataFrame, method: str) -> pl.DataFrame:
 def _check_links(ranks: pl.Series, r: Integers, d: Integers) -> None:
     """Raise unless documents shown at several ranks link all ranks.
 
+    A document links the ranks at which it was shown, and ranks can be linked through other ranks.
     Document `d[i]` was shown at rank `r[i]`, both counted from 0.
     """
     from scipy.sparse import coo_array
@@ -235,7 +241,7 @@ def _compute_ratios(movable_cells: pl.DataFrame, by_rank: pl.DataFrame, method: 
 
 
 def _run_em(movable_cells: pl.DataFrame, r: Integers, d: Integers) -> Floats:
-    """Return the propensities with the highest likelihood, from counts.
+    """Return the propensities with the highest likelihood, by the EM algorithm.
 
     Row i of the counts belongs to document `d[i]` at rank `r[i]`, both counted from 0. A parameter
     vector contains the propensity of each rank except the first, whose propensity is 1, and then

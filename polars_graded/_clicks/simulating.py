@@ -32,9 +32,9 @@ def simulated_log(
     r"""Return a click log of users with known behaviour.
 
     Each result list belongs to a random query and shows the ranking of a random ranker. The
-    attractiveness :math:`a` of each document of a query is the square of a uniform number. Its
-    satisfaction :math:`s`, the probability that a click satisfies the user, is uniform from 0.1 to
-    0.9 and independent of the attractiveness.
+    attractiveness :math:`a` of each document of a query is the square of a uniform number from 0 to
+    1. The document's satisfaction :math:`s`, the probability that a click satisfies the user, is
+    uniform from 0.1 to 0.9 and independent of the attractiveness.
 
     Parameters
     ----------
@@ -49,9 +49,10 @@ def simulated_log(
     rankers
         The noise of each ranker, at least 0, by the ranker's name. A ranker sorts documents by
         their attractiveness plus normal noise with this standard deviation. The noise is drawn once
-        for each ranker and document. The default is `{"old": 0.5, "new": 0.1}`.
+        for each ranker, query and document. The default is `{"old": 0.5, "new": 0.1}`.
     shuffled
-        The share of lists, from 0 to 1, that show a random order in place of the ranker's.
+        The probability, from 0 to 1, that a list shows random documents in random order in place of
+        the ranker's.
     model
         - `"pbm"`: the user examines rank r with the probability :math:`r^{-\text{decay}}`,
           independent of other ranks, and clicks an examined document with the probability a.
@@ -63,7 +64,8 @@ def simulated_log(
           probability a. After a click at rank r the user reads on with the probability
           :math:`1 - r^{-\text{decay}} / 2`, and without a click always.
     decay, continuation
-        Parameters of the models: `decay` is at least 0, and `continuation` is from 0 to 1.
+        Parameters of the models: `decay`, at least 0, for `"pbm"` and `"dcm"`, and `continuation`,
+        from 0 to 1, for `"dbn"`.
     seed
         The same seed gives the same frame.
 
@@ -121,7 +123,7 @@ def simulated_log(
     rng = np.random.default_rng(check_whole_number("seed", seed, at_least=0))
     attractiveness = rng.random((queries, documents)) ** 2
     satisfaction = rng.uniform(0.1, 0.9, (queries, documents))
-    # One ranking per ranker and query: documents by descending noisy attractiveness.
+    # One ranking per ranker and query: documents by descending attractiveness with noise.
     orders = np.stack(
         [
             np.argsort(-attractiveness - noise * rng.normal(size=(queries, documents)))[:, :n_shown]

@@ -26,7 +26,7 @@ from polars_graded._frames.reading import (
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
 Rows = tuple[pl.DataFrame | pl.LazyFrame, dict[str, Any]]
-"""Rows to measure, and the keywords of `evaluate` that name their columns."""
+"""Rows to measure, and keywords of `evaluate` for their columns, scale and ties."""
 
 MEMORY_PER_BYTE = 8
 """Estimated bytes of memory for the rows of a run and the joined frame, per byte of the run's file,
@@ -34,7 +34,7 @@ which may be compressed."""
 
 
 def read_rows(arguments: Arguments) -> Rows:
-    """Return the rows to measure and the keywords for their columns.
+    """Return the rows to measure and the keywords of `evaluate` for them.
 
     If no files are passed, the rows are those of `datasets.example`.
     """
@@ -67,7 +67,7 @@ def _read_frame(arguments: Arguments, files: Sequence[str]) -> Rows:
 
 
 def _parse_columns(texts: Sequence[str]) -> dict[str, str]:
-    """Return the column of each strategy, such as `ours=new_score`."""
+    """Return the column of each strategy, from texts such as `ours=new_score`."""
     columns: dict[str, str] = {}
     for text in texts:
         name, separator, column = text.partition("=")
@@ -80,7 +80,7 @@ def _parse_columns(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _read_features(arguments: Arguments) -> Rows:
-    """Return the rows of LETOR or Parquet files of features, or an example."""
+    """Return the rows of LETOR or Parquet files, or the example without files."""
     files = arguments.letor or []
     are_parquet = [*map(_is_parquet, files)]
     if not files:
@@ -106,8 +106,8 @@ def _read_features(arguments: Arguments) -> Rows:
 def _read_runs(arguments: Arguments) -> Rows:
     """Return the rows of runs with their judgments, if there are any.
 
-    The rows are lazy if they may exceed memory. The tag of a run names its strategy, or the file if
-    runs share a tag.
+    The rows are lazy if they may exceed memory. The tag of a run names its strategy; but if runs
+    share a tag, all strategies are named after files.
     """
     # Only measures of subtopics need judgments by subtopic.
     subtopic = "subtopic" if "subtopics" in arguments.needed_inputs else None

@@ -27,7 +27,7 @@ FRAME, LETOR, QRELS, RUNS = "--frame", "--letor", "--qrels", "--runs"
 
 
 class Option(NamedTuple):
-    """Option of the command, with the other options and the file suffixes that it needs."""
+    """Option of the command, and its conditions on other options and files."""
 
     help: str
     settings: Mapping[str, Any]
@@ -35,7 +35,7 @@ class Option(NamedTuple):
     needs: tuple[str, ...] = ()
     """Options of which at least one is required."""
     suffixes: tuple[str, ...] = ()
-    """Suffixes of the file that the option writes."""
+    """Allowed suffixes of the file that the option writes; none if it writes no file."""
 
 
 FILES, COLUMNS, NAMES = ({"nargs": "+", "metavar": name} for name in ("FILE", "COLUMN", "NAME"))
@@ -79,8 +79,8 @@ INPUTS = {
         "TREC runs to judge by --qrels, or to compare by --similarity without judgments", FILES
     ),
 }
-"""Kinds of input. Only one of them is read, or --runs with --qrels; without any, an example is
-measured."""
+"""Options for the input, by name. A call takes only one of them, or --runs with --qrels. Without
+any, the command measures an example."""
 
 OPTIONS = {
     "--query": Option(
@@ -112,7 +112,7 @@ OPTIONS = {
     ),
     "--strategy": Option(
         "the features of a LETOR file to rank by, such as f1 f9; all by default; for a --frame, "
-        "the column of stacked strategies",
+        "the column that names the strategy of each row",
         COLUMNS,
         needs=(FRAME, LETOR),
     ),
@@ -167,7 +167,7 @@ OPTIONS = {
     ),
     "--gate": Option(
         "the measures that test whether each strategy is no worse than the --baseline; the exit "
-        "status is 0 if all pass, 1 if one fails as worse, and 3 if one is undecided",
+        "status is 0 if all pass, 1 if any fails as worse, otherwise 3 (undecided)",
         NAMES,
         needs=("--baseline",),
     ),
@@ -204,7 +204,9 @@ OPTIONS = {
     ),
     "--test": Option("how to test differences; t by default", {"choices": TESTS}),
     "--correction": Option(
-        "how to correct p values for the number of tests; holm by default", {"choices": CORRECTIONS}
+        "how to correct p values for the number of tests; holm by default, or none for "
+        "randomised_tukey",
+        {"choices": CORRECTIONS},
     ),
     "--format": Option(
         "the form of the printed results: text, or a table for a paper in Markdown, LaTeX or HTML, "
@@ -254,12 +256,12 @@ class Arguments(argparse.Namespace):
 
     @property
     def needed_inputs(self) -> set[str]:
-        """Return the further columns of documents that the measures need, by their keywords."""
+        """Return the keywords of further document columns that measures need."""
         return {name for each in self.measures.values() for name in each.definition.inputs}
 
     @cached_property
     def scalar_measures(self) -> dict[str, Best]:
-        """Return, for each measure that is not a curve, which of its values is best."""
+        """Return the best value of each scalar measure: highest, lowest or none."""
         measures = self.measures.items()
         return {name: m.definition.best for name, m in measures if not m.is_curve}
 
@@ -267,7 +269,7 @@ class Arguments(argparse.Namespace):
     def qrels_by_grader(self) -> dict[str | None, str]:
         """Return the judgment file of each grader.
 
-        The key is None if there is only one file, and no grader is named.
+        A single file without the name of a grader has the key None.
         """
         files: dict[str | None, str] = {}
         for file, *_ in self.qrels or []:
@@ -302,7 +304,7 @@ class Arguments(argparse.Namespace):
 
     @cached_property
     def is_descending(self) -> bool | dict[str, bool] | None:
-        """Return whether the highest value ranks first, by strategy if specified."""
+        """Return the parsed value of --descending, by strategy if specified."""
         if self.descending is None:
             return None
         flags = {"true": True, "false": False}
@@ -336,7 +338,7 @@ class Arguments(argparse.Namespace):
 
     @property
     def missing_values(self) -> Any:
-        """Return the treatment of missing values in comparisons."""
+        """Return the value of `missing` for `compare` and `summarise`."""
         return "error" if isinstance(self.undefined_as, float) else "drop"
 
     @property
@@ -354,7 +356,7 @@ class Arguments(argparse.Namespace):
 def parse_measures(
     texts: Iterable[str], among: Mapping[str, Definition] = DEFINITIONS
 ) -> dict[str, Measure]:
-    """Return the measures by name, such as `AP=ap(threshold=2)`."""
+    """Return the measures in texts such as `AP=ap(threshold=2)`, by name."""
     measures: dict[str, Measure] = {}
     for text in texts:
         name, separator, formula = text.partition("=")
@@ -397,9 +399,9 @@ class Parser(argparse.ArgumentParser):
         return self.parse_args(arguments, namespace=Arguments())
 
     def fail(self, sentence: str) -> NoReturn:
-        """Exit with status 2 after an error that a change of options cannot avoid."""
+        """Exit with status 2 and an error that does not refer to --help."""
         self.exit(2, f"{self.prog}: error: {sentence}\n")
 
     def error(self, message: str) -> NoReturn:
-        """Exit with status 2 after an error that a change of options can avoid."""
+        """Exit with status 2 and an error that refers to --help."""
         self.fail(f"{message}\nsee {self.prog} --help")

@@ -13,32 +13,32 @@ from polars_graded._report.page import load_drawing_scripts
 from polars_graded._writing import check_writable
 
 MAX_PRINTED_RANKS = 10_000
-"""Maximum cutoff of a curve; each of its ranks is a column of the table."""
+"""Maximum cutoff of a printed curve, whose table has a column for each position."""
 
 MIN_GRADERS = 2
-"""Minimum number of graders that count as several."""
+"""Minimum number of graders for the rules about several graders."""
 
 
 def _find_measures(condition: Callable[[Measure], object]) -> Callable[[Arguments], Iterable[str]]:
-    """Return a function that finds the first measure that meets a condition."""
+    """Return a function that lists the first measure that meets a condition."""
     return lambda arguments: [each.name for each in arguments.measures.values() if condition(each)][
         :1
     ]
 
 
 def _find_one_grader_options(arguments: Arguments) -> Iterable[str]:
-    """Return the options that need a single grader, if there are several graders."""
+    """Return the passed options that several graders need --trusted for."""
     has_several = len(arguments.graders) >= MIN_GRADERS and arguments.trusted is None
     return filter(arguments.get_value, ("--report", "--chart", "--format")) if has_several else ()
 
 
 def _find_number_options(arguments: Arguments) -> Iterable[str]:
-    """Return the options that need numbers, if all measures are curves."""
+    """Return the passed options that need numbers, if there are only curves."""
     return () if arguments.scalar_measures else filter(arguments.get_value, ("--format", "--chart"))
 
 
 def _find_wrong_trusted(arguments: Arguments) -> Iterable[str]:
-    """Yield the trusted grader with all graders, if it is not one of several graders."""
+    """Yield a text about --trusted unless it names one of several graders."""
     is_valid = arguments.trusted in arguments.graders and len(arguments.graders) >= MIN_GRADERS
     if arguments.trusted is not None and not is_valid:
         yield f"{arguments.trusted!r} of {', '.join(arguments.graders) or 'none'}"
@@ -55,7 +55,7 @@ GRADE_OPTIONS = ("--grade", "--irrelevant", "--relevant-from", "--unjudged-below
 
 
 def _find_foreign_options(arguments: Arguments) -> Iterable[str]:
-    """Return the options that --similarity does not take."""
+    """Return the passed options that --similarity does not take."""
     compatible = {*SIMILARITY_OPTIONS, *(GRADE_OPTIONS if arguments.needs_grades else ())}
     names = [name for name in OPTIONS if name not in compatible]
     return filter(arguments.get_value, names) if arguments.similarity else ()
@@ -126,7 +126,7 @@ RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
             if arguments.frame and len(arguments.strategy or ()) > 1
             else ()
         ),
-        "--strategy takes one column of a --frame, and --by columns to rank by, got {}",
+        "--strategy takes one column of a --frame; --by takes the columns to rank by; got {}",
     ),
     (
         lambda arguments: [name for name, n in Counter(arguments.strategy).items() if n > 1],
@@ -146,7 +146,7 @@ RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
         "--qrels takes a judgment file and at least one run, got {}",
     ),
 )
-"""Functions that return violations, and error sentences, in which {} stands for the violations."""
+"""Rules: a function that returns violations, and an error in which {} stands for them."""
 
 
 def check_options(arguments: Arguments) -> None:
@@ -156,8 +156,10 @@ def check_options(arguments: Arguments) -> None:
     ------
     ValueError
         If a measure does not exist, or if options break a rule.
+    OSError
+        If a requested file cannot be written.
     ImportError
-        If a chart or a report is requested, and the library that draws charts is not installed.
+        If a chart or a report is requested, and Altair or vl-convert is not installed.
     """
     for name, option in OPTIONS.items():
         value = arguments.get_value(name)

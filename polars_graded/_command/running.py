@@ -46,14 +46,14 @@ from polars_graded._warnings import DataWarning
 from polars_graded._writing import write_atomically
 
 EXIT_STATUS: dict[str, int] = {**dict.fromkeys(FAILING_VERDICTS, 1), "undecided": 3}
-"""Exit status of the worst verdict of a gate; it is 0 if all pass."""
+"""Exit status of the worst verdict of a gate. The status is 0 if all strategies pass."""
 
 INTERRUPTED_STATUS, UNREAD_STATUS = 130, 141
 """Exit status that a shell reports after Ctrl-C, and after a write to a closed pipe."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command; exit with status 2 and one sentence on an error."""
+    """Run the command; on an error, print one sentence and exit with status 2."""
     parser = Parser()
     _let_interrupts_end_reads()
     try:
@@ -79,8 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _let_interrupts_end_reads() -> None:
     """Let Ctrl-C end a read of a pipe that nothing writes to.
 
-    Polars handles the signal before Python does. Without this setting, the system would then
-    restart the read.
+    Polars handles the signal before Python does. Without this setting, the system would restart
+    the read after Polars has handled the signal.
     """
     if hasattr(signal, "siginterrupt") and threading.current_thread() is threading.main_thread():
         signal.siginterrupt(signal.SIGINT, True)  # noqa: FBT003 (its only form)
@@ -90,8 +90,8 @@ def _let_interrupts_end_reads() -> None:
 def _write_refusal_on_error(markdown: Path | None) -> Iterator[None]:
     """Write an error into the Markdown summary of the gate, and raise it again.
 
-    A CI pipeline publishes this file. A file from an earlier run would state the verdict on another
-    change.
+    A CI pipeline publishes the summary. Without the error, a summary from an earlier run would stay
+    there, with the verdict on another change to the code.
     """
     try:
         yield
@@ -107,7 +107,7 @@ def _run(parser: Parser, arguments: Arguments) -> int:
     """Run the command and return the exit status."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        if arguments.qrels:  # the command itself joins runs and judgments, and loses no documents
+        if arguments.qrels:  # the warning is about lost documents, and the command's join loses none
             warnings.simplefilter("ignore", DataWarning.join)
         if arguments.unjudged_below is not None:
             warnings.filterwarnings("ignore", ".* below 0 counts? as judged", DataWarning.scale)
@@ -167,7 +167,7 @@ def _print(parser: Parser, text: str) -> None:
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except OSError as error:
-        # Python flushes standard output when it exits, which would fail again without this.
+        # Python flushes standard output when it exits. The null device keeps that from failing.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno in (errno.EPIPE, errno.EINVAL):  # Windows reports EINVAL
             sys.exit(UNREAD_STATUS)
@@ -176,7 +176,7 @@ def _print(parser: Parser, text: str) -> None:
 
 @contextmanager
 def _name_file_in_errors(path: Path) -> Iterator[None]:
-    """Add the name of the file to an error that occurs while it is written.
+    """Add the name of a file to an error that occurs while the file is written.
 
     Errors of Polars do not name the file.
     """
@@ -195,9 +195,10 @@ def _compare_with_baseline(
     gate_measures: Sequence[str],
     messages: Sequence[str],
 ) -> tuple[str, int]:
-    """Return the verdicts of the gate as text, and the exit status."""
+    """Return the verdicts of the gate and the exit status; write --markdown."""
     best = {name: arguments.scalar_measures[name] for name in parse_measures(gate_measures)}
-    # A query for which a measure is undefined is null for all strategies, and is left out.
+    # If a measure is undefined for a query, its value is null for all strategies. The comparison
+    # leaves out this query.
     keys: Keys = {
         "strategy": "strategy",
         "query": arguments.query_columns,

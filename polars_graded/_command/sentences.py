@@ -1,4 +1,4 @@
-"""Rewrite errors and warnings of functions in terms of the command's options."""
+"""Rewrite errors and warnings of functions with the command's options."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from polars_graded._checks import format_on_one_line
 from polars_graded._command.parser import OPTIONS
 
 ARGUMENT_PATTERN = re.compile(r"\b([a-z_]+)=(\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|[\w.+-]+)")
-"""An argument of a call with a literal value, such as `descending={'old_rank': False}`."""
+"""Pattern of an argument with a literal value, such as `descending={'old_rank': False}`."""
 
 
 def write_for_the_shell(error: Exception | Warning | str) -> str:
     """Return a message and its hint on one line, with options in place of arguments.
 
-    Arguments without a corresponding option stay as they are.
+    Arguments that the command cannot express as options stay as they are.
     """
     return ARGUMENT_PATTERN.sub(_write_option, format_on_one_line(error).split("\n", maxsplit=1)[0])
 
 
 def _write_option(argument: re.Match[str]) -> str:
-    """Return the option for an argument, or the argument if no option exists."""
+    """Return the option for an argument, or the argument if there is none."""
     name, text = argument.groups()
     option = f"--{name.replace('_', '-')}"
     try:
@@ -31,7 +31,7 @@ def _write_option(argument: re.Match[str]) -> str:
     except (ValueError, SyntaxError):
         return argument[0]
     if name == "ties" and value not in OPTIONS["--ties"].settings["choices"]:
-        option = "--doc"  # which breaks ties
+        option = "--doc"  # `ties` is the column of documents
     if option not in OPTIONS:
         return argument[0]
     if value is True and OPTIONS[option].settings.get("action") == "store_true":
@@ -41,7 +41,7 @@ def _write_option(argument: re.Match[str]) -> str:
 
 
 def _write_value(name: str, value: Any) -> str | None:
-    """Return a value as the command reads it; None if that is impossible."""
+    """Return a value as text that the command reads; None if there is none."""
     if isinstance(value, bool):
         return str(value).lower()
     if value is None:

@@ -24,7 +24,7 @@ ASCII_FORMAT: Literal["ASCII_FULL_CONDENSED"] = "ASCII_FULL_CONDENSED"
 
 
 def write_tables(per_query: pl.DataFrame, arguments: Arguments) -> str:
-    """Return the tables of the means of each grader, and of differences if requested."""
+    """Return all tables that the command prints, as one text."""
     if arguments.format != "text":
         return _write_paper_tables(per_query, arguments)
     tables = []
@@ -80,7 +80,7 @@ def _write_means(per_query: pl.DataFrame, arguments: Arguments) -> Iterator[str]
 
 
 def _write_trusted_means(per_query: pl.DataFrame, arguments: Arguments) -> str:
-    """Return estimates of the means that the trusted grader would find in all queries."""
+    """Return estimates of the means with trusted grades for all queries."""
     means = summarise(per_query, arguments.scalar_measures, trusted=arguments.trusted)
     keys = ["grader", "measure", "strategy"]
     columns = ["mean", "ci_low", "ci_high", "trusted_mean", "model_mean"]
@@ -98,7 +98,7 @@ def _write_trusted_means(per_query: pl.DataFrame, arguments: Arguments) -> str:
 
 
 def _write_curve(per_query: pl.DataFrame, curve: Measure, column: str) -> str:
-    """Return the mean of a curve at each of its positions."""
+    """Return a table of the mean of a curve at each of its positions."""
     name, values = curve.positions or ("", ())
     positions = pl.Series("at", values)
     means = compute_curve_means(per_query.lazy(), [column], positions, ["strategy"]).collect()
@@ -109,7 +109,7 @@ def _write_curve(per_query: pl.DataFrame, curve: Measure, column: str) -> str:
 
 
 def _write_differences(per_query: pl.DataFrame, arguments: Arguments) -> str:
-    """Return the differences from the baseline, or of all pairs."""
+    """Return a table of the differences from the baseline, or of all pairs."""
     options = arguments.comparison
     tested = Options(options["test"], options["correction"])
     counts = ["wins", "ties", "losses"]
@@ -128,7 +128,7 @@ def _write_differences(per_query: pl.DataFrame, arguments: Arguments) -> str:
 
 
 def _mark_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
-    """Return strategies sorted by the first measure, with the best values in brackets.
+    """Return a table sorted by its first measure, with best values in brackets.
 
     Stars in place of brackets would suggest significance.
     """
@@ -146,7 +146,7 @@ def _mark_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
 
 
 def _format_numbers(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
-    """Return the table with some columns as text with four decimals.
+    """Return the table with numbers in `columns` as text with four decimals.
 
     A null becomes an empty text.
     """
@@ -157,7 +157,7 @@ def _format_numbers(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
 
 
 def format_table(table: pl.DataFrame) -> str:
-    """Return a table with drawn lines, or in ASCII if the output cannot encode these."""
+    """Return a table as text, with ASCII lines if it cannot be encoded."""
     texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
     table = table.with_columns(
         pl.Series(
@@ -189,7 +189,10 @@ def find_output_encoding() -> str:
 
 
 def escape_control_characters(text: str) -> str:
-    """Return the text with escaped control characters, which could move the cursor."""
+    """Return the text with escaped control and format characters.
+
+    Such characters could move the cursor, reorder the text, or fail to be encoded.
+    """
     return "".join(
         char.encode("unicode_escape").decode()
         if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")

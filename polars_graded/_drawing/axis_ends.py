@@ -12,7 +12,7 @@ AxisEnds: TypeAlias = tuple[float, float]
 """The lowest and the highest value of an axis."""
 
 MIN_SPAN_RATIO = 10
-"""Ratio of the joint range of x and y to the narrower range above which the ends of axes differ."""
+"""Ratio of the joint range of x and y to the narrower one; above it, each axis has its own ends."""
 
 
 def choose_step(minimum: float) -> float:
@@ -27,16 +27,22 @@ def choose_step(minimum: float) -> float:
 
 
 def choose_ends(values: pl.Series, steps: int = 5) -> AxisEnds:
-    """Return round numbers below and above all values, about `steps` steps apart."""
+    """Return round numbers that enclose all values.
+
+    Both are multiples of a round step, and at most `steps` + 1 steps apart.
+    """
     array = values.to_numpy()
     step = choose_step(float(np.ptp(array)) / steps)
-    # The tiny amount keeps rounding errors from adding a whole step.
+    # Without the tiny amount, a rounding error could add a whole step.
     low = math.floor(array.min() / step + 1e-9) * step
     return low, max(low + step, math.ceil(array.max() / step - 1e-9) * step)
 
 
 def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[AxisEnds, AxisEnds]:
-    """Return the ends of two axes: equal ends, unless these leave one axis nearly empty."""
+    """Return the ends of two axes: equal ends, unless one would be nearly empty.
+
+    If all values of one axis are equal, the ends are equal, too.
+    """
     both = pl.concat([x, y])
     spans = [float(np.ptp(values.to_numpy())) for values in (x, y, both)]
     if 0 < min(spans) < spans[2] / MIN_SPAN_RATIO:
@@ -45,7 +51,10 @@ def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[AxisEnds, AxisEnds]
 
 
 def choose_rank_ticks(last: int) -> list[int]:
-    """Return the ranks to label: all of up to ten ranks, otherwise 1 and round ranks."""
+    """Return the ranks to label on an axis.
+
+    Up to ten ranks are all labelled. Of more ranks, 1 and the multiples of a round step are.
+    """
     if last <= 10:  # noqa: PLR2004
         return list(range(1, last + 1))
     step = max(5, int(choose_step(last / 8)))
@@ -55,7 +64,8 @@ def choose_rank_ticks(last: int) -> list[int]:
 def choose_power_ticks(low: float, high: float) -> list[float]:
     """Return the amounts to label on a symlog axis: 0 and powers of ten.
 
-    If there are few powers, the axis also labels two and five times each power.
+    The powers start at 1 and have both signs. If at most three of these amounts lie between `low`
+    and `high`, two and five times each power are labelled, too.
     """
     max_amount = max(abs(low), abs(high), 1.0)
     powers = [10.0**power for power in range(math.floor(math.log10(max_amount)) + 1)]
@@ -70,7 +80,10 @@ def choose_power_ticks(low: float, high: float) -> list[float]:
 
 
 def choose_log_ticks(low: float, high: float) -> list[float]:
-    """Return the numbers to label on a logarithmic axis: one, two and five times powers of ten."""
+    """Return the numbers to label on a logarithmic axis.
+
+    These are one, two and five times powers of ten.
+    """
     powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
     ticks = (step * 10.0**power for power in powers for step in (1, 2, 5))
     return [tick for tick in ticks if low <= tick <= high]

@@ -1,4 +1,4 @@
-"""Build rows that summarise several queries: bars, bins, boxes, and cells of a heat map."""
+"""Build rows that summarise several values: bars, bins, boxes, and cells of a heat map."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from polars_graded._drawing.curve_rows import thin_by_value
 from polars_graded._results.per_query import Results
 
 MAX_BINS = 40
-"""Maximum number of bins of a histogram."""
+"""Maximum range of the values of a histogram, in widths of a bin."""
 
 BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
-"""The columns of a box, from the bottom to the top."""
+"""Columns of the values that a box shows, from the lowest to the highest."""
 
 
 def build_shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
     """Return one bar per query, or bars that neighbouring queries share.
 
     If `size` is above 1, each block of `size` neighbours has a bar for each strategy that is better
-    in some of these queries. The height of the bar is the sum of the differences in these queries,
-    divided by the number of queries of the block.
+    in some of its queries. The height of the bar is the sum of the differences in the queries in
+    which this strategy is better, divided by the number of all queries of the block.
     """
     bar = (pl.col("position") - 1) // size
     bars = table.with_columns(
@@ -53,7 +53,7 @@ def build_heatmap_rows(
     """Return one row per query and strategy, and the names of the queries.
 
     The hardest query and the best strategy come first. If there are more than `max_rows` queries,
-    or more than can be drawn, neighbours share a row.
+    or more than can be drawn, a row shows the mean of several neighbouring queries.
     """
     sign = -1 if results.best == "lowest" else 1
     # Means that differ only by rounding errors are ties, which keep their order.
@@ -82,7 +82,10 @@ def build_heatmap_rows(
 
 
 def build_boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return one row per box, and one row for each value beyond its whiskers."""
+    """Return one row per box, and one row per drawn value beyond its whiskers.
+
+    If there are more such values than a chart can draw, some of each box are left out.
+    """
     value = pl.col("value")
     q1, q3 = (value.quantile(q, "linear").over(keys) for q in (0.25, 0.75))
     is_inside = value.is_between(q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1))
@@ -108,11 +111,12 @@ def build_boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 def count_by_bin(
     table: pl.DataFrame, groups: list[str], max_bins: int, *, centred: bool
 ) -> pl.DataFrame:
-    """Count the values of each group by bin, with 0 in the middle or at the edge of a bin.
+    """Count the values of each group by bin.
 
-    The middle suits differences, and the edge suits values that cannot be below 0.
+    If `centred`, 0 is the middle of a bin, which suits differences. Otherwise 0 is the edge of a
+    bin, which suits values that cannot be below 0.
     """
-    # The axis always shows 0: including it keeps bins wide enough to be seen.
+    # The axis always shows 0. If the range did not include 0, bins could be too narrow to be seen.
     values = np.append(table["value"].to_numpy(), 0.0)
     width = choose_step(float(np.ptp(values)) / max_bins)
     # Rounding errors must not move a value such as 0.3 below the edge at 0.3.
@@ -131,7 +135,7 @@ def count_by_bin(
 
 
 def choose_difference_bins(differences: pl.Series, n: int) -> tuple[AxisEnds, float]:
-    """Return the ends of the axis of n differences, and the width of their bins."""
+    """Return the ends of the axis of n differences, and the width of a bin."""
     low, high = choose_ends(differences)
     width = choose_step((high - low) / min(MAX_BINS, 10 + math.isqrt(n)))
     # Bins are centred on multiples of the width, so the axis needs half a bin more on each side.

@@ -1,4 +1,4 @@
-"""Check frames to draw: their numbers and names, and the numbers of rows and panels."""
+"""Check frames to draw: types of columns, and counts of rows and panels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from polars_graded._sentences import format_count
 
 MAX_DRAWN_ROWS = 3000
-"""Maximum number of rows of a chart."""
+"""Maximum number of rows of a table that a chart draws."""
 
 MAX_PANELS = 60
 """Maximum number of panels of a chart."""
@@ -22,7 +22,10 @@ UNNAMED_DTYPES = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Duration, pl.Binar
 def check_numbers(
     argument: str, frame: pl.DataFrame, columns: Iterable[str], *, lists: bool = False
 ) -> None:
-    """Raise if a column holds no numbers; `lists` also allows lists of them."""
+    """Raise if a column has a type other than numbers, Boolean or Null.
+
+    With `lists`, lists of these types are allowed, too.
+    """
     for column in columns:
         dtype: Any = frame.schema[column]
         inner = dtype.inner if lists and isinstance(dtype, pl.List) else dtype
@@ -32,7 +35,10 @@ def check_numbers(
 
 
 def check_names(frame: pl.DataFrame, columns: Iterable[str]) -> None:
-    """Raise if a column exists whose values cannot be written as names."""
+    """Raise if the values of a column cannot be written as names.
+
+    A column that does not exist is ignored.
+    """
     for column in columns:
         if isinstance(dtype := frame.schema.get(column), UNNAMED_DTYPES):
             msg = f"column {column!r} must hold texts, numbers or dates to be shown, got {dtype}"
@@ -52,7 +58,8 @@ def check_not_repeated(
 ) -> None:
     """Raise if a name occurs twice in a panel, since both would be drawn as one.
 
-    If `name` is not a column, `columns` together identify what it names.
+    The names are in the column `name`, unless other `columns` together identify them. Without a
+    `panel`, nothing is checked.
     """
     if panel and (repeated := table.height - table.n_unique([*(columns or [name]), "panel"])):
         msg = (

@@ -1,7 +1,7 @@
 """Convert a frame of results or of queries to the rows that a chart draws.
 
-In these rows, names are text, and numbers are Float64. JSON has neither NaN nor infinity, so they
-become null. Columns of other types, such as lists, are left out.
+In these rows, names are text, and the numbers to draw are Float64. JSON has neither NaN nor
+infinity, so they become null. Columns of types that no chart can show, such as lists, are left out.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ OBJECT_PROPERTY_NAMES = (
 
 
 def select_drawable(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns that a chart can show, with null for NaN and infinity."""
+    """Return the columns that a chart can show.
+
+    Texts are escaped, and NaN and infinity become null.
+    """
     names = cs.by_dtype(pl.Categorical, pl.Enum)
     drawable = cs.numeric() | cs.string() | cs.boolean() | cs.date() | cs.datetime() | names
     frame = frame.select(drawable).with_columns(
@@ -51,8 +54,8 @@ def select_drawable(frame: pl.DataFrame) -> pl.DataFrame:
 def build_name_column(column: str) -> pl.Expr:
     """Return an expression that converts a column to names as they are drawn.
 
-    Vega stores marks by name in JavaScript objects, and confuses a name with a property of these
-    objects. Such a name gets a zero-width space at its end.
+    Vega stores marks by name in JavaScript objects, and confuses a name such as "constructor" with
+    a property of these objects. Such a name gets a zero-width space at its end.
     """
     replacements = {name: f"{name}\u200b" for name in OBJECT_PROPERTY_NAMES}
     names = pl.col(column).cast(pl.String).fill_null("null").replace(replacements)
@@ -60,12 +63,12 @@ def build_name_column(column: str) -> pl.Expr:
 
 
 def build_name_columns(names: Mapping[str, str]) -> list[pl.Expr]:
-    """Return the expressions of several columns of names, renamed to the keys of `names`."""
+    """Return the expressions of names, by new name and column in `names`."""
     return [build_name_column(column).alias(name) for name, column in names.items()]
 
 
 def format_names(values: Iterable[Any]) -> list[str]:
-    """Return names as they are drawn."""
+    """Return values as the names that are drawn for them."""
     return (
         pl.DataFrame({"name": list(values)}).select(build_name_column("name")).to_series().to_list()
     )
@@ -77,13 +80,20 @@ def find_names(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def build_number_column(column: str | pl.Expr) -> pl.Expr:
-    """Return an expression that converts a column to numbers, with null for NaN and infinity."""
+    """Return an expression that converts a column to Float64.
+
+    NaN and infinity become null.
+    """
     number = (pl.col(column) if isinstance(column, str) else column).cast(pl.Float64)
     return pl.when(number.is_finite()).then(number)
 
 
 def collect_one_grader(argument: str, frame: Frame, *separating: Any) -> pl.DataFrame:
-    """Return the collected frame; raise if it has several graders that no argument separates."""
+    """Return the collected frame; raise if the chart would mix several graders.
+
+    Several graders are allowed if `separating`, the columns that separate rows in the chart,
+    contain the column of graders.
+    """
     collected = check_collected(argument, frame)
     if GRADER in collected.columns and GRADER not in separating:
         check_names(collected, [GRADER])
@@ -109,9 +119,9 @@ def build_result_rows(
 ) -> pl.DataFrame:
     """Return the rows of results that have a value and a position.
 
-    The columns `strategy` and `panel` contain strategies and panels as text. If the chart
-    `draws_each_row`, too many rows raise an error. The values of `unique_column` must not repeat in
-    a panel.
+    The value is the first of `numbers`. The columns `strategy` and `panel` contain strategies and
+    panels as text. With `draws_each_row`, too many rows raise an error. The values of
+    `unique_column` must not repeat in a panel.
     """
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
     frame = collect_one_grader(argument, frame, panel, *texts)
@@ -124,7 +134,7 @@ def build_result_rows(
     frame = select_drawable(frame).drop_nulls([numbers[0], *positions])
     ends = pl.col("^ci_(low|high)$")
     if {"ci_low", "ci_high"} <= set(frame.columns):
-        # An interval needs both of its ends.
+        # If one end of an interval is null, the other becomes null, too.
         frame = frame.with_columns(pl.when(~pl.any_horizontal(ends.is_null())).then(ends))
     check_not_empty(argument, frame, numbers[0])
     if draws_each_row:
@@ -162,7 +172,7 @@ def build_columns(
     numbers: Mapping[str, str],
     positions: Sequence[str] = (),
 ) -> list[pl.Expr]:
-    """Return the expressions of names and numbers to draw; raise if a column cannot be drawn."""
+    """Return expressions of names and numbers; raise if they cannot be drawn."""
     check_columns(argument, [*names.values(), *positions, *numbers.values()], frame.columns)
     check_numbers(argument, frame, [*numbers.values(), *positions])
     check_names(frame, names.values())
@@ -178,7 +188,10 @@ def build_query_rows(
     numbers: Mapping[str, str],
     optional_numbers: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
-    """Return the rows that have all `numbers`, with renamed columns."""
+    """Return the rows that have all `numbers`.
+
+    The keys of the mappings are the new names of the columns.
+    """
     table = frame.select(
         build_columns("frame", frame, keys, {**numbers, **(optional_numbers or {})})
     )
@@ -194,7 +207,7 @@ def has_panels(table: pl.DataFrame) -> bool:
 
 
 def collect_title_facts(table: pl.DataFrame) -> Drawn:
-    """Return measures, and counts of strategies, panels and queries."""
+    """Return measures, counts and the confidence, for the title of a chart."""
     columns = {*table.columns}
     measures = (
         table["measure"].unique(maintain_order=True).to_list() if "measure" in columns else []
@@ -212,14 +225,17 @@ def collect_title_facts(table: pl.DataFrame) -> Drawn:
 
 
 def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:
-    """Return names in descending order of the first measure, then names without this measure."""
+    """Return names in descending order of the values of the first measure.
+
+    Names without this measure follow.
+    """
     is_first = (pl.col("measure") == pl.col("measure").first()).alias("is_first")
     ordered = table.sort(is_first, value, descending=True, maintain_order=True)
     return ordered[name].unique(maintain_order=True).to_list()
 
 
 def find_confidence(comparison: pl.DataFrame) -> float | None:
-    """Return the confidence that all intervals share; None if there is no such value."""
+    """Return the confidence of all intervals; None if there are none or several."""
     has_column = "confidence" in comparison.columns
     levels = comparison["confidence"].unique().to_list() if has_column else []
     return levels[0] if len(levels) == 1 else None

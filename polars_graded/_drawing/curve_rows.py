@@ -1,4 +1,4 @@
-"""Convert a frame of lists or of points to the points of curves, at most a few thousand."""
+"""Convert a frame of lists or of points to the points of curves, few enough to draw."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from polars_graded._sentences import format_count
 from polars_graded._sentences.titles import write_axis_title
 
 EXAMPLE_CURVES = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
-"""An example of a curve of each kind, for hints."""
+"""An example of a curve for each x axis, for hints."""
 
 
 def build_curve_points(
@@ -106,7 +106,10 @@ def build_curve_points(
 def find_panel(
     frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, position: str
 ) -> str | None:
-    """Return `panel`, or by default the column that separates the curves of a strategy."""
+    """Return `panel`, or else the column that separates a strategy's curves.
+
+    Return None if a strategy has one curve, if the curves are lists, or if no column separates them.
+    """
     used_columns = {strategy, position, curve}
     if panel or not used_columns <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
         return panel
@@ -135,7 +138,10 @@ def find_panel(
 def _subtract_baseline(
     frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]
 ) -> pl.DataFrame:
-    """Subtract the baseline's curve from each other curve of the same query."""
+    """Subtract the baseline's curve from each other curve of the same query.
+
+    Curves without a curve of the baseline of the same length are left out.
+    """
     [name] = format_names([baseline])
     find_index(frame["strategy"].unique().sort(), name)
     shared_keys = [key for key in keys if key != "strategy"]
@@ -158,7 +164,10 @@ def _average_lists(
     position: str,
     confidence: float | None,
 ) -> pl.DataFrame:
-    """Average lists over queries at each position, with an interval if `confidence` is given."""
+    """Average lists over queries at each position.
+
+    If `confidence` is passed, each mean has an interval.
+    """
     curve = values["value"]
     frame = frame.drop_nulls(curve)
     check_not_empty("frame", frame, curve)
@@ -174,7 +183,7 @@ def _average_lists(
     lists = frame.select(
         *keys,
         *(
-            # A null instead of an ideal list becomes a list of nulls, as long as the curve.
+            # A missing ideal list becomes a list of nulls that is as long as the curve.
             pl.col(column).fill_null(null_list).list.gather(indices).list.eval(numbers).alias(name)
             for name, column in values.items()
         ),
@@ -204,7 +213,7 @@ def find_positions(curve: str, position: str, n: int) -> pl.Series:
 
 
 def thin_by_position(table: pl.DataFrame, position: str) -> pl.DataFrame:
-    """Return the rows at evenly spaced positions, as many as a chart can draw."""
+    """Return the rows of evenly chosen positions, as many as a chart can draw."""
     positions = table[position].unique().sort()
     n_lines: Any = table[position].value_counts()["count"].max()
     kept_positions = positions[choose_equal_steps(len(positions), compute_max_points(n_lines))]
@@ -212,13 +221,13 @@ def thin_by_position(table: pl.DataFrame, position: str) -> pl.DataFrame:
 
 
 def compute_max_points(n_lines: int) -> int:
-    """Return the maximum number of points of each of n lines."""
+    """Return the maximum number of points of each of n lines; raise if too many."""
     check_count("lines", n_lines, MAX_DRAWN_ROWS // 2)
     return MAX_DRAWN_ROWS // n_lines
 
 
 def choose_equal_steps(n: int, maximum: int) -> pl.Series:
-    """Return up to `maximum` evenly spaced indices, from 0 to n - 1."""
+    """Return up to `maximum` evenly spaced whole numbers from 0 to n - 1."""
     n_kept = min(n, maximum)
     return (pl.int_range(n_kept, eager=True) * (n - 1) / max(1, n_kept - 1)).round().cast(pl.Int64)
 
@@ -254,14 +263,17 @@ def write_curve_title(curve: str, frame: pl.DataFrame, *, each_query: bool) -> s
 
 
 def find_kind(curve: str) -> str | None:
-    """Return the x axis of a curve, "rank" or "recall"; None for an ideal curve."""
+    """Return the x axis of a curve, "rank" or "recall"; None for ideal DCG.
+
+    Any other column has "rank".
+    """
     if curve.startswith("interpolated_precision"):
         return "recall"
     return None if curve.startswith("ideal_dcg_curve") else "rank"
 
 
 def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
-    """Return the column of the ideal curve for a CG or DCG curve; None if there is none."""
+    """Return the column of the ideal CG or DCG curve; None if there is none."""
     measure = Measure.parsed(curve)
     if measure is None or measure.function not in ("cg_curve", "dcg_curve"):
         return None
@@ -281,9 +293,9 @@ def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
 def thin_by_value(
     table: pl.DataFrame, value: str, maximum: int, keys: Sequence[str]
 ) -> pl.DataFrame:
-    """Return up to `maximum` rows per group, at equal steps of sorted rows."""
-    # The rows from the first to the last are divided into `maximum - 1` steps. A row is kept if its
-    # step differs from the step of the row before it.
+    """Return up to `maximum` rows per group, evenly spaced in order of `value`."""
+    # The sorted rows of a group are divided into `maximum - 1` equal steps. A row is kept if the row
+    # before it is in an earlier step.
     table = table.sort(*keys, value)
     rank, last = pl.int_range(pl.len()), (pl.len().cast(pl.Int64) - 1).clip(1)
     if keys:

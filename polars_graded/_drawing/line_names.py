@@ -16,7 +16,7 @@ MAX_LISTED_LINES = 3
 """Maximum number of coinciding lines that a note names."""
 
 LABEL_SHARE = 0.045
-"""Share of an axis that the name beside a line takes."""
+"""Share of the height of an axis that the name beside a line takes."""
 
 
 def choose_place(
@@ -26,11 +26,11 @@ def choose_place(
     ends: AxisEnds,
     lines: Sequence[str] = ("strategy",),
 ) -> Any:
-    """Return the position at which the names of lines are moved least from their lines.
+    """Return the position on the x axis at which names are closest to their lines.
 
     Only positions that all lines have are considered. Return None if there is no such position. If
-    several are equally good, the last position of the axis is preferred, or else the position at
-    which lines are furthest apart.
+    several are equally good, the last position of the axis is preferred, or else the position with
+    the widest gap between the two closest lines.
     """
     table = table.drop_nulls(height)
     n, penalties = table.select(lines).n_unique(), {}
@@ -51,7 +51,7 @@ def choose_place(
 def write_coinciding(
     table: pl.DataFrame, position: str, height: str, lines: Sequence[str] = ("strategy",)
 ) -> list[str]:
-    """Write notes on lines that hide each other, since all of their points are equal."""
+    """Write a note for each group of lines that have equal points throughout."""
     points = table.group_by(lines, maintain_order=True).agg(
         path=pl.struct(position, pl.col(height).round(12)).sort_by(position)
     )
@@ -69,9 +69,10 @@ def write_coinciding(
 
 
 def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float]:
-    """Return the first point from which a line stays below a height, and the x of the crossing.
+    """Return the index of a point and the x at which a line falls to a height.
 
-    If the line ends above the height, return the last point and its x.
+    No point from this index on is above the height, and x is interpolated between the point and the
+    one before. If the line ends above the height, return its last index and the last x.
     """
     above = (y > height).arg_true()
     if y[-1] > height:
@@ -100,10 +101,10 @@ def add_labels(
     labelled: Collection[str],
     lines: Sequence[str] = ("strategy",),
 ) -> pl.DataFrame:
-    """Return the rows with `label_at`, the height of a name beside the end of its line.
+    """Add the column `label_at`: the height of a name beside the end of its line.
 
     The first of `by` is the height of the end of a line, and the others order lines that end at
-    the same height. Only the lines in `labelled` get a name.
+    the same height. `label_at` is null except at the ends of the lines in `labelled`.
     """
     is_last &= pl.col(lines[-1]).is_in([*labelled])
     last = table.filter(is_last).sort(*by, lines[-1])
@@ -119,11 +120,11 @@ def add_labels(
 
 
 def spread_heights(heights: Iterable[float], ends: AxisEnds) -> list[float]:
-    """Return the heights of names, in ascending order, so that names do not overlap.
+    """Return heights at which names do not overlap, from the ascending `heights` of lines.
 
-    The heights minimise the sum of squared displacements: isotonic regression fits the heights
-    minus the space that the names below need. Names stay within the axis. If there are many, they
-    move closer together.
+    The results ascend, and minimise the sum of squared displacements: isotonic regression fits the
+    heights minus the space that the names below need. Names stay within the axis. If there are too
+    many, they are evenly spaced and overlap.
     """
     from scipy.optimize import isotonic_regression
 

@@ -1,7 +1,7 @@
 """Draw the marks that charts and the report share, from names, limits of axes and titles.
 
 No function here reads rows. A chart attaches a table to the marks, and a page of the report
-attaches its own rows; docstrings list the fields that both must have. The marks of a single chart
+attaches its own rows; docstrings list the fields that both must have. Most marks of a single chart
 are in the module of the chart.
 """
 
@@ -50,7 +50,10 @@ NAME_OFFSET = 14
 
 
 def build_place_axis(field: str, title: str, last: float, end: alt.ExprRef | None = None) -> alt.X:
-    """Return the axis from place 1 to the last place, or to an `end` that leaves room for names."""
+    """Return an axis of ranks or other places, from 1 to `last` or to `end`.
+
+    An `end` beyond the last place leaves room for names.
+    """
     # An axis needs two different ends, so with a single place it extends to place 2.
     last = max(2, int(last))
     ends = (1, last if end is None else end)
@@ -69,7 +72,7 @@ LETTER_WIDTH = 6.5
 
 
 def estimate_name_width(names: Iterable[str], limit: int = 250) -> float:
-    """Estimate the width of the longest name beside a line and of its rule, in pixels."""
+    """Estimate the pixels for the longest name and the rule to its line."""
     longest = max(map(len, names), default=0)
     return min(limit, longest * LETTER_WIDTH) + NAME_OFFSET + 4
 
@@ -77,7 +80,10 @@ def estimate_name_width(names: Iterable[str], limit: int = 250) -> float:
 def build_recall_axis(
     title: str, start: float | alt.ExprRef = 0, end: float | alt.ExprRef = 1
 ) -> alt.X:
-    """Return the axis of recall from 0 to 1, or between ends that leave room for names."""
+    """Return the axis of recall, from 0 to 1 by default.
+
+    Ends beyond 0 and 1 leave room for names.
+    """
     values = [step / 10 for step in range(11)]
     axis = alt.Axis(values=values, format=".1f", **UNFLUSHED_LABELS)
     return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[start, end]), axis=axis)
@@ -99,10 +105,10 @@ def draw_curves(
 ) -> list[alt.Chart]:
     """Draw a line for each strategy with the encodings in `look`, and points with tooltips.
 
-    The points are invisible unless `show_points` is true. The lines that the parameters in
-    `selections` select stay visible, and the others fade. The names are to the left of the lines if
-    `named_at` is -1, and to the right if it is 1. At most `MAX_BANDS` bands are drawn at once. If
-    there are more, only the band of the line under the pointer is drawn.
+    The points are invisible unless `show_points` is true. A line fades unless all `selections`
+    select it. The names are to the left of the lines if `named_at` is -1, and to the right if it is
+    1. If there are more than `MAX_BANDS` bands, only the band of the line that the first selection
+    selects, which is the line under the pointer, is drawn.
 
     Rows have `strategy`, the field of `x` and `value`. A band also needs `ci_low` and `ci_high`, an
     ideal curve needs `ideal`, and names beside lines need `label_at`.
@@ -142,9 +148,9 @@ def draw_curves(
     if named_at is not None:
         texts = draw_line_names(x, title, "strategy", look["color"], side=named_at, names=names)
         layers += [text.encode(**_fade_others(selections, 1)) for text in texts]
-    # Lines would hide the tooltips of points. With a selection, the other layers let the pointer
-    # through, so the points may be at the back. They must be the first layer, because Altair looks
-    # for the selection there when a chart with panels is next to another chart.
+    # Points are in front of lines, which would hide their tooltips. With a selection, the other
+    # layers let the pointer through, so the points may be at the back. There they are the first
+    # layer, in which Altair looks for the selection if a chart with panels is beside another chart.
     return [add_selection(points, *selections), *layers] if selections else [*layers, points]
 
 
@@ -159,9 +165,10 @@ def draw_line_names(
     limit: int = 250,
     names: Iterable[str] | None = None,
 ) -> list[alt.Chart]:
-    """Draw the names of lines at `label_at`, connected to the ends of their lines by thin rules.
+    """Draw the names of lines at `label_at`, with thin rules to their lines.
 
-    The names are at the left of the ends if the `side` is -1, and at the right if it is 1.
+    A rule starts at the height `end` of a line. The names are to the left of the lines if the `side`
+    is -1, and to the right if it is 1.
     """
     align: Any = {-1: "right", 1: "left"}.get(side) if isinstance(side, int) else None
     if isinstance(side, alt.ExprRef):
@@ -189,7 +196,10 @@ def _multiply(length: int, side: int | alt.ExprRef) -> Any:
 
 
 def _fade_others(selections: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
-    """Return the opacity of selected lines, and a fraction of it for the others."""
+    """Return the encoding that fades lines that are not selected.
+
+    The encoding is {} if there are no selections.
+    """
     if not selections:
         return {}
     is_selected: Any = reduce(and_, selections)
@@ -220,7 +230,7 @@ def draw_mean_and_interval(
 def draw_better_sides(
     better_above: str | None, better_below: str | None, colour: alt.Color
 ) -> list[alt.Chart]:
-    """Draw, beside the bars, which strategy is better above 0 and which below."""
+    """Draw the names of the better strategy above 0 and below 0, beside the bars."""
     both = [str(name) for name in (better_above, better_below) if name is not None]
     sides = [
         (better_above, "↑", alt.value(8)),
@@ -270,13 +280,13 @@ def draw_placed_bars(
 
 
 def _build_stroke(colour: alt.Color) -> alt.Stroke:
-    """Return the stroke of bars that has the colour of their fill."""
+    """Return a stroke of bars with the colour of their fill."""
     definition: Any = colour.to_dict()
     return alt.Stroke(**definition)
 
 
 def _draw_bars(y_title: str, colour: alt.Color) -> alt.Chart:
-    """Draw bars from 0 to the difference of a query, without their horizontal positions."""
+    """Draw bars from 0 to a difference; the caller adds horizontal positions."""
     y = alt.Y("difference:Q", title=y_title, axis=alt.Axis(titleLimit=300), stack=None)
     tooltip = list_tooltips("query:N", "queries:Q", *format_decimals("difference"), "better:N")
     return alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
@@ -285,7 +295,7 @@ def _draw_bars(y_title: str, colour: alt.Color) -> alt.Chart:
 def _draw_ties() -> alt.Chart:
     """Draw a dot at 0 for each query in which neither strategy is better."""
     ties = alt.Chart().transform_filter("!isValid(datum.better)")
-    # The position is a constant, since a field has no extent if there are no ties.
+    # The height is the constant 0, since a field has no extent if there are no ties.
     ties = ties.mark_point(filled=True, size=9, opacity=1, color=DOUBT)
     return ties.encode(
         y=alt.YDatum(0), tooltip=list_tooltips("query:N", *format_decimals("difference"))
@@ -316,8 +326,8 @@ def draw_forest(
 ) -> list[alt.Chart]:
     """Draw a point and an interval for each pair, grey and hollow unless significant.
 
-    Behind them, a band shows the region of practical equivalence, from -`rope` to `rope`. `sides`
-    are the words above the plot to the left and to the right of 0.
+    Behind them, a band shows the region of practical equivalence, from -`rope` to `rope`, unless
+    `rope` is 0. `sides` are the words above the plot to the left and to the right of 0.
 
     Rows have `pair`, `difference`, the `ends`, `significance` and the fields of the tooltip.
     """

@@ -1,4 +1,4 @@
-"""Exchange, name and order the two strategies of pairs."""
+"""Name and order pairs of strategies, and exchange the two strategies of a pair."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from polars_graded._results.significance import RANK_COLUMN
 from polars_graded._sentences import MAX_NAME_LETTERS, shorten_names
 
 AGREEING_ENDS = "simultaneous_low", "simultaneous_high"
-"""The ends of the intervals that agree with corrected p values."""
+"""Columns of the ends of simultaneous intervals, which agree with corrected p values."""
 
 MAX_PAIRED_NAME_LETTERS = (MAX_NAME_LETTERS - len(" and ")) // 2
 """Maximum number of letters of each strategy in the name of a pair."""
@@ -17,11 +17,14 @@ SIDES = (
     *(("strategy", "baseline"), ("mean", "baseline_mean"), ("wins", "losses")),
     ("probability_better", "probability_worse"),
 )
-"""Columns of the strategy, and the columns of the baseline with the same meaning."""
+"""Each column about the strategy, with the column of the same meaning about the baseline."""
 
 
 def choose_interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
-    """Return the columns of the intervals to draw: those that agree with p, if they have values."""
+    """Return the columns of the ends of the intervals to draw.
+
+    These are the intervals that agree with corrected p values, if any pair has one.
+    """
     has_values = (
         set(AGREEING_ENDS) <= set(comparison.columns)
         and comparison[AGREEING_ENDS].drop_nulls().height
@@ -30,7 +33,7 @@ def choose_interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
 
 
 def put_higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs with the strategy that has the higher mean first, in all columns."""
+    """Exchange the strategies of pairs in which the baseline has the higher mean."""
     return _turn_pairs(pairs, pl.col("difference") < 0)
 
 
@@ -43,7 +46,7 @@ def has_pairs(frame: pl.DataFrame, strategy: str) -> bool:
 
 
 def shorten_pair_names(frame: pl.DataFrame, strategy: str) -> pl.DataFrame:
-    """Return the frame with long names of pairs shortened.
+    """Return the frame with shortened names of pairs, if any name is too long.
 
     In the name of a pair, the name of each strategy is shortened separately.
     """
@@ -59,7 +62,7 @@ def shorten_pair_names(frame: pl.DataFrame, strategy: str) -> pl.DataFrame:
 
 
 def add_mirrored(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs `a` and `b`, followed by the same pairs with both exchanged."""
+    """Return the pairs, followed by the same pairs with `a` and `b` exchanged."""
     return pl.concat([pairs, pairs.rename({"a": "b", "b": "a"}).select(pairs.columns)])
 
 
@@ -67,8 +70,8 @@ def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
     """Return the strategies in an order that puts similar ones side by side.
 
     Strategies are similar if they resemble the same others. Rows are pairs `a` and `b` with their
-    `mean`. If a pair is missing, the strategies with the most pairs come first, and strategies with
-    equally many pairs are in the order of their means.
+    mean similarity, `mean`. If a pair is missing or there are only two strategies, the strategies
+    with the most pairs come first, and among these the strategies with the highest means.
     """
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import pdist
@@ -79,8 +82,8 @@ def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
     names = strategy_means["a"].to_list()
     if len(both) < len(names) * (len(names) - 1) or len(names) <= 2:  # noqa: PLR2004
         return names
-    # The similarity of a strategy to itself depends on the measure, so its mean similarity to the
-    # others takes that place.
+    # The diagonal is for the similarity of a strategy to itself, which depends on the measure. It is
+    # filled with the mean similarity of the strategy to the others.
     diagonal = strategy_means.select("a", b="a", mean="mean")
     indices = pl.col("a", "b").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
     matrix = (
@@ -95,7 +98,7 @@ def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
 
 
 def _turn_pairs(pairs: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
-    """Return the pairs, with both strategies exchanged if a condition holds."""
+    """Exchange the two strategies of the pairs for which a condition holds."""
     exchanged = {name: -pl.col(name) for name in ("difference", "d_z", RANK_COLUMN)}
     exchanged["relative_difference"] = -pl.col("difference") / pl.col("mean")
     for one, other in (("ci_low", "ci_high"), AGREEING_ENDS):
@@ -110,7 +113,7 @@ def _turn_pairs(pairs: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
 
 
 def build_pair_name(*, versus: bool) -> pl.Expr:
-    """Return the name of a pair: both names if `versus`, else its strategy."""
+    """Return the name of a pair: both names if `versus`, else the strategy's."""
     difference = pl.format("{} \N{MINUS SIGN} {}", "strategy", "baseline")
     return difference if versus else pl.col("strategy")
 

@@ -1,4 +1,4 @@
-"""Escape texts: replace the characters that a picture or the script of a page cannot contain."""
+"""Escape texts: replace what a picture or the script of a page cannot contain."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import polars as pl
 
 SIGNS = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"}
 SIGNS |= dict.fromkeys("\u2028\u2029", "\u2424") | dict.fromkeys("\ufffe\uffff", "\ufffd")
-"""Characters that no picture or script can contain, and the signs that replace them."""
+"""Characters that a picture or a script cannot contain, with the signs that replace them."""
 
-# "</" would end the script of a page, and "<!--" would hide its end: a zero-width space splits
-# them.
+# "</" would end the script of a page, and "<!--" would hide the end of the script. A zero-width
+# space splits both.
 SIGNS |= {"</": "<\u200b/", "<!--": "<\u200b!--"}
 
 UNPRINTABLE = re.compile("|".join(map(re.escape, SIGNS)))
 
 
 def escape_text(text: str) -> str:
-    """Return a text in which signs replace the characters that no picture can contain."""
+    """Replace what a picture or the script of a page cannot contain."""
     return UNPRINTABLE.sub(lambda match: SIGNS[match[0]], text)
 
 

@@ -37,7 +37,7 @@ ROW_HEIGHT = 34
 """Height of the row of a mean, with the name and the number above it, in pixels."""
 
 MAX_SEPARATE_PER_PIXEL = 0.15
-"""Maximum number of queries per pixel of a bar's height for cells with gaps between them."""
+"""Number of queries per pixel of the highest bar from which the cells of a bar overlap."""
 
 POINT_SIZE, MAX_LARGE_POINTS = 40, 300
 """Size of a point in square pixels, and maximum number of queries with points of this size."""
@@ -48,10 +48,13 @@ MAX_LISTED_DEGREES = 60
 
 @dataclass(frozen=True)
 class ExploredQueries:
-    """Facts that the views of queries need: numbers, or signals of a page."""
+    """Facts that the views of queries need.
+
+    On the report's page, most numbers are Vega signals, which change with the rows.
+    """
 
     name: str
-    """The name of the selection, which no other chart may have."""
+    """The end of the names of selections and views, which no other chart may have."""
     a: str
     b: str
     measure: str
@@ -91,12 +94,18 @@ class ExploredQueries:
 
     @property
     def is_selected(self) -> Any:
-        """Return the condition for selected queries; all are, without a selection."""
+        """Return the condition for a selected query.
+
+        An empty brush or legend selection excludes no query.
+        """
         selection: Any = self.brush if self.attribute is None else self.brush & self.legend
         return selection if self.typed is None else selection & self.typed
 
     def look(self, *, legend: bool = False) -> dict[str, Any]:
-        """Return the colours of queries: light if not selected, grey if tied."""
+        """Return the colours of queries: light if not selected.
+
+        Without an attribute, tied queries are grey.
+        """
         colour = self.colour["color"].to_dict() | ({} if legend else {"legend": None})
         conditions: list[dict[str, Any]] = [{"test": (~self.is_selected).to_dict(), "value": FAINT}]
         if self.attribute is None:
@@ -119,7 +128,8 @@ def draw_views(
 ) -> alt.VConcatChart:
     """Draw all views as one chart.
 
-    `ranks` maps the columns of differences of a curve to their ranks.
+    `ranks` maps each column with the differences of a curve at one rank to that rank. If it is
+    empty, the lowest view shows the differences of queries in order.
     """
     both = {"value_a": queries.a, "value_b": queries.b}
     aligned: dict[str, Any] = {"spacing": VIEW_SPACING, "bounds": "flush"}
@@ -132,15 +142,17 @@ def draw_views(
     lower_view = (
         _draw_by_rank(queries, ranks, curve or "") if ranks else _draw_in_order(queries, query)
     )
-    # Each view has its own scale of colours, so that no other chart adds to it.
+    # Each row of views has its own colour scale, so that a chart next to this one adds no values to
+    # its legend.
     own_colours = alt.Resolve(scale=alt.ScaleResolveMap(color="independent"))
     grid: Any = alt.vconcat(upper_row, means_row, lower_view, resolve=own_colours)
     left, right = grid.vconcat[0].hconcat
     views = {"points": left.layer[1], "bins": right.layer[0]}
     if not ranks:
         views["order"] = grid.vconcat[2].layer[0]
-    # Altair names the layers of charts that it concatenates by their positions, without updating
-    # the parameters. The views get such names here, so that the parameters can refer to them.
+    # When Altair copies a concatenated chart, it ends the name of each layer with the position of
+    # its view, but does not update the parameters that refer to the name. The names given here
+    # already end with these positions, so a copy does not change them.
     for index, (what, view) in enumerate(views.items()):
         view.name = f"{what}_{queries.name}_{index}"
     choices: list[tuple[Any, list[str]]] = [(queries.brush, [*views])]
@@ -180,8 +192,8 @@ def _draw_bins(queries: ExploredQueries) -> Any:
     low, high = queries.differences
     range_of_differences = f"({write_operand(high)} - {write_operand(low)})"
     bar_width = f"max(1, {WIDTH} * {write_operand(queries.bin)} / {range_of_differences} - 1)"
-    # Cells that are thinner than a few pixels overlap, since gaps between them would look like
-    # stripes.
+    # Cells that are thinner than a few pixels overlap, since light seams between them would look
+    # like stripes.
     queries_per_pixel = f"{write_operand(queries.highest_bin_count)} / {HEIGHT}"
     overlap = f"{queries_per_pixel} < {MAX_SEPARATE_PER_PIXEL} ? 0 : {queries_per_pixel}"
     cell_bottom = f"max(0, datum.place - 1 - ({overlap}))"
@@ -261,7 +273,7 @@ def _draw_means(queries: ExploredQueries, columns: dict[str, str], ends: Any) ->
         printed="format(datum.mean, '.4f') + "
         f"(isValid(datum.low) ? {interval_text} : '') + '   ' + datum.what"
     ).mark_text(dy=-10, color=find_ink(), limit=WIDTH)
-    # The line at 0 would cross text in the middle, so the text is at the top.
+    # The line at 0 would cross a text inside the view, so the text is above the view.
     middle, height = alt.value(WIDTH / 2), alt.value(0) if "difference" in columns else y
     layers = [
         base.mark_rule(strokeWidth=2, color=find_ink(), clip=True).encode(
@@ -299,8 +311,9 @@ def _summarise_selected(
 ) -> alt.Chart:
     """Compute means over the selected queries in the browser, with intervals.
 
-    The result has one row for each column, with the value of `key_expression` in the field `key`,
-    and the fields `queries`, `mean`, `low` and `high`. Intervals are Student's.
+    The result has one row for each column with a number. `key` is the name of the field with the
+    value of `key_expression`; the other fields are `queries`, `mean`, `low` and `high`. Intervals
+    are Student's.
     """
     has_several = "datum.queries > 1"
     margin = f"{write_t_quantile('(datum.queries - 1)', queries.confidence)} * datum.std"
@@ -325,8 +338,9 @@ def write_t_quantile(degrees: str, confidence: float) -> str:
     """Return the expression of Student's t for an interval, given its degrees of freedom.
 
     For at most `MAX_LISTED_DEGREES` degrees of freedom, the expression looks the value up in a
-    list. For more, it expands the normal quantile by the first four terms in 1 / degrees, with an
-    error of less than 1e-8 (Abramowitz and Stegun, 26.7.5).
+    list. For more, it adds the first four terms of an expansion in 1 / degrees to the normal
+    quantile (Abramowitz and Stegun, 26.7.5). The error is less than 1e-9 at the confidence 0.95,
+    and about 1e-7 at 0.999.
     """
     numbers = np.arange(2, MAX_LISTED_DEGREES + 2)
     quantiles = compute_mean_margin(np.sqrt(numbers), numbers, confidence).tolist()

@@ -27,16 +27,17 @@ from polars_graded._sentences import (
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
-"""The rows of a chart, or the name of the rows in a page."""
+"""The rows of a chart, or the name of the rows that a page of the report attaches."""
 
 MAX_NAMED_MARKS = 60
-"""Maximum number of queries with names below bars, and of pairs with rows of full height."""
+"""Maximum number of queries with names on an axis, and of strategies or pairs with rows of full
+height."""
 
 MAX_BANDS = 3
 """Maximum number of overlapping bands that are drawn at once."""
 
 MAX_MARKED_POINTS = 30
-"""Maximum number of points of a curve that are marked."""
+"""Maximum number of points of a curve whose points are marked."""
 
 PALETTE = [
     *("#02307b", "#d92800", "#130e0b", "#236b57", "#c304e5"),
@@ -44,18 +45,19 @@ PALETTE = [
 ]
 """Colours of strategies on white.
 
-They are the hues of Okabe and Ito (2008, "Color universal design"), darkened until small text has
-a contrast of 4.5, and then moved apart for readers with and without a colour vision deficiency.
+They are based on the hues of Okabe and Ito (2008, "Color universal design"), darkened until small
+text has a contrast of at least 4.5, and then moved apart for readers with and without a colour
+vision deficiency.
 """
 
 MAX_COLOURS = len(PALETTE)
 """Maximum number of strategies with a colour of their own."""
 
 REST = "#b4b8bf"
-"""Colour of lines without a colour of their own."""
+"""Colour of marks without a colour of their own."""
 
 FAINT = "#d5d8dc"
-"""Colour of lines and bars in the background."""
+"""Colour of queries that are not selected, and of the outlines of cells."""
 
 INK = "#30363d"
 """Colour of text and of significant results. No strategy has this colour."""
@@ -70,22 +72,22 @@ EQUAL_CONTRAST_LUMINANCE = 0.179
 """Luminance at which black and white texts have the same contrast, 4.6."""
 
 SOFT_SHARE = 0.3
-"""Share of the background colour in that of less important text; its contrast is above 4.5."""
+"""Share of the background in the colour of less important text, whose contrast is above 4.5."""
 
 DARK_THEMES = {"dark": "#333", "carbong90": "#262626", "carbong100": "#161616"}
-"""Dark themes of Vega and their background colours, which Altair's settings do not contain."""
+"""Background colours of Vega's dark themes, which Altair's settings do not contain."""
 
 DOUBT = "#858b93"
-"""Colour of results that are not significant."""
+"""Colour of results that are not significant, of ties, and of unjudged documents."""
 
 LINE_SYMBOL = {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2}
 """Symbol in a legend: a piece of a line, long enough to show its dashes."""
 
 MAX_LARGE_PANELS = 9
-"""Maximum number of panels of full size; with more panels, there are five in a row."""
+"""Maximum number of panels of full size. More panels are smaller, by default five in a row."""
 
 PANEL_SIZES = {2: 270, 3: 175}
-"""Width and height of panels in pixels, by the number side by side: a notebook has 700 pixels."""
+"""Width and height of panels, by their number side by side, in a notebook of 700 pixels."""
 
 
 SHARED_LETTERS = "strategies with a common letter do not differ significantly"
@@ -127,7 +129,8 @@ def draw_panels(
 ) -> Chart:
     """Draw the layers as one chart, with a panel for each value of `panel`.
 
-    The channels in `independent` must not have a legend, which each panel would repeat.
+    A single value has no panel. The channels in `independent` must not have a legend, which each
+    panel would repeat.
     """
     panel_names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
     if len(panel_names) < 2:  # noqa: PLR2004
@@ -191,7 +194,10 @@ def _combine_layers(
 
 
 def escape_chart(part: Any) -> Any:
-    """Return a chart, or a part of it, with escaped texts. The rows stay as they are."""
+    """Return a chart, or a part of it, with escaped texts.
+
+    Rows and expressions stay as they are.
+    """
     if isinstance(part, str):
         return escape_text(part)
     if isinstance(part, list):
@@ -223,7 +229,7 @@ def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
 
 
 JOINED_WORDS = re.compile(r"(?<=\d) (?=[^\W\d]|%)|(?<=\d (?:is|to)) (?=\S)|(?<=\d are) (?=\S)")
-"""Spaces after a number, and after a number and its verb, at which no line ends."""
+"""Spaces at which no line ends: after a number, and after a number with "is", "are" or "to"."""
 
 
 def _wrap_evenly(text: str, max_letters: int) -> list[str]:
@@ -240,7 +246,10 @@ def _wrap_evenly(text: str, max_letters: int) -> list[str]:
 
 
 def write_rest_note(names: Collection[str], reason: str = "") -> list[str]:
-    """Write a note about the grey marks and why they are grey, if there are many strategies."""
+    """Write a note about grey marks, if more strategies exist than colours.
+
+    `reason` says what the grey strategies have in common.
+    """
     n_others = len(names) - MAX_COLOURS
     clause = f", with {reason}" if reason else ""
     return [f"grey: the {n_others:,} others{clause}"] if n_others > 0 else []
@@ -294,10 +303,11 @@ def choose_look(
     drawn_names: Collection[str] | None = None,
     legends: bool = True,
 ) -> dict[str, Any]:
-    """Return the colours of strategies, equal in all charts that draw the same strategies.
+    """Return the colours of strategies.
 
-    With more strategies than colours, the first strategies in `prioritised` have a colour, and the
-    others are grey. If `drawn_names` are passed, the scale contains only these.
+    A strategy has the same colour in all charts with the same `names`. With more strategies than
+    colours, the first strategies in `prioritised` have a colour, and the others are grey. If
+    `drawn_names` are passed, the scale contains only these, unless a theme chooses the colours.
     """
     sorted_names = sort_naturally(set(names))
     coloured = (
@@ -314,7 +324,7 @@ def choose_look(
         }
         scale = alt.Scale(domain=[*drawn_colours], range=[*drawn_colours.values()])
     if has_theme_colours():
-        # Only the theme knows its colours, so the legend must contain all strategies.
+        # The theme assigns its colours by position, so the scale must contain all coloured names.
         scale = alt.Scale(domain=coloured)
     # A chart beside this one adds its names to the same legend, which needs room for them.
     legend = (
@@ -328,7 +338,7 @@ def choose_look(
 
 
 def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the colours of names beside marks, with a legible grey."""
+    """Return the colours of names beside marks, with a grey that can be read."""
     colour = look["color"]
     if isinstance(colour, alt.Color):
         return {"color": colour}
@@ -338,7 +348,7 @@ def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:
 def choose_few_colours(names: Collection[str], title: str) -> dict[str, Any]:
     """Return the colours of strategies that are named beside their marks.
 
-    There is no legend. If there are more strategies than colours, they get no colours.
+    There is no legend. If there are more strategies than colours, none has a colour.
     """
     are_coloured = len(names) <= MAX_COLOURS
     return choose_look(names, title, legends=False) if are_coloured else {}
@@ -379,16 +389,16 @@ class CellColours(NamedTuple):
     on_weak: str
     on_strong: str
     strong_from: float
-    """Value from which a text is more legible in the colour `on_strong`."""
+    """Value above which a text has the colour `on_strong`, and up to which it has `on_weak`."""
 
     def choose_text_colour(self, value: str) -> Any:
-        """Return the condition for the colour of a text on a cell with a value."""
+        """Return the condition for the colour of a text; `value` is an expression."""
         is_strong = f"{value} > {self.strong_from}"
         return alt.condition(is_strong, alt.value(self.on_strong), alt.value(self.on_weak))
 
 
 def build_cell_colours(highest: float) -> CellColours:
-    """Return the colours of cells: a cell with the value 0 has that of the background."""
+    """Return the colours of cells, from the background's at 0 to the strongest."""
     ink, paper = find_ink_and_paper()
     strongest = PALETTE[0] if ink == INK else STRONGEST_CELL_COLOUR_ON_DARK
     scale = alt.Scale(domain=[0, highest], range=[paper, strongest], interpolate="rgb")
@@ -397,7 +407,7 @@ def build_cell_colours(highest: float) -> CellColours:
         compute_luminance(mix_colours(paper, strongest, each)) > EQUAL_CONTRAST_LUMINANCE
         for each in shares
     ]
-    # The first share whose colour is on the other side of equal contrast than the background.
+    # From this share on, the other colour of text has more contrast than on the background.
     strong_from = shares[is_light.index(not is_light[0])]
     on_weak, on_strong = ("black", "white") if ink == INK else ("white", "black")
     return CellColours(scale, on_weak, on_strong, strong_from * highest)
@@ -419,7 +429,7 @@ def find_soft_ink() -> str:
 
 
 def split_colour(colour: str) -> list[int]:
-    """Return red, green and blue, from 0 to 255, of "white" or of hexadecimal digits."""
+    """Return red, green and blue, from 0 to 255, of "white" or of a text such as "#333"."""
     digits = "fff" if colour == "white" else colour.removeprefix("#")
     if len(digits) == 3:  # noqa: PLR2004
         digits = "".join(2 * digit for digit in digits)
@@ -449,11 +459,11 @@ def build_legend(names: Iterable[str] = (), **options: Any) -> alt.Legend:
 
 
 MAX_LABEL_LETTERS = MAX_NAME_LETTERS
-"""Maximum number of letters of a name in a chart, which is cut like names in titles."""
+"""Maximum number of letters of a name in a chart, equal to that of names in titles."""
 
 
 def write_short_label(text: str, names: Iterable[Any] | None = None) -> str:
-    """Write an expression that shortens a long text.
+    """Write an expression of Vega that shortens the expression of a text.
 
     Shortened `names` keep the parts in which they differ. Without `names`, a text loses its
     middle, since most names differ at their ends.
@@ -473,7 +483,10 @@ MAX_PAIR_LABEL_LETTERS = MAX_LABEL_LETTERS // 2 + 2
 
 
 def build_pairs_axis(table: pl.DataFrame, pair: str = "pair", **axis: Any) -> alt.Axis:
-    """Return the axis of the names of pairs, where each strategy's name is shortened by itself."""
+    """Return the axis of names of pairs.
+
+    In the name of a pair, the name of each strategy is shortened separately.
+    """
     has_several = table["baseline"].n_unique() > 1
     columns = ["strategy", "baseline"] if has_several else ["strategy"]
     names = pl.concat([table[column] for column in columns]).unique().sort()
@@ -536,7 +549,7 @@ PERCENT_LABEL = "format(100 * datum.value, '~g') + ' %'"
 """Expression of the labels of an axis of shares, written as in sentences: "30 %"."""
 
 UNFLUSHED_LABELS: dict[str, Any] = {"labelFlush": False}
-"""Settings of an axis that does not shift its first and last label over their neighbours."""
+"""Settings of an axis whose first and last label are centred at their ticks."""
 
 
 def compute_name_step(n: int) -> int:
@@ -545,13 +558,16 @@ def compute_name_step(n: int) -> int:
 
 
 def fit_name_axis(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any]:
-    """Return the settings of an axis of names: horizontal if six pixels per letter suffice."""
+    """Return the settings of an axis of names: horizontal if they fit, else vertical.
+
+    A name fits if it has six pixels per letter, and four more, in a `step`.
+    """
     fits = all(len(name) * 6 <= step - 4 for name in names)
     return {"labelAngle": 0 if fits else -90, "labelLimit": 250} | axis
 
 
 def write_labels(texts: Mapping[Any, str]) -> str:
-    """Write an expression for the labels of an axis, from the text at each labelled value."""
+    """Write an expression for the labels of an axis, from one for each value."""
     cases = (f"datum.value === {at!r} ? {label}" for at, label in texts.items())
     return " : ".join([*cases, "''"])
 
@@ -572,7 +588,10 @@ def build_means_axis() -> alt.Axis:
 def draw_interval(
     base: alt.Chart, title: Any, ends: tuple[str, str], *, size: int = 2, **scale: Any
 ) -> alt.Chart:
-    """Draw a line for each interval. The line is a bar, which gets the colour of the theme."""
+    """Draw a line for each interval.
+
+    The line is a bar, because bars get the colour of the theme.
+    """
     low, high = ends
     x = alt.X(f"{low}:Q", title=title, axis=alt.Axis(titleLimit=300, **UNFLUSHED_LABELS), **scale)
     return base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
@@ -588,9 +607,9 @@ MIN_DOT_SIZE = 7
 def fit_dot_size(
     table: pl.DataFrame, ends: Sequence[str], axis_sharing: str, width: int, max_size: int
 ) -> int:
-    """Return the size of dots that leave half of nearly every interval visible.
+    """Return a size of dots that leaves half of nearly every interval visible.
 
-    `axis_sharing` is the result of `choose_panel_axis`, and `width` the width of a panel in pixels.
+    The size lies between `MIN_DOT_SIZE` and `max_size`, in square pixels. `axis_sharing` is the result of `choose_panel_axis`, and `width` the width of a panel in pixels.
     """
     intervals = table.drop_nulls([*ends]) if ends else table.clear()
     if intervals.is_empty():
@@ -613,7 +632,7 @@ def build_one_row() -> alt.Chart:
 def draw_named_line(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
     """Draw a line that belongs to no strategy, with its name in a legend.
 
-    The legend is that of a channel that no other mark uses.
+    The legend belongs to the `channel`, which no other mark may use.
     """
     name = escape_text(name)  # `escape_chart` skips expressions
     line = base.transform_calculate(line=alt.expr.toString(name))
@@ -634,7 +653,7 @@ def build_pointer(name: str, field: str, **options: Any) -> alt.Parameter:
 
 
 def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
-    """Return the layer with selections, named after the first of them."""
+    """Return the layer with selections; the layer is named after the first one."""
     return layer.properties(name=f"view_{params[0].name}").add_params(*params)
 
 
@@ -669,7 +688,7 @@ def write_mean_title(table: pl.DataFrame, prefix: str = "mean ", default: str = 
 
 
 def build_unit_scale(unit: bool) -> alt.Scale:  # noqa: FBT001
-    """Return the scale of a measure, from 0 to 1 if it has no values outside."""
+    """Return a scale from 0 to 1 if `unit` is true, else the default scale."""
     return alt.Scale(domain=[0, 1]) if unit else alt.Scale()
 
 
@@ -683,8 +702,8 @@ def choose_panel_axis(
 ) -> Literal["shared", "independent"]:
     """Choose whether panels share an axis, which they always do for one measure.
 
-    Several measures share the axis if all values of `column` lie between -1 and 1. A measure that
-    counts documents thus has an axis of its own, and without a `column` each measure has one.
+    Several measures share the axis if all values of `column` lie between -1 and 1. Otherwise, as
+    for a measure that counts documents, or without a `column`, each panel has its own axis.
     """
     if "measure" not in table.columns or table["measure"].n_unique() == 1:
         return "shared"

@@ -32,23 +32,27 @@ from polars_graded._drawing.style import (
 from polars_graded._sentences import shorten_names
 
 TILE_WIDTH, TILE_GAP, BAR_WIDTH = 0.5, 0.02, 0.18
-"""Width of a tile, of the gap beside it, and of the longest bar, as shares of a column."""
+"""Width of a tile, of the gap at its right, and of the longest bar, as shares of a column.
+
+A bar shows the amount that a document adds to the measure.
+"""
 
 TIE_POSITION = -TILE_GAP
-"""Position of the line beside tied tiles, as a share of a column."""
+"""Horizontal position of the line at the left of tied tiles, as a share of a column."""
 
 BAR_START, BAR_END = round(TILE_WIDTH + TILE_GAP, 2), round(TILE_WIDTH + TILE_GAP + BAR_WIDTH, 2)
 """Both ends of the longest bar beside a tile, as shares of a column."""
 
 MAX_COLOURED_GRADES = 6
-"""Maximum number of relevant grades with a colour each; more grades share four colours."""
+"""Maximum number of grades above irrelevant that each have a colour; more share four colours."""
 
 IRRELEVANT_COLOUR, UNJUDGED_LEVEL = "#e6e8eb", "unjudged"
 LOWEST_GRADE_COLOUR, HIGHEST_GRADE_COLOUR = "#8fbfe6", "#103a66"
-"""Colours of the lowest and the highest relevant grade. Higher is darker, also in grey print."""
+"""Colours of the lowest and the highest grade above irrelevant. Higher grades are darker, also when
+printed in grey."""
 
 MAX_MISSED_DOCUMENTS = 10
-"""Maximum number of missed relevant documents below the line."""
+"""Maximum number of relevant documents outside the first n that are drawn for a strategy."""
 
 TILE_LETTER_WIDTH = 6
 """Approximate width of a letter on or beside a tile, in pixels."""
@@ -60,7 +64,7 @@ TILE_FONT_SIZE = 10
 """Font size of texts on tiles, in pixels."""
 
 MAX_JOINED_COLUMNS = 4
-"""Maximum number of columns with lines between them. More lines could not be followed."""
+"""Maximum number of columns with lines between them; the eye could not follow more lines."""
 
 MIN_HORIZONTAL_NAME_WIDTH = 60
 """Minimum width of a column with a horizontal name, in pixels."""
@@ -72,7 +76,7 @@ BOLD_LETTER_WIDTH = 7
 """Approximate width of a letter of a bold name, in pixels."""
 
 MAX_NUMBERED_RANKS = 25
-"""Maximum number of ranks that are all numbered."""
+"""Maximum number of ranks for which the axis shows every number."""
 
 COUNT_WORDS = " relevant below", " below"
 """Words after the number of relevant documents below the line; the longest that fits is used."""
@@ -81,10 +85,10 @@ LABELS_ONLY: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
 """Settings of an axis that consists of labels only."""
 
 TILE_EDGES = {"top": "datum.y - 0.44", "bottom": "datum.y + 0.44"}
-"""Expressions of the upper and the lower edge of a tile."""
+"""Vega expressions for the upper and the lower edge of a tile."""
 
 MAX_TOOLTIP_LETTERS = 300
-"""Maximum number of letters of a text in a tooltip."""
+"""Maximum number of letters of a title in a tooltip."""
 
 
 def compute_column_width(n: int) -> int:
@@ -95,9 +99,11 @@ def compute_column_width(n: int) -> int:
 def build_tile_rows(
     documents: pl.DataFrame, values: Mapping[str, float | None], n: int, label: str
 ) -> pl.DataFrame:
-    """Return the rows to draw: `document` tiles, `line` rows between them, `strategy` heads.
+    """Return the rows to draw, each a tile, a line or the head of a column.
 
-    `column` is the position of a strategy. `y` is the rank, or the position below the line.
+    `part` is "document" for a tile, "line" for a line between two tiles and "strategy" for a head.
+    `column` is the number of the strategy. `y` is the rank of a document among the first n, or a
+    position further below for other documents.
     """
     value_labels = ["" if value is None else f"{label} {value:.4f}" for value in values.values()]
     heads = pl.DataFrame(
@@ -123,9 +129,10 @@ def build_tile_rows(
 def _list_documents_below(
     documents: pl.DataFrame, top_documents: pl.DataFrame, n: int, first_y: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the relevant documents below rank n, and their number for each strategy.
+    """Return relevant documents outside the first n, and their number by strategy.
 
-    If there are too many, documents in the first n of another strategy take precedence.
+    All are counted, but at most `MAX_MISSED_DOCUMENTS` per strategy are returned, beginning with
+    those in the first n of another strategy.
     """
     missed_documents = documents.filter(
         pl.col("relevant"), (pl.col("rank") > n) | pl.col("rank").is_null()
@@ -152,7 +159,10 @@ def _list_documents_below(
 
 
 def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
-    """Return a line from each document to the same document in the next column."""
+    """Return a line for each document that also has a tile in the next column.
+
+    With more than `MAX_JOINED_COLUMNS` columns, there are no lines.
+    """
     if tiles["column"].n_unique() > MAX_JOINED_COLUMNS:
         tiles = tiles.clear()
     starts = tiles.select("strategy", "column", "y", "doc", "relevant", "adds", "label")
@@ -162,7 +172,11 @@ def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
 
 
 def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return the rows with the `level` of their grade, and the colours of levels in order."""
+    """Return the rows with a column `level`, and the colour of each level that occurs.
+
+    A level is a grade or, if there are many grades, a range of them that shares a colour. Levels
+    are in ascending order, with unjudged last.
+    """
     grade = pl.col("grade")
     grades = documents["grade"].drop_nulls()
     relevant = grades.filter(grades > irrelevant).unique().sort().to_list()
@@ -209,10 +223,11 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     grade: str,
     strategy: str,
 ) -> tuple[list[alt.Chart], dict[str, Any]]:
-    """Draw the tiles, their bars, the lines between them and the texts; return also the size.
+    """Return the layers of the chart, and its width and height.
 
-    Rows are those of `build_tile_rows`, with two more columns: the `level` of a grade, and the
-    `name` to write on a tile.
+    Layers are the lines between tiles, the tiles, the bars beside them and the texts. `table` has
+    the rows of `build_tile_rows` and a column `name`, the text on a tile. `colours` maps each level
+    of `add_levels` to its colour.
     """
     documents, heads = table.filter(part="document"), table.filter(part="strategy")
     names, labels = heads["strategy"].to_list(), heads["label"].to_list()
@@ -238,7 +253,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         "titleY": 22,
     }
     columns = bound_axis((2 * TIE_POSITION, last), zero=False, **x_options)
-    # Names above narrow columns are vertical.
+    # Names are vertical if columns are narrow, or if names cannot be shortened to fit.
     max_letters = max(MIN_HORIZONTAL_NAME_LETTERS, int(width / BOLD_LETTER_WIDTH))
     short_names = dict(zip(names, shorten_names(names, max_letters), strict=True))
     is_upright = (
@@ -256,11 +271,11 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     )
 
     def encode_across(field: str) -> alt.X:
-        """Return the channel of horizontal positions."""
+        """Return the x channel of a field."""
         return alt.X(f"{field}:Q", title=None, **columns)
 
     def encode_down(field: str) -> alt.Y:
-        """Return the channel of vertical positions."""
+        """Return the y channel of a field."""
         return alt.Y(f"{field}:Q", title="rank", **ranks)
 
     extra_columns = [name for name in ("title", "tied", "gain") if name in table.columns]
@@ -276,12 +291,12 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         *format_decimals(*(name for name in extra_columns if name == "gain"), "adds"),
         alt.Tooltip("share:Q", format=".1%"),
     )
-    # If the pointer selects a document, all others are faint.
+    # While the pointer selects a document, tiles and lines of all others are faint.
     fading = {"opacity": alt.condition(selected, alt.value(1), alt.value(0.15))}
     has_numbers = width * BAR_WIDTH >= 5 * TILE_LETTER_WIDTH
     bar = f"{BAR_START} + {BAR_WIDTH} * datum.adds / {max_added}"
 
-    # A line begins at the end of a bar or of a text.
+    # A line begins after the bar or the text beside a tile, or at the tile if there is neither.
     line_start = f"datum.adds > 0 ? {bar} : {TILE_WIDTH}"
     if has_numbers:
         line_start = f"datum.adds > 0 || isValid(datum.label) ? {BAR_END} : {TILE_WIDTH}"
@@ -315,12 +330,12 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
     filled = filled.encode(**shape, **fading, fill=fill, tooltip=tooltip)
     layers.append(add_selection(filled, selected))
     if UNJUDGED_LEVEL in colours:
-        # Unjudged tiles have only an outline.
+        # Unjudged tiles are white, so they need an outline.
         unjudged = _select_part("document", f"datum.level === '{UNJUDGED_LEVEL}'", **sides)
         outline = unjudged.mark_rect(fill=None, stroke=DOUBT, strokeDash=[3, 2])
         layers.append(outline.encode(**shape, **fading))
     if documents["tied"].any():
-        # If tied tiles are below each other, their lines join into one.
+        # The lines of adjacent tied tiles join into one.
         edges = {"top": "datum.y - 0.5", "bottom": "datum.y + 0.5"}
         tie_line = _select_part(
             "document", "datum.tied", at=f"datum.column + {TIE_POSITION}", **edges
@@ -334,7 +349,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
             "end": f"datum.column + {bar}",
             **TILE_EDGES,
         }
-        # This colour contrasts equally with light and dark backgrounds.
+        # This colour contrasts about equally with light and dark backgrounds.
         bars = _select_part("document", "datum.adds > 0", **ends).mark_rect(
             color=DOUBT, fillOpacity=0.35
         )
@@ -345,13 +360,9 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
             "y2": alt.Y2("bottom:Q"),
         }
         layers.append(bars.encode(**shape, tooltip=tooltip))
-    # Texts are drawn on tiles and beside them if they fit.
+    # Texts are drawn only in columns that are wide enough.
     if width * TILE_WIDTH >= 9 * TILE_LETTER_WIDTH:
-        # An unjudged tile is empty, and as dark as the background behind it.
-        unfilled_levels = {UNJUDGED_LEVEL} if find_ink() != INK else set()
-        dark = [
-            name for name, colour in colours.items() if is_dark(colour) or name in unfilled_levels
-        ]
+        dark = [name for name, colour in colours.items() if is_dark(colour)]
         on_dark = alt.FieldOneOfPredicate(field="level", oneOf=dark)
         text_colour = alt.condition(on_dark, alt.value("white"), alt.value(INK))
         room = width * TILE_WIDTH - 8
@@ -416,7 +427,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
 
 
 def _select_part(name: str, *filters: str, **calculated: str) -> alt.Chart:
-    """Return a chart of the rows of a part that pass the filters, with calculated fields."""
+    """Return a chart of the rows of one `part` that pass the filters, with calculated fields."""
     chart: Any = alt.Chart().transform_filter(f"datum.part === '{name}'")
     for condition in filters:
         chart = chart.transform_filter(condition)

@@ -17,10 +17,10 @@ from polars_graded._measuring.expression import measure_one, rank_rows
 from polars_graded._measuring.names import Measure
 
 RANK = "rank among the retrieved"
-"""Name of the column of ranks; no column of the frame is likely to have it."""
+"""Name of the added column of ranks, which a column of the frame is unlikely to have."""
 
 TIED = "tied with another"
-"""Name of the column that marks rows tied with another row of their ranking."""
+"""Name of the added column that is true for rows tied with another row of their ranking."""
 
 
 def check_sum(measure: str) -> Measure:
@@ -48,7 +48,10 @@ def check_sum(measure: str) -> Measure:
 def rank_rows_of_strategies(
     request: Request, rows: pl.DataFrame
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield each strategy and its rows, sorted by their ranks in column `RANK`."""
+    """Yield the name of each strategy, as text, and its rows with `RANK` and `TIED`.
+
+    Rows are sorted by query and rank. Rows without a rank are last in their query.
+    """
     stacked = request.strategy
     names = pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
     for name, text in zip(names, names.cast(pl.String).fill_null("null"), strict=True):
@@ -73,13 +76,13 @@ def compute_added_by_rank(
     others: dict[str, str],
     **options: Unpack[RequestOptions],
 ) -> tuple[pl.DataFrame, dict[str, float | None]]:
-    """Return the documents of a query for each strategy, with the amount that each rank adds.
+    """Return the documents of one query, with the amount that each adds at its rank.
 
-    The frame has one row per strategy and document, with these columns: `strategy`, `rank` (null if
-    the document was not retrieved), `doc`, `grade`, the `others`, and the Booleans `tied` and
-    `relevant`. Column `adds` is the amount by which this rank raises the measure. For measures with
-    a gain, column `gain` is the amount by which this rank raises cumulated gain. The dictionary
-    contains the value of each strategy.
+    The result has one row per strategy and document, with these columns: `strategy`, `rank` (null
+    if the document was not retrieved), `doc`, `grade`, the keys of `others`, and the Booleans
+    `tied` and `relevant`. `adds` is the amount by which the rank raises the measure, null below
+    rank n. For measures with a gain, `gain` is the amount by which the rank raises cumulated gain.
+    The dictionary contains the value of the measure for each strategy.
     """
     check_whole_number("n", n)
     request = Request.of([measure.name], **options)
@@ -88,7 +91,7 @@ def compute_added_by_rank(
     rows = select_query(request, opened, of)
     parts, values = [], {}
     for name, ranked in rank_rows_of_strategies(request, rows):
-        # Documents with equal scores count as tied, even if another column decides their order.
+        # Documents with equal sort columns count as tied, even if `ties` decides their order.
         tied = rank_rows(replace(request, ties=None).build_ranking(name)).struct.field("tied")
         table = ranked.select(
             pl.lit(name).alias("strategy"),
@@ -118,7 +121,7 @@ def compute_added_by_rank(
 
 
 def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
-    """Return the rows of one query; raise if there are none."""
+    """Return the rows of one query; raise if there are none, or a direction lacks."""
     has_several_columns, columns = len(request.query) > 1, ", ".join(map(repr, request.query))
     if has_several_columns and not (isinstance(of, tuple) and len(of) == len(request.query)):
         msg = f"`of` must be a tuple with one value for each of {columns}, got {of!r}"
@@ -134,7 +137,7 @@ def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) 
             raise TypeError(msg) from None
         conditions.append(is_query)
     rows = request.add_computed_columns(frame.lazy().filter(*conditions).collect())
-    # The other queries of a lazy frame are only read if the scores of this query look like ranks.
+    # If the frame is lazy, other queries are read only if scores of this query may be ranks.
     if isinstance(frame, pl.DataFrame) or may_be_ranks(request, rows):
         check_directions(request, frame.lazy().select(request.input_columns).collect())
     if rows.is_empty():
@@ -153,8 +156,9 @@ def _compute_added(
 ) -> pl.DataFrame:
     """Return the amounts by which each of the first n ranks raises the measures.
 
-    Documents below a cut stay in the table as not retrieved, so that the measure's divisor (such as
-    R or the ideal gain) stays the same.
+    Each amount is the difference of two values: of the ranking cut below this rank, and cut above
+    it. Documents below a cut stay in the table as not retrieved, so that the measure's divisor
+    (such as R or the ideal gain) stays the same.
     """
     scale = replace(request.scale, grade=pl.col("grade")).ranked_by(["kept"], descending=False)
     names = ["adds", "gain"][: len(measures)]

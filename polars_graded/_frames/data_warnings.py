@@ -1,6 +1,6 @@
-"""Warn of data that make means wrong without an error.
+"""Warn of data that make means misleading without an error.
 
-The evidence is in the notes of all rankings, which the module `notes` describes.
+The evidence is in the values and the notes of all rankings. The module `notes` describes notes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MIN_SHARE_DIFFERENCE = 0.2
 a warning."""
 
 MIN_QUERIES_FOR_SHARES = 10
-"""Minimum number of queries for a warning about a share of judged documents."""
+"""Minimum number of queries for a warning about shares of judged or of retrieved documents."""
 
 MIN_JUDGED_SHARE = 0.8
 """Minimum judged share of the first ten documents; a lower share causes a warning."""
@@ -49,19 +49,21 @@ MIN_HALF_STAR = 0.5
 """Lowest grade of a scale of half stars."""
 
 MIN_STARS = 4
-"""Minimum highest grade of stars. On a shorter scale without 0, all grades may be relevant."""
+"""Minimum of the highest grade for which grades count as stars. On a shorter scale without 0, such
+as 1 to 3, all grades may be relevant."""
 
 GDEVAL_HIGHEST = 4
-"""Highest grade of the scale of gdeval, which ir_measures calls for ERR."""
+"""Highest grade on the scale of gdeval, the tool with which ir_measures computes ERR."""
 
 CODES = {9, 98, 99, 127, 255, 999, 9999, 32767, 65535}
 """Numbers that many files contain in place of a missing grade."""
 
 MIN_CODE_RATIO = 3
-"""Minimum ratio of a code to the next highest grade."""
+"""Minimum ratio of a code to the highest of the other grades."""
 
 RANK_WORDS = {"rank", "ranks", "ranking", "position", "pos", "place"}
-"""Words for ranks in column names. With fewer than ten queries, the name decides the warning."""
+"""Words for ranks in column names. If the numbers of a column count from 1 or 0, but are too little
+evidence for an error, such a name causes a warning."""
 
 
 def find_order_dependent_measures(request: Request) -> list[Measure]:
@@ -76,7 +78,7 @@ MIN_SHARE_OF_OTHER_GRADER = 0.5
 
 
 def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:
-    """Warn of graders who judged only a part of the documents that another grader judged."""
+    """Warn of graders who judged far fewer documents of a query than another."""
     query = list(requests[0].query)
     names = [f"polars_graded: {number}" for number, _ in enumerate(requests)]
     judged = (each.get_column(NOTES).struct.field("judged") for each in values)
@@ -104,9 +106,9 @@ def is_called_rank(column: str) -> bool:
 
 
 def find_measures_without_scale(request: Request) -> list[str]:
-    """Return the measures that need `max_grade`, if it is not passed.
+    """Return the names of measures that need `max_grade`; none if it is passed.
 
-    These measures then use the highest grade of each query as the highest grade of the scale.
+    Without it, these measures use the highest grade of each query as the highest of the scale.
     """
     if request.scale.max_grade is not None:
         return []
@@ -118,7 +120,7 @@ def find_measures_without_scale(request: Request) -> list[str]:
 
 
 def warn_of_notes(request: Request, notes: Notes, values: pl.DataFrame) -> None:
-    """Warn of everything that the notes and the values of all queries show."""
+    """Warn of all that the notes and values show, if it concerns the result."""
     noted = NotedData(request, notes, values)
     prefix = "" if request.grader is None else f"by the grades of {request.grader!r}: "
     for kind, find_sentences in WARNING_RULES:
@@ -160,7 +162,7 @@ class NotedData:
         return all(each[count] for each in self.strategies)
 
     def format_share(self, counts: Sequence[int], totals: Sequence[int]) -> str:
-        """Return "n of m queries", or "rankings" if several stacked strategies are affected."""
+        """Return "n of m queries", or "n of m rankings" for several stacked strategies."""
         if self.request.strategy is None:
             return f"{counts[0]} of {totals[0]} queries"
         affected = [pair for pair in zip(counts, totals, strict=True) if pair[0]]
@@ -168,7 +170,7 @@ class NotedData:
         return f"{n} of {total} {'rankings' if len(affected) > 1 else 'queries'}"
 
     def find_split_queries(self) -> Iterator[str]:
-        """Yield the number of queries that nulls in a query column split in two."""
+        """Yield a sentence if nulls in a query column may split queries in two."""
         if len(self.request.query) == 1:
             return
         for name in self.request.query:
@@ -189,7 +191,7 @@ class NotedData:
                 )
 
     def find_null_keys(self) -> Iterator[str]:
-        """Yield the number of rows without a query or a strategy."""
+        """Yield sentences about rows without a query or a strategy."""
         for (kind, lack), rows in self.notes.rows_without_key.items():
             names = self.request.query if kind == "query" else (self.request.strategy,)
             column, hint = (separator.join(map(repr, names)) for separator in (" and ", ", "))
@@ -201,7 +203,7 @@ class NotedData:
                 )
 
     def find_unlike_scales(self) -> Iterator[str]:
-        """Yield a sentence if queries differ in the highest grade, which stands for the scale."""
+        """Yield a sentence if measures use highest grades that differ between queries."""
         if not (names := find_measures_without_scale(self.request)):
             return
         relevant = [each for each in self.strategies if each["queries_with_relevant"]]
@@ -230,7 +232,7 @@ class NotedData:
             )
 
     def find_stars(self) -> Iterator[str]:
-        """Yield a sentence if grades look like stars and no relevant grade was passed."""
+        """Yield a sentence if grades look like stars and the lowest is relevant."""
         scale, measures = self.request.scale, self.request.measures.values()
         is_above_one = all((measure.options.get("threshold") or 0) > 1 for measure in measures)
         if scale.irrelevant or scale.relevant_from is not None or is_above_one:
@@ -249,10 +251,10 @@ class NotedData:
             )
 
     def find_grades_below_zero(self) -> Iterator[str]:
-        """Yield the number of grades below 0, which some files use for unjudged documents."""
+        """Yield a sentence about grades below 0, which may mean unjudged documents."""
         scale, grade = self.request.scale, self.request.grade
         if all(each.function == "infap" for each in self.request.measures.values()):
-            return  # for `infap`, such grades mark pooled documents
+            return  # for `infap`, such grades mark pooled documents that nobody judged
         n = max((each[BELOW_ZERO] for each in self.strategies), default=0)
         if n and not scale.irrelevant and scale.relevant_from is None:
             low = min(each[LOWEST] for each in self.strategies if each[LOWEST] is not None)
@@ -264,7 +266,7 @@ class NotedData:
             )
 
     def find_codes(self) -> Iterator[str]:
-        """Yield the number of grades that may be a code for a missing grade."""
+        """Yield a sentence if the highest grade may be a code for a missing grade."""
         if self.request.scale.max_grade is not None:
             return
         with_code = [each for each in self.strategies if each[BELOW_CODE] is not None]
@@ -284,7 +286,7 @@ class NotedData:
             )
 
     def find_ties_by_grade(self) -> Iterator[str]:
-        """Yield a sentence if the measured grade decides the order of tied documents."""
+        """Yield a sentence if `ties` names the column of grades."""
         if self.request.grade in (self.request.ties or ()):
             yield (
                 f"`ties` names the grade {self.request.grade!r}, so the best of tied documents "
@@ -294,7 +296,7 @@ class NotedData:
             )
 
     def find_unjudged_queries(self) -> Iterator[str]:
-        """Yield the number of queries without a judged document."""
+        """Yield a sentence about queries without a judged document."""
         if self.notes.unjudged:
             undefined = self.request.scale.undefined
             effect = "are undefined" if undefined is None else f"count as {undefined:g}"
@@ -352,7 +354,10 @@ class NotedData:
             )
 
     def _select_unlike_judgments(self) -> pl.DataFrame:
-        """Return the rows of queries whose relevant documents differ between stacked strategies."""
+        """Return the rows of queries in which stacked strategies differ in relevance.
+
+        They differ in the number of relevant documents, or in the sum of their grades.
+        """
         keys, query = self.request.result_keys, self.request.query
         rows = self.values.select(*keys, pl.col(NOTES).struct.unnest()).drop_nulls(keys)
         n, worth = pl.col("n_relevant"), pl.col("sum_of_relevant")
@@ -362,7 +367,7 @@ class NotedData:
         )
 
     def find_missing_rankings(self) -> Iterator[str]:
-        """Yield the strategies that retrieved nothing, or lack some queries."""
+        """Yield sentences about strategies that retrieved nothing or lack some queries."""
         if without_answers := [each["name"] for each in self.strategies if not each["answered"]]:
             yield (
                 f"{first_few(without_answers)} retrieved nothing for any query, so there is no "
@@ -382,7 +387,7 @@ class NotedData:
             )
 
     def find_unlike_judged_shares(self) -> Iterator[str]:
-        """Yield the lowest and the highest judged share of the first ten documents."""
+        """Yield a sentence if strategies differ in the judged share of the first ten."""
         with_enough_queries = [
             each for each in self.strategies if each["queries"] >= MIN_QUERIES_FOR_SHARES
         ]
@@ -403,7 +408,10 @@ class NotedData:
             )
 
     def find_low_judged_share(self) -> Iterator[str]:
-        """Yield the lowest judged share of the first ten documents, if it is low."""
+        """Yield a sentence if the lowest judged share of the first ten is too low.
+
+        If strategies differ in this share, `find_unlike_judged_shares` yields the only sentence.
+        """
         with_enough_queries = [
             each for each in self.strategies if each["answered"] >= MIN_QUERIES_FOR_SHARES
         ]
@@ -422,7 +430,7 @@ class NotedData:
             )
 
     def find_inverted_ranks(self) -> Iterator[str]:
-        """Yield a sentence about the first strategy that ranks its highest rank number first."""
+        """Yield a sentence about the first column of ranks ordered highest first."""
         for each in self.strategies:
             column = self.request.find_columns(each["name"])[0]
             if each["some_scores_count_like_ranks"]:
@@ -436,7 +444,7 @@ class NotedData:
                 return
 
     def find_decisive_ties(self) -> Iterator[str]:
-        """Yield the number of rankings whose values depend on the order of tied documents."""
+        """Yield a sentence if the order of tied documents changes values."""
         tied = [each for each in self.strategies if each["depends_on_ties"]]
         if not tied:
             return
@@ -472,7 +480,7 @@ class NotedData:
         )
 
     def find_tied_pairs(self) -> Iterator[str]:
-        """Yield the number of queries in which the order of ties may decide a similarity."""
+        """Yield a sentence if the order of tied documents may change similarities."""
         names = [each.name for each in find_order_dependent_measures(self.request)]
         if not (names and self.request.compares_pairs):
             return
@@ -482,7 +490,7 @@ class NotedData:
         if n := tied.select(self.request.query).n_unique():
             yield (
                 f"{decider} orders documents with the same score in {n} of {self.queries} queries, "
-                f"on which {', '.join(names)} may depend\n\n"
+                f"and {', '.join(names)} may depend on this order\n\n"
                 f"Hint: ties={column or 'order'!r} confirms this order; rbo, overlap and "
                 "average_overlap average over all orders"
             )
@@ -505,4 +513,5 @@ WARNING_RULES = (
     (DataWarning.ties, NotedData.find_decisive_ties),
     (DataWarning.ties, NotedData.find_tied_pairs),
 )
-"""Kinds of warnings and the functions that find their sentences, in the order of warnings."""
+"""Kinds of warnings and the functions that yield their sentences, in the order in which the warnings
+are issued."""

@@ -1,4 +1,4 @@
-"""Checks of scores that may be ranks although no direction is passed."""
+"""Check that columns that may hold ranks have a direction that fits ranks."""
 
 from __future__ import annotations
 
@@ -20,16 +20,20 @@ from polars_graded._measuring.rank_columns import (
 
 
 def check_directions(request: Request, frame: pl.DataFrame) -> None:
-    """Raise if a frame has a score that may hold ranks and its direction is not passed."""
+    """Raise if `descending` does not fit columns that may hold ranks.
+
+    `Directions.check` lists the cases.
+    """
     rows = request.add_computed_columns(frame.select(request.input_columns))
     _collect_evidence(request, rows).check()
 
 
 def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Return the rows with computed columns, and the keywords of `evaluate` that name them.
+    """Return the rows with computed columns, and keywords that name columns.
 
-    The keywords contain a direction for each strategy. They do not record that a single direction
-    was passed for all strategies, so this function checks a single direction itself.
+    These keywords of `evaluate` are `by`, `descending` and `grade`. `descending` becomes a mapping
+    of strategies, which no longer shows that a single False was passed for all of them, so this
+    function checks the directions in that case.
     """
     if request.all_ascending:
         check_directions(request, frame)
@@ -42,23 +46,29 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
 
 
 def may_be_ranks(request: Request, rows: pl.DataFrame) -> bool:
-    """Return whether a score without a direction may hold ranks in any of the queries."""
+    """Return whether sort columns may hold ranks in any of the queries.
+
+    Columns of strategies that `descending` ranks highest first are left out.
+    """
     return any(each.n_spread for each in _collect_evidence(request, rows).evidence.values())
 
 
 def _collect_evidence(request: Request, rows: pl.DataFrame) -> Directions:
-    """Return the evidence in rows that already contain the computed columns."""
+    """Return the evidence of ranks in rows that already have computed columns."""
     scores = list(dict.fromkeys(request.scores))
     return Directions.of(request, Groups.of(rows, request.keys, scores))
 
 
 @dataclass(frozen=True)
 class Directions:
-    """Evidence, collected part by part, that scores without a direction are ranks."""
+    """Evidence, collected part by part, that sort columns hold ranks.
+
+    Strategies that `descending` ranks highest first are left out.
+    """
 
     request: Request
     evidence: dict[tuple[str, Any, str], RankEvidence] = field(default_factory=dict)
-    """Evidence by entry of `by`, stacked strategy (None without stacking) and column."""
+    """Evidence by name in `by`, stacked strategy (None if there is none) and column."""
 
     @classmethod
     def of(cls, request: Request, groups: Groups) -> Directions:
@@ -81,7 +91,7 @@ class Directions:
                     self._add(name, column, groups)
 
     def _add(self, name: str, column: str, groups: Groups) -> None:
-        """Add the evidence of queries, separately for each stacked strategy."""
+        """Add the evidence of one column, separately for each stacked strategy."""
         lists = groups.lists(column)
         if self.request.strategy is None:
             by_strategy = {None: RankEvidence.of(lists)}
@@ -103,7 +113,11 @@ class Directions:
             self.evidence[key] = self.evidence.get(key, RankEvidence()) + evidence
 
     def check(self) -> None:
-        """Raise if a score may hold ranks and its direction is not passed."""
+        """Raise if `descending` does not fit columns that may hold ranks.
+
+        There are three cases: no direction is passed, a single False also covers columns of scores,
+        or False would rank several numbers below 1, probably codes, before rank 1.
+        """
         if self.request.all_ascending:
             self._check_all_ascending()
         for (name, strategy, column), evidence in self.evidence.items():
@@ -112,8 +126,8 @@ class Directions:
                 if is_first and evidence.is_conclusive and evidence.n_low:
                     _refuse_low_codes(name, column, evidence.n_low)
                 continue
-            # Numbers that hardly repeat are evidence of ranks only in scores: ids that break ties
-            # hardly repeat either.
+            # Numbers that hardly repeat are evidence only in the first sort column. In a column that
+            # breaks ties, they may be ids. There, only numbers that count from 1 are evidence.
             if evidence.is_conclusive if is_first else evidence.has_counts_from_one:
                 owner = "" if self.request.strategy is None else f" of strategy {strategy!r}"
                 msg = (
@@ -123,7 +137,7 @@ class Directions:
                 raise ValueError(msg)
 
     def _check_all_ascending(self) -> None:
-        """Raise if one `descending=False` would also reverse strategies with scores."""
+        """Raise if a single `descending=False` covers both ranks and scores."""
         by, stacked = self.request.by, self.request.strategy is not None
         first = {key: each for key, each in self.evidence.items() if key[2] == by[key[0]][0]}
         ranks = [key for key, each in first.items() if each.is_conclusive]
@@ -146,7 +160,7 @@ class Directions:
         raise ValueError(msg)
 
     def _write_hint(self, name: str, column: str) -> str:
-        """Return the arguments for both directions."""
+        """Return a hint with the arguments for both directions."""
         is_only_column = len(self.request.by) == len(self.request.by[name]) == 1
         lowest, highest = (self._write_entry(name, column, flag=flag) for flag in (False, True))
         if is_only_column:

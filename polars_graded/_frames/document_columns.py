@@ -8,36 +8,39 @@ from collections.abc import Collection, Mapping
 import polars as pl
 
 DEFAULT_DOC = "default"
-"""Value of `doc=` for which the column of documents is found by its name."""
+"""Default value of `doc`: the column of documents is found by its name."""
 
 NOUNS = {
     *("doc", "docs", "docid", "docno", "document", "documents", "did", "passage", "passages"),
     *("pid", "item", "items", "itemid", "iid", "movie", "movies", "product", "products", "url"),
     *("sku", "asin", "ean", "gtin", "isbn", "upc", "doi"),
 }
-"""Words that name a document column even without a further word."""
+"""Words that are enough to name a document column."""
 
 NOUNS_BEFORE_IDENTIFIERS = {
     *("ad", "answer", "article", "book", "chunk", "content", "entity", "hotel", "image", "job"),
     *("listing", "news", "offer", "page", "paper", "photo", "post", "recipe", "song", "track"),
     *("video", "variant"),
 }
-"""Words that, with a word for identifiers, name a document column, as in `article_id`."""
+"""Words that name a document column together with a word for identifiers, as in `article_id`."""
 
 IDENTIFIERS = {"id", "ids", "no", "nr", "number", "key", "code"}
-"""Further words that the name of a document column may contain. Others, such as "price" in
-product_price, exclude a column."""
+"""Words for identifiers. A name with a word that is in none of these three sets, such as "price" in
+`product_price`, is not that of a document column."""
 
 
 def split_words(column: str) -> set[str]:
-    """Return the words in the name of a column."""
+    """Return the words in the name of a column, in lower case."""
     return set(re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", "_", column).lower()))
 
 
 def find_document_column(
     schema: Mapping[str, pl.DataType], others: Collection[str] = ()
 ) -> str | None:
-    """Return the column "doc", or else the first whose name means document ids."""
+    """Return the column "doc", or else the first whose name means document ids.
+
+    Columns in `others` and columns of floats or objects are left out. Return None if none remains.
+    """
     names = ["doc", *(name for name in schema if is_called_like_ids(name))]
     for name in names:
         dtype = schema.get(name)
@@ -48,7 +51,11 @@ def find_document_column(
 
 
 def is_called_like_ids(column: str) -> bool:
-    """Return whether the name of a column contains only words for document ids."""
+    """Return whether the name of a column means document ids.
+
+    The name needs a word of `NOUNS`, or one of `NOUNS_BEFORE_IDENTIFIERS` with one of
+    `IDENTIFIERS`, and contains no words but those of the three sets.
+    """
     words = split_words(column)
     if not words <= NOUNS | NOUNS_BEFORE_IDENTIFIERS | IDENTIFIERS:
         return False

@@ -1,4 +1,4 @@
-"""Find documents that occur twice in a ranking, or that have two grades."""
+"""Find documents that occur twice in a ranking, or that have two grades or features."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ from polars_graded._measuring.kernels.ragged import list_rows
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
 MAX_CHECKED_ROWS = 1_000_000
-"""Maximum number of rows for which all rows of a frame are checked. In a larger frame, a sample of
-at least half this number is checked."""
+"""Maximum number of rows of a frame in which every row is checked. In a larger frame, a sample of
+about half this number or more is checked."""
 
 STRETCH_ROWS = 1 << 14
-"""Approximate number of rows that are checked together."""
+"""Approximate number of rows that are checked at once, so that they fit in the cache."""
 
 MAX_UNEXPLAINED_SHARE = 0.2
-"""Maximum share of repeated rows that a label, such as the device, does not distinguish."""
+"""Maximum share of the repeated rows that are still equal within each value of a label.
+
+A label is a column, such as the device, whose values may separate rankings.
+"""
 
 CHECKED_SHARE = 0.05
-"""Minimum share of the rows of a part that is checked, in whole queries, once the parts so far have
-more than `MAX_CHECKED_ROWS` rows."""
+"""Approximate minimum share of the rows of a part that is checked once this part and those before it
+have more than `MAX_CHECKED_ROWS` rows."""
 
 MIXER = np.uint64(0x9E3779B97F4A7C15)
 """Odd factor that spreads the bits of combined hashes."""
@@ -46,7 +49,10 @@ class Duplicates:
     """Number of rows of all parts so far."""
 
     def check(self, part: pl.DataFrame, groups: Groups) -> None:
-        """Raise if a document occurs twice in a ranking or has two grades."""
+        """Raise if a document occurs twice in a ranking, or has two grades or values.
+
+        Values are those of the inputs that describe a document: its popularity and features.
+        """
         request, rows_before = self.requests[0], self.rows
         self.rows += part.height
         if request.may_be_unnamed:
@@ -81,10 +87,10 @@ class Duplicates:
 
 
 def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterator[bool]:
-    """Yield whether each checked stretch of groups seems to repeat a document.
+    """Yield for each checked stretch whether a group in it seems to repeat a document.
 
-    A stretch is a series of consecutive groups that fits in the cache. If there are more than
-    `max_rows` rows, only some stretches are checked, evenly spaced over the rows.
+    A stretch is a series of consecutive groups with about `STRETCH_ROWS` rows. If there are more
+    than `max_rows` rows, only some stretches are checked, evenly spaced over the rows.
     """
     edges = np.searchsorted(groups.offsets, np.arange(0, len(documents), STRETCH_ROWS))
     stretches = [*pairwise([*np.unique(edges).tolist(), groups.n])]
@@ -105,7 +111,7 @@ def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterat
 def _sample_queries(
     request: Request, part: pl.DataFrame, groups: Groups, max_rows: int
 ) -> pl.DataFrame:
-    """Return the rows of a sample of queries, chosen by the hash of the query."""
+    """Return the keys, documents and grades of a sample of queries, chosen by hash."""
     grades = [] if request.strategy is None else [request.grade]
     rows = part.select([*dict.fromkeys([*request.keys, request.document or "", *grades])])
     if groups.rows is not None:
@@ -120,7 +126,7 @@ def _sample_queries(
 
 
 def _hash_columns(rows: pl.DataFrame, columns: Sequence[str]) -> Hashes:
-    """Return a hash of the values of some columns for each row."""
+    """Return for each row a hash of its values in some columns."""
     hashes = np.zeros(rows.height, np.uint64)
     for name in columns:
         column = rows.get_column(name)
@@ -137,7 +143,10 @@ def _count_unique(hashes: Hashes) -> int:
 
 
 def has_repeated_documents(request: Request, rows: pl.DataFrame) -> bool:
-    """Return whether two rows of a ranking seem to have the same document, except null."""
+    """Return whether two rows of a ranking seem to have the same document.
+
+    Rows without a document do not count.
+    """
     assert request.document is not None  # noqa: S101
     if rows.get_column(request.document).null_count():
         rows = rows.filter(pl.col(request.document).is_not_null())
@@ -155,14 +164,15 @@ def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
-    """Raise if a document occurs twice in a ranking, with the count and examples."""
+    """Raise an error with a count and examples if a ranking repeats a document."""
     repeated = select_repeated_rows(request, rows)
     if repeated.is_empty():
         return
     doc, query = request.document, list(request.query)
     first = repeated.unique([*request.keys, doc], keep="first", maintain_order=True)
     queries, all_queries = repeated.select(query).n_unique(), rows.select(query).n_unique()
-    hint = f".unique({[*request.keys, doc]!r}, maintain_order=True) keeps the first row of each"
+    distinct = f".unique({[*request.keys, doc]!r}, keep='first', maintain_order=True)"
+    hint = f"{distinct} keeps the first row of each"
     if label := _find_label(request, rows, repeated):
         query_hint = f"query={[*query, label]!r} makes each value of {label!r} a query"
         hint = query_hint
@@ -179,7 +189,7 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
 
 
 def _find_label(request: Request, rows: pl.DataFrame, repeated: pl.DataFrame) -> str | None:
-    """Return a column of few values that distinguishes nearly all repeated rows, or None."""
+    """Return a column of few values that separates nearly all repeats, or None."""
     keys = [*request.keys, request.document]
     for name, dtype in repeated.schema.items():
         if name in request.columns or not (dtype in TEXT_TYPES or dtype.is_integer()):
@@ -200,7 +210,7 @@ def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:
 
 
 def check_values_agree(request: Request, rows: pl.DataFrame) -> None:
-    """Raise if a document has two values in a column that describes documents."""
+    """Raise if a document has two values of popularity or features."""
     doc = request.document or ""
     for name, column in request.inputs.items():
         if not DOCUMENT_INPUTS[name].is_of_document:

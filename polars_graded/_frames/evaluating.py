@@ -118,8 +118,9 @@ def evaluate(
     doc
         The column of documents. Each document may occur only once in a ranking. By default it is
         the column "doc", or a column with a similar name, such as "product_id" or "sku". If no such
-        column exists, it is the last column in `ties`, provided that it holds text. With None, or
-        without such a column, each row counts as a separate document.
+        column exists, it is the last column that breaks ties (in `ties` or in a list of `by`),
+        provided that it holds text. With None, or without such a column, each row counts as a
+        separate document.
     irrelevant, max_grade, relevant_from
         The scale of the grades, and the lowest relevant grade, as in `Graded.scaled`.
     undefined_as
@@ -165,8 +166,8 @@ def evaluate(
         the judged documents of the query and their grades, whatever their order; `documents`, a
         hash of the same documents and their subtopics, popularity or other inputs, if a measure
         needs these; and `settings`, the way the values were measured (the version, each measure's
-        full formula, the scale and the order of ties). Documents are hashed as text, so that 7 and
-        "7" are the same. Not for Spark and Ray.
+        full formula, the scale, `undefined_as`, `condensed` and the order of ties). Documents are
+        hashed as text, so that 7 and "7" are the same. Not for Spark and Ray.
 
     Returns
     -------
@@ -183,14 +184,14 @@ def evaluate(
         If a column may hold ranks and `descending` is not passed for it. A column may hold ranks
         in two cases:
 
-        - In at least ten queries, which are at least 90 % of all queries, its numbers are 1 to n,
-          or 0 to n - 1.
-        - In at least 90 % of the queries, its numbers are whole and small, and equal numbers are
-          rare. Numbers are small if the lowest is, on average over queries, at most 2 times
-          (highest - lowest + 1): the numbers 11 to 20 are small, and 81 to 90 are not. Equal
-          numbers are rare if the number of pairs of equal numbers, summed over all queries, is at
-          most 0.75 times the number expected by chance, and at least five standard deviations below
-          the expected number.
+        - In at least 90 % of the queries, and in at least ten with several numbers, its numbers are
+          1 to n, or 0 to n - 1.
+        - In at least 90 % of the queries, its numbers are whole. Over all queries, they are small,
+          and equal numbers are rare. Numbers are small if the lowest is, on average over queries,
+          at most 2 times (highest - lowest + 1): the numbers 11 to 20 are small, and 81 to 90 are
+          not. Equal numbers are rare if the number of pairs of equal numbers, summed over all
+          queries, is at most 0.75 times the number expected by chance, and at least five standard
+          deviations below the expected number.
 
         Numbers that end in .5 are rounded down first, because the mean of tied ranks can end in .5.
         Numbers below 1 are ignored, because they may be codes for documents that were not shown.
@@ -198,28 +199,31 @@ def evaluate(
         it several times.
 
         If `descending=False` is passed for a column of ranks, and some query has several numbers
-        below 1 in it. These would be ranked first, although they probably mean that a document was
-        not shown. If a single False is passed for several columns, and only some of them may hold
-        ranks.
+        below 1 in this column. These would be ranked first, although they probably mean that a
+        document was not shown. If a single False is passed for several strategies, and only some of
+        their columns may hold ranks.
 
         If a document occurs twice in a ranking, or has different grades for two stacked strategies.
         In frames of up to a million rows, all rows are checked. In a larger frame, a sample of
-        whole queries with half a million rows is checked, or with a twentieth of the rows if that
-        is more. (The check for columns that may hold ranks takes about a quarter of a million
-        rows.) `overview` counts repeated documents in all rows. Spark and Ray check each bucket
-        separately.
+        whole queries with about half a million rows is checked, or with a twentieth of the rows if
+        that is more. (The check for columns that may hold ranks uses a sample of about a quarter of
+        a million rows.) `overview` counts repeated documents in all rows. Spark and Ray check each
+        bucket separately.
 
         If a column that is not passed as an argument seems to hold documents, and a document occurs
         twice within a ranking. This is checked for DataFrames with ten rankings or more in which no
-        column has a usual name for documents. A column seems to hold documents if its values rarely
-        repeat within a ranking and one of three conditions holds. (1) The column holds text, or its
-        name suggests ids. (2) Rows that repeat a value are equal in all columns. (3) Another
-        column, such as the device, distinguishes the rows that repeat a value.
+        column has a usual name for documents. Of the columns of text or whole numbers, the one
+        whose values repeat least within rankings is checked, provided that at most 70 % of its
+        values do. It seems to hold documents in three cases. (1) It holds text, or its name
+        suggests ids, and at most 20 % of its values repeat. (2) Some rows of a ranking are equal in
+        all columns. (3) Another column, such as the device, distinguishes all rows that repeat a
+        value.
 
         If two strategies have the same name. If the frame has a column `"strategy"` with several
-        values that is not passed as an argument. (In a LazyFrame, the values do not matter.) If a
-        grade or a score is NaN or infinite. If rows are declared sorted, but the rows of a query
-        are not consecutive. The rows of a LazyFrame are checked when it is collected.
+        values that is not passed as an argument. (In a LazyFrame, a single value is enough, because
+        values are not read yet.) If a grade or a score is NaN or infinite. If rows are declared
+        sorted, but the rows of a query are not consecutive. The rows of a LazyFrame are checked
+        when it is collected.
 
     Warns
     -----
@@ -231,10 +235,11 @@ def evaluate(
           Or there are ten queries or more, and the judged share of the first ten documents differs
           by at least 0.2 between strategies, or is below 0.8 for one of them. Or one grader judged
           less than half as many documents of a query as another grader.
-        - `join`: the relevant documents of a query differ between stacked strategies. Or there are
-          ten queries or more, and in all of them every judged document was retrieved, although some
-          retrieved documents are unjudged. This is normal for logged data. In other data, a left
-          join from the run may have lost the judged documents that were not retrieved.
+        - `join`: a measure depends on judged documents that were not retrieved, as recall does, and
+          these may be lost. Either the relevant documents of a query differ between stacked
+          strategies. Or there are ten queries or more, and in all of them every judged document was
+          retrieved, although some retrieved documents are unjudged. This is normal for logged data.
+          In other data, a left join from the run may have lost the judged documents.
         - `nulls`: some rows have null or NaN in place of a query or a strategy. Or queries consist
           of several columns, and one of these columns is null in some rows of a query.
         - `missing`: a stacked strategy has no row for some query, so that its mean excludes this
@@ -244,19 +249,19 @@ def evaluate(
           evidence for an error, such as ranks in fewer than ten queries. Scores may be 1, 2, 3 by
           chance, so the name must also mean ranks.
         - `scale`: queries differ in their highest grade, `max_grade` is not passed, and a measure
-          divides by the highest grade (`generalized_precision`, `err`, `nerr`, `rbp(graded=True)`,
-          `sdcg`, `insq`, `inst`, `bpm`, `nerr8` to `nerr11`). Or
-          grades look like stars (whole or half numbers from 1 or 0.5 to at least 4, and never 0),
-          of which the lowest counts as relevant. Or grades below 0 count as judged and
-          irrelevant. Or the highest grade looks like a code, such as 99 or 255, and is at least
-          three times the next highest.
+          depends on the highest grade of the scale (`generalized_precision`, `err`, `nerr`,
+          `rbp(graded=True)`, `sdcg`, `insq`, `inst`, `bpm`, `nerr8` to `nerr11`). Or grades look
+          like stars (whole or half numbers from 1 or 0.5 to at least 4, and never 0), of which the
+          lowest counts as relevant. Or grades below 0 count as judged and irrelevant. Or the
+          highest grade looks like a code, such as 99 or 255, and is at least three times the next
+          highest.
         - `ties`: the order of documents with the same score changes a requested value, and `ties`
           is not passed. Or `ties` names the column of grades, which ranks the best of tied
           documents first.
 
         `warnings.simplefilter("ignore", DataWarning.ties)` silences one of these kinds. Spark and
         Ray give no warnings, because no worker sees all queries. Their rows have no order either,
-        so pass `ties`.
+        so without a column of documents, pass `ties`.
 
     See Also
     --------

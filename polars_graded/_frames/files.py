@@ -17,29 +17,29 @@ Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[str] | IO[bytes]"
 Paths: TypeAlias = "Source | Iterable[Source]"
 
 BLOCK_BYTES = 1 << 24
-"""Approximate bytes of a block: enough to use all cores, but little compared with parsed rows."""
+"""Approximate size of a block in bytes: it keeps all cores busy, but is small beside parsed rows."""
 
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Block(NamedTuple):
-    """Complete lines of a file."""
+    """Whole lines of a file that are parsed together."""
 
     file: str
     """Name of the file in messages."""
     text: bytes
     first: int
-    """The number of its first line, counted from 1."""
+    """Number of the first line of the block in the file, counted from 1."""
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A path, the text itself as bytes, or an open file, read from its current position."""
+    """A text file: a path, its content as bytes, or an open file, read from where it stands."""
 
     source: Path | bytes | IO[str] | IO[bytes]
     strategy: str | None = None
-    """Name of the strategy of a run, or None if the tag in its lines is the name."""
+    """Name of the strategy of a run; None for other files, or if the tag in the lines is the name."""
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class TextFile:
         return name if isinstance(name, str) else f"<{type(self.source).__name__}>"
 
     def blocks(self) -> Iterator[Block]:
-        """Yield blocks with all lines; the last line may lack a line end."""
+        """Yield the lines in blocks; only the last line may lack a line end."""
         first = 1
         with _open_binary(self.source) as opened:
             while text := self._lines(opened):
@@ -76,7 +76,7 @@ def _open_binary(source: Any) -> Iterator[Any]:
         elif isinstance(file, io.TextIOBase) or not file.seekable():
             content: Any = file.read()
             if isinstance(content, str):
-                # Invalid characters are kept here, so that the error can name their line.
+                # Lone surrogates are kept here, so that the parser's error can name their line.
                 content = content.encode(errors="surrogatepass")
             file = io.BytesIO(content)
         start = file.tell()

@@ -31,7 +31,7 @@ DEFAULT_CHUNK_ROWS = 1 << 16
 
 
 def check_fingerprint(requests: Sequence[Request], doc: Any, schema: pl.Schema) -> None:
-    """Raise if the document column is missing, or the name of a new column is taken."""
+    """Raise if the document column is missing or nested, or a new column's name is taken."""
     column = check_column_name("fingerprint", doc)
     check_columns("frame", [column], schema, argument="fingerprint")
     if schema[column].is_nested():
@@ -52,7 +52,7 @@ def add_fingerprints(
     frame: pl.DataFrame | pl.LazyFrame,
     doc: str,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Return the values of `evaluate` with a fingerprint of the judgments, and the settings."""
+    """Add fingerprints and settings to the values of `evaluate`."""
     first = requests[0]
     settings = describe_settings(first, frame.collect_schema())
     parts = [
@@ -73,10 +73,10 @@ def add_fingerprints(
 
 
 def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.LazyFrame:
-    """Return the fingerprints of the judged documents of each query.
+    """Return the fingerprints of the judged documents of each ranking.
 
-    The fingerprints are a hash of documents and grades and, if measures need further columns of
-    documents, a hash of documents and these columns.
+    There is one hash of documents and grades. If measures have inputs such as subtopics, there is
+    another hash of documents and these inputs.
     """
     text = pl.col(doc).cast(pl.String).fill_null("").alias("doc")
     values = {JUDGMENTS: pl.col(request.grade).cast(pl.Float64)}
@@ -106,9 +106,9 @@ def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.
 
 
 def _unify_type(dtype: pl.DataType, column: str) -> pl.Expr:
-    """Return a column of documents in a form in which equal values have equal text.
+    """Return an input of measures in a form in which equal values have equal text.
 
-    Files may differ in the types of numbers and in the order of labels.
+    Files with equal values may differ in the types of numbers and in the order of labels.
     """
     is_list = isinstance(dtype, pl.List | pl.Array)
     inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else dtype
@@ -118,7 +118,7 @@ def _unify_type(dtype: pl.DataType, column: str) -> pl.Expr:
 
 
 def _hash_documents(documents: pl.Series) -> pl.Series:
-    """Return a hash of each document with its value, which is a grade or a text."""
+    """Return a hash of each document with its value: its grade, or its inputs as text."""
     parts = []
     for first in range(0, len(documents), DEFAULT_CHUNK_ROWS):
         part = documents.slice(first, DEFAULT_CHUNK_ROWS).struct.unnest()
@@ -157,8 +157,8 @@ def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> st
     ]
     if request.tie_column is not None or request.tool is not None:
         last_keys = [each for each in (request.tool, request.tie_column) if each is not None]
-    # The direction of a score is not a setting, since the score of a strategy may be a rank. The
-    # direction of a column that breaks ties is one.
+    # Directions are recorded only for columns that break ties. A first sort column may hold scores
+    # for one strategy and ranks for another, so its direction is no setting of the measurement.
     tie_orders = {
         name: [
             *(
@@ -193,6 +193,6 @@ def _describe_tie_order(column: str, schema: Mapping[str, pl.DataType]) -> str:
 
 
 def _collapse_equal(settings: Mapping[str, list[Any]]) -> list[Any] | dict[str, list[Any]]:
-    """Return the setting that all strategies share, or one per strategy."""
+    """Return the list that all strategies share, or the mapping if lists differ."""
     first, *others = settings.values()
     return first if all(each == first for each in others) else dict(settings)

@@ -11,7 +11,7 @@ import polars as pl
 from polars_graded._checks import check_columns
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-"""Extensions of text files, with or without a further .gz, and their separators."""
+"""Separator of columns by extension of a text file; the name may also end in .gz."""
 
 
 def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
@@ -22,8 +22,10 @@ def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If a file has an unsupported extension, cannot be read, or has different columns from the
-        first file; if a column of `names` is missing.
+        If a file has an unsupported extension or another separator, cannot be parsed, or has
+        different columns from the first file.
+    ColumnNotFoundError
+        If a file lacks a column that `names` renames.
     """
     frames = [_read(file) for file in files]
     first = frames[0]
@@ -37,7 +39,7 @@ def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
             )
             raise ValueError(msg)
     frame = pl.concat([each.select(first.columns) for each in frames], how="vertical_relaxed")
-    replaced = [new for column, new in names.items() if new != column and new in frame.columns]
+    replaced = [new for new in names.values() if new not in names and new in frame.columns]
     return frame.drop(replaced).rename(dict(names))
 
 
@@ -64,7 +66,7 @@ def _read(file: str) -> pl.DataFrame:
 
 
 def _check_separator(file: str, opened: IO[bytes], separator: str) -> None:
-    """Raise if the header of a file is one column that contains another separator."""
+    """Raise if the header seems to be divided by another separator."""
     header = pl.read_csv(opened, separator=separator, n_rows=0, infer_schema=False).columns
     opened.seek(0)
     others = [each for each in ";\t,|" if each in header[0]]

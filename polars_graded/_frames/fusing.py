@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_column_name, check_number
 from polars_graded._frames.list_pairs import OF_GRADES, RankOptions
-from polars_graded._frames.measuring import measured, open_frame
+from polars_graded._frames.measuring import measured
 from polars_graded._frames.request import NO_GRADE, By, Request
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import takes_options_of
@@ -43,7 +43,7 @@ NORMALISATIONS: Mapping[str | None, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     None: lambda score, _: score,
     "min_max": lambda score, _: _divide(score - score.min(), score.max() - score.min()),
     "z": lambda score, _: (
-        # The deviation of equal scores may be a rounding error.
+        # Rounding may give equal scores a deviation slightly above 0.
         pl.when(score.max() > score.min())
         .then((score - score.mean()) / score.std(ddof=0))
         .otherwise(score * 0.0)
@@ -51,7 +51,7 @@ NORMALISATIONS: Mapping[str | None, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     "sum": lambda score, _: _divide(score - score.min(), (score - score.min()).sum()),
     "rank": lambda _, rank: 1 - (rank - 1) / rank.count(),
 }
-"""Functions from the scores and ranks of a query to normalised scores."""
+"""Functions that normalise the scores of a strategy for a query, or replace them by ranks."""
 
 COMBINATIONS: Mapping[str, Callable[[Sequence[pl.Expr]], pl.Expr]] = {
     "comb_sum": pl.sum_horizontal,
@@ -61,7 +61,7 @@ COMBINATIONS: Mapping[str, Callable[[Sequence[pl.Expr]], pl.Expr]] = {
     "comb_min": pl.min_horizontal,
     "comb_med": lambda scores: pl.concat_list(scores).list.median(),
 }
-"""Functions that combine the scores of a document; all other methods add the scores."""
+"""Functions that combine the values of a document; methods that are not listed add them."""
 
 
 def _count_lists(scores: Sequence[pl.Expr]) -> pl.Expr:
@@ -109,8 +109,8 @@ def fuse(
     Parameters
     ----------
     frame
-        Any data frame with one row per query and document, as for `evaluate`. A LazyFrame returns a
-        LazyFrame. For stacked runs,
+        Any data frame with one row per query and document, as for `evaluate`, but not of Spark or
+        Ray. A LazyFrame returns a LazyFrame. For stacked runs,
         `runs.pivot("strategy", index=["query", "doc"], values="score")` makes such a frame.
     by, query, ties, descending, doc
         As for `evaluate`. `by` names two strategies or more. `ties` matters only for methods and
@@ -121,22 +121,24 @@ def fuse(
 
         - `"rrf"`: reciprocal rank fusion, the formula above;
         - `"borda"`: each list gives its first document c points, its second c - 1, and so on, where
-          c is the number of documents that at least one strategy retrieved. Documents that the list
-          lacks share its remaining points;
+          c is the number of documents that at least one strategy retrieved for the query. Documents
+          that the list lacks share its remaining points equally;
         - `"comb_sum"`, `"comb_max"`, `"comb_min"`, `"comb_med"`: the sum, maximum, minimum and
           median of the normalised scores of the strategies that retrieved the document;
         - `"comb_mnz"`, `"comb_anz"`: the sum times the number of these strategies, and the sum
           divided by this number;
         - `"weighted_sum"`: the sum of the normalised scores with `weights`.
     normalise
-        The way to make the scores of a strategy for a query comparable with others: `"min_max"` (by
-        default; from 0 to 1), `"z"` (mean 0 and standard deviation 1), `"sum"` (lowest 0, sum 1),
-        `"rank"` (1 - (rank - 1) / n) or None. If all scores of a query are equal, the first three
-        give 0. The methods `"rrf"` and `"borda"` use ranks and do not normalise scores.
+        The way to make the scores of different strategies comparable within a query: `"min_max"`
+        (by default; from 0 to 1), `"z"` (mean 0 and standard deviation 1), `"sum"` (lowest 0, sum
+        1), `"rank"` (1 - (rank - 1) / n for n retrieved documents) or None. If a strategy's scores
+        for a query are all equal, the first three give 0. The methods `"rrf"` and `"borda"` use
+        ranks and do not normalise scores.
     weights
-        The weight of each strategy, 0 or more, as a mapping or in the order of `by`, for
-        `"weighted_sum"` and `"rrf"`. Choose weights on some of the queries and evaluate them on
-        others: on the queries for which they were chosen, the result is too good.
+        The weight of each strategy, 0 or more, as a mapping or in the order of `by`. Weights are
+        required for `"weighted_sum"`; for `"rrf"` they are 1 by default. Choose weights on some of
+        the queries and evaluate them on others: on the queries for which they were chosen, the
+        result is too good.
     k
         The constant of reciprocal rank fusion, 0 or more. A higher value makes the top ranks less
         important.
@@ -220,7 +222,7 @@ def fuse(
         raise ValueError(msg)
     factors = _parse_weights(request, method, weights)
     offset = check_number("k", k, at_least=0)
-    [request], opened = open_frame([request], frame)
+    request, opened = request.open_frame(frame)
     if check_column_name("name", name) in request.columns:
         msg = f"`name` must not be a column that is used, got {name!r}"
         raise ValueError(msg)
@@ -238,7 +240,7 @@ def fuse(
     if isinstance(opened, pl.DataFrame):
         return fuse_rows(opened)
     schema = pl.Schema({**opened.collect_schema(), name: pl.Float64()})
-    # A filter before the fusion would change the ranks, so Polars must not move filters there.
+    # Ranks depend on all rows of a query, so Polars must not move a filter before the fusion.
     no_pushdown: Any = dict.fromkeys(
         ("predicate_pushdown", "projection_pushdown", "slice_pushdown"), False
     )
@@ -246,7 +248,7 @@ def fuse(
 
 
 def _parse_weights(request: Request, method: str, weights: Any) -> dict[str, float]:
-    """Return the weight of each strategy, 1 by default."""
+    """Return the checked weight of each strategy, 1 if none are passed."""
     if weights is None and method != "weighted_sum":
         return dict.fromkeys(request.by, 1.0)
     if method not in WEIGHTED_METHODS:
@@ -289,7 +291,7 @@ def _build_fusion(
         if method == "rrf":
             part = 1 / (k + rank)
         elif method == "borda":
-            # The documents that a list lacks share the points that the list does not use.
+            # A list gives its unused points, in equal shares, to the documents that it lacks.
             candidates = retrieved.sum().over(query)
             part = (candidates - rank + 1).fill_null(
                 (candidates - rank.count().over(query) + 1) / 2

@@ -1,4 +1,4 @@
-"""Group the rows of each ranking, once for all columns and strategies."""
+"""Group the rows of a frame by query, once for all columns and strategies."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.kernels.ragged import Integers, list_rows
 
 KEY = "polars_graded: {}"
-"""Pattern of names for copies of keys; no column of a frame has such a name."""
+"""Pattern of the names of temporary columns; no column of a frame has such a name."""
 
 ROW = KEY.format("row")
 
 MAX_RUNS_PER_ROW = 0.75
-"""Maximum number of runs of equal keys per row for which equal keys are expected to be adjacent."""
+"""Ratio of runs (adjacent rows with equal keys) to rows from which keys count as scattered."""
 
 
 @dataclass(frozen=True)
@@ -28,21 +28,22 @@ class Groups:
     """
 
     frame: pl.DataFrame
+    """The needed columns, with their rows in the order of the groups."""
     keys: pl.DataFrame
     """Keys of the groups, one row per group."""
     offsets: Integers
     source: pl.DataFrame
     """The original frame, with all of its columns."""
     rows: Integers | None = None
-    """The row number in `source` of each row; None if the order is unchanged."""
+    """The row number in `source` of each row of `frame`; None if the order is unchanged."""
 
     @classmethod
     def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
-        """Return groups of rows with equal keys; move rows if equal keys are not adjacent."""
+        """Group rows with equal keys; move rows if equal keys may be apart."""
         values, keyed = frame.select(columns), frame.select(keys)
         starts = find_run_starts(keyed)
         runs = keyed[starts]
-        # With many runs, equal keys are probably not adjacent.
+        # With many runs, equal keys are probably not adjacent, so this is not checked.
         has_few_runs = len(starts) < MAX_RUNS_PER_ROW * frame.height
         if are_sorted(runs) or (has_few_runs and runs.group_by(keys).agg().height == runs.height):
             return cls(values, runs, np.append(starts, frame.height), frame)
@@ -72,12 +73,12 @@ class Groups:
         return Lists(self.frame.get_column(column).rechunk(), self.offsets)
 
     def at(self, column: str, row_numbers: Integers) -> pl.Series:
-        """Return the values of a column of the original frame at some rows."""
+        """Return the values of a column of `source` for row numbers of `frame`."""
         rows = row_numbers if self.rows is None else self.rows[row_numbers]
         return self.source.get_column(column).gather(rows)
 
     def sample_rows(self, n: int) -> pl.DataFrame:
-        """Return about n rows of the original frame, in whole groups evenly spread over it."""
+        """Return about n rows of `source`, in whole groups at even intervals."""
         n_groups = max(1, self.n * n // self.source.height)
         groups = np.unique(np.linspace(0, self.n - 1, n_groups).astype(np.int64))
         rows = list_rows(self.offsets, groups)
@@ -91,7 +92,7 @@ class Groups:
         return pl.Series(results, nan_to_null=True)
 
     def aggregate_groups(self, column: pl.Series, expr: pl.Expr) -> pl.Series:
-        """Return the result of an expression for each group; "value" names the column in it."""
+        """Return the result of an expression of the column "value" for each group."""
         number = np.repeat(np.arange(self.n), np.diff(self.offsets))
         values = pl.DataFrame([column.alias("value"), pl.Series("group", number).set_sorted()])
         return values.group_by("group", maintain_order=True).agg(expr).to_series(1)
@@ -106,12 +107,12 @@ def _drop_sorted_flags(keys: pl.DataFrame) -> pl.DataFrame:
 
 
 def are_sorted(keys: pl.DataFrame) -> bool:
-    """Return whether keys are marked as sorted, without scanning the rows."""
+    """Return whether the keys are sorted; False if there are several columns."""
     return keys.width == 1 and not keys.dtypes[0].is_nested() and keys.to_series().is_sorted()
 
 
 def find_run_starts(frame: pl.DataFrame) -> Integers:
-    """Return the first row of each run of equal rows."""
+    """Return the number of the first row of each run of equal adjacent rows."""
     if frame.is_empty():
         return np.empty(0, np.int64)
     upper, lower = frame.head(-1), frame.slice(1)

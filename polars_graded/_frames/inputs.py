@@ -28,9 +28,9 @@ class Runs(NamedTuple):
 
     table: Frame
     strategy: str | None
-    """Column of strategies, if there is one."""
+    """Column of strategies, if one was passed or the run is a mapping from names."""
     names: Sequence[str] = ()
-    """Strategies of a mapping of lazy frames; each of them must have a row."""
+    """All strategies of a mapping with a lazy frame, which are checked when it is collected."""
 
 
 def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:
@@ -56,7 +56,7 @@ def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Run
 
 
 def make_missing_rows_error(strategy: str) -> ValueError:
-    """Return the error for a stacked strategy without rows."""
+    """Return the error for a strategy without rows in a mapping of runs."""
     return ValueError(f"`run` must have a row for each strategy, got none for {strategy!r}")
 
 
@@ -73,7 +73,7 @@ def build_judgment_table(judgments: Any, query: str, doc: str, grade: str) -> Fr
 
 
 def check_graders_named(rows: pl.DataFrame, name: str, column: str = GRADER) -> None:
-    """Raise if the column of graders does not contain names."""
+    """Raise if a row of the column of graders does not contain a name."""
     dtype, nulls = rows.schema[column], rows[column].null_count()
     if dtype not in TEXT_TYPES and nulls < rows.height:
         msg = (
@@ -144,13 +144,13 @@ def gather_subtopics(
 
 
 def _unwrap_mapping(value: Any) -> Any:
-    """Return the mapping inside an object of ranx, or the object itself."""
+    """Return an object of ranx as a mapping, and any other value unchanged."""
     kind = type(value)
     return value.to_dict() if kind.__module__.startswith("ranx.") else value
 
 
 def _maps_queries(run: Mapping[Any, Any]) -> bool:
-    """Return whether a mapping has queries as keys and documents as values."""
+    """Return whether the keys are queries, and not names of runs or graders."""
     kinds = (Mapping, *_COLLECTIONS)
     first_documents = next(
         (documents for documents in run.values() if isinstance(documents, kinds) and documents),
@@ -190,7 +190,7 @@ def _build_table(name: str, given: Any, query: str, doc: str, number: str) -> Fr
 
 
 def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
-    """Return the values of a column; raise if they are of several kinds."""
+    """Return a column of the values; raise if they have no common type."""
     kinds = {*map(type, values)} - {type(None)}
     are_numbers = bool not in kinds and all(issubclass(kind, Real) for kind in kinds)
     are_whole = all(issubclass(kind, Integral) for kind in kinds)
@@ -208,7 +208,7 @@ def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
 
 
 def _number_ranks(table: Frame, query: str, doc: str, others: Sequence[str] = ()) -> Frame:
-    """Return one row per document with its rank, if a frame holds lists of documents.
+    """Turn lists of documents into one row per document with rank and score.
 
     Other frames are returned unchanged. `others` are further columns to keep.
     """
@@ -231,7 +231,7 @@ def _number_ranks(table: Frame, query: str, doc: str, others: Sequence[str] = ()
 
 
 def _find_list_column(table: Frame, doc: str, default: str) -> str | None:
-    """Return the column of lists of documents, if there is one."""
+    """Return the name of the column that holds lists of documents, or None."""
     schema = table.collect_schema()
     for name in (doc, default):
         if isinstance(schema.get(name), pl.List | pl.Array):

@@ -1,6 +1,6 @@
-"""Join a run with its judgments, with a single join for each block of rows.
+"""Join a run with its judgments: one join by document per block of rows.
 
-Joins by id take most of the time of `join_judgments`.
+Joining by document takes most of the time of `join_judgments`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ ROW_NUMBER = "polars_graded: row number"
 ROWS = "polars_graded: rows"
 FOUND = "polars_graded: found"
 NO_STRATEGY = "polars_graded: no strategy"
-"""Names of temporary columns, which no frame has: the row number of a judgment; the number of rows
-of a query; the number of its judged rows; and the strategy, if a run has no strategies."""
+"""Names of temporary columns, which no frame has: the row number of a judgment; for a strategy and
+query, the number of rows and of judged rows; and nulls in place of a run's missing strategies."""
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Minimum number of rows of counts above which the counts of several blocks are summed."""
+"""Maximum number of rows of counts that wait to be summed; a longer total allows more."""
 
 MAX_HELD_HASHES = 1 << 22
-"""Number of row hashes (32 MiB) above which the hashes in memory are written to files."""
+"""Number of row hashes (32 MiB) above which the hashes of several blocks are written to files."""
 
 MAX_EXAMPLES = 1000
-"""Maximum number of unjudged documents that are kept as examples in errors and warnings."""
+"""Maximum number of unjudged rows from which documents are kept as examples for the checks."""
 
 N_FILES = 64
 """Number of files of hashes; each contains one range of hashes."""
@@ -122,9 +122,9 @@ class Join:
         self.queries = judged.select(query).unique(maintain_order=True)
         self.query, self.doc = query, doc
         self.strategy = NO_STRATEGY if strategy is None else strategy
-        """The column of strategies; if no column was passed, a temporary column of nulls."""
+        """The column of strategies; if the run has none, a temporary column of nulls."""
         self.unmatched = pl.Series()
-        """Some of the first unjudged documents that were retrieved for judged queries."""
+        """Examples of unjudged documents that were retrieved for judged queries."""
         self._is_retrieved: dict[Any, np.ndarray[Any, np.dtype[np.bool_]]] = {}
         self._counts: list[pl.DataFrame] = []
 
@@ -134,7 +134,7 @@ class Join:
         return [*self._is_retrieved]
 
     def register(self, strategy: Any) -> None:
-        """Register a strategy."""
+        """Add a strategy if it is new, with no judgment marked as retrieved."""
         if strategy not in self._is_retrieved:
             self._is_retrieved[strategy] = np.zeros(self.judged.height, np.bool_)
 

@@ -1,4 +1,4 @@
-"""Check that a run and its judgments match, with errors and warnings."""
+"""Check that a run and its judgments match; raise errors and warn."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_schemas(
         )
         raise ValueError(msg)
     if not set(run).difference(key):
-        # A null in this column distinguishes missed documents from retrieved ones.
+        # A null in such a column marks documents that were not retrieved.
         msg = f"`run` must have a column to rank by, such as a score, got {_format_columns([*run])}"
         raise ValueError(msg)
     return key
@@ -99,17 +99,20 @@ def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: i
     """
     if not are_distinct(frame, key):
         repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
-        of_strategies = len(key) > 2  # noqa: PLR2004 a query and a document
+        is_pair = len(key) == 2  # noqa: PLR2004 a query and a document
+        if name == "judgments":
+            hint = BY_SUBTOPIC if is_pair else ""
+        else:
+            hint = "" if is_pair else SAME_TAGS
         msg = (
             f"`{name}` must have each ({', '.join(key)}) once, got {repeated.height + others} "
-            f"more than once: {first_few(repeated.sort(key).rows())}"
-            f"{SAME_TAGS if of_strategies else BY_SUBTOPIC if name == 'judgments' else ''}"
+            f"more than once: {first_few(repeated.sort(key).rows())}{hint}"
         )
         raise ValueError(msg)
 
 
 def check_one_strategy(join: Join) -> None:
-    """Raise if a column "strategy" that was not passed contains several values."""
+    """Raise if a column "strategy" that was not passed has several values."""
     count = len([name for name in join.strategies if name is not None])
     if count > 1:
         msg = (
@@ -127,7 +130,7 @@ def select_judgments(
     grades: Sequence[str],
     unjudged_below: float | None,
 ) -> pl.DataFrame:
-    """Return the judgments that count; raise if a document has two."""
+    """Return the judgments that count; raise if a document of a query has two."""
     check_key_columns(judgments, "judgments", pair)
     graded = pl.col(grades)
     if unjudged_below is not None:
@@ -149,7 +152,7 @@ def select_judgments(
 
 
 def check_overlap(join: Join) -> None:
-    """Raise if a run and judgments share nothing; warn if they share little."""
+    """Raise if run and judgments share no document; warn of other mismatches."""
     query, doc, judged = join.query, join.doc, join.judged
     counts = join.counts()
     counts_of_judged = counts.join(join.queries, on=query, how="semi", maintain_order="left")
@@ -212,14 +215,14 @@ def check_overlap(join: Join) -> None:
 
 
 MAX_COMMON_SHARE = 0.05
-"""Maximum share of common documents for which identifiers seem to be written differently."""
+"""Maximum share of common documents at which the identifiers may be written differently."""
 
 
 def _has_few_matches(join: Join, retrieved: int, n_found: int) -> bool:
-    """Return whether few retrieved documents are judged, in total and in each query.
+    """Return whether few retrieved documents are judged, for any query.
 
-    In recommendation, few of many documents are relevant for a user, and documents retrieved for
-    one user are judged for others. This is not a sign of different identifiers.
+    In recommendation, each user judges few of many documents, so few retrieved documents are judged
+    for the same user. If they are judged for other users, the identifiers are written alike.
     """
     max_matches = min(retrieved, join.judged.height * len(join.strategies))
     if not max_matches or n_found > MAX_COMMON_SHARE * max_matches:
@@ -229,7 +232,7 @@ def _has_few_matches(join: Join, retrieved: int, n_found: int) -> bool:
 
 
 def _find_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
-    """Return a text on the first few strategies that lack queries answered by others."""
+    """Describe the first few strategies that lack queries of other strategies."""
     keys, n_queries = [join.strategy, join.query], join.queries.height
     strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)
     if answered.height == strategies.height * queries.height:

@@ -27,7 +27,7 @@ from polars_graded._frames.parts import read_batches
 from polars_graded._frames.sources import scan_frames
 
 MAX_LISTED_DUPLICATES = 100_000
-"""Maximum number of duplicate rows that are identified."""
+"""Maximum number of repeated hashes whose rows are compared; any further ones are only counted."""
 
 
 def judged_rows(
@@ -38,7 +38,7 @@ def judged_rows(
     grades: Sequence[str],
     unjudged_below: float | None,
 ) -> Frame:
-    """Return the joined rows; check the columns of a lazy run immediately."""
+    """Return the joined rows; check the columns now, even if the run is lazy."""
     run_schema, judgment_schema = runs.table.collect_schema(), judgments.collect_schema()
     uses_strategy_column = runs.strategy is None and "strategy" in run_schema
     strategy = "strategy" if uses_strategy_column else runs.strategy
@@ -77,7 +77,7 @@ def _iterate_parts(
     if isinstance(run, pl.DataFrame):
         blocks: Iterable[pl.DataFrame] = [run]
     else:
-        # The empty block provides the columns if the run has no rows.
+        # An empty first block provides the columns of the result, even if the run has no rows.
         blocks = chain([run.head(0).collect()], read_batches(run))
     is_one_strategy = runs.strategy is None
     not_null = [name for name in key if name != "strategy" or not is_one_strategy]
@@ -99,7 +99,7 @@ def _iterate_parts(
 
 
 def _check_no_duplicates(run: pl.LazyFrame, key: Sequence[str], repeated: pl.Series) -> None:
-    """Raise if rows with a repeated hash have the same key, and not only the same hash."""
+    """Raise if rows with a repeated hash also have the same key."""
     if not len(repeated):
         return
     listed = repeated.head(MAX_LISTED_DUPLICATES)

@@ -67,7 +67,7 @@ def join_judgments(
         relevant documents, which get grade 1. For several graders, pass a mapping from their names
         to any of these, or a frame with a column `"grader"` and one row per query, document and
         grader. The result then has one column of grades per grader, named after the grader. Pass
-        them as `evaluate(grade=[...])`.
+        these names as `evaluate(grade=[...])`.
     query
         The column of both frames that names the query.
     doc
@@ -85,7 +85,7 @@ def join_judgments(
     subtopic
         The column of `judgments` that names the subtopic, if a document is judged once per
         subtopic. The result has one row per document with its highest grade, and a column
-        "subtopics" that lists the subtopics with a grade above 0. Pass it as
+        "subtopics" that lists the subtopics with a grade above 0. Pass this column as
         `evaluate(..., subtopics="subtopics")`. `read_qrels(..., subtopics=True)` reads such
         judgments.
     unjudged_below
@@ -100,9 +100,9 @@ def join_judgments(
         queries come first, in their order, then the judged documents that were not retrieved,
         strategy by strategy, in the order of `judgments`. If the run is empty and `strategy` is
         None, the result contains every judged document without a score. If the run is empty and
-        `strategy` is passed, there is no strategy and the result is empty. Input in rank order gets
-        the columns `rank` and `score`; `score` is the negative rank, so that the first document has
-        the highest score.
+        `strategy` is passed, there is no strategy and the result is empty. Lists in rank order get
+        the columns `rank` and `score`. `score` is the negative rank, so that the first document has
+        the highest score, unless structs contain a score.
 
         A lazy run, or a mapping with one, returns a LazyFrame of the same rows in the same order. A
         run in Spark returns a frame of Spark, in no order.
@@ -110,7 +110,7 @@ def join_judgments(
     Raises
     ------
     ValueError
-        If run and judgments have no pair of query and document in common, and the run is not empty.
+        If run and judgments have no pair of query and document in common, and neither is empty.
         If run and judgments share a column other than those of queries and documents, such as a
         grade. If a query, document or strategy is null. If a document occurs more than once for a
         query in `judgments`, or for a query and strategy in `run`. If the run holds several
@@ -129,8 +129,8 @@ def join_judgments(
         If queries of the run have no judgment; these queries are left out. If some or all
         strategies did not answer a judged query; these queries count as failures. If most of the
         answered queries have no judged document among those retrieved, or if run and judgments have
-        hardly any document in common. In this case the identifiers may be written differently, so
-        the warning shows one identifier of each side.
+        hardly any document in common. In both cases the identifiers may be written differently, so
+        the warning shows one from the run and one from the judgments.
 
         For a lazy run, warnings about its rows appear when the result is collected. For a run in
         Spark, the only warning is about grades below 0, and only if the judgments are not in Spark.

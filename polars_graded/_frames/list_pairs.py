@@ -63,7 +63,7 @@ OF_GRADES = (
     "condensed",
     *DOCUMENT_INPUTS,
 )
-"""Keywords of `Request.of` that concern grades."""
+"""Keywords of `Request.of` that concern grades, or further columns of documents."""
 
 
 @overload
@@ -85,8 +85,8 @@ def similarity(
     r"""Compare the rankings of strategies with each other, without grades.
 
     A row of the frame is a document of a query, as for `evaluate`. A null score means that a
-    strategy did not retrieve the document. No grades are needed, so this function shows what a new
-    ranker changes before anybody judges a document.
+    strategy did not retrieve the document. Only two measures need grades, so this function shows
+    what a new ranker changes before anybody judges a document.
 
     Parameters
     ----------
@@ -123,7 +123,8 @@ def similarity(
         - `max_displacement@n`: the largest difference between the two ranks of a document. A
           document counts only if both lists contain it, and at least one list has it in its first
           n.
-        - `top_changed`: 1 if the first documents differ, otherwise 0.
+        - `top_changed`: 1 if the first documents differ, 0 if not, and a number between them if
+          first documents are tied.
         - `relevant_entered@n`, `relevant_left@n`: the number of relevant documents that only `a`,
           or only `b`, has in its first n. These two need grades. An unjudged document is not
           relevant, as for `evaluate`.
@@ -131,16 +132,16 @@ def similarity(
         As for `evaluate`. `by` names two columns or more, or `strategy` names the column that
         identifies stacked strategies. Stacked strategies need a column of documents.
     grade, irrelevant, relevant_from
-        The column of grades and the lowest relevant grade, as for `evaluate`, for
-        `relevant_entered` and `relevant_left`. Other measures need no grades.
+        The column of grades, the irrelevant grade and the lowest relevant grade, as for `evaluate`,
+        for `relevant_entered` and `relevant_left`. Other measures need no grades.
     baseline
         The strategy to compare all others with. By default, all pairs are compared.
     ties
         The order of tied documents, as for `evaluate`: a column, `"order"` or `"trec_eval"`. It
         changes only `jaccard`, `max_displacement`, `tau_ap`, `relevant_entered`, `relevant_left`,
-        and measures with `ties=order`. `kendall_tau` and `spearman` correct for ties. For overlap
-        and rank-biased overlap, an option of the measure chooses the treatment of ties, such as
-        `rbo(ties=b)`. The letters are those of Corsi and Urbano and do not refer to the strategies:
+        and measures whose own option requests it, such as `rbo(ties=order)`. `kendall_tau` and
+        `spearman` correct for ties. The other measures have an option for the treatment of ties,
+        such as `rbo(ties=b)`. Its letters are those of Corsi and Urbano, not the strategies:
         `a` (by default) is the mean over all orders of tied documents, `b` corrects it for the
         information that ties lose, and `w` gives tied documents the same rank. These measures
         ignore `ties` by default, because the same order of tied documents in both lists would make
@@ -159,7 +160,7 @@ def similarity(
         `b` is the baseline. `summarise` and charts take this frame: they treat each pair as a
         strategy. If only one strategy retrieved documents, overlaps and `rbo` are 0 and `rbo_max`
         is 1; if neither did, they are null. The correlations are null with fewer than two common
-        documents, or if all of them are tied.
+        documents, and `kendall_tau` and `spearman` also if these are all tied in one of the lists.
 
     Raises
     ------

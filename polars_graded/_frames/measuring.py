@@ -34,7 +34,7 @@ def measured(
 ) -> pl.DataFrame:
     """Return the values of all queries, measured part by part.
 
-    There is one request for each grader.
+    `requests` has one request for each grader.
     """
     requests = [each.with_strategies(frame) for each in requests]
     request = requests[0]
@@ -89,7 +89,7 @@ def open_frame(
 def measure_frame(
     requests: Sequence[Request], frame: Any, parts: Parts = None, *, shown: bool = True
 ) -> Any:
-    """Return the values of an opened frame as a frame of its kind."""
+    """Return the values as a frame of the same kind as the opened frame."""
     engine = find_engine(frame)
     if engine is not None:
         each = [engine.evaluate_rows(request, frame, parts) for request in requests]
@@ -99,7 +99,7 @@ def measure_frame(
 
 
 def add_computed_columns(requests: Sequence[Request], frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of whole queries with the computed columns of all requests."""
+    """Add the columns that the requests compute to rows of whole queries."""
     for request in requests:
         frame = request.add_computed_columns(frame)
     return frame
@@ -114,7 +114,7 @@ def measure_lazily(
         rows = frame
         if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].part_keys}:
             rows = frame.filter(wanted)
-        # The names of strategies are read from all queries, even from those that are filtered out.
+        # The names of strategies come from the unfiltered frame, so a filter changes no pairs.
         requests_for_columns = [
             _select_columns(each, columns).with_strategies(frame) for each in requests
         ]
@@ -126,11 +126,11 @@ def measure_lazily(
 
 
 def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:
-    """Raise if a frame with this schema cannot be measured."""
+    """Raise if a frame with these columns can never be measured."""
     measured(requests, schema.to_frame(), shown=False)
 
 
 def _select_columns(request: Request, columns: Collection[str]) -> Request:
-    """Return the request for some columns; keep one measure if all columns are keys."""
+    """Limit a request to the measures in `columns`, or to one if none are."""
     names = [name for name in request.measures if name in columns] or [*request.measures][:1]
     return replace(request, measures={name: request.measures[name] for name in names})

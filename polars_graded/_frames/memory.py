@@ -12,7 +12,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 
 def find_free_memory() -> int:
-    """Return the lowest of the free bytes of the machine, the container and process limits."""
+    """Return the bytes that this process can still use under all limits."""
     return max(
         0, min([_find_machine_memory(), *_find_container_memory(), *_find_memory_below_limits()])
     )
@@ -30,7 +30,7 @@ def _find_machine_memory() -> int:
 
 
 def _find_container_memory() -> list[int]:
-    """Return the memory that the limits of a container leave."""
+    """List the bytes that the memory limit of a container leaves, if any."""
     try:
         limit, used = (
             (CGROUPS / f"memory.{each}").read_text("utf-8") for each in ("max", "current")
@@ -41,7 +41,7 @@ def _find_container_memory() -> list[int]:
 
 
 def _find_memory_below_limits() -> list[int]:
-    """Return the memory that `ulimit -v` and `ulimit -d` leave."""
+    """List the bytes that `ulimit -v` and `ulimit -d` leave, if they are set."""
     try:
         import resource
 
@@ -55,7 +55,7 @@ def _find_memory_below_limits() -> list[int]:
 
 
 def read_process_entry(file: str, name: str) -> int:
-    """Return the bytes in an entry of /proc."""
+    """Return a number of bytes from an entry of a file in /proc."""
     lines = (line.split() for line in Path(file).read_text(encoding="utf-8").splitlines())
     kilobytes = {words[0].rstrip(":"): words[1] for words in lines if len(words) > 1}
     return 1024 * int(kilobytes[name])

@@ -3,7 +3,7 @@
 A note is a fact about a ranking that a data warning may need, such as its number of judged
 documents. Notes have one row per strategy and query, and are taken while a part of a frame is
 measured. They are reduced to a size that does not depend on the number of queries. A few notes are
-kept with the values, because a warning compares them between rankings of different parts.
+kept for each query, beside its values, because a warning compares them between rankings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from polars_graded._checks import MAX_SHOWN_VALUES
 from polars_graded._frames.request import Request
 
 NOTES = "polars_graded: notes"
-"""Name of the column of the notes that are kept with values; no column of a frame has it."""
+"""Name of the column of notes beside the values; no column of a frame has this name."""
 
 KEY_TEMPLATE = "polars_graded: {}"
 """Template of the names of keys in the table of notes; no note has such a name."""
@@ -49,7 +49,7 @@ SUMMARIES: Mapping[str, tuple[pl.Expr, str]] = {
 }
 """For each summary of a strategy's rankings: its expression, and the function that combines parts.
 
-The maximum grade of a query is that of its relevant documents.
+The maximum grade of a query is the highest grade of its relevant documents.
 """
 
 LOWEST, HIGHEST, HALVES = "lowest_grade", "highest_grade", "grades_are_halves"
@@ -65,19 +65,19 @@ GRADE_NOTES: Mapping[str, str] = {
 }
 """For each note about the grades of a part: the function that combines it with other parts.
 
-A code is a number such as 99 that stands for a missing grade. If the highest grade is such a
-code, all real grades are below it.
+A code is a number such as 99 that may stand for a missing grade. If the highest grade is such a
+number, `AT_CODE` counts the grades equal to it, and `BELOW_CODE` is the next highest grade.
 """
 
 AT_MAXIMUM = "queries_at_maximum"
-"""Name of the count of queries whose maximum grade is the highest of all queries."""
+"""Name of the count of a strategy's queries with the highest maximum grade of all its queries."""
 
 DEPENDS_ON_TIES = "depends_on_ties"
 """Name of the note on rankings whose values depend on the order of tied documents."""
 
 
 def list_kept_notes(request: Request) -> list[str]:
-    """Return the notes that are kept with values."""
+    """Return the names of the notes that are kept beside the values."""
     kept = [] if request.grader is None else ["judged"]
     if request.strategy is not None and depends_on_missed(request):
         kept += ["n_relevant", "sum_of_relevant"]
@@ -96,7 +96,7 @@ class Notes:
         self.request = request
         self.strategy, *self.query = (KEY_TEMPLATE.format(key) for key in request.result_keys)
         self.n_dependent = 0
-        """Number of queries, counted for each stacked strategy, whose values depend on ties."""
+        """Number of queries (of rankings if stacked) with a value that depends on ties."""
         self._counts: list[pl.DataFrame] = []
         self._unjudged: list[pl.DataFrame] = []
         self._without_key: list[pl.DataFrame] = []
@@ -128,7 +128,7 @@ class Notes:
 
     @cached_property
     def strategies(self) -> pl.DataFrame:
-        """Return the counts of each strategy, in the order of their first rows."""
+        """Return the counts of each strategy, in order of first occurrence."""
         maximum = pl.col("highest_maximum_grade")
         combined = {name: getattr(pl.col(name), how)() for name, (_, how) in SUMMARIES.items()}
         combined |= {name: getattr(pl.col(name), how)() for name, how in GRADE_NOTES.items()}
@@ -138,13 +138,13 @@ class Notes:
 
     @cached_property
     def unjudged(self) -> list[tuple[Any, ...]]:
-        """Return the first few queries without a judged document."""
+        """Return the first few sorted queries without a judged document."""
         queries = pl.concat(self._unjudged).unique().sort(self.query)
         return queries.head(MAX_SHOWN_VALUES + 1).rows()
 
     @cached_property
     def rows_without_key(self) -> dict[tuple[str, str], int]:
-        """Return the number of rows whose query or strategy is null or NaN."""
+        """Return the number of rows by missing key, such as `("query", "null")`."""
         counts = pl.concat(self._without_key).sum().row(0, named=True)
         return {
             (name, missing_as): n
@@ -153,9 +153,9 @@ class Notes:
         }
 
     def _count_rows_without_key(self, notes: pl.DataFrame) -> pl.DataFrame:
-        """Return how many rows have a null or NaN query, and a null or NaN strategy.
+        """Count the rows with a null query or strategy, and those with NaN.
 
-        A query of several columns counts as null only if all of its columns are null.
+        A query of several columns counts as null (or NaN) only if all of its columns are.
         """
         keys = {"query": self.query}
         if self.request.strategy is not None:

@@ -28,7 +28,7 @@ COLUMNS = (
     *("queries", "retrieved", "judged", "least", "median", "most", "grades", "only_relevant"),
     *("duplicates", "none_retrieved", "judged@10", "tied", "none_judged", "none_relevant"),
 )
-"""Columns of `overview`, in an order for which Polars prints the most important ones."""
+"""Columns of `overview`; the most important are first and last, where Polars prints them."""
 
 STRATEGY, GRADE, RETRIEVED, DOCUMENT = (
     f"polars_graded: {name}" for name in ("strategy", "grade", "retrieved", "document")
@@ -76,7 +76,7 @@ def overview(
         - `judged@10`: the share of the first ten documents that are judged, as the mean over
           queries for which documents were retrieved;
         - `tied`: the share of retrieved documents that have the same score as another document of
-          the query;
+          the query, and the same values in further columns of `by` and in columns of `ties`;
         - `none_judged` and `none_relevant`: the numbers of queries without a judged document, and
           of queries with judged but no relevant documents.
 
@@ -93,7 +93,7 @@ def overview(
 
     Examples
     --------
-    A left join keeps queries without judgments, and loses documents that were not retrieved:
+    A left join keeps queries without judgments, and loses judged documents that were not retrieved:
 
     >>> run = pl.DataFrame(
     ...     {"query": [1, 1, 2], "doc": ["a", "b", "a"], "score": [0.9, 0.5, 0.7]}
@@ -152,7 +152,7 @@ def overview(
 
 
 def _count_rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return the counts of the rows of an entry of `by`, for each strategy."""
+    """Count duplicates, ties and grades of each strategy in an entry of `by`."""
     strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
     grade, tied = pl.col(request.grade), rank_rows(request.build_ranking(name)).over(request.keys)
     doc = pl.lit(None) if request.document is None else pl.col(request.document)
@@ -184,7 +184,7 @@ def _divide_sums(part: pl.Expr, total: pl.Expr) -> pl.Expr:
 def side_by_side(
     frame: Any, of: Any, *, n: int = 10, doc: str = "doc", **options: Unpack[RequestOptions]
 ) -> pl.DataFrame:
-    """Return the documents of one query side by side, one column per strategy.
+    """Return the rankings of one query by several strategies side by side.
 
     Parameters
     ----------
@@ -206,8 +206,8 @@ def side_by_side(
     DataFrame
         One row per rank: `rank` (UInt32, from 1), and two columns per strategy, in the order of
         `evaluate`: the document, in a column with the strategy's name, and its grade, in
-        `grade of ...`. A null grade means unjudged. The column of a strategy that retrieved fewer
-        documents ends in nulls. The table ends with the longest ranking, or at rank `n`.
+        `grade of ...`. A null grade means unjudged. The columns of a strategy that retrieved fewer
+        documents end in nulls. The table ends with the longest ranking, or at rank `n`.
 
     Warns
     -----
@@ -258,7 +258,7 @@ def side_by_side(
 
 
 def _check_columns_are_apart(strategy: str, others: Collection[str]) -> None:
-    """Raise if a column of a strategy would have the name of an existing column."""
+    """Raise if a new column would have the name of an existing column."""
     for name in (strategy, f"grade of {strategy}"):
         if name in others:
             msg = (

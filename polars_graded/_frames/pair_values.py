@@ -48,7 +48,7 @@ class PairRequest(Request):
     compares_pairs: ClassVar[bool] = True
     baseline: Any = None
     stacked: pl.Series | None = None
-    """The names of stacked strategies; None until a frame is known."""
+    """The names of stacked strategies; None until a frame is known, or if none are stacked."""
 
     def check_names(self) -> None:
         """Raise if two result columns would have one name, or `ties` names an unsupported tool."""
@@ -73,16 +73,16 @@ class PairRequest(Request):
 
     @property
     def unused_warnings(self) -> set[type[DataWarning]]:
-        """The kinds of warnings that do not concern the result, which contains all queries."""
+        """The kinds of warnings that do not apply; no query can be missing."""
         return {*super().unused_warnings, DataWarning.missing}
 
     @property
     def needs_strategies(self) -> bool:
-        """Return whether the names of stacked strategies are unknown."""
+        """Return whether the names of stacked strategies are still unknown."""
         return self.strategy is not None and self.stacked is None
 
     def check_pairs(self) -> None:
-        """Raise if there is no pair, unless the names of strategies are still unknown."""
+        """Raise if the strategies are known and do not form a pair."""
         if not self.needs_strategies:
             find_pairs(self.strategies, self.baseline, hint=HINT)
 
@@ -163,7 +163,10 @@ class PairPart(Part):
 
     @cached_property
     def numbers(self) -> Lists:
-        """Return a number for each document; numbers rise from query to query."""
+        """Number the documents of each query alike for all strategies.
+
+        Numbers rise from query to query.
+        """
         groups, height = self.groups, self.groups.frame.height
         if self.request.strategy is None:
             return Lists(pl.int_range(height, eager=True), groups.offsets)
@@ -190,7 +193,7 @@ class PairPart(Part):
 
     @property
     def names(self) -> Any:
-        """Return a function from row numbers to documents; None if no value needs their order."""
+        """Return a function from row numbers to documents if ties must be broken."""
         needs_order = self.request.tool or find_order_dependent_measures(self.request)
         return super().names if needs_order else None
 
@@ -205,7 +208,7 @@ class PairPart(Part):
     def documents(
         self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
     ) -> DocumentLists:
-        """Return the ranked documents; equal scores are tied even if `ties` orders them."""
+        """Return ranked documents; equal scores are tied even if `ties` is passed."""
         documents = super().documents(name, keys, measures, order)
         if self.request.ties is not None and len(self.request.find_columns(name)) == 1:
             return replace(documents, ties=documents.scores)
@@ -227,7 +230,7 @@ class PairPart(Part):
             yield names[a], each
 
     def _split(self, documents: DocumentLists) -> Iterator[DocumentLists]:
-        """Yield the documents of each stacked strategy, with one list for each query."""
+        """Yield the documents of each stacked strategy, one list per query."""
         name = self.request.strategy or ""
         for strategy in self.request.strategies:
             groups = self.groups.keys.select((pl.col(name) == strategy).arg_true())
@@ -239,7 +242,10 @@ class PairPart(Part):
     def build_strategy_frames(
         self, name: str, computed: Sequence[Computed] | None
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the values of pairs whose first strategy is `name`, and the notes of `name`."""
+        """Return the values of pairs that begin with `name`, and its notes.
+
+        If strategies are stacked, `name` is the only entry of `by`, and all pairs are returned.
+        """
         request = self.request
         _, notes = super().build_strategy_frames(name, None)
         firsts = [name if request.strategy else request.strategies[a] for a, _ in request.pairs]

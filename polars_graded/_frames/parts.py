@@ -4,13 +4,13 @@
 |---|---|---|
 | `"sorted"` | the rows of a query are consecutive | one pass, the memory of a few batches |
 | a number n | rows that can be read again | n passes, each for one share of the queries, by hash |
-| `"scratch"` | free disk space for all rows | one pass over the rows, one over a scratch folder |
+| `"scratch"` | free disk space for all rows | one pass, then one or more over a scratch folder |
 
 Unless `parts` names the way, the steps in the query plan of a LazyFrame, its size and the free
 memory determine it. If a later version of Polars names a step differently, or returns no plan, a
 slower way is chosen, such as the scratch folder. The values stay the same, but evaluation takes
-more time and memory. On 20 million rows of Parquet, the scratch folder took 1.6 times as long as
-five passes.
+more time, memory or disk space. On 20 million rows of Parquet, the scratch folder took 1.6 times as
+long as five passes.
 
 The rows of a query keep their order, since it may decide the ranks of tied documents.
 """
@@ -38,25 +38,25 @@ Parts: TypeAlias = 'int | Literal["sorted", "scratch"] | None'
 WAYS = ("sorted", "scratch")
 
 BATCH_ROWS = 1 << 20
-"""Rows of a batch of streamed rows: enough to keep all cores busy."""
+"""Number of rows of a streamed batch: enough to keep all cores busy."""
 
 MIN_ROWS = 1 << 17
-"""Minimum number of rows of a part; smaller parts save hardly any memory."""
+"""Minimum size, in rows, of the slices of a large batch; smaller ones save hardly any memory."""
 
 WORKING_BYTES = 400
 """Bytes per row that measuring needs in addition to the row, for lists and arrays."""
 
 ENGINE_BYTES = 256 << 20
-"""Bytes that reading and measuring need for any number of rows."""
+"""Bytes that reading and measuring need regardless of the number of rows."""
 
 MAX_MEMORY_SHARE = 0.5
 """Maximum share of the free memory that a part may take; the estimate is rough."""
 
 MAX_PASSES = 16
-"""Maximum number of passes over the rows; above this, a scratch folder is less work."""
+"""Maximum number of passes if `parts` is None; beyond it, a scratch folder is less work."""
 
 BUCKETS = 64
-"""Number of subfolders of the scratch folder. A large one is read in several passes."""
+"""Number of subfolders of the scratch folder; a large subfolder is read in several passes."""
 
 SAMPLE_ROWS = 1000
 """Number of rows from which the size of a row is estimated."""
@@ -66,17 +66,17 @@ SORTED_STEP = "sorted-group-by"
 
 CHEAP_STEPS = {"multi-scan[parquet]", "multi-scan[ipc]", "in-memory-source", "map", "filter"}
 CHEAP_STEPS |= {"select", "simple-projection", "with-columns", "negative-slice", "streaming-slice"}
-"""Steps that are cheap to repeat: reading Parquet, IPC and frames, and selecting from them."""
+"""Steps that are cheap to repeat: reading Parquet, IPC and frames, filters and expressions."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """Split a frame into parts of whole queries; `str()` describes the way for the log."""
+    """Split a frame into parts of whole queries; `str()` describes the way."""
 
     way: int | str
     keys: tuple[str, ...]
     rows: int | None
-    """Number of rows, if counting them is cheap."""
+    """Number of rows; None if counting them takes long."""
 
     def __str__(self) -> str:
         columns = ", ".join(map(repr, self.keys))
@@ -110,8 +110,8 @@ def choose_split(
 ) -> Split:
     """Return the way to split a frame: as passed, or chosen by plan, size and free memory.
 
-    `part_keys` identify the rows that are measured together. Rows that are declared sorted by them,
-    or by the query, are streamed.
+    `part_keys` identify the rows that are measured together. If `requested` is None, rows that are
+    declared sorted by these keys, or by the query, are streamed.
     """
     query_columns, part_keys = tuple(query), tuple(part_keys)
     rows = None
@@ -131,14 +131,14 @@ def choose_split(
 
 
 def is_declared_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> bool:
-    """Return whether Polars would group the frame as sorted rows."""
+    """Return whether Polars knows that the rows are sorted by the keys."""
     return SORTED_STEP in list_plan_steps(
         frame.group_by(keys, maintain_order=True).agg(pl.len().alias("number of rows"))
     )
 
 
 def list_plan_steps(frame: pl.LazyFrame) -> set[str]:
-    """Return the names of the steps of the streaming engine; an empty set if unknown."""
+    """Return the names of the query plan's steps; an empty set if unknown."""
     options: Any = {"engine": "streaming", "plan_stage": "physical", "raw_output": True}
     try:
         graph = frame.show_graph(**options, show=False)
@@ -148,7 +148,7 @@ def list_plan_steps(frame: pl.LazyFrame) -> set[str]:
 
 
 def estimate_part_rows(sample: pl.DataFrame) -> int:
-    """Return the number of rows like those of the sample that fit in the free memory."""
+    """Estimate the maximum number of rows of a part from a sample of rows."""
     row = sample.estimated_size() / max(1, sample.height)
     free = max(0, find_free_memory() - ENGINE_BYTES)
     return max(1, int(MAX_MEMORY_SHARE * free / (row + WORKING_BYTES)))
@@ -180,7 +180,7 @@ def split_sorted_rows(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.D
 
 
 def _concat_sorted(batches: Sequence[pl.DataFrame], keys: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of a part; raise if the rows of a query are not consecutive."""
+    """Return one frame for a part; raise if the rows of a query are apart."""
     part = pl.concat(batches)
     queries = part.select(keys)
     check_queries_are_together(queries[find_run_starts(queries)], keys)
@@ -196,7 +196,7 @@ def _slice_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 def check_queries_are_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
-    """Raise if the rows of a query are not consecutive."""
+    """Raise if a query occurs twice in `queries`: its rows are apart."""
     varying_keys = [key for key in keys if queries.get_column(key).n_unique() > 1]
     if queries.height <= 1 or (
         varying_keys and queries.select(varying_keys).n_unique() == queries.height
@@ -217,7 +217,7 @@ def check_queries_are_together(queries: pl.DataFrame, keys: Sequence[str]) -> No
 
 
 def read_in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator[pl.DataFrame]:
-    """Yield n parts, each with the rows of a share of the queries, read in one pass."""
+    """Yield n parts, each with the queries that one pass over rows selects."""
     if n == 1:
         yield frame.collect(engine="streaming")
         return
@@ -242,7 +242,7 @@ def read_through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[p
     else:
         yield pl.concat(held)
         return
-    # Windows cannot remove a file that is still mapped.
+    # Errors are ignored, because Windows cannot remove a file that is still mapped.
     scratch = tempfile.TemporaryDirectory(prefix="polars_graded-", ignore_cleanup_errors=True)
     with scratch as name:
         folder = Path(name)

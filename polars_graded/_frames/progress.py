@@ -1,4 +1,4 @@
-"""Progress bars for long evaluations, drawn by tqdm if it is installed and visible."""
+"""Progress bars for long evaluations, drawn by tqdm if it is installed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from time import monotonic
 from typing import Any
 
 SECONDS = 2.0
-"""Seconds after which a bar is drawn."""
+"""Seconds of work after which a bar is drawn."""
 
 
 @contextmanager
 def progress(
     description: str, unit: str, total: int | None, *, shown: bool = True
 ) -> Iterator[Callable[[int], None]]:
-    """Yield a function that counts progress and draws a bar if the work takes long.
+    """Yield a function that counts progress; it draws a bar for long work.
 
     Nothing is drawn without tqdm, or without a terminal or notebook.
     """
@@ -45,7 +45,7 @@ def progress(
 def _make_bar(**options: Any) -> Any:
     """Return a bar of tqdm, or None if tqdm is not installed."""
     with warnings.catch_warnings():
-        # A notebook without widgets draws a text bar, which needs no warning.
+        # In a notebook without widgets, tqdm draws a text bar and warns needlessly.
         warnings.simplefilter("ignore")
         try:
             from tqdm.auto import tqdm

@@ -1,8 +1,8 @@
 """Read runs, judgments and features from files in the formats of TREC, BEIR and LETOR.
 
-If all lines have the same fields, separated by single blanks or by tabs, Polars reads them as CSV.
-If this fails, and for LETOR files, expressions parse a block of lines. Every rule finds the first
-line that breaks it, and the error reports the first of these lines.
+A file is read in blocks of lines. If single blanks or single tabs separate the fields, Polars reads
+a block as CSV. If this fails, and for LETOR files, expressions parse the block and check each line.
+The error reports the first malformed line.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _FIELD = rf"([^{_BLANKS}]+)"
 _SHOWN_CHARACTERS = 200
 
 _MAX_EXACT = 2**53
-"""Number up to which a Float64, the type that measures use, holds all whole numbers."""
+"""Limit below which a Float64, the type of grades in measures, holds every whole number."""
 
 
 _NUMBERS = {"grade": pl.Float64(), "score": pl.Float64(), "rank": pl.Int64()}
-"""Types of the fields that contain numbers. A grade must also be exact as a Float64."""
+"""Types of the fields that contain numbers. A Float64 must hold a whole grade exactly."""
 
 
 def _build_schema(names: Iterable[str]) -> pl.Schema:
@@ -47,15 +47,15 @@ def _build_schema(names: Iterable[str]) -> pl.Schema:
 
 @dataclass(frozen=True)
 class LineFormat:
-    """A format of lines with the same fields, separated by blanks."""
+    """A format of lines with the same fields, separated by blanks or tabs."""
 
     line: str
     """Name of a line in messages."""
     fields: tuple[str, ...]
     rest: str = ""
-    """A pattern of what may follow the last field."""
+    """Pattern of the text that may follow the last field."""
     header: re.Pattern[bytes] = re.compile(b"")
-    """Beginning of files of this format."""
+    """Pattern of the beginning of a file of this format."""
 
 
 _JUDGMENTS = (
@@ -101,11 +101,12 @@ _LETOR_SLICE = 4096
 def read_letor(paths: Paths) -> pl.DataFrame:
     r"""Read LETOR files: graded documents with their features, in SVMlight's format.
 
-    A row is a judged document of a query, with a column for every feature. Each feature is a
-    strategy to rank by. Rows are in the order of the lines, one file after the other.
+    A row is a judged document of a query, with a column for every feature. Each feature can serve
+    as a score to rank by. Rows are in the order of the lines, one file after the other.
 
     A line is ``grade qid:query number:value … # comment``. The format is sparse: a feature that a
-    line leaves out is 0. Numbers may come in any order, from 1 to 65535, each once in a line.
+    line leaves out is 0. The numbers of a line's features are from 1 to 65535, in any order, each
+    at most once.
     Blank lines, and lines that are only a comment, are skipped. A line ends in LF or CR LF.
 
     Parameters
@@ -126,9 +127,9 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     ------
     ValueError
         If a line is malformed: the message gives the file, the line number, the rule and the line.
-        Grades and features must be finite, and a grade that is written as a whole number must be
-        below 2**53, so that Float64 holds it exactly. Feature numbers are refused if columns of
-        mostly missing values would exceed half a gigabyte.
+        Grades and features must be finite. The absolute value of a grade that is written as a whole
+        number must be below 2**53, so that Float64 holds it exactly. Feature
+        numbers are refused if columns of mostly missing values would exceed half a gigabyte.
 
     See Also
     --------
@@ -156,10 +157,10 @@ def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
     r"""Read TREC judgments (qrels).
 
     A row is a judged document of a query, in the order of the lines, one file after the other. A
-    line is ``query iteration doc grade``, between any number of blanks or tabs. If a file begins
-    with BEIR's header, ``query-id corpus-id score``, its lines have these three fields. A grade may
-    be negative: NIST uses negative grades for spam and for documents that were pooled but not
-    judged.
+    line is ``query iteration doc grade``, separated by any number of blanks or tabs. If a file
+    begins with BEIR's header, ``query-id corpus-id score``, its lines have these three fields. A
+    grade may be negative: NIST uses negative grades for spam and for documents that were pooled but
+    not judged.
 
     Parameters
     ----------
@@ -180,8 +181,8 @@ def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
     ------
     ValueError
         If a line is malformed: the message gives the file, the line number, the rule and the line.
-        A grade must be finite. If it is written as a whole number, it must be below 2**53, to be
-        exact.
+        A grade must be finite. If it is written as a whole number, its absolute value must be below
+        2**53, so that Float64 holds it exactly.
 
     See Also
     --------
@@ -229,8 +230,9 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
         Source of a strategy's name: the `"tag"` in its lines, or the name of its `"file"` (or its
         whole path, if two files have the same name). If two files share a tag and a document of a
         query, they count as separate runs. Then, even with `"tag"`, the strategies of all files of
-        the call are named after their files, not only those of these two, and a warning reports it.
-        A file with several tags gets one name per tag, such as "a.run:tag".
+        the call are named after their files, not only those of these two, and a warning reports
+        this; a file with several tags then gets one name per tag, such as "a.run:tag". Strategies
+        are only renamed if all files are passed as paths.
 
     Returns
     -------
@@ -274,8 +276,8 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
 def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     r"""Read LETOR files lazily in slices of lines, in the format of `read_letor`.
 
-    Files may be larger than memory if later steps need less. A malformed line raises an error when
-    it is read (a ComputeError in Polars before 2).
+    Files may be larger than memory if later steps do not need all rows at once. A malformed line
+    raises an error when it is read (a ComputeError in Polars before 2).
 
     Parameters
     ----------
@@ -283,8 +285,8 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
         A file, or several: paths, or patterns such as `"fold*/test.txt.gz"`.
     n_features
         The number of features, which must be known before the files are read. The default is the
-        highest feature number in the first 4096 lines of the first file; a higher number in a later
-        line raises an error.
+        highest feature number in the first 4096 lines of the first file that is not empty (fewer if
+        these exceed 16 MiB). A higher number in a later line raises an error.
 
     Returns
     -------
@@ -367,8 +369,8 @@ def scan_qrels(paths: Paths, *, subtopics: bool = False) -> pl.LazyFrame:
 def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     r"""Read TREC runs lazily in blocks of lines, in the format of `read_run`.
 
-    Files may be larger than memory if later steps need less. A malformed line raises an error when
-    it is read (a ComputeError in Polars before 2).
+    Files may be larger than memory if later steps do not need all rows at once. A malformed line
+    raises an error when it is read (a ComputeError in Polars before 2).
 
     Parameters
     ----------
@@ -376,7 +378,8 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
         A file, or several: paths, or patterns such as `"runs/*.gz"`. With a mapping from names to
         files, its keys are the names of the strategies.
     named_by
-        Source of a strategy's name: the `"tag"` in its lines, or the name of its `"file"`.
+        As for `read_run`, but only the first block of each file (about 16 MiB) is searched for
+        documents that files with the same tag share.
 
     Returns
     -------
@@ -435,7 +438,7 @@ def _list_rereadable_files(files: list[TextFile]) -> list[TextFile]:
 
 
 def _name_files(paths: Runs, named_by: NamedBy) -> list[TextFile]:
-    """Return the files, with names for strategies that are not named by their tags."""
+    """Return the files, with names for strategies that are not named by tags."""
     check_choice("named_by", named_by, ("tag", "file"))
     if isinstance(paths, Mapping):
         for name in paths:
@@ -452,13 +455,13 @@ def _name_files(paths: Runs, named_by: NamedBy) -> list[TextFile]:
 
 
 def _list_file_names(files: Sequence[TextFile]) -> list[str]:
-    """Return the names of strategies that are named after their files."""
+    """Return the names of files, or whole paths if two names are equal."""
     names = [file.source.name if isinstance(file.source, Path) else file.name for file in files]
     return names if len(set(names)) == len(names) else [file.name for file in files]
 
 
 def _name_strategies(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) -> list[pl.Expr]:
-    """Return expressions for strategies, distinct for files that share a document and a tag."""
+    """Return expressions for strategies: tags, or file names if runs overlap."""
     names, unchanged = _list_file_names(files), [pl.col("strategy")] * len(files)
     named_by_tag = all(isinstance(file.source, Path) and file.strategy is None for file in files)
     if not named_by_tag or len(set(names)) < len(names) or len(names) == 1:
@@ -554,7 +557,7 @@ def _read_letor_slices(files: Iterable[TextFile], width: _Width) -> Iterator[pl.
 
 
 def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
-    """Return the rows parsed as CSV, or None if `_parse_block` might differ."""
+    """Parse text as CSV; return None if `_parse_block` must parse it."""
     text = text.replace(b"\r\n", b"\n").strip(b"\n")
     has_tabs = b"\t" in text
     if b"\r" in text or (has_tabs and b" " in text):
@@ -579,7 +582,7 @@ def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
 
 
 def _parse_block(block: Block, table_format: LineFormat) -> pl.DataFrame:
-    """Return the rows of any block; raise for the first malformed line."""
+    """Parse a block with expressions; raise for the first malformed line."""
     lines = _split_lines(block).filter((pl.col("line") != "") | pl.col("fault").is_not_null())
     pattern = f"[{_BLANKS}]+".join([_FIELD] * len(table_format.fields))
     rows = _match_fields(lines, f"^{pattern}{table_format.rest}$", table_format.fields)
@@ -594,7 +597,7 @@ def _parse_block(block: Block, table_format: LineFormat) -> pl.DataFrame:
 
 
 def _split_lines(block: Block) -> pl.DataFrame:
-    """Return each stripped line, its number, and the fault of its encoding."""
+    """Return each stripped line, its number, and its wrong byte or line end."""
     # The empty line is needed for the same reason as in `_parse_as_csv`.
     text, wrong_byte = b"\n" + block.text, pl.lit(None, pl.String)
     try:
@@ -609,7 +612,7 @@ def _split_lines(block: Block) -> pl.DataFrame:
     lines = pl.read_lines(
         text, name="line", row_index_name="number", row_index_offset=block.first - 1
     )
-    # A file with old Macintosh line ends is a single line: all rows but the first would be lost.
+    # A file with old Macintosh line ends (\r) is a single line, so only one row would be read.
     line = pl.col("line").str.strip_chars_end("\r").str.strip_chars(_BLANKS)
     inner_return = pl.when(line.str.contains("\r", literal=True)).then(
         pl.lit(r"a line ends in \n or \r\n, got \r within it")
@@ -618,7 +621,7 @@ def _split_lines(block: Block) -> pl.DataFrame:
 
 
 def _match_fields(lines: pl.DataFrame, pattern: str, fields: Sequence[str]) -> pl.DataFrame:
-    """Return a column per group of the pattern, null if a line does not match."""
+    """Add a column per group of the pattern, null if a line does not match."""
     groups = pl.col("line").str.extract_groups(pattern).struct.rename_fields(fields)
     return lines.with_columns(groups.struct.unnest()).with_row_index("row")
 
@@ -627,7 +630,7 @@ def _match_fields(lines: pl.DataFrame, pattern: str, fields: Sequence[str]) -> p
 
 
 class _Width:
-    """Limit of the number of features, so that a typo cannot create thousands of columns."""
+    """Limit the number of features, since a typo could fill the memory."""
 
     def __init__(self, max_features: int = _MAX_FEATURES) -> None:
         self.max_features = max_features
@@ -635,7 +638,7 @@ class _Width:
         self.location: tuple[str, int, str] = ("", 0, "")
 
     def add(self, file: str, rows: pl.DataFrame, features: pl.DataFrame) -> None:
-        """Count lines; raise if a feature number would create almost empty columns."""
+        """Count lines; raise if columns would be large and almost empty."""
         self.lines += rows.height
         self.values += features.height
         highest = _find_highest(features)
@@ -674,7 +677,7 @@ def _parse_documents(
 
 
 def _parse_features(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per feature: its text and its two numbers, null if malformed."""
+    """Return one row per feature: text, number and value, null if malformed."""
     text = pl.col("features").str.replace_all("\t", " ", literal=True)
     parts = pl.col("feature").str.splitn(":", 2).struct.rename_fields(["index", "value"])
     return (
@@ -692,7 +695,7 @@ def _find_highest(features: pl.DataFrame) -> int:
 
 
 def _spread_features(features: pl.DataFrame, height: int) -> pl.DataFrame:
-    """Return the columns f1 to fm, null if a row lacks the feature."""
+    """Return columns f1 to the highest number, null for missing features."""
     width = _find_highest(features)
     cell_numbers = features.select(
         pl.col("row").cast(pl.Int64) * width + pl.col("index") - 1
@@ -727,8 +730,8 @@ def _find_wrong_numbers(names: Iterable[str]) -> Iterator[Rule]:
         yield is_wrong, pl.format(f"a {name} is a {kind} number, got '{{}}'", shown)
         if name == "grade":
             is_inexact = text.str.contains(r"^[+-]?[0-9]+$") & (number.abs() >= _MAX_EXACT)
-            rule = f"a grade that is written whole is below {_MAX_EXACT}, to be exact, got '{{}}'"
-            yield is_inexact, pl.format(rule, shown)
+            rule = f"a grade that is written whole has a magnitude below {_MAX_EXACT}, to be exact"
+            yield is_inexact, pl.format(f"{rule}, got '{{}}'", shown)
 
 
 def _find_wrong_features(features: pl.DataFrame, max_features: int) -> list[Fault]:
@@ -741,7 +744,7 @@ def _find_wrong_features(features: pl.DataFrame, max_features: int) -> list[Faul
         features, [wrong_feature, (index > max_features, pl.format(rule, shown))]
     )
     cell = pl.col("row").cast(pl.Int64) * 2**16 + index
-    # Counting distinct places is many times faster than finding the repeated ones.
+    # Counting distinct cells is many times faster than finding the repeated ones.
     if features.select(cell.n_unique()).item() < features.height:
         repeated = features.filter(index.is_not_null() & cell.is_duplicated())
         sentence = pl.format("a line has a feature once, got number {} again", index)
@@ -750,7 +753,7 @@ def _find_wrong_features(features: pl.DataFrame, max_features: int) -> list[Faul
 
 
 def _find_first_fault(rows: pl.DataFrame, rules: Sequence[Rule]) -> list[Fault]:
-    """Return the first row that breaks a rule, and the message about it."""
+    """Return the first row that breaks a rule, with its message, in a list."""
     first_row = rows.filter(pl.any_horizontal(is_wrong for is_wrong, _ in rules)).head(1)
     sentences = [pl.when(is_wrong).then(sentence) for is_wrong, sentence in rules]
     return first_row.select("row", pl.coalesce(sentences)).rows()

@@ -52,11 +52,11 @@ Values = TypeVar("Values", pl.Expr, pl.Series)
 
 
 NO_GRADE = pl.lit(None).alias("no grade")
-"""Value of `grade` if rankings are used without grades."""
+"""Value of `grade` in calls that use rankings without grades."""
 
 
 class RowOptions(TypedDict, total=False):
-    """Arguments of `evaluate` that define the meaning of rows, without `query` and `strategy`."""
+    """Arguments of `evaluate` that define grades, rankings and fill values."""
 
     grade: Grade
     by: By
@@ -70,7 +70,7 @@ class RowOptions(TypedDict, total=False):
 
 
 class RequestOptions(RowOptions, total=False):
-    """Arguments of `evaluate` that define the meaning of rows."""
+    """Arguments of `RowOptions`, and the columns of queries and strategies."""
 
     query: Columns
     strategy: str | None
@@ -81,39 +81,41 @@ class Request:
     """Checked arguments of an `evaluate` call."""
 
     definitions: ClassVar[Mapping[str, Definition]] = DEFINITIONS
-    """The measures that a call can request."""
+    """Definitions of the measures that a call can request, by name."""
     compares_pairs: ClassVar[bool] = False
-    """True if a value belongs to a pair of strategies."""
+    """True if each value of the result belongs to a pair of strategies."""
     measures: Mapping[str, Measure]
     """The measure of each result column, by the name of the column."""
     by: Mapping[str, tuple[str, ...]]
-    """The columns to rank by, by the name of the strategy; one entry for stacked strategies."""
+    """The sort columns of each strategy, by its name; a single entry for stacked strategies."""
     query: tuple[str, ...]
     grade: str
     strategy: str | None
     """The column of stacked strategies."""
     ties: tuple[str, ...] | None
-    """Columns that break ties; empty for the order of rows, None without `ties` or for a tool."""
+    """Columns that break ties. Empty for `ties="order"`; None if `ties` is not passed or names a
+    tool."""
     descending: Mapping[str, tuple[bool, ...]]
-    """Direction of each column of the strategies in `descending=`; True ranks the highest first."""
+    """A flag per sort column (True for highest first) of each strategy that `descending` covers."""
     scale: Ranking
-    """The scale of the grades. The columns to rank by are in `by`, not here."""
+    """The column and the scale of grades, `undefined_as` and `condensed`; no columns to rank by."""
     computed: Mapping[str, pl.Expr] = field(default_factory=dict)
-    """The expressions of arguments, by the name of the column that they compute."""
+    """Expressions that were passed as arguments, by the name of the column that each computes."""
     inputs: Mapping[str, str] = field(default_factory=dict)
-    """Further columns of documents, by the name of a measure's input."""
+    """Columns for the inputs of measures, by the name of the input, such as `known`."""
     doc: str | None = DEFAULT_DOC
-    """The column of documents, or None. It is `DEFAULT_DOC` until a frame is known."""
+    """The column of documents, or None. `DEFAULT_DOC` stands for a column that is not passed, until
+    a frame is known."""
     may_be_unnamed: bool = False
-    """True if the column of documents is neither passed nor recognised by its name."""
+    """True if neither an argument nor a typical name identifies the frame's column of documents."""
     all_ascending: bool = False
-    """True if a single `descending=False` is passed for several strategies."""
+    """True if a single `descending=False` is passed for several or for stacked strategies."""
     grader: str | None = None
-    """Name of the grader, if there are several."""
+    """Name of the grader; None if `grade` is a single column, not a list or a mapping."""
     tool: Tool | None = None
-    """The tool whose order of tied documents applies."""
+    """The tool that `ties` names, whose order of tied documents applies; None without one."""
     tie_column: str | None = None
-    """The column of documents that orders tied documents, if `ties` names no column."""
+    """The column of documents that orders tied documents by default or for a tool, or None."""
 
     @classmethod
     @checks_keywords
@@ -179,7 +181,7 @@ class Request:
 
     @classmethod
     def of_graders(cls, measures: Sequence[Measures], **options: Any) -> list[Request]:
-        """Return one request for each grader in `grade`."""
+        """Return one request per grader, or one if `grade` is a single column."""
         graders = parse_graders(options.get("grade", "grade"))
         if graders is None:
             return [cls.of(measures, **options)]
@@ -187,10 +189,13 @@ class Request:
         return [cls.of(measures, **options | grade) for grade in grades]
 
     def check_names(self) -> None:
-        """Raise if names clash, or if `strategy` is passed and `by` names several columns."""
+        """Raise if columns of the result would share a name.
+
+        Raise also if `strategy` is passed and `by` has several entries.
+        """
         if self.strategy is not None and len(self.by) > 1:
             names = ", ".join(self.by)
-            msg = f"`by` must name one column if `strategy` is passed, got {names}"
+            msg = f"`by` must have one entry if `strategy` is passed, got {names}"
             raise ValueError(msg)
         if self.key in self.query:
             msg = f"`query` must not be the column of strategies, got {self.key!r} for both"
@@ -230,7 +235,7 @@ class Request:
 
     @property
     def is_graded(self) -> bool:
-        """Return whether the rows have grades."""
+        """Return whether rows have grades; False for `NO_GRADE`."""
         grade = self.computed.get(self.grade)
         return grade is None or not grade.meta.eq(NO_GRADE)
 
@@ -249,7 +254,7 @@ class Request:
         return False
 
     def with_strategies(self, frame: pl.DataFrame | pl.LazyFrame) -> Self:  # noqa: ARG002
-        """Return the request with the names of strategies in a frame, if it needs them."""
+        """Return the request, with the names of strategies if `needs_strategies`."""
         return self
 
     def find_columns(self, strategy: str) -> tuple[str, ...]:
@@ -257,13 +262,13 @@ class Request:
         return self.by[strategy] if self.strategy is None else next(iter(self.by.values()))
 
     def find_directions(self, strategy: str) -> tuple[bool, ...]:
-        """Return the flags of a strategy: whether the highest value comes first, by column."""
+        """Return a flag per sort column of a strategy: True for highest first."""
         name = strategy if self.strategy is None else next(iter(self.by))
         return self.descending.get(name, (True,) * len(self.by[name]))
 
     @property
     def document(self) -> str | None:
-        """The column of documents; None before a frame is known, or without one."""
+        """The column of documents; None if there is none or none is known yet."""
         return None if self.doc == DEFAULT_DOC else self.doc
 
     @property
@@ -274,7 +279,7 @@ class Request:
 
     @property
     def input_columns(self) -> list[str]:
-        """The columns that a frame must have, with the sources of computed columns."""
+        """The columns that a frame must have, with those that expressions read."""
         names = []
         for name in self.columns:
             expr = self.computed.get(name)
@@ -283,19 +288,20 @@ class Request:
 
     @property
     def row_columns(self) -> list[str]:
-        """The distinct columns whose values describe one document each."""
+        """The distinct columns of grades, scores, ties and inputs of measures."""
         columns = [self.grade, *self.scores, *(self.ties or ()), *self.inputs.values()]
         return list(dict.fromkeys(columns))
 
     @property
     def scores(self) -> list[str]:
-        """The columns to rank by, of all strategies."""
+        """The sort columns of all strategies in `by`, tie-breaking ones included."""
         return [name for columns in self.by.values() for name in columns]
 
     def open_frame(self, frame: Any, **others: str) -> tuple[Self, pl.DataFrame | pl.LazyFrame]:
-        """Return the request with the document column of a frame, and the frame in Polars.
+        """Return the request for a frame, and the frame as a Polars frame.
 
-        Raise if the frame does not fit the request, or lacks one of the other columns.
+        The request gets the frame's document column. `others` are arguments that name further
+        columns. Raise if the frame lacks one of them or does not fit the request.
         """
         checked = check_frame("frame", frame)
         schema = checked.collect_schema()
@@ -308,8 +314,8 @@ class Request:
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the document column of a frame.
 
-        The column breaks ties if its values can be compared as text, and if `ties` does not choose
-        another order.
+        Unless `ties` is passed, this column breaks ties if its values can be compared as text and
+        it is neither a key nor a column of grades, scores or inputs.
         """
         request = self
         if self.doc == DEFAULT_DOC:
@@ -319,8 +325,11 @@ class Request:
         return replace(request, tie_column=request.find_tie_column(schema))
 
     def _find_text_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
-        """Return the last column that breaks ties if it holds texts, or None."""
-        columns = [*(self.ties or ()), *(name for by in self.by.values() for name in by[1:])]
+        """Return the last tie-breaking column, or None if it holds no texts.
+
+        Rankings are sorted by `by` first and then by `ties`.
+        """
+        columns = [*(name for by in self.by.values() for name in by[1:]), *(self.ties or ())]
         is_text = columns and schema.get(columns[-1]) in TEXT_TYPES
         return columns[-1] if is_text and columns[-1] not in self.keys else None
 
@@ -343,7 +352,7 @@ class Request:
         return column
 
     def add_computed_columns(self, frame: FrameT) -> FrameT:
-        """Return the frame with the columns that expressions compute within each ranking."""
+        """Return the frame with computed columns; expressions see one ranking."""
         if not self.computed:
             return frame
         exprs = (
@@ -421,7 +430,8 @@ class Request:
     def build_document_ranking(self, strategy: str) -> Ranking:
         """Return the ranking of a strategy with the document as last key.
 
-        It equals the ranking of `build_ranking` if `ties` names columns or is "order".
+        Without a document column that breaks ties, for example if `ties` names columns or is
+        "order", the ranking equals that of `build_ranking`.
         """
         if self.tool not in (None, "trec_eval"):
             msg = (
@@ -439,11 +449,11 @@ class Request:
         return self.scale.ranked_by(by, descending=[*ranking.descending, True])
 
     def as_text(self, name: str, values: Values) -> Values:
-        """Return a column that breaks ties, as text if it is the column of documents."""
+        """Return a tie-breaking column, cast to text if it holds documents."""
         return values.cast(pl.String) if name == self.document else values
 
     def build_ranking(self, strategy: str) -> Ranking:
-        """Return the ranking of a strategy by its columns."""
+        """Return the ranking of a strategy by its sort columns and `ties`."""
         ties = [self.as_text(name, pl.col(name)) for name in self.ties or ()]
         flags = [*self.find_directions(strategy), *(True for _ in ties)]
         return self.scale.ranked_by([*self.find_columns(strategy), *ties], descending=flags)
@@ -455,7 +465,11 @@ class Request:
 def parse_measures(
     entries: Sequence[Measures], among: Mapping[str, Definition] = DEFINITIONS
 ) -> dict[str, Measure]:
-    """Return the measure of each column: `"ap"`, `["ap", "ndcg"]` or `{"nDCG": "ndcg@10"}`."""
+    """Return the measure of each result column, by the name of the column.
+
+    An entry is a measure such as `"ap"`, a list such as `["ap", "ndcg"]`, or a mapping from column
+    names such as `{"nDCG": "ndcg@10"}`.
+    """
     columns: list[tuple[str, Measure]] = []
     for entry in entries:
         _check_no_frame(entry)
@@ -484,7 +498,7 @@ def parse_scalar_measures(entries: Sequence[Measures]) -> dict[str, Measure]:
 
 
 def parse_graders(grade: Grade) -> dict[str, str | pl.Expr] | None:
-    """Return the grades of each grader by name; None for a single grader."""
+    """Return the column of grades of each grader; None for a single column."""
     if isinstance(grade, str | pl.Expr):
         return None
     columns: Any = grade
@@ -501,7 +515,10 @@ def parse_graders(grade: Grade) -> dict[str, str | pl.Expr] | None:
 
 
 def parse_grade(grade: Grade, computed: dict[str, pl.Expr] | None = None) -> tuple[str | None, str]:
-    """Return the name of the grader, or None, and the column of grades."""
+    """Return the name of the grader, or None, and the column of grades.
+
+    Add an expression of grades to `computed`.
+    """
     graders = parse_graders(grade)
     computed = {} if computed is None else computed
     if graders is None:
@@ -517,7 +534,7 @@ def parse_grade(grade: Grade, computed: dict[str, pl.Expr] | None = None) -> tup
 
 
 def _find_name(column: Any) -> Any:
-    """Return the name of a column, or of the result of an expression."""
+    """Return `column` if it is a name, or the name of an expression's result."""
     if not isinstance(column, pl.Expr):
         return column
     return column.meta.output_name(raise_if_undetermined=False) or "expression"
@@ -535,7 +552,7 @@ def _parse_column(argument: str, column: Any, alias: str, computed: dict[str, pl
 
 
 def _parse_inputs(computed: dict[str, pl.Expr], **columns: Column | None) -> dict[str, str]:
-    """Return the column of each further input that is passed."""
+    """Return the column of each input that is passed, such as `known`."""
     return {
         name: _parse_column(name, column, f"{_find_name(column)} (expression of {name})", computed)
         for name, column in columns.items()
@@ -555,12 +572,12 @@ def _check_no_frame(entry: Any) -> None:
 
 
 def can_be_text(dtype: pl.DataType) -> bool:
-    """Return whether values can be compared as text, as tools compare documents."""
+    """Return whether values can be compared as text, like ids in other tools."""
     return not (dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Null))
 
 
 def parse_tool(ties: Any) -> tuple[Tool | None, str | None]:
-    """Return the tool that `ties` names, and the document column of a mapping, if any."""
+    """Return the tool that `ties` names, and the column that a mapping names."""
     if isinstance(ties, str):
         return next((tool for tool in TOOLS if tool == ties), None), None
     if not isinstance(ties, Mapping):
@@ -619,7 +636,7 @@ def parse_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, t
 def parse_descending(
     descending: Any, by: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[bool, ...]]:
-    """Return the flags of each strategy that `descending` covers, one per column."""
+    """Return one flag per sort column of each strategy in `descending`."""
     if descending is None:
         return {}
     if isinstance(descending, bool):
@@ -645,7 +662,7 @@ def parse_descending(
 
 
 def _parse_flags(name: str, entry: Any, n: int) -> tuple[bool, ...]:
-    """Return one flag for each of n columns: whether the highest value comes first."""
+    """Return one flag for each of n sort columns: True for highest first."""
     flags = entry if isinstance(entry, list | tuple) else [entry] * n
     if not all(isinstance(flag, bool) for flag in flags):
         msg = f"`descending` of {name!r} must be True, False or a list of them, got {entry!r}"

@@ -23,7 +23,7 @@ def find_index(strategies: pl.Series, name: Any) -> int:
         hint = f"\n\nHint: gate(..., baseline=Path({name!r})) takes a file of results"
     if isinstance(name, list | tuple):
         first = name[0] if name else name
-        hint = f"\n\nHint: a gate takes one at a time, such as baseline={first!r}"
+        hint = f"\n\nHint: a gate takes one baseline at a time, such as baseline={first!r}"
     msg = f"there is no strategy {name!r}; there are {quote_names(strategies)}{hint}"
     raise ValueError(msg)
 
@@ -36,10 +36,11 @@ def quote_names(strategies: pl.Series) -> str:
 def find_pairs(
     strategies: pl.Series, baseline: Any = None, *, hint: str = ""
 ) -> tuple[Integers, Integers]:
-    """Return the indices of both strategies of all pairs, or of all pairs with a baseline.
+    """Return the indices of the first and of the second strategy of each pair.
 
-    Each pair occurs once. If both strategies of a pair are baselines, the one that is named first
-    is the baseline of the pair.
+    Without `baseline`, these are all pairs. Otherwise they are the pairs with a baseline, which
+    comes second. Each pair occurs once. If both strategies of a pair are baselines, the one that is
+    named first is the baseline of the pair.
     """
     count = len(strategies)
     if count < 2:  # noqa: PLR2004

@@ -13,17 +13,19 @@ from polars_graded._frames.document_columns import IDENTIFIERS, split_words
 from polars_graded._measuring.rank_columns import MAX_TIED_RATIO
 
 MIN_RANKINGS = 10
-"""Minimum number of rankings to recognise a column of ids."""
+"""Minimum number of rankings that is needed to recognise a column of ids."""
 
 MAX_REPEATED_SHARE = 0.2
-"""Maximum share of repeated values within rankings for which texts or ids count as documents."""
+"""Maximum share of values that repeat within rankings in a column of texts or ids for which each
+repeated value counts as a duplicate."""
 
 MAX_SHARED_SHARE = 0.7
-"""Maximum share of repeated values within rankings for which a column is checked at all: several
-rankings may be mixed, such as those of two or three devices."""
+"""Maximum share of values that repeat within rankings for which a column is checked at all. If the
+rankings of three devices are mixed, up to two thirds of the values repeat."""
 
 MAX_LABELS = 100
-"""Maximum number of distinct values in a column that identifies rankings."""
+"""Maximum number of distinct values in a column that may separate rankings. Whole numbers with more
+distinct values may be ids, however often they repeat."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,13 @@ class Candidate:
 def check_unnamed_documents(
     frame: pl.DataFrame, query: Sequence[str], strategy: str | None, used: Sequence[str]
 ) -> None:
-    """Raise if a column that no argument names seems to repeat documents within rankings.
+    """Raise if a column that no argument names seems to repeat documents.
 
-    A column without repeated values identifies documents. If values repeat, but no value repeats
-    together with the value of a further column, several rankings are mixed. Otherwise the repeated
-    values are duplicates. In columns of texts, or of numbers that are called ids, all repeated
-    values count if they are few. In other columns, such as prices, only rows that are equal in all
-    columns count.
+    The candidate with the smallest share of repeated values is checked. If no value repeats, or
+    more than `MAX_SHARED_SHARE` do, no error is raised. If a further column differs in all
+    rows that repeat a value, it separates several rankings, which is an error. Otherwise the rows
+    are duplicates: all of them in columns of texts, or of numbers that are called ids, if they are
+    few; in other cases, such as prices, only rows that are equal in all columns.
     """
     keys = [*query] if strategy is None else [strategy, *query]
     candidates = _find_candidates(frame, keys, used)
@@ -95,14 +97,15 @@ def _find_candidates(
 
 
 def _has_row_numbers(column: pl.Series) -> bool:
-    """Return whether a column contains row numbers of the frame."""
+    """Return whether a column of whole numbers rises by 1 from row to row."""
     return column.dtype.is_integer() and bool((column.diff() == 1).all())
 
 
 def _may_be_ids(column: pl.Series, counts: pl.Series, repeated: int) -> bool:
-    """Return whether values repeat less within rankings than they would by chance.
+    """Return whether values repeat clearly less in rankings than by chance.
 
-    Only whole numbers with at most `MAX_LABELS` distinct values are tested; others may be ids.
+    Only whole numbers with at most `MAX_LABELS` distinct values are tested; for other columns, the
+    result is True. `counts` is the number of values of each ranking.
     """
     n = column.drop_nulls().n_unique()
     if not column.dtype.is_integer() or n > MAX_LABELS:
@@ -115,7 +118,7 @@ def _may_be_ids(column: pl.Series, counts: pl.Series, repeated: int) -> bool:
 def _check_values_are_unique(
     frame: pl.DataFrame, query: Sequence[str], keys: Sequence[str], doc: str, equal: Sequence[str]
 ) -> None:
-    """Raise if several rows with a document are equal in the columns `equal`."""
+    """Raise if two rows with a value of `doc` are equal in columns `equal`."""
     repeated = frame.filter(pl.col(doc).is_not_null(), pl.struct(equal).is_duplicated())
     if repeated.is_empty():
         return
@@ -126,7 +129,7 @@ def _check_values_are_unique(
         f"rows in {queries} of {all_queries} queries repeat a document of their ranking: "
         f"{first_few(first.select(*query, doc).rows())}\n\n"
         f"Hint: if {doc!r} holds documents, pass doc={doc!r} after "
-        f".unique({[*keys, doc]!r}, maintain_order=True), which keeps the first row of each; "
+        f".unique({[*keys, doc]!r}, keep='first', maintain_order=True); "
         "otherwise pass doc=None, which ranks each row as a document"
     )
     raise ValueError(msg)
@@ -145,7 +148,7 @@ def _check_not_shared(
             msg = (
                 f"`query` must separate rankings, got rankings with the same {doc!r} for {n} "
                 f"values of {name!r}\n\n"
-                f"Hint: query={[*query, name]!r} makes each a query; strategy={name!r} compares "
-                "them as strategies; doc=None ranks each row as a document"
+                f"Hint: query={[*query, name]!r} makes each ranking a query; strategy={name!r} "
+                "compares them as strategies; doc=None ranks each row as a document"
             )
             raise ValueError(msg)

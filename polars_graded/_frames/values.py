@@ -48,14 +48,15 @@ from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.tie_orders import TieOrder, group_by_order
 
 MAX_SHARED_ROWS = 1 << 24
-"""Maximum total number of rows of strategies that are measured together, which shares work.
+"""Maximum number of rows, counted once per strategy, of strategies that are measured together.
 
-If there are more rows, fewer strategies are measured at once, and progress is shown in between.
+Strategies that are measured together share work. If there are more rows, fewer strategies (at least
+one) are measured at once, and progress is shown in between.
 """
 
 
 def grouped(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
-    """Return the rows of each query, for requests that differ only in the grader."""
+    """Return the rows of each ranking, for requests of different graders."""
     columns = dict.fromkeys(name for request in requests for name in request.row_columns)
     return Groups.of(frame, requests[0].keys, [*columns])
 
@@ -66,19 +67,20 @@ class Rankings:
 
     name: str
     values: pl.DataFrame
-    """Keys and measures, which are null if data are unusable. The strategy is a key only if
-    strategies are stacked."""
+    """Keys, measures (null if data are unusable) and kept notes, if any. The strategy is a key only
+    if strategies are stacked."""
     notes: pl.DataFrame
-    """Keys and notes."""
+    """All notes, with the strategy and the query as keys."""
     not_finite: Integers
-    """For each query, the position of a column with NaN or infinity, from 1; 0 for none."""
+    """For each query, the number of the last column with NaN or infinity: 1 for the grade, 2 for
+    the first sort column, and so on; 0 for none."""
     error: UnusableDataError | None = None
-    """Error in the data that a kernel found."""
+    """Error in the data that a kernel found, or None."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Frame of whole queries and the request for its values."""
+    """Frame of whole queries, and the request for values that are computed from it."""
 
     request: Request
     groups: Groups
@@ -94,7 +96,10 @@ class Part:
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
-        """Return the distinct measures to compute."""
+        """Return the distinct measures to compute, by name.
+
+        They include the judged share of the first ten documents if it is needed.
+        """
         judged_share = [JUDGED_AT_THE_TOP] if self.needs_judged_share else []
         return {
             measure.name: measure for measure in [*self.request.measures.values(), *judged_share]
@@ -102,19 +107,19 @@ class Part:
 
     @cached_property
     def needs_judged_share(self) -> bool:
-        """Return whether the judged share of the retrieved documents is needed."""
+        """Return whether a grade is null, so that the judged share is needed."""
         return self.request.is_graded and self.grades.flat.null_count() > 0
 
     @cached_property
     def grades(self) -> Lists:
-        """Return the grades of each query, which all strategies share."""
+        """Return the checked grades, which all entries of `by` share."""
         grades = self.groups.lists(self.request.grade)
         check_grades(self.request.scale, grades)
         return grades
 
     @cached_property
     def inputs(self) -> dict[str, Lists]:
-        """Return the further columns of documents, which all strategies share."""
+        """Return the inputs of measures by name, which all entries of `by` share."""
         column, scale = self.request.tie_column or self.request.document, self.request.scale
         names = None
         if column is not None and self.request.inputs:
@@ -127,11 +132,11 @@ class Part:
 
     @cached_property
     def notes(self) -> dict[str, pl.Series]:
-        """Return the notes of each query that hold for all strategies."""
+        """Return the notes of each query that hold for all entries of `by`."""
         return note_queries(self)
 
     def list_ranking_columns(self, name: str) -> list[Lists]:
-        """Return the columns that a strategy is ranked by, as lists."""
+        """Return the sort columns of a strategy, as one list per query."""
         lists = [*map(self.groups.lists, self.request.find_columns(name))]
         for column in self.request.ties or ():
             values = self.groups.lists(column)
@@ -141,7 +146,10 @@ class Part:
     def documents(
         self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
     ) -> DocumentLists:
-        """Return the documents of each query, ranked by the keys of a strategy."""
+        """Return the documents of each query, with a strategy's scores and ties.
+
+        Measures that need no ranking get the grades alone.
+        """
         if find_depth(measures) == 0:
             return DocumentLists(self.grades, None, None)
         is_chosen = self.request.ties is not None
@@ -155,20 +163,26 @@ class Part:
         )
 
     def select_inputs(self, measures: Sequence[Measure]) -> dict[str, Lists]:
-        """Return the further columns of documents that the measures need."""
+        """Return the inputs that the measures need, by name."""
         used = {name for measure in measures for name in measure.definition.inputs}
         return {name: self.inputs[name] for name in used}
 
     @property
     def names(self) -> Callable[[Integers], pl.Series] | None:
-        """Return a function from row numbers to documents as texts; None without documents."""
+        """Return a function from row numbers to documents as texts.
+
+        It is None if no column of documents orders tied documents.
+        """
         column = self.request.tie_column
         if column is None:
             return None
         return lambda rows: self.groups.at(column, rows).cast(pl.String)
 
     def not_finite(self, name: str, keys: Sequence[Lists]) -> Integers:
-        """Return for each query the position of a column with NaN or infinity; 0 for none."""
+        """Return for each query the number of a column with NaN or infinity, or 0.
+
+        The grade is column 1. Raise if a sort column has a wrong type.
+        """
         check_ranked_by(self.build_ranking(name), self.grades, keys)
         return find_not_finite([self.grades, *keys])
 
@@ -204,7 +218,7 @@ class Part:
             yield from zip(documents, values, strict=True)
 
     def make_constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:
-        """Return a column of one value for each query."""
+        """Return a column that repeats one value for all queries."""
         return pl.Series([value], dtype=dtype).new_from_index(0, self.groups.n)
 
     def build_ranking(self, name: str) -> Ranking:
@@ -214,7 +228,10 @@ class Part:
     def build_strategy_frames(
         self, name: str, computed: Sequence[Computed] | None
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the values of a strategy and its notes, both with keys."""
+        """Return the values and the notes of a strategy, as frames with keys.
+
+        Without `computed` values, the measures are null.
+        """
         request, keys = self.request, self.groups.keys
         columns = {
             name: self.make_constant(None, each.definition.dtype)
@@ -251,7 +268,7 @@ class Part:
 
 
 def note_queries(part: Part) -> dict[str, pl.Series]:
-    """Return the notes of each query that hold for all strategies."""
+    """Return the notes of each query that hold for all entries of `by`."""
     request, groups, grades = part.request, part.groups, part.grades
     noted = {
         "rows": pl.Series(np.diff(groups.offsets)),
@@ -282,7 +299,7 @@ def note_grades(grades: pl.Series) -> dict[str, object]:
     """Return the notes about all grades of a part, such as the lowest and the highest."""
     low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
     are_halves = False
-    if low is not None and low >= data_warnings.MIN_HALF_STAR:  # lower grades are no stars
+    if low is not None and low >= data_warnings.MIN_HALF_STAR:  # stars are not below 0.5
         doubled = 2 * grades.cast(pl.Float64)
         are_halves = bool((doubled == doubled.floor()).all())
     n_below = int((grades < 0).sum()) if low is not None and low < 0 else 0
@@ -302,7 +319,7 @@ def note_grades(grades: pl.Series) -> dict[str, object]:
 
 
 def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
-    """Return the notes of each query of a strategy that do not depend on measures."""
+    """Return the notes of a strategy for each query; they need no measures."""
     scores = part.groups.lists(part.request.find_columns(name)[0])
     is_retrieved = scores.flat.is_not_null()
     return {
@@ -315,7 +332,10 @@ def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
 
 
 def _count_like_ranks(part: Part, name: str, values: pl.Series) -> pl.Series:
-    """Return for each query whether a column named like a rank counts from 1, or 0."""
+    """Return for each query whether scores count from 0 or 1, as ranks do.
+
+    The result is False if the column is not named like ranks or its direction was passed.
+    """
     is_rank_column = values.dtype.is_numeric() and data_warnings.is_called_rank(values.name)
     if name in part.request.descending or not is_rank_column:
         return part.make_constant(value=False, dtype=pl.Boolean())
@@ -326,7 +346,7 @@ def _count_like_ranks(part: Part, name: str, values: pl.Series) -> pl.Series:
 
 
 class Gathered:
-    """Values of a request, collected part by part, with reduced notes."""
+    """Values of a request, collected part by part, and a summary of its notes."""
 
     part: type[Part] = Part
 
@@ -338,7 +358,10 @@ class Gathered:
         self._faults = {name: Faults() for name in request.by}
 
     def add(self, groups: Groups, count_rows: Callable[[int], object] = int) -> None:
-        """Measure whole queries; `count_rows` is called with the rows of each strategy."""
+        """Measure a part of whole queries.
+
+        After each strategy, call `count_rows` with the number of rows, to show progress.
+        """
         noted = []
         for each in self.part(self.request, groups, self.kept).measure_rankings():
             self.values[each.name].append(each.values)
@@ -379,12 +402,12 @@ def sort_by_query(request: Request, values: pl.DataFrame) -> pl.DataFrame:
 
 
 class Faults:
-    """Counts of faults in the data of a strategy, over all queries."""
+    """Faults in the data of one entry of `by`, collected over all parts."""
 
     def __init__(self) -> None:
         self.n = 0
         self.not_finite: Counter[int] = Counter()
-        """Number of queries with NaN or infinity, by the number of the column."""
+        """Number of queries with NaN or infinity, by the number of the column: 1 for the grade."""
         self.errors: list[UnusableDataError] = []
 
     def add(self, rankings: Rankings) -> None:
@@ -408,7 +431,7 @@ class Faults:
 
 
 def finish_requests(gathered: Sequence[Gathered]) -> pl.DataFrame:
-    """Return the result of `evaluate`, and warn of what the notes show."""
+    """Return the result of all requests, and warn of what the notes show."""
     values = [each.in_order() for each in gathered]
     if len(gathered) > 1:
         data_warnings.warn_of_partial_judging([each.request for each in gathered], values)

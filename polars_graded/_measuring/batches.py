@@ -1,4 +1,4 @@
-"""Bridge from Polars to NumPy: columns of lists as flat arrays, run in chunks."""
+"""Columns of lists as flat arrays, which kernels process in chunks."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ CHUNK_ROWS = 1 << 19
 enough that threads seldom wait for the interpreter's lock."""
 
 SCRATCH_ARRAYS = 15
-"""Number of arrays for which a thread holds memory; each has one number per row of a chunk. All of
+"""Number of arrays for which a thread holds memory. Each array has `CHUNK_ROWS` numbers, and all of
 them fit into one heap of glibc, which is 64 MiB."""
 
 SCRATCH_BLOCK = 1 << 14
-"""Size, in numbers, of the block that is allocated behind that memory. The block is too large for a
-small gap elsewhere in the heap."""
+"""Size, in numbers, of the block that is allocated behind the memory of the scratch arrays. The
+block is too large for a small gap elsewhere in the heap."""
 
 
 def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Return a column of lists of these lengths, which lie end to end in `values`."""
+    """Return a column of lists; `values` contains the lists end to end."""
     if lengths.n_unique() == 1 and lengths[0]:
         return values.reshape((-1, lengths[0])).arr.to_list()
     ends = lengths.cast(pl.Int64).cum_sum()
@@ -56,7 +56,7 @@ class Lists:
     ) -> None:
         self.flat, self.offsets = flat, offsets
         self.labels = labels
-        """Labels or vectors of documents, if the values are indices of documents in them."""
+        """Table of labels or vectors, if the values of the lists are indices into it."""
 
     @classmethod
     def of(cls, column: pl.Series) -> Lists:
@@ -78,7 +78,7 @@ class Lists:
         return Lists(self.flat.gather(rows), offsets_of(lengths), self.labels)
 
     def count(self, mask: pl.Series) -> Integers:
-        """Return the number of true values of each list; null is not true."""
+        """Return the number of values in each list where `mask` is true."""
         if not mask.any():
             return np.zeros(len(self), np.int64)
         if mask.all(ignore_nulls=False):
@@ -88,9 +88,10 @@ class Lists:
         return np.diff(so_far[self.offsets]).astype(np.int64)
 
     def as_numbers(self) -> Lists:
-        """Return the lists as numbers that doubles hold exactly, sorted alike.
+        """Return the lists as numbers that doubles hold exactly.
 
-        These are the values themselves, or their dense ranks if doubles would lose precision.
+        These are the values themselves (for dates, times and enums, their physical numbers), or
+        their dense ranks if doubles might lose precision. The order of the values is the same.
         """
         flat = self.flat if self.flat.dtype.is_decimal() else self.flat.to_physical()
         if flat.dtype.is_integer():
@@ -116,13 +117,13 @@ def are_exact(numbers: pl.Series) -> bool:
 def run(
     lists: Sequence[Lists], kernel: Callable[..., Result], *, values_per_query: int = 0
 ) -> list[Result]:
-    """Call `kernel` on chunks of queries in threads; return the results in order.
+    """Call `kernel` on chunks of queries; return the results in order.
 
     `lists` are columns of one list per query; `kernel` takes a `Ragged` of each. A chunk contains
     whole queries, and at most about `CHUNK_ROWS` values of a column unless one query alone has
     more. A query counts as at least `values_per_query` values, for kernels that return or need more
-    values per query than a column has. NumPy releases the interpreter's lock while it computes, so
-    threads can use every core.
+    values per query than a column has. Several chunks run in threads, which can use every core,
+    since NumPy releases the interpreter's lock while it computes.
     """
 
     def work(chunk: tuple[int, int]) -> Result | UnusableDataError:
@@ -136,7 +137,7 @@ def run(
     if len(chunks) == 1:
         results = [work(chunks[0])]
     else:
-        # Hold memory if a thread works on several chunks.
+        # Threads hold memory between chunks if there are more chunks than threads.
         scratch = threading.local() if len(chunks) > threads else None
         with ThreadPoolExecutor(threads, initializer=_hold_memory, initargs=(scratch,)) as pool:
             results = list(pool.map(work, chunks))
@@ -146,12 +147,12 @@ def run(
 
 
 def _hold_memory(scratch: threading.local | None) -> None:
-    """Hold memory for the arrays of a chunk, in this thread, as long as `scratch` exists.
+    """Hold memory for the chunks of this thread while `scratch` exists.
 
     The C library returns free memory at the end of its heap to the system at once. Each chunk would
-    then request its pages again, which takes half of a kernel's time. The library keeps free memory
-    below a block that is in use, so this function puts a block behind as much memory as a chunk
-    needs.
+    then request this memory again, which takes half of a kernel's time. The library keeps free
+    memory that lies before a block in use. Therefore this function allocates as much memory as a
+    chunk needs and a block behind it, and then frees all but the block.
     """
     if scratch is not None:
         arrays = [np.empty(CHUNK_ROWS) for _ in range(SCRATCH_ARRAYS)]
@@ -160,12 +161,12 @@ def _hold_memory(scratch: threading.local | None) -> None:
 
 
 def _split_into_chunks(lists: Sequence[Lists], values_per_query: int) -> list[tuple[int, int]]:
-    """Return ranges of queries, with about the same number of values in each.
+    """Return ranges of queries with about the same number of values in each.
 
     Values are counted in the longest column. A query with fewer than `values_per_query` values
-    counts as that many. A chunk ends with the query that reaches its share of the values, so it can
-    have slightly more than `CHUNK_ROWS` values. The number of chunks is a multiple of the number of
-    threads, unless there are too few values or queries.
+    counts as that many, but at most as `CHUNK_ROWS`. A chunk ends with the query that reaches its
+    share of the values, so it can exceed `CHUNK_ROWS` by a part of one query. The number of chunks
+    is a multiple of the number of threads, unless there are too few values or queries.
     """
     ends = max((column.offsets for column in lists), key=lambda offsets: int(offsets[-1]))
     ends = offsets_of(np.maximum(np.diff(ends), min(values_per_query, CHUNK_ROWS)))

@@ -25,14 +25,14 @@ Compute: TypeAlias = Callable[[Queries], Floats | Ragged]
 
 @dataclass(frozen=True)
 class Computed:
-    """Values of the measures for the queries of one strategy, in chunks of queries."""
+    """Values of the measures for one strategy or pair, in chunks of queries."""
 
     measures: Sequence[Measure]
     chunks: Sequence[tuple[Sequence[Floats | Ragged], Mask]]
-    """Per chunk: the values of each measure, and the mask of queries that depend on ties."""
+    """Per chunk: the values of each measure, and a part of the mask `depends_on_ties`."""
 
     def column(self, number: int) -> pl.Series:
-        """Return the values of one of the measures; NaN is null."""
+        """Return the values of one of the measures; NaN becomes null."""
         return _make_series(self.measures[number], [values[number] for values, _ in self.chunks])
 
     @property
@@ -42,7 +42,10 @@ class Computed:
 
     @property
     def depends_on_ties(self) -> pl.Series:
-        """Return the mask of queries for which the order of ties changes a value."""
+        """Return the mask of queries in which the order of ties changes a value.
+
+        For a pair, it marks the queries in which either strategy has tied documents.
+        """
         return pl.Series(np.concatenate([by_order for _, by_order in self.chunks]))
 
 
@@ -60,14 +63,13 @@ def compute(
     tie_checked: Sequence[Measure] = (),
     pairs: Sequence[tuple[int, int]] | None = None,
 ) -> list[Computed]:
-    """Return the values of the measures for each strategy, or raise an error.
+    """Return the values of the measures for each strategy, or for each pair.
 
-    With `pairs`, the values are those of pairs of strategies, and `depends_on_ties` marks the
-    queries in which either strategy has tied documents.
+    Strategies that share a column of grades share the computations on it. The result also marks the
+    queries in which the order of tied documents changes a value of a measure in `tie_checked`.
 
-    Strategies that share a column of grades share the computations on it. For the measures in
-    `tie_checked`, the result also marks the queries in which the order of tied documents changes a
-    value.
+    With `pairs` of indices of strategies, there is one result per pair, and it marks the queries in
+    which either strategy has tied documents (none if no measure is in `tie_checked` or needs ties).
     """
     round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
     ranking = replace(
@@ -128,7 +130,7 @@ def compute(
             ]
             return values, one.has_ties | other.has_ties
 
-        # One strategy or pair at a time, so that the arrays of one are freed before the next.
+        # Measure one strategy or pair at a time, so that its arrays are freed before the next.
         if pairs is None:
             return [measure_queries(rank_documents(each)) for each in lists_of_strategies]
         first, n = find_span([each.inputs["number"] for each in judged.values()])
@@ -137,7 +139,8 @@ def compute(
 
     n_values = max(measure.values_per_query for measure in measures)
     if pairs is not None:
-        # A chunk holds the rankings of all strategies: with more strategies, it has fewer queries.
+        # A chunk holds the rankings of all strategies, so it needs fewer queries if there are more
+        # strategies.
         n_rows = sum(len(documents.grades.flat) for documents in lists_of_strategies)
         n_values = max(n_values, n_rows // (2 * max(1, len(lists_of_strategies[0].grades))))
     chunks = batches.run(lists, measure_chunk, values_per_query=n_values)
@@ -145,9 +148,10 @@ def compute(
 
 
 def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:
-    """Return a function that rounds a number to the data type of the grades.
+    """Return a function that rounds a number to the precision of the grades.
 
-    Polars compares a number with a column in the data type of the column, and measures do the same.
+    Polars rounds a number to the precision of the column of floats that it is compared with, and
+    measures do the same. For grades that are not floats, numbers stay doubles.
     """
     kinds: dict[Any, Callable[[Any], Any]] = {pl.Float32: np.float32}
     if hasattr(pl, "Float16"):
@@ -179,14 +183,14 @@ def _collect_arguments(
 def _find_dependence_on_ties(
     measures: Sequence[tuple[Measure, Mapping[str, Any]]], queries: Queries, ranking: Ranking
 ) -> Mask:
-    """Return the mask of queries for which the order of ties decides a value.
+    """Return the mask of queries for which the order of ties changes a value.
 
-    For most measures, the value never falls when a document moves above a worse one. The values of
-    the worst and the best order within tie groups then bound those of all orders, so the order
-    matters if and only if these two differ. For the other measures, two orders in which bad and
-    good documents alternate are compared as well. For measures that use further columns, such as
-    popularity, no order gives a bound, so the order of the ranking is compared with `N_TIE_ORDERS`
-    other orders.
+    For most measures, the value never gets worse when a document moves above a worse one. All
+    orders of tied documents then have values between that of the worst and that of the best order,
+    so the order matters if and only if these two values differ. For the other measures, two orders
+    in which bad and good documents alternate are compared as well. For measures that use
+    further columns, such as popularity, no order gives a bound, so the order of the ranking is
+    compared with `N_TIE_ORDERS` other orders.
     """
     is_dependent = np.zeros(len(queries.ranked.lengths), bool)
     for measure, options in measures:
@@ -210,7 +214,7 @@ def _find_dependence_on_ties(
 
 
 def _compare_tie_orders(compute: Compute, queries: Queries) -> Mask:
-    """Return the mask of queries whose value changes in one of several orders of ties."""
+    """Return the mask of queries whose value differs in another order of ties."""
     values, is_dependent = _compute_usable(compute, queries)
     for number in range(N_TIE_ORDERS):
         queries = queries.keep_queries(~is_dependent)
@@ -222,11 +226,11 @@ def _compare_tie_orders(compute: Compute, queries: Queries) -> Mask:
 
 
 def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged, Mask]:
-    """Return the values of a measure, and the mask of queries whose data it cannot use.
+    """Return the values of a measure, and the mask of unusable queries.
 
-    Documents without popularity, for example, are an error only in orders of ties that put them
-    above the cutoff. A query with such a document above the cutoff is treated as if nothing was
-    retrieved, so callers must ignore its value.
+    Data can be unusable in some orders of ties only. A document without popularity, for example, is
+    an error only if it is among the first n. The values of unusable queries are
+    those of empty lists, so callers must ignore them.
     """
     is_unusable = np.zeros(len(queries.ranked.lengths), bool)
     while True:
@@ -239,7 +243,7 @@ def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged
 def _differ(values: Any, others: Any) -> Mask:
     """Return the mask of queries whose values differ by more than rounding.
 
-    A value that is NaN on one side only differs, too.
+    A value also differs if only one of the two is NaN.
     """
     if isinstance(values, Ragged):
         return values.count(_differ(values.values, others.values)) > 0
@@ -249,7 +253,7 @@ def _differ(values: Any, others: Any) -> Mask:
 
 
 def _choose_fill_value(measure: Measure, ranking: Ranking) -> float:
-    """Return the fill value of queries where the measure is undefined."""
+    """Return the fill value of undefined queries; NaN stands for null."""
     if ranking.undefined is None:
         return np.nan
     if measure.definition.needs_pairs and not ranking.undefined_is_passed:
@@ -263,7 +267,10 @@ def _compute_values(
     queries: Queries,
     fill_value: float,
 ) -> Floats | Ragged:
-    """Return the values of a measure, with the fill value where it is undefined."""
+    """Return the values of a measure, filled where it is undefined.
+
+    The values of a measure that needs no relevant document are not filled, so they can be NaN.
+    """
     definition = measure.definition
     options = dict(arguments)
     if "ties" in options:
@@ -283,8 +290,9 @@ def _compute_values(
 def _fill_undefined(measure: Measure, defined: Mask, values: Floats, fill_value: float) -> Floats:
     """Return the values with the fill value where the measure is undefined.
 
-    An error is raised if a kernel returns NaN where its measure is defined, since its formula then
-    has a defect.
+    `defined` marks queries with a relevant document. If a kernel returns NaN for one of them, the
+    value is undefined, too, if the measure `can_be_undefined`; otherwise the formula has a defect,
+    and an error is raised.
     """
     missing = defined & np.isnan(values)
     if missing.any() and not measure.definition.can_be_undefined:
@@ -294,9 +302,9 @@ def _fill_undefined(measure: Measure, defined: Mask, values: Floats, fill_value:
 
 
 def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
-    """Return the values of all chunks as a column; NaN is null."""
+    """Return the values of all chunks as a column; NaN becomes null."""
     if isinstance(chunks[0], Ragged):
-        # Go chunk by chunk, since building a column of lists needs several times its memory.
+        # Convert chunk by chunk: building a column of lists needs several times its own memory.
         lists = (
             batches.make_list_column(
                 pl.Series(chunk.values, nan_to_null=True), pl.Series(chunk.lengths)
@@ -316,7 +324,7 @@ def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
 
 
 def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collection[str]) -> None:
-    """Raise if a measure lacks a column or a scale, or if no measure uses a column."""
+    """Raise if a measure lacks an input or the scale, or an input is unused."""
     for measure in measures:
         for name in measure.definition.inputs:
             if name not in inputs:
@@ -335,7 +343,7 @@ def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collec
     if ranking.max_grade is None:
         msg = (
             f"`levels='all'` of {of_levels[0]} needs the highest grade, got none\n\n"
-            "Hint: pass it by `scaled(max_grade=...)`, or specify the levels"
+            "Hint: pass max_grade=... to `scaled` or `evaluate`, or specify the levels"
         )
         raise ValueError(msg)
     if ranking.max_grade - ranking.irrelevant > MAX_CURVE_VALUES:
@@ -347,7 +355,7 @@ def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collec
 
 
 def write_error(ranking: Ranking, error: UnusableDataError, n: int, unit: str = "queries") -> str:
-    """Return the error message: the rule, and the number of queries affected."""
+    """Return an error message: column, rule and number of queries affected."""
     rule, *hint = str(error).split("\n\n")
     subject = f"{ranking.column(1)}:" if error.column is None else ranking.name_input(error.column)
     msg = f"{subject} {rule}, in {error.queries} of {n} {unit}"

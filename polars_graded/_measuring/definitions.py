@@ -1,4 +1,4 @@
-"""Definitions of measures: kernel, options, and depth."""
+"""Definitions of measures: their kernels, options and properties."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _check_gain(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         pairs = check_grade_gains(name, value)
         if pairs[-1][1] > MAX_RELEVANCE:
-            msg = f"`{name}` must map to at most {MAX_RELEVANCE:g}, got {pairs[-1][1]:g}"
+            msg = f"`{name}` must map grades to at most {MAX_RELEVANCE:g}, got {pairs[-1][1]:g}"
             raise ValueError(msg)
         return pairs
     return check_choice(name, value, GAINS, instead="a mapping from grade to gain")
@@ -104,7 +104,7 @@ def _check_recall_levels(name: str, value: Any) -> Any:
 
 
 ALL = "all"
-"""Value of `levels` that stands for all levels of the scale, as `mu_ap` defines them."""
+"""Value of `levels` for all levels of the scale: steps of 1 above irrelevant up to `max_grade`."""
 
 NOTHING, CUTOFF, ALL_RANKS = Depth.NOTHING, Depth.CUTOFF, Depth.ALL_RANKS
 
@@ -118,9 +118,9 @@ DISCOUNT = {
     "base": Option(2.0, partial(check_number, above=1)),
 }
 MAX_CURVE_VALUES = 1 << 24
-"""Maximum number of values of a curve, so that one query's curve fits into memory."""
+"""Maximum number of values of a curve or levels of a query, so that they fit into memory."""
 MAX_WEIGHT = 1e100
-"""Maximum weight; its square must be within the range of a double."""
+"""Maximum of options such as `beta` and `target`; the square must be in the range of a double."""
 LEVELS = {"levels": Option(None, _check_levels, is_of_grades=True)}
 
 
@@ -132,45 +132,50 @@ class Definition:
     options: Mapping[str, Option]
     ranked: Depth = CUTOFF
     judged: bool = False
-    """True if the measure needs all judged documents, and not only the highest grade."""
+    """True if the value depends on all judged documents, retrieved or not, and not just on the
+    highest grade among them."""
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
     inputs: tuple[str, ...] = ()
-    """Further columns of documents that the measure needs, by the keywords that name them."""
+    """Names of the columns of documents that the measure needs besides the grade, such as `known`.
+    The keywords for these columns have the same names."""
     needs_relevant: bool = True
     """True if the measure is undefined for a query without a relevant document."""
     needs_grades: bool = True
     """False if the measure uses no grades."""
     needs_pairs: bool = False
-    """True if the measure is a share of pairs of documents. It is then null where it is undefined,
-    unless `undefined_as` is passed: a random order gives 1/2, so 0 would be worse than random."""
+    """True if the measure is a share of pairs of documents. An undefined value is then null unless
+    `undefined_as` is passed: a random order gives 1/2, so 0 would be worse than random."""
     can_be_undefined: bool = False
     """True if the measure can also be undefined for a query with a relevant document. Its kernel
-    then returns NaN: if there is no pair to order, no known document or no subtopic, or if all
-    levels or gains are 0."""
+    then returns NaN: for example without a pair to order, a known or retrieved document or a
+    subtopic, or if the ideal value is 0 because all gains are 0."""
     if_undefined: Callable[[float], float] = lambda value: value
     """Function from the value of `undefined_as` to the fill value of an undefined query."""
     best: Best = "highest"
     """Value that is the best: the highest, the lowest or none."""
     is_of_a_scale: bool = False
-    """True if the measure depends on the highest grade of the scale, even if no document has it."""
+    """True if the measure depends on the highest grade of the scale, even if no document has it.
+    It is False for `rbp`, which does so only with `graded`."""
     is_bounded: bool = True
     """True if all values lie between 0 and 1."""
     weighs_missing_ranks: bool = False
-    """True if the kernel computes a weight for each rank down to the cutoff, even beyond the end of
-    the list."""
+    """True if the kernel computes a weight for each rank down to the cutoff, even for ranks beyond
+    the end of the list."""
     may_fall: bool = False
-    """True if the value may fall when a document gets a better grade, or when it moves past a worse
-    document just above it, with any options. (Measures with `judged` may also fall with a better
-    grade, because a new relevant document changes their divisor.)"""
+    """True if, whatever the options are, the value may get worse when a document gets a better
+    grade, or when it moves past a worse document just above it. (Measures with `judged` may also
+    get worse with a better grade, because a new relevant document changes their divisor.)"""
     is_symmetric: bool = True
     """False if the value of two rankings depends on which is first."""
     compares_ties: bool = False
-    """True if the measure always takes account of tied documents, without an option `ties`."""
+    """True if the measure always depends on which documents are tied. It has no option `ties`."""
     ignores_order: bool = False
-    """True if the value depends on which documents are among the first n, not on their order."""
+    """True if the measure has `inputs`, and its value depends on which documents are among the
+    first n, but not on their order."""
     is_sum: bool = False
-    """True if the measure is a sum over documents, each independent of the documents below it."""
+    """True if the measure can be shown as a sum over ranks, in which no term depends on documents
+    below its rank."""
 
     @property
     def averages_ties(self) -> bool:
@@ -199,14 +204,17 @@ def _define_without_cutoff(
 def _define_over_ideal(
     kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
 ) -> Definition:
-    """Return the definition of a measure divided by its ideal, which may be 0."""
+    """Return the definition of a measure that is divided by an ideal value.
+
+    The measure is undefined if its ideal value is 0.
+    """
     return Definition(kernel, options, judged=True, can_be_undefined=True, **needs)
 
 
 def _define_ideal(
     kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
 ) -> Definition:
-    """Return the definition of the value that the best order reaches."""
+    """Return the definition of the value that the ideal ranking reaches."""
     return Definition(
         kernel, options, ranked=NOTHING, judged=True, best="none", is_bounded=False, **needs
     )
@@ -232,7 +240,7 @@ def _define_for_subtopics(
 
 
 def _define_for_documents(kernel: Callable[..., Any], column: str, **needs: Any) -> Definition:
-    """Return the definition of a measure of documents that uses no grades."""
+    """Return the definition of a measure that uses one input and no grades."""
     needs = {"needs_relevant": False, "needs_grades": False, "ignores_order": True} | needs
     return Definition(kernel, {}, inputs=(column,), **needs)
 
@@ -437,7 +445,10 @@ DEFINITIONS: Mapping[str, Definition] = {
 def _define_similarity(
     kernel: Callable[..., Any], *options: Mapping[str, Option], **needs: Any
 ) -> Definition:
-    """Return the definition of a measure of two rankings, which needs no grades."""
+    """Return the definition of a measure of two rankings.
+
+    By default, it needs no grades.
+    """
     merged = {name: option for each in options for name, option in each.items()}
     needs = {"needs_grades": False} | needs
     return Definition(kernel, merged, **needs, needs_relevant=False, best="none")

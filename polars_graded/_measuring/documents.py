@@ -1,7 +1,7 @@
-"""Documents of queries in columns of lists, checked and with their ties broken.
+"""Documents as columns of lists, one per query, with checks and ties.
 
-Kernels rank these lists, whether Polars imploded them for an expression or they are rows of a
-frame.
+Expressions get these lists from Polars, and `evaluate` makes them from the rows of a frame. Kernels
+then rank the documents in the same way for both.
 """
 
 from __future__ import annotations
@@ -39,16 +39,18 @@ class DocumentLists:
 
     grades: Lists
     scores: Lists | None
-    """Scores, null if a document was not retrieved; None if documents are in rank order."""
+    """Scores, null for a document that was not retrieved. None if rows are in rank order, or if
+    no measure needs a ranking."""
     ties: Lists | None
-    """Score or index that all documents of a tie group have, and no other document of the query.
-    Within a tie group, documents are ranked by row alone."""
+    """Number that the documents of a tie group share, and no other document of the query has: a
+    score or an index. None if rows are in rank order, or if no measure needs ties."""
     rows: Integers | None = None
-    """Original row of each document, before ties were broken; None if no document moved."""
+    """Row of each document before ties were broken; None if rows were not reordered, or if the
+    queries were selected afterwards."""
     descending: bool = True
     """True if the highest score comes first."""
     inputs: Mapping[str, Lists] = field(default_factory=dict)
-    """Further columns of the documents, by the name of a measure's input."""
+    """Further columns of the documents, by input name, such as `popularity`."""
 
     @classmethod
     def of(
@@ -62,8 +64,9 @@ class DocumentLists:
     ) -> DocumentLists:
         """Return the documents of checked lists of grades, sort keys and further columns.
 
-        `tie_order` orders documents that are equal in all keys; they still count as tied. An order
-        by name needs `names`, which returns the names of the documents in given rows.
+        `tie_order` orders documents that are equal in all keys (for ranx: in the first key); they
+        still count as tied. An order by name needs `names`, a function that takes row numbers and
+        returns the names of the documents in these rows.
         """
         inputs = inputs or {}
         if not keys:
@@ -80,13 +83,14 @@ class DocumentLists:
             order = _Order.of(scores, keys[1:], descending, by_name)
             rows = None if order is None else order.rows
         elif by_name is not None:
-            # Documents of one grade may differ in further columns, so all tied ones are sorted.
+            # Tied documents of equal grade keep their rows, unless they may differ in further
+            # columns: then row numbers, which all differ, take the place of grades.
             row_numbers = Lists(grades.flat.to_frame().with_row_index().to_series(), grades.offsets)
             rows = _sort_ties_by_name(
                 scores, row_numbers if inputs else grades, by_name, descending=descending_names
             )
         if rows is not None and (order is not None or by_name is None):
-            # An order by name alone moves documents only among equal scores, so scores stay.
+            # An order by name alone moves documents only among equal scores: no score changes.
             scores = scores.at(rows)
         ties = scores if order is None else Lists(pl.Series(order.tie_groups), scores.offsets)
         if rows is not None:
@@ -103,12 +107,12 @@ class DocumentLists:
 
     @property
     def labels(self) -> dict[str, Labels | Vectors]:
-        """Return the labels of documents, by the name of a measure's input."""
+        """Return the tables of labels or vectors, by input name."""
         return {name: each.labels for name, each in self.inputs.items() if each.labels is not None}
 
     @cached_property
     def lists(self) -> list[Lists]:
-        """Return all lists, each once."""
+        """Return the columns of lists; a column that is used twice comes once."""
         lists = (self.grades, self.scores, self.ties, *self.inputs.values())
         return [each for each in dict.fromkeys(lists) if each is not None]
 
@@ -116,11 +120,11 @@ class DocumentLists:
 def _sort_ties_by_name(
     scores: Lists, values: Lists, names: Callable[[Integers], pl.Series], *, descending: bool
 ) -> Integers | None:
-    """Return for each row the row whose document moves there, with ties by name.
+    """Return the old row of the document in each new row, with ties by name.
 
-    Only documents of the same score exchange rows. If all of them have the same value, they keep
-    their rows, since their order changes no result. The result is None if all documents keep their
-    rows.
+    Only documents of the same score exchange rows. If all documents of a tie group have the same
+    value, they keep their rows, since their order changes no result. The result is None if this is
+    true of all tie groups.
     """
 
     def find_ties(scores: Ragged, values: Ragged) -> tuple[int, Integers, Integers]:
@@ -128,7 +132,7 @@ def _sort_ties_by_name(
 
     parts, start = [], 0
     for length, places, groups in batches.run([scores, values], find_ties):
-        # A chunk has at most as many tie groups as values, so group numbers stay distinct.
+        # A chunk has at most as many tie groups as values, so no two chunks share a group number.
         parts.append((places + start, groups + start))
         start += length
     places, groups = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -148,9 +152,10 @@ class _Order:
     """Order of documents after further keys have broken the ties of scores."""
 
     rows: Integers
-    """Row of the document to put in each row."""
+    """For each new row: the old row of its document."""
     tie_groups: Integers
-    """Index of the tie group of each document; documents of a group are equal in all keys."""
+    """Index of the tie group of the document in each new row. Documents of a tie group are equal in
+    all keys."""
 
     @classmethod
     def of(
@@ -160,9 +165,10 @@ class _Order:
         descending: Sequence[bool],
         names: Callable[[Integers], pl.Series] | None,
     ) -> _Order | None:
-        """Return the order of documents by further keys, or None without ties.
+        """Return the order by further keys, or None if no scores are tied.
 
-        Nulls come last. Documents with equal keys are ordered by `names`, but count as tied.
+        Nulls come last. Documents with equal keys are ordered by name if `names` is passed, but
+        still count as tied.
         """
         places = np.flatnonzero(np.concatenate(batches.run([scores], Ragged.mask_tied)))
         if not len(places):
@@ -181,8 +187,9 @@ class _Order:
         order = ordered.select(
             pl.arg_sort_by(by, descending=flags, nulls_last=True, maintain_order=True)
         ).to_series()
-        # Tied documents exchange rows, in their new order. Documents with equal keys form a run,
-        # and the row of the first of them is the index of their tie group.
+        # The rows of tied documents are filled again with these documents, in their new order.
+        # Documents with equal keys form a run; the new row of the first one is the index of their
+        # tie group.
         run = tied[order].to_struct().rle_id().to_numpy()
         tie_groups, rows = np.arange(len(scores.flat)), np.arange(len(scores.flat))
         tie_groups[places] = places[np.flatnonzero(np.diff(run, prepend=run[0] + 1))[run]]
@@ -194,13 +201,13 @@ class _Order:
 
 
 def check_grades(ranking: Ranking, grades: Lists) -> None:
-    """Raise if grades are not numbers, or not exact as doubles."""
+    """Raise if grades are not numbers, or are integers that doubles round."""
     check_grade(ranking.column(1), grades.flat.dtype)
     check_exact(ranking.column(1), grades.flat)
 
 
 def check_ranked_by(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> None:
-    """Raise if a sort key has a wrong type or number of values."""
+    """Raise if the first sort key has a wrong type, or any a wrong length."""
     for number, key in enumerate(keys, 2):
         if number == 2:  # noqa: PLR2004, the first after the grade
             check_score(ranking.column(number), key.flat.dtype)
@@ -225,10 +232,11 @@ def check_inputs(ranking: Ranking, grades: Lists, inputs: Mapping[str, Lists]) -
 
 
 def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | None = None) -> Lists:
-    """Return a checked column as numbers; for labels, as row numbers of a table of labels.
+    """Return a checked column of numbers, or of indices of labels or vectors.
 
-    `names` are the names of the documents. If several documents are equally good, the ideal ranking
-    takes the one whose name is last in text order; without names, the text of the labels decides.
+    `names` are the names of the documents. If several documents have the same gain, the ideal
+    ranking takes the one whose name is last in text order; without names, it takes the one whose
+    labels are first in text order.
     """
     if not DOCUMENT_INPUTS[name].is_of_labels:
         return _check_numbers(ranking, name, column)
@@ -263,9 +271,9 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
 
 
 def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
-    """Return a column of numbers; raise if a value is out of its range.
+    """Return a column of numbers; raise if one is not finite or too low.
 
-    A Boolean reference becomes ranks: 1 for a document that it recommends, null for others.
+    A Boolean `reference` becomes ranks: 1 where it is true, null elsewhere.
     """
     values, subject = column.flat, ranking.name_input(name)
     if not is_finite(values):
@@ -288,7 +296,7 @@ def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
 
 
 def _read_vectors(subject: str, column: pl.Series) -> Vectors:
-    """Return the vectors of documents; null becomes a vector of zeros."""
+    """Return the vectors of documents; null and an empty list become a vector of zeros."""
     lists = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
     lengths = lists.list.len()
     usual_length: Any = lengths.drop_nulls().mode().max() or 0
@@ -308,15 +316,15 @@ def _read_vectors(subject: str, column: pl.Series) -> Vectors:
         )
         raise ValueError(msg)
     values = flat.to_numpy().reshape(-1, usual_length or 1)
-    if lists.null_count():
+    if len(values) < len(lists):
         with_zeros = np.zeros((len(lists), values.shape[1]), values.dtype)
-        with_zeros[lists.is_not_null().to_numpy()] = values
+        with_zeros[(lengths > 0).fill_null(value=False).to_numpy()] = values
         values = with_zeros
     return Vectors(values, np.sqrt(np.einsum("ij,ij->i", values, values, dtype=np.float64)))
 
 
 def check_exact(name: str, grade: pl.Series) -> None:
-    """Raise if a whole number would be rounded as a double, which kernels use."""
+    """Raise if an integer is not exact as a double, which kernels use."""
     if not grade.dtype.is_integer() or are_exact(grade):
         return
     doubles = grade.cast(pl.Float64).cast(grade.dtype, strict=False)
@@ -335,9 +343,10 @@ def is_finite(column: pl.Series) -> bool:
 
 
 def find_not_finite(columns: Sequence[Lists]) -> Integers:
-    """Return for each query the number of a column that is not finite.
+    """Return for each query the number of its last column that is not finite.
 
-    Columns count from 1; a query whose columns are all finite gets 0.
+    A column is not finite in a query if it contains NaN or infinity there. Columns count from 1; a
+    query whose columns are all finite gets 0.
     """
     numbers = np.zeros(len(columns[0]), np.int64)
     for number, column in enumerate(columns, 1):
@@ -347,7 +356,10 @@ def find_not_finite(columns: Sequence[Lists]) -> Integers:
 
 
 def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
-    """Raise if a sort key may hold ranks and its direction was not passed."""
+    """Raise if a sort key may hold ranks and no directions were passed.
+
+    Keys that break ties are not checked if they may number rows or documents.
+    """
     if ranking.direction_is_passed:
         return
     for number, key in enumerate(keys, 2):
@@ -369,7 +381,7 @@ def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
 
 
 def _may_number_documents(key: pl.Expr) -> bool:
-    """Return whether a tie-breaking key may number the rows or documents."""
+    """Return whether a tie-breaking key may be row or document numbers."""
     return not key.meta.is_column() or key.meta.output_name() == DOCUMENTS
 
 
@@ -381,7 +393,10 @@ def check_finite(ranking: Ranking, numbers: Integers) -> None:
 
 
 def write_not_finite_error(ranking: Ranking, number: int, count: int, n: int, each: str) -> str:
-    """Return the error for a column with NaN or infinity in some queries."""
+    """Return the error for a column with NaN or infinity in `count` of `n`.
+
+    `each` is the unit of these counts, such as "queries".
+    """
     column = ranking.column(number)
     hint = ""
     if number == 1:  # the grade

@@ -1,4 +1,4 @@
-"""Expressions of one or several measures, which Polars calls once for all queries."""
+"""Build expressions of measures and of ranks, which compute many queries per call."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def measure_one(measure: Measure, ranking: Ranking) -> pl.Expr:
 def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
     """Return the values of measures over one ranking as a struct with one field each.
 
-    Polars may pass the queries in several batches, so an error counts only those of its batch.
+    Polars may pass the queries in several batches. The numbers of queries in an error message then
+    refer to one batch.
     """
     chosen = list(measures)
     check_distinct_names([measure.name for measure in chosen])
@@ -56,10 +57,10 @@ def _make_expression(
     gather: Callable[[Computed], pl.Series],
     dtype: pl.DataType,
 ) -> pl.Expr:
-    """Return an expression that calls each kernel once over all queries.
+    """Return an expression that calls the kernels once per batch of queries.
 
-    Polars shares no work between Python expressions, and neither does this package: a value depends
-    only on the lists that the kernel receives.
+    Polars shares no work between Python expressions. Neither does this package: it keeps nothing
+    between calls, so that a value depends only on the lists that the kernel receives.
     """
     ranking.check_single()
     return_dtype = ranking.make_planned_dtype(dtype)
@@ -106,8 +107,8 @@ def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentL
 def rank_rows(ranking: Ranking) -> pl.Expr:
     """Return an expression of structs with the `rank` of each row, and `tied`.
 
-    The rank of a row that was not retrieved is null. `tied` is true if another row of the query has
-    the same sort keys.
+    The rank of a row that was not retrieved is null, and so is that of an unjudged row if the
+    ranking is condensed. `tied` is true if another row of the query has the same sort keys.
     """
     if not ranking.by:
         # Without sort keys, rows are in rank order, so their positions serve as the key.
@@ -128,8 +129,9 @@ def rank_rows(ranking: Ranking) -> pl.Expr:
     def rank_with_ties(grades: Ragged, scores: Ragged, *ties: Ragged) -> Floats:
         descending, condensed = ranking.descending[0], ranking.condensed
         rank = rank_documents(grades, scores, descending=descending, condensed=condensed).values
-        # A document that was not retrieved has no score, so it is not tied with any other.
-        tied = (ties[0] if ties else scores).mask_tied() & ~np.isnan(scores.values)
+        # A document without a rank is not tied with any other.
+        tie_groups = ties[0] if ties else scores
+        tied = tie_groups.of(np.where(np.isnan(rank), np.nan, tie_groups.values)).mask_tied()
         return np.stack([rank, tied])
 
     dtype = pl.List(pl.Struct({"rank": pl.UInt32(), "tied": pl.Boolean()}))

@@ -1,8 +1,8 @@
-"""Names of measures and arguments in other tools, translated to calls here.
+"""Translation of other tools' measures and arguments to calls here.
 
-`foreign_names.toml` and the book contain the tables, tool by tool. A foreign name is
-never accepted silently: `nDCG@10` of ir_measures and `ndcg@10` of this package are different
-measures.
+`foreign_names.toml` contains the tables, tool by tool, and the book explains them. They serve hints
+in errors; a foreign name is never accepted in place of our own: `nDCG@10` of ir_measures and
+`ndcg@10` of this package are different measures.
 """
 
 from __future__ import annotations
@@ -15,35 +15,36 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 FIRST_OF_LIST = ", with .list.first() of its column"
-"""Further step for a measure that is a list of one number in this package."""
+"""Further step for a single number of another tool that is a list of one number here."""
 
 
 class Call(NamedTuple):
-    """Call of this library for a measure of another tool."""
+    """Call of this package for a measure of another tool."""
 
     tool: str
     measure: str
     further: str = ""
-    """Further steps that are needed to get the number of the other tool."""
+    """Further steps that are needed to get the same value as the other tool."""
 
 
 def _read_tables() -> dict[str, Any]:
-    """Read the tables, which only errors need."""
+    """Read the tables. This is done at each call, since only errors need them."""
     file = resources.files("polars_graded._measuring") / "foreign_names.toml"
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 class OwnMeasure(NamedTuple):
-    """Call that a name may mean, and how this call differs from the others."""
+    """Call that a name may mean, and its difference from other such calls."""
 
     measure: str
     difference: str = ""
 
 
 def find_own_measures(text: str, own: Collection[str]) -> list[OwnMeasure]:
-    """Return the measures that another spelling may mean: `ap@10` for `MAP_10`.
+    """Return the measures that a name may mean: `precision@10` for `P_10`.
 
-    `own` contains the names of all measures of this package.
+    There are several if tools define the measure differently, and none if the name is unknown.
+    `own` contains the names of this package's measures.
     """
     tables = _read_tables()
     names = {name: name for name in own} | tables["aliases"]
@@ -63,13 +64,13 @@ def find_own_measures(text: str, own: Collection[str]) -> list[OwnMeasure]:
 
 
 def find_own_argument(name: str) -> str:
-    """Return the argument here for one of another tool, or the name itself."""
+    """Return our name for another tool's argument, or `name` if there is none."""
     arguments = _read_tables()["arguments"].items()
     return next((own for own, others in arguments if name in others), name)
 
 
 def explain_foreign_name(name: str) -> str | None:
-    """Return the explanation of a foreign name for which no single call exists."""
+    """Return the explanation of a foreign name without a single call, if any."""
     for pattern, sentence in _read_tables()["without_a_call"].items():
         if match := re.fullmatch(pattern, name.strip(), re.IGNORECASE):
             return str(sentence.format(*match.groups()))
@@ -77,10 +78,10 @@ def explain_foreign_name(name: str) -> str | None:
 
 
 def translate_foreign_name(name: str, *, any_case: bool = True) -> list[Call]:
-    """Return the calls that compute the number of a measure in other tools.
+    """Return the calls that compute what other tools compute by this name.
 
-    The list is empty if no tool has the name. With `any_case`, case is ignored if no tool spells
-    the name in exactly this way.
+    The list is empty if no table contains the name. With `any_case`, case is ignored if no table
+    contains the name in exactly this spelling.
     """
     name, tables = name.strip(), _read_tables()
     calls = _find_calls(name, tables, re.NOFLAG)
@@ -88,7 +89,7 @@ def translate_foreign_name(name: str, *, any_case: bool = True) -> list[Call]:
 
 
 def _find_calls(name: str, tables: dict[str, Any], flags: re.RegexFlag) -> list[Call]:
-    """Return the calls that compute the number of a name, for each tool with it."""
+    """Return the calls for a name, one for each table entry that matches."""
     calls = _translate_ir_measures(name, tables["ir_measures"], flags)
     for tool, patterns in tables["calls"].items():
         for pattern, call in patterns.items():
@@ -99,27 +100,31 @@ def _find_calls(name: str, tables: dict[str, Any], flags: re.RegexFlag) -> list[
 
 
 RANKS_1000 = ("inst", "insq", "nerr10", "nerr11")
-"""Measures for which ir_measures looks at 1000 ranks if there is no cutoff."""
+"""Measures that ir_measures computes over 1000 ranks if there is no cutoff."""
 
 OWN_SCALE = {"max_rel": "max_grade", "min_rel": "irrelevant"}
-"""Arguments for the scale of grades, by the names of these arguments in ir_measures."""
+"""Our names of the arguments for the scale of grades, by their names in ir_measures."""
 
 OWN_OPTIONS = {"rel": "threshold", "T": "target", "normalize": "normalised"}
-"""Options of measures by their names in ir_measures, if the names differ."""
+"""Our names of options of measures, by their names in ir_measures, if the two differ."""
 
 DEFAULT_PERSISTENCE = {"rbp": "0.8", "nerr10": "0.9", "compat": "0.95"}
-"""Defaults of `p`, as ir_measures writes them; these values need not be passed."""
+"""Defaults of `p` by measure, as ir_measures writes them. They are also our defaults, so a
+translation leaves them out."""
 
 
 def _translate_options(function: str, arguments: dict[str, str]) -> dict[str, str]:
-    """Translate options of ir_measures, without those that have their default."""
+    """Translate options of ir_measures; leave out default `threshold` and `p`."""
     defaults = {"threshold": "1", "p": DEFAULT_PERSISTENCE.get(function)}
     options = {OWN_OPTIONS.get(name, name): value.strip() for name, value in arguments.items()}
     return {name: value for name, value in options.items() if value != defaults.get(name)}
 
 
 def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.RegexFlag) -> list[Call]:
-    """Return the call for a measure of ir_measures, such as `AP(rel=2)@100`."""
+    """Return a list with the call for a measure such as `AP(rel=2)@100`.
+
+    The list is empty if the name is none of ir_measures, or if this package has no such measure.
+    """
     match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?\s*(?:@\s*([\d.]+))?", name)
     patterns = [each for each in functions if match and re.fullmatch(each, match[1], flags)]
     if match is None or not patterns:

@@ -15,7 +15,7 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 CUTOFF_NAMES = {"k", "n", "at", "cutoff", "top_k", "topk"}
-"""Keywords that mean a cutoff, which in this package is part of the name of a measure."""
+"""Keywords that mean a cutoff, which `evaluate` expects in the name of a measure."""
 
 EVALUATE_ARGUMENTS = {"condensed", "max_grade", "irrelevant", "relevant_from", "undefined_as"}
 """Arguments of `evaluate` that hold for all measures."""
@@ -27,7 +27,7 @@ MEASURE_NAMES = {"measure", "measures", "metric", "metrics"}
 """Keywords that mean measures, which are passed without a keyword."""
 
 OPTIONS = sorted({name for definition in DEFINITIONS.values() for name in definition.options})
-"""Options of all measures."""
+"""Names of the options of all measures of one ranking."""
 
 
 def hint_at_option(function: str, definition: Definition, name: str, value: object) -> str:
@@ -42,17 +42,17 @@ def hint_at_option(function: str, definition: Definition, name: str, value: obje
 
 
 def checks_keywords(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Return the function with errors that suggest the right keyword."""
+    """Wrap a function so that its errors suggest the right keyword."""
     return _wrap(function, inspect.signature(function))
 
 
 def takes_options_of(
     other: Callable[..., Any], without: Collection[str] = ()
 ) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Return a decorator like `checks_keywords` for `**options` of another function.
+    """Return a decorator for functions that pass `**options` on to `other`.
 
-    Help and completion show the options of the other function as if they were the decorated
-    function's own, except those in `without`.
+    It checks keywords as `checks_keywords` does. Help and completion show the keyword-only
+    arguments of `other`, except those in `without`, as if they were the decorated function's own.
     """
 
     def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -125,7 +125,7 @@ def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:
 
 
 def _write_example(option: str) -> str:
-    """Return the name of a measure with an option."""
+    """Return an example of a measure with this option."""
     if option == "threshold":
         return "ap(threshold=2)"
     functions = (name for name, definition in DEFINITIONS.items() if option in definition.options)

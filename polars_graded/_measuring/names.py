@@ -26,7 +26,7 @@ from polars_graded._measuring.kernels.precision import list_recall_levels
 from polars_graded._measuring.keywords import hint_at_option
 
 ALL_DEFINITIONS: Mapping[str, Definition] = {**DEFINITIONS, **SIMILARITIES}
-"""Definitions of measures of one ranking, and of two."""
+"""Definitions of all measures: those of one ranking and those of two."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Measure:
     n: int | None
     options: Mapping[str, Any]
     name_as_written: str | None = field(default=None, compare=False)
-    """Name as the user wrote it."""
+    """Name as the user wrote it; None if the measure was not parsed from a text."""
 
     @classmethod
     def of(cls, function: str, n: int | None = None, /, **options: Any) -> Measure:
-        """Return the measure with this name and these arguments, checked."""
+        """Return the measure with this function name and these checked arguments."""
         if function not in ALL_DEFINITIONS:
             raise _make_unknown_error(function, function)
         definition = ALL_DEFINITIONS[function]
@@ -89,7 +89,7 @@ class Measure:
 
     @classmethod
     def parsed(cls, text: str) -> Measure | None:
-        """Return the measure that `text` names, or None."""
+        """Return the measure that `text` names, of one ranking or two, or None."""
         start = re.match(r"\s*(\w+)", text)
         if start is None or start[1] not in ALL_DEFINITIONS:
             return None  # `parse` would search for suggestions, which takes time
@@ -105,7 +105,10 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """Return the name of the result column, as the user wrote it; `parse` reads it."""
+        """Return the name of the result column, which `parse` reads.
+
+        It is the name as the user wrote it, or else contains the options that are not defaults.
+        """
         if self.name_as_written is not None:
             return self.name_as_written
         changed_options = ", ".join(
@@ -122,7 +125,7 @@ class Measure:
 
     @property
     def formula(self) -> str:
-        """Return the measure with all of its options, which `parse` reads back."""
+        """Return the name with all options, even defaults, which `parse` reads."""
         options = ", ".join(
             f"{name}={_format_value(value)}" for name, value in self.options.items()
         )
@@ -136,7 +139,7 @@ class Measure:
 
     @property
     def positions(self) -> tuple[str, tuple[float, ...]] | None:
-        """Return the axis of a curve and its positions; None if lists differ in length."""
+        """Return the axis and positions of a curve; None if lengths may differ."""
         if "recall_levels" in self.options:
             return "recall", list_recall_levels(self.options["recall_levels"])
         return None if self.n is None else ("rank", tuple(range(1, self.n + 1)))
@@ -155,7 +158,7 @@ class Measure:
 
     @property
     def may_fall(self) -> bool:
-        """Return whether the value may fall when a better document moves up."""
+        """Return whether the value may get worse when a better document moves up."""
         of_retrieved = self.options.get("over") == "retrieved" and self.n is not None
         return of_retrieved or self.definition.may_fall
 
@@ -163,7 +166,7 @@ class Measure:
     def ranked_depth(self) -> int | None:
         """Return the number of ranked documents that the measure needs; None for all.
 
-        A tie group can reach below the cutoff, so a measure that depends on ties needs all.
+        A tie group can reach below the cutoff, so a measure that depends on ties needs all of them.
         """
         return None if self.needs_ties else self.definition.ranked.of(self.n)
 
@@ -202,7 +205,7 @@ def _make_unknown_error(
 
 
 def _list_measures(among: Mapping[str, Definition] = DEFINITIONS) -> str:
-    """Return the names of all measures."""
+    """Return the names of the measures in `among`, joined by commas."""
     return ", ".join(among)
 
 
@@ -210,8 +213,8 @@ _CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")
 
 
 def _check_not_foreign(text: str) -> None:
-    """Raise if other tools use this name, with the call that replaces it."""
-    # A name that begins with one of our measures is foreign only in another tool's exact spelling.
+    """Raise if other tools use this name, with its translation or meaning."""
+    # A name that begins with one of our measures is foreign only if it is spelt exactly as there.
     function = re.match(r"\s*(\w*)", text)
     is_own = function is not None and function[1] in DEFINITIONS
     calls = translate_foreign_name(text, any_case=not is_own)
@@ -248,7 +251,7 @@ def _parse_options(text: str, options: str | None) -> dict[str, Any]:
         call = ast.parse(f"f{options or '()'}", mode="eval").body
     except SyntaxError:
         raise ValueError(msg) from None
-    # A second pair of brackets would call the result of the first pair.
+    # A second pair of brackets, as in `f()()`, is refused here: Python parses it as a call, too.
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)) or call.args:
         raise ValueError(msg)
     names = [keyword.arg for keyword in call.keywords]
@@ -261,7 +264,7 @@ def _parse_options(text: str, options: str | None) -> dict[str, Any]:
 
 
 def _parse_value(node: ast.expr) -> Any:
-    """Return an option's value: a word without quotes, a number, list or mapping."""
+    """Return an option's value: an unquoted word, or a Python literal."""
     return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 

@@ -153,8 +153,8 @@ def phi_curve(
     Returns
     -------
     DataFrame
-        Query, score and `relevance`, with `points` rows per query by rising score; otherwise as
-        from `phi_control_points`.
+        Query, score and `relevance`, with `points` rows per query by rising score; queries are as
+        in `phi_control_points`.
 
     Examples
     --------
@@ -190,7 +190,10 @@ def phi_curve(
 def _compute_relevance(
     columns: Sequence[pl.Series], source: _PointSource, undefined: float | None
 ) -> pl.Series:
-    """Return φ of every score, one list per query; null where the score is null."""
+    """Return φ of every score, one list per query.
+
+    It is null where the score is null. Where φ is undefined, it is `undefined`, or null for None.
+    """
     scores, *points = columns
     lists = [_read_scores(scores), *map(Lists.of, source.read_points(points))]
 
@@ -209,7 +212,7 @@ def _compute_relevance(
 
 
 def _read_scores(column: pl.Series) -> Lists:
-    """Return lists of scores, or raise if these are not finite numbers."""
+    """Return lists of scores; raise if a score is not a finite number."""
     lists = Lists.of(column)
     if not is_number(lists.flat.dtype):
         msg = f"score {column.name!r} must be a number, got {lists.flat.dtype}"
@@ -266,9 +269,10 @@ class _PointSource:
     """Source of control points: a column, or a function of the scores."""
 
     points_of: Callable[..., Points]
-    """Function that returns the points. It takes ascending scores and, if there is a column of
-    control points, its lists of scores and of relevance."""
+    """Function from ascending scores to the control points. If a column contains the points, the
+    function also takes the lists of the scores and of the relevance in this column."""
     column: pl.Expr | None = None
+    """Column of control points, if there is one."""
 
     @classmethod
     def of(
@@ -294,16 +298,16 @@ class _PointSource:
         return cls(partial(repeat_points, scores=scores, relevance=relevance))
 
     def make_inputs(self) -> list[pl.Expr]:
-        """Return the expression of each query's control points, or an empty list."""
+        """Return the expression of control points, if any, in a list."""
         return [] if self.column is None else [self.column.head(1).implode()]
 
     def read_points(self, columns: Sequence[pl.Series]) -> list[pl.Series]:
-        """Return the scores and the relevance of each query's own control points."""
+        """Return the scores and the relevance of the control points in the column."""
         return [] if self.column is None else _check_own_points(columns[0])
 
 
 def _check_own_points(column: pl.Series) -> list[pl.Series]:
-    """Return the scores and the relevance of each query's points, as lists."""
+    """Return the scores and the relevance of each query's points, checked."""
     points = column.explode(empty_as_null=True)
     inner = getattr(points.dtype, "inner", None)
     if not isinstance(points.dtype, pl.List | pl.Array) or inner is None:

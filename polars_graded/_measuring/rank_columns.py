@@ -1,8 +1,9 @@
 """Detection of columns of ranks, whose lowest value is the best.
 
-The numbers of a column decide whether it may hold ranks, independent of its name and the order of
-its rows. Ranks hardly repeat within a query. This is visible even if documents were removed or
-repeated, if the ranks are those of a second page of results, or if a few documents share a rank.
+The numbers of a column decide whether it may hold ranks; the name of the column and the order of
+the rows do not matter. Ranks hardly repeat within a query. This is visible even if documents were
+removed or repeated, if the ranks are those of a second page of results, or if a few documents share
+a rank.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from polars_graded._measuring.kernels.ragged import Integers, offsets_of
 from polars_graded._measuring.kernels.rank_numbers import RankNumbers, find_rank_numbers
 
 MIN_QUERIES = 10
-"""Minimum number of queries that have several documents and numbers that count from 1."""
+"""Minimum number of queries in which numbers count several documents from 1."""
 
 MIN_INFORMATIVE_QUERIES = 3
 """Minimum number of queries in which ties are counted."""
 
 MIN_SHARE = 0.9
-"""Minimum share of queries with numbers whose numbers may be ranks."""
+"""Minimum share of queries whose numbers may be ranks, among all queries that have numbers."""
 
 MAX_TIED_RATIO = 0.75
 """Maximum ratio of the tied pairs to the tied pairs that are expected by chance."""
 
 MIN_DEVIATIONS = 5
-"""Minimum number of standard deviations by which tied pairs are fewer than expected."""
+"""Minimum number of standard deviations between the expected tied pairs and the fewer observed."""
 
 MAX_OFFSET = 2
 """Maximum ratio of the lowest number to the count of whole numbers from it to the highest. Ranks on
@@ -41,14 +42,15 @@ MAX_ROWS = 1 << 20
 quarter of this number of rows is checked: whole queries that are spread over the column."""
 
 DOCUMENTS = "doc"
-"""Default name of the column of documents, whose numbers have no direction."""
+"""Default name of the column of documents; numbers in this column are ids and need no direction."""
 
 
 @dataclass(frozen=True)
 class RankEvidence:
-    """Sums of `RankNumbers` over queries, which show whether a column may hold ranks."""
+    """Evidence that a column may hold ranks: sums of `RankNumbers` over queries."""
 
     queries: int = 0
+    """Number of queries that have numbers."""
     n_from_one: int = 0
     n_several_from_one: int = 0
     n_spread: int = 0
@@ -79,7 +81,7 @@ class RankEvidence:
 
     @property
     def has_few_repeats(self) -> bool:
-        """Return whether nearly all queries have whole numbers that rarely repeat."""
+        """Return whether ranks are plausible because numbers rarely repeat."""
         return (
             self.n_informative >= MIN_INFORMATIVE_QUERIES
             and self.n_spread >= MIN_SHARE * self.queries
@@ -118,10 +120,10 @@ class RankEvidence:
 
 
 def write_directions(lowest: str, highest: str) -> str:
-    """Return a hint with the value of `descending` for each direction."""
+    """Return the hint that explains both values of `descending`."""
     return (
-        f"descending={lowest} ranks its lowest value first, as for ranks; "
-        f"descending={highest} ranks its highest value first"
+        f"descending={lowest} ranks the lowest value first, as for ranks; "
+        f"descending={highest} ranks the highest value first"
     )
 
 
@@ -144,7 +146,8 @@ def sample_lists(lists: Lists) -> tuple[Lists, Integers]:
 def find_evidence(lists: Lists) -> RankNumbers:
     """Return the evidence of each list.
 
-    A list whose first number cannot be a rank is skipped, which makes columns of scores fast.
+    A list is skipped if its first value is a number that cannot be a rank, so that columns of
+    scores take little time.
     """
     has_numbers = np.diff(lists.offsets) > 0
     indices = np.flatnonzero(has_numbers)

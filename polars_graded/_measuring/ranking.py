@@ -14,7 +14,7 @@ import polars.selectors as cs
 from polars_graded._checks import check_column, check_number
 
 Undefined: TypeAlias = float | Literal["default"] | None
-"""Fill value of undefined queries: a number, null, or the measure's own default."""
+"""Fill value of undefined queries: a number, None for null, or "default" for the measure's own."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,10 @@ class Ranking:
 
     @property
     def levels(self) -> tuple[float, ...]:
-        """Return the levels of the scale above irrelevant, in steps of one."""
+        """Return the levels above irrelevant, in steps of one.
+
+        There are none without `max_grade`.
+        """
         if self.max_grade is None:
             return ()
         steps = range(1, math.floor(self.max_grade - self.irrelevant) + 1)
@@ -78,7 +81,7 @@ class Ranking:
         return replace(self, irrelevant=low, max_grade=high, relevant_from=lowest_relevant)
 
     def is_relevant(self, grade: pl.Expr) -> pl.Expr:
-        """Return an expression of whether a grade is relevant on this scale."""
+        """Return an expression that is true for grades relevant on this scale."""
         if self.relevant_from is None:
             return grade > self.irrelevant
         return grade >= self.relevant_from
@@ -97,20 +100,20 @@ class Ranking:
         return replace(self, undefined=fill, undefined_is_passed=True)
 
     def only_grade(self, grade: float) -> Ranking:
-        """Return the ranking with one relevant grade, all others irrelevant."""
+        """Return the ranking in which only this grade is relevant."""
         wanted = check_number("grade", grade)
         unscaled = self.scaled(0.0, None, None)
         return replace(unscaled, grade=self.grade == wanted)
 
     def keep_rows(self) -> Ranking:
-        """Return the ranking of the rows in its mask."""
+        """Return the ranking with only the rows that its mask `rows` selects."""
         if self.rows is None:
             return self
         if not self.by:
             inputs = {name: column.filter(self.rows) for name, column in self.inputs.items()}
             return replace(self, grade=self.grade.filter(self.rows), inputs=inputs, rows=None)
-        # A row without score and grade is ignored. Filtering both would let Polars 1 sort one group
-        # by the rows of another.
+        # A row whose score and grade are null is ignored, so both become null in place of a filter.
+        # With filters, Polars 1 would sort one group by the rows of another.
         first, *others = self.by
         grade, first = (pl.when(self.rows).then(column) for column in (self.grade, first))
         return replace(self, grade=grade, by=(first, *others), rows=None)
@@ -121,13 +124,13 @@ class Ranking:
         for name, value in columns.items():
             if value is not None:
                 column = check_column(name, value)
-                # A literal has one value; a condition on the grade gives it one value per row.
+                # A literal has a single value; a condition on the grade repeats it for each row.
                 repeated = pl.when(self.grade.is_null()).then(column).otherwise(column)
                 inputs[name] = column if column.meta.is_column() else repeated
         return replace(self, inputs=inputs)
 
     def column(self, number: int) -> str:
-        """Return a column's name for errors: 1 is the grade, 2 the first score."""
+        """Return the name of column 1 (the grade), 2 (the first score) and so on."""
         name = (self.grade, *self.by)[number - 1].meta.output_name(raise_if_undetermined=False)
         kind = "grade" if number == 1 else "score"
         return f"{kind} {name!r}" if name else kind
@@ -149,10 +152,11 @@ class Ranking:
                 raise ValueError(msg)
 
     def make_planned_dtype(self, dtype: pl.DataType) -> pl.DataType | pl.DataTypeExpr:
-        """Return a data type that Polars plans only if the columns can be ranked."""
+        """Return `dtype` in a form that makes Polars refuse unsuitable columns."""
         rules = [(self.grade, NUMBER_RULE.format(self.column(1)), NUMERIC_TYPES)]
         for number, key in enumerate(self.by, 2):
-            # Polars cannot make lists of objects. Other types are checked when the query runs.
+            # Only objects are refused here, since Polars cannot make lists of them. Other types of
+            # scores are checked when the query runs.
             rules.append(
                 (key, f"{self.column(number)} must be a number to rank by", COMPARABLE_TYPES)
             )
@@ -180,7 +184,7 @@ REAL_NUMBERS = (*WHOLE_NUMBERS, pl.Float32, pl.Float64, pl.Decimal, pl.Null)
 
 
 class Input(NamedTuple):
-    """Further column of documents that a measure can need."""
+    """Kind of further column of documents that a measure can need."""
 
     meaning: str
     kind: str
@@ -191,7 +195,7 @@ class Input(NamedTuple):
     is_of_labels: bool = False
     """True if a document has a label or a list of labels."""
     may_be_vectors: bool = False
-    """True if a document may have a vector, a list or an array of floats."""
+    """True if a document may have a vector, which is a list or an array of floats."""
     is_of_document: bool = False
     """True if the value of a document is the same in all queries."""
 
@@ -245,11 +249,11 @@ DOCUMENT_INPUTS: Mapping[str, Input] = {
 def plan_dtype(
     dtype: pl.DataType, rules: Sequence[tuple[pl.Expr, str, cs.Selector]]
 ) -> pl.DataType | pl.DataTypeExpr:
-    """Return a data type that Polars plans only if columns have allowed types.
+    """Return `dtype` in a form that makes Polars check the types of columns.
 
-    Otherwise Polars raises an error with the rule. While Polars plans a query, it can only report
-    that a struct lacks a field, so the rule is the name of that field. Computed columns are checked
-    when the query runs.
+    If a column has another type than its rule allows, Polars raises an error with the rule while it
+    plans the query. The only error available there is that a struct lacks a field, so the rule is the name of
+    that field. Computed columns are checked when the query runs.
     """
     checked_rules = [each for each in rules if each[0].meta.is_column()]
     expr = pl.lit(None, dtype=dtype)
@@ -265,7 +269,7 @@ def _return_rule(rule: str, _name: str) -> str:
 
 
 def is_number(dtype: pl.DataType) -> bool:
-    """Return whether a column holds numbers, Booleans or only nulls."""
+    """Return whether a data type is one of numbers, Boolean or Null."""
     return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
 
 
@@ -287,7 +291,7 @@ def check_grade(name: str, dtype: pl.DataType) -> None:
 
 
 def check_input_type(column: str, name: str, dtype: pl.DataType) -> None:
-    """Raise if a column cannot be the input of measures with this name."""
+    """Raise if a column cannot be the input `name` of measures."""
     if DOCUMENT_INPUTS[name].may_be_vectors and is_vector(dtype):
         return
     types = DOCUMENT_INPUTS[name].types

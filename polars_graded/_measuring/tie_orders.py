@@ -1,4 +1,4 @@
-"""Orders of tied documents: by document, and as in other tools."""
+"""Orders of tied documents: by document name, and as in other tools."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TREC_EVAL = TieOrder("descending", is_32_bit=True)
 ASCENDING, BY_ROW = TieOrder("ascending"), TieOrder("rows")
 
 TOOLS: Mapping[Tool, str] = {
-    "trec_eval": "by document, descending, of scores in 32 bits",
+    "trec_eval": "by document, descending, with scores compared in 32 bits",
     "ir_measures": "as the library behind each of its measures does",
     "ranx": "as the unstable sort of ranx leaves them",
 }
@@ -50,7 +50,7 @@ KEPT_BY_ROW = (
     *("rbp", "dcg", "roc_auc", "pairwise_accuracy", "sdcg", "insq", "inst", "bpm"),
     *("nerr8", "nerr9", "nerr10", "nerr11"),
 )
-"""Measures for which ir_measures keeps the order of tied rows."""
+"""Measures for which ir_measures keeps the order of tied rows. (It lacks `dcg` and `roc_auc`.)"""
 
 
 def find_order(tool: Tool, measure: Measure) -> TieOrder:
@@ -79,10 +79,11 @@ def round_to_32_bits(scores: Lists) -> Lists:
 
 
 def sort_as_ranx(scores: Lists, *, descending: bool) -> Integers:
-    """Return the retrieved rows in the order of ranx; other rows stay in place.
+    """Return all rows, with the retrieved rows of each list sorted as by ranx.
 
-    ranx sorts with Numba's quicksort, which is not stable: documents of equal score get an order
-    that depends neither on their names nor on their grades.
+    Rows that were not retrieved stay in place. ranx sorts with Numba's quicksort, which is not
+    stable: documents of equal score get an order that depends neither on their names nor on their
+    grades.
     """
     try:
         from numba import njit

@@ -1,4 +1,4 @@
-"""Collect the facts of the verdicts of a report, and estimate the certainty of its order."""
+"""Collect facts for the verdicts of a report, and for its certainty table."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from polars_graded._sentences.verdicts import (
 )
 
 DEFAULT_DIFFERENCE_SHARE = 0.05
-"""Difference for which needed queries are computed, as a share of the best mean."""
+"""Difference for which the number of needed queries is computed, as a share of the best mean."""
 
 MAX_DRAWN_QUERIES = 2_000_000
-"""Maximum number of queries drawn for each measure to estimate the stability of the order."""
+"""Maximum product of the numbers of queries and of draws of half of them, for each measure."""
 
 MAX_DRAWS = 200
 """Maximum number of times that half of the queries are drawn."""
 
 TAU_COLUMNS = ("tau", "tau_low", "tau_high")
-"""Columns of the stability of the order."""
+"""Columns of the table of certainty for the stability of the order of strategies."""
 
 MIN_ORDERED_STRATEGIES = 3
-"""Minimum number of strategies for an order."""
+"""Minimum number of strategies for which the stability of their order is estimated."""
 
 
 def collect_verdict_facts(
@@ -75,14 +75,18 @@ def collect_verdict_facts(
 
 
 def _find_first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> list[int]:
-    """Return the strategies that no other strategy significantly beats."""
+    """Return the indices of strategies that no other significantly beats."""
     return find_undefeated(len(measure["means"]), pairs, measure["best"])
 
 
 def _count_directions(
     measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested
 ) -> FindingCounts:
-    """Count the pairs whose strategy is better or worse than the baseline, or neither."""
+    """Count the pairs by significance and direction.
+
+    With a baseline, the direction is that of the other strategy of the pair; without one, it is
+    that of the first strategy.
+    """
     is_lower_better, baseline = measure["best"] == "lowest", tested.baseline
     significant = [pair for pair in pairs if pair["significant"]]
     better = sum(
@@ -97,7 +101,7 @@ def _find_leading_pair(
 ) -> Pair | None:
     """Return the pair of the leader and the baseline, or else of the leader and the second.
 
-    Return None if there is no single leader.
+    Return None if there is no single leader, or only one strategy.
     """
     if len(measure["bests"]) != 1 or len(measure["order"]) == 1:
         return None
@@ -111,7 +115,7 @@ def _find_leading_pair(
 def _find_needed_queries(
     grid: Grid, measure: Mapping[str, Any], pair: Pair, tested: Tested
 ) -> QueriesNeeded | None:
-    """Return the number of queries that would show a difference as large as the observed one."""
+    """Return the number of queries that would show the observed difference."""
     lead_pair = Pairs(
         grid.get_results(measure["name"]), *np.array([[pair["strategy"]], [pair["baseline"]]])
     )
@@ -126,7 +130,8 @@ def build_certainty(
 ) -> list[Certainty]:
     """Return a row of the table of certainty for each measure.
 
-    Measures for which neither the highest nor the lowest value is best have no row.
+    A measure has no row if neither the highest nor the lowest value is best, or if it has no pairs,
+    no queries, or no difference that varies between queries.
     """
     rows: list[Certainty] = []
     for measure, pairs_of_measure in zip(measures, pairs, strict=True):
@@ -167,14 +172,22 @@ def build_certainty(
 
 
 def _compute_power(pairs: Pairs, difference: float, level: float) -> dict[str, Any] | None:
-    """Return the result of `trust.queries_needed` for pairs; None if no difference varies."""
+    """Return the row of `trust.queries_needed` for some pairs, or None.
+
+    The result is None if `difference` is 0, if there are fewer than two queries, or if no
+    difference varies between queries.
+    """
     if not difference or pairs.n < 2 or not pairs.statistics.std.any():  # noqa: PLR2004
         return None
     return compute_needs(pairs, difference, POWER, level)
 
 
 def _estimate_stability(results: Results) -> dict[str, float | None]:
-    """Return τ between the orders from half of the queries and from all, with its interval."""
+    """Return the mean τ between the orders by half of the queries and by all.
+
+    `tau_low` and `tau_high` are the ends of the central interval of τ over all draws. All values
+    are None if there are too few strategies or queries, or too many queries for enough draws.
+    """
     half, draws = results.n // 2, min(MAX_DRAWS, MAX_DRAWN_QUERIES // results.n)
     if half < 2 or len(results.values) < MIN_ORDERED_STRATEGIES or draws < MAX_DRAWS // 4:  # noqa: PLR2004
         return dict.fromkeys(TAU_COLUMNS)

@@ -1,4 +1,4 @@
-"""Build the measures, curves and comparisons of the page from the grid of results."""
+"""Build the measures, curves, pairs and segments of the page from results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from polars_graded._sentences.titles import write_axis_title
 from polars_graded._sentences.verdicts import ALPHA, Tested
 
 MAX_PAGE_POINTS = 1_200_000
-"""Maximum number of points of all curves of a page."""
+"""Maximum number of points of the curves of single queries in a page."""
 
 MAX_PAGE_VALUES = 640_000
 """Maximum number of per-query values in a page."""
@@ -48,7 +48,7 @@ MAX_SHOWN_QUERIES = 5000
 """Maximum number of queries that the page shows one by one."""
 
 MIN_POINTS = 20
-"""Minimum number of points of each curve."""
+"""Minimum number of points that a longer curve keeps to fit in the page."""
 
 
 def describe_data(n_strategies: int, n_queries: int, n_shown: int, drawn: list[Curve]) -> str:
@@ -79,7 +79,7 @@ def choose_queries(n_queries: int, n_values: int) -> Integers:
 
 
 def build_measures(grid: Grid, shown: Integers) -> list[PageMeasure]:
-    """Return each measure of the page: means and packed values of queries."""
+    """Return each measure of the page, with means and packed per-query values."""
     result: list[PageMeasure] = []
     for name, best in grid.get_directions(grid.measures).items():
         rows = summarise_grid(grid, 1 - ALPHA, name)
@@ -98,8 +98,8 @@ def build_measures(grid: Grid, shown: Integers) -> list[PageMeasure]:
                 "order": np.argsort(sort_keys, kind="stable").tolist(),
                 "values": pack_values(values[:, shown]),
                 "bin": _choose_bin_width(values[:, shown]),
-                # Values are packed as 32-bit floats, so smaller differences are rounding errors
-                # and count as ties.
+                # Values are packed as 32-bit floats, so differences up to this number may be
+                # rounding errors and count as ties.
                 "rounding": 2**-22 * float(np.abs(np.nan_to_num(values)).max(initial=0)),
                 "verdict": [],
             }
@@ -108,7 +108,7 @@ def build_measures(grid: Grid, shown: Integers) -> list[PageMeasure]:
 
 
 def _choose_bin_width(values: Floats) -> float:
-    """Return the width of the bins of differences, for all pairs."""
+    """Return the width of the bins of differences, the same for all pairs."""
     complete = values[:, np.isfinite(values).all(axis=0)]
     furthest = np.ptp(complete, axis=0).max() if complete.size else 0.0
     _, width = bins.choose_difference_bins(pl.Series([0.0, furthest]), complete.shape[1])
@@ -121,7 +121,7 @@ def _choose_bin_width(values: Floats) -> float:
 def build_curves(grid: Grid, shown: Integers) -> list[Curve]:
     """Return each curve of the page, with its chart, means and packed values.
 
-    The grid must contain only curves.
+    The grid must contain only curves. A curve without any value is left out.
     """
     from polars_graded._drawing.style import MAX_COLOURS, MAX_MARKED_POINTS
     from polars_graded._report import specs
@@ -183,7 +183,7 @@ def _choose_points(
 ) -> tuple[Integers, Integers]:
     """Choose the points of a curve, and the queries whose own curve is stored.
 
-    All points must fit in the page: those of the means, and those of these queries.
+    The points of these queries must fit in the page, and those of the means in a chart.
     """
     n_strategies, _, length = lines.shape
     kept = np.arange(length)
@@ -191,7 +191,7 @@ def _choose_points(
         max_points = max(MIN_POINTS, MAX_PAGE_POINTS // (n_lines * n_shown))
         max_points = min(max_points, curve_rows.compute_max_points(n_strategies))
         kept = curve_rows.choose_equal_steps(length, max_points).to_numpy()
-    # If the points do not fit even so, the curve is stored for fewer queries.
+    # If the points of all shown queries still do not fit, fewer queries have a curve.
     max_queries = max(2, MAX_PAGE_POINTS // (n_lines * max(1, len(kept))))
     return kept, curve_rows.choose_equal_steps(n_shown, max_queries).to_numpy()
 
@@ -209,7 +209,7 @@ def explain_missing_curves(names: list[str], drawn: list[Curve]) -> dict[str, st
 
 
 def _find_kinds(names: list[str]) -> dict[str, str]:
-    """Return the kind of each curve, "rank" or "recall"."""
+    """Return the kind of each curve that is not ideal: "rank" or "recall"."""
     return {name: kind for name in names if (kind := curve_rows.find_kind(name))}
 
 
@@ -219,7 +219,7 @@ def _is_shared(lines: Floats) -> bool:
 
 
 def _average_points(points: Floats, is_complete: Mask) -> list[list[float | None]]:
-    """Average the points of each strategy over the complete queries."""
+    """Average each strategy's points over complete queries; None without any."""
     used = points[:, is_complete]
     means = (
         used.mean(axis=1) if is_complete.any() else np.full((len(points), points.shape[2]), np.nan)
@@ -280,7 +280,7 @@ def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
 
 
 def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
-    """Write which differences an interval covers, and if it agrees with p."""
+    """Describe the differences that an interval covers, and its relation to p."""
     if all(pair["simultaneous_low"] is None for pair in pairs):
         return "of each difference alone; the interval need not agree with p"
     if tested.covers_several:
@@ -296,7 +296,10 @@ def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
 def build_segments(
     per_query: pl.DataFrame, grid: Grid, segments: Any, keys: Mapping[str, Any]
 ) -> Segments | None:
-    """Return the means in each segment, and the differences that vary between segments."""
+    """Return the means by segment, and a note on differences that vary.
+
+    Return None if no segments are requested or the grid has no measures.
+    """
     own = check_segment_columns(segments)
     if not own or not grid.measures:
         return None

@@ -37,10 +37,11 @@ MAX_SHOWN_DOCUMENTS = 300_000
 """Maximum number of documents that are shown, over all strategies and queries."""
 
 MAX_REGRADED_ROWS = 20_000_000
-"""Maximum number of rows that are evaluated again as if all documents were judged."""
+"""Maximum number of rows, counted once per score in `by`, for which means are computed again with
+unjudged documents graded best."""
 
 MAX_DOCUMENT_LETTERS = 3_000_000
-"""Maximum number of letters of all documents."""
+"""Maximum number of letters in the JSON of all shown documents."""
 
 OVERVIEW_COLUMNS = {
     "queries": ("queries", "count"),
@@ -58,10 +59,10 @@ OVERVIEW_COLUMNS = {
     "none_retrieved": ("queries with nothing retrieved", "count"),
     "grades": ("rows of each grade", "grades"),
 }
-"""Titles of the columns of `overview` in the page, and the form of their values."""
+"""Titles of the columns of `overview` in the page, and the formats of their values."""
 
 DOCUMENT_COLUMNS = {"doc": "document", "titles": "title"}
-"""Titles of the columns of documents in the page, by the argument that names the column."""
+"""Titles in the table of documents, by the argument of `report` that names the column."""
 
 CONCERNS = {
     "none_judged": "without any judged document",
@@ -71,7 +72,7 @@ CONCERNS = {
 """Descriptions of queries that make means wrong or too low, by the column that counts them."""
 
 UNBROKEN_TIES = "the order of rows decides"
-"""Description of the order of ties that no column breaks."""
+"""Description of the order of tied documents if no column breaks the ties."""
 
 
 @dataclass(frozen=True)
@@ -80,16 +81,19 @@ class RankedFrame:
 
     frame: pl.DataFrame
     options: dict[str, Any]
-    """The keywords of `evaluate` that make the request."""
+    """The keywords of `evaluate` from which the request was built."""
     request: Request
     shown: dict[str, str]
-    """The columns of documents and of their titles that were passed, by argument."""
+    """Names of the columns to show, by the argument that names them: `doc` and `titles`."""
 
     @classmethod
     def of(
         cls, frame: Any, doc: str | None, titles: str | None, *, strategy: str, **options: Any
     ) -> RankedFrame:
-        """Return the checked frame, whose strategies are in a column or are its scores."""
+        """Check the frame and return it with the roles of its columns.
+
+        Its strategies are in the column `strategy`, or else are the scores in `by`.
+        """
         frame = check_frame("frame", frame)
         # If the frame has a column of strategies, a single score ranks each of them.
         has_one_score = len(parse_by(options.get("by", "score"))) == 1
@@ -110,7 +114,7 @@ class RankedFrame:
     def table(self) -> pl.DataFrame:
         """Return the table of `overview`.
 
-        Documents with equal scores count as tied, even if a column breaks their ties.
+        Documents with equal scores count as tied, even if a column in `ties` breaks their ties.
         """
         table = overview(self.frame, **self.options)
         if not self.request.ties:
@@ -119,7 +123,10 @@ class RankedFrame:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Return the settings of the evaluation that apply, by name."""
+        """Return the settings of the evaluation, each with its name.
+
+        These are the order of ties, and all settings other than the default.
+        """
         ties, scale = self.request.ties, self.request.scale
         tie_order = UNBROKEN_TIES
         if self.request.tie_column is not None:
@@ -139,7 +146,7 @@ class RankedFrame:
         return {name: text for name, text in settings.items() if text}
 
     def build_overview(self) -> Overview:
-        """Return the result of `overview` in words."""
+        """Return the table of `overview`, with a note on problematic queries."""
         table = self.table
         key, *columns = table.columns
         note = f"{format_count(self.frame.height, 'rows')} of documents."
@@ -157,7 +164,10 @@ class RankedFrame:
         }
 
     def warn_of_ties(self) -> str:
-        """Return a sentence about tied scores; "" if most scores differ."""
+        """Return a warning of strategies with over half of their scores tied.
+
+        Return "" if there are none.
+        """
         names = self.table.to_series().cast(pl.String).fill_null("null")
         ties = write_many_ties(dict(zip(names, self.table["tied"], strict=True)))
         return f"{capitalise(ties)}: the order of ties decides the means." if ties else ""
@@ -165,12 +175,13 @@ class RankedFrame:
     def compute_unjudged_means(
         self, grid: Grid, names: Sequence[str]
     ) -> dict[str, list[list[float | None]]]:
-        """Return means with unjudged documents irrelevant, and with them best.
+        """Return means with unjudged documents irrelevant, and graded best.
 
-        The result has an entry per measure, with a pair of means per strategy. A measure is left
-        out if unjudged documents cannot change it, or if it needs further columns of documents. It
-        is also left out if its values are not those of the frame, because they were evaluated with
-        other keywords.
+        The result has an entry per measure, with this pair of means per strategy. A measure is left
+        out if grading unjudged documents best does not change it, or if it needs further columns of
+        documents. It is also left out if the values in `grid` differ from those of the frame, for
+        example because they were evaluated with other keywords. The result is empty if all
+        documents are judged, if the frame is too large, or if unjudged documents are dropped.
         """
         formulas = {name: grid.formulas.get(name, name) for name in names}
         parsed = {name: Measure.parsed(formula) for name, formula in formulas.items()}
@@ -210,11 +221,12 @@ class RankedFrame:
     def build_rankings(
         self, strategies: Sequence[str], queries: pl.Series, size: int
     ) -> PageRankings | None:
-        """Return the first documents of each strategy, for as many queries as fit the size.
+        """Return the first documents of each strategy and query.
 
-        The entry of a query contains the documents with their grades and titles. For each strategy,
-        it contains the indices of its documents in the order of their ranks, or null if the
-        strategy retrieved no document of the query.
+        Return None without a column of documents. If the entries of all queries would exceed `size`
+        letters, evenly spaced queries are kept. The entry of a query contains its documents with
+        their titles and grades. For each strategy, it contains the indices of these documents in
+        the order of their ranks, or None if the strategy retrieved no document for the query.
         """
         if "doc" not in self.shown:
             return None
@@ -243,7 +255,7 @@ class RankedFrame:
     def _find_entries(
         self, strategies: Sequence[str], texts: pl.Series
     ) -> dict[str | None, dict[str, Any]]:
-        """Return the entries of those queries that have a document, by the text of the query."""
+        """Return the entries of queries with retrieved documents, by text."""
         [query] = self.request.query
         text = pl.col(query).cast(pl.String)
         rows = self.frame.filter(text.is_in(texts.implode(), nulls_equal=True))
@@ -273,7 +285,7 @@ class RankedFrame:
 
 
 EMPTY_ENTRY: dict[str, Any] = {"documents": [], "ranked": []}
-"""The entry of a query that the frame lacks."""
+"""The entry of a query for which no strategy of the page retrieved a document."""
 
 
 def _shorten_text(value: Any) -> str | None:

@@ -20,8 +20,8 @@ class ReportFile(_Path):
     def _repr_html_(self) -> str | None:
         """Return a link to the page with its size and full path; None if there is no file.
 
-        A notebook opens files in its own folder by their relative path. It may refuse to open a
-        file elsewhere, so the link comes with the full path.
+        A notebook can open a file in its own folder by a link with the relative path. It may refuse
+        to open a file elsewhere, so the full path is shown after the link.
         """
         if not self.is_file():
             return None

@@ -26,7 +26,9 @@ def add_graders(
 ) -> None:
     """Add the graders to the payload: to the verdict of each measure, and as charts.
 
-    A verdict names the grader of the page, and the best strategies by the grades of the others.
+    A verdict names the grader on whose grades the page is based, and then the best strategies by
+    the grades of each other grader, unless all strategies are equally good. If there is only one
+    grader, no charts are added.
     """
     for measure in payload["measures"]:
         measure["verdict"].append(f" All results are based on the grades of {grader}.")
@@ -47,7 +49,7 @@ def add_graders(
             measure["verdict"] += [] if are_all_best else [f" By those of {other}, {leads}."]
     charts: list[Any] = [grader_orders(means, strategy=keys["strategy"])]
     if trusted is not None:
-        # With several models, only the first measure is drawn, with a panel for each model.
+        # With several other graders, only the first measure is drawn, in one panel per grader.
         panel = "measure" if results[GRADER].n_unique() == 2 else GRADER  # noqa: PLR2004
         drawn_measures = best if panel == "measure" else dict([*best.items()][:1])
         tables = [summarise(results, drawn_measures, trusted=trusted, **keys)]

@@ -21,7 +21,7 @@ MAX_VALUE = float(np.finfo(np.float32).max)
 
 
 def check_size(name: str, values: Floats) -> None:
-    """Raise if the absolute value of a number exceeds `MAX_VALUE`."""
+    """Raise if the absolute value of any number exceeds `MAX_VALUE`."""
     if (is_too_large := np.abs(values) > MAX_VALUE).any():
         msg = (
             f"{name!r} must lie within ±3.4e38 to be shown, got "
@@ -39,7 +39,8 @@ def pack_values(values: Floats) -> str:
 def pack_points(points: Floats, means: list[list[OptionalNumber]]) -> PagePoints:
     """Pack each point as a whole number of steps above the lowest value.
 
-    The steps divide the range from the lowest to the highest value of the query.
+    `MAX_STEPS` equal steps span the range from the lowest to the highest point of a query, over all
+    strategies. A missing point has the code `MAX_STEPS + 1`.
     """
     is_known = ~np.isnan(points)
     low = np.where(is_known, points, np.inf).min(axis=(0, 2))
@@ -69,9 +70,10 @@ def round_number(value: float | None) -> float | None:
 
 
 def format_cell(value: Any) -> Any:
-    """Return a value for a table: a count or a text as it is, or a rounded number.
+    """Return a value for a table.
 
-    A list of structs becomes a list of rows.
+    Integers and texts are unchanged, and other numbers are rounded. A list of dictionaries becomes
+    a list of rows.
     """
     if isinstance(value, list):
         return [[*map(format_cell, row.values())] for row in value]

@@ -64,20 +64,22 @@ from polars_graded._writing import check_writable, write_atomically
 __all__ = ["report"]
 
 MAX_PAIRS = 4
-"""Maximum number of strategies for which all pairs are shown; with more, the best is compared."""
+"""Maximum number of strategies for which the page first shows all pairs; with more, it compares
+the best with each other strategy."""
 
 MAX_LABEL_LETTERS = 20
 """Maximum number of letters of a name beside the forest, which is narrow."""
 
 MAX_FILE_LETTERS = 7_800_000
-"""Maximum size of a page with documents, in letters. A page without documents has no limit."""
+"""Maximum number of letters of the drawing scripts and the data. Documents that would exceed it are
+left out; the other data have no limit."""
 
 SCRIPTS = (
     *("state.js", "elements.js", "charts.js", "saving.js"),
     *("verdict.js", "strategies.js", "comparison.js", "curves.js", "histogram.js", "explore.js"),
     *("documents.js", "page.js"),
 )
-"""The parts of the script, each after the parts that it needs."""
+"""Files of the script of the page, each after the files that it needs."""
 
 
 @takes_results(run_all_graders)
@@ -135,7 +137,7 @@ def report(
     - the same two strategies as in `charts.explore`: you can select queries, and the page shows the
       means over them;
     - the first ten documents of both strategies in the selected query, as in `side_by_side`, if
-      `frame` is given;
+      `frame` and `doc` are given;
     - for results of several graders, the order of strategies under each, as in
       `charts.grader_orders`. With `trusted`, the estimates from trusted grades, from a model's
       grades and from both, as in `charts.trusted_forest`;
@@ -169,16 +171,16 @@ def report(
     segments
         The column of segments of queries, or several columns, as for `compare`.
     grader
-        The grader whose values are shown, for results of several graders; by default the trusted
-        one.
+        The grader whose values are shown, by default the trusted one. For results of several
+        graders, pass `grader` or `trusted`.
     trusted
         The grader whose grades are trusted, as for `compare`, who judged some of the queries.
     frame
-        The frame that was evaluated, of any kind. The page then shows an overview of it, and the
-        documents of queries. The strategies of the frame are in the column `strategy`, or else are
-        the scores in `by`.
+        The evaluated frame, of any kind. The page then also shows an overview of this frame, and
+        the documents of queries. The strategies of the frame are in the column `strategy`, or else
+        are the scores in `by`.
     doc
-        The column of documents in `frame`. With None, the page shows only the overview.
+        The column of documents in `frame`. With None, the page shows no documents.
     titles
         A column of `frame` to show below each document, such as its title or its text.
     settings
@@ -206,8 +208,8 @@ def report(
         ``pip install "vl-convert-python>=1.9"``.
     ValueError
         If curves in a column, or their ideal curves, differ in length, which is usual without a
-        cutoff. If `frame` has none of the strategies or queries. In the same cases as for
-        `compare`.
+        cutoff. If documents are shown, but `frame` has none of the strategies or queries. In
+        the same cases as for `compare`.
 
     Notes
     -----
@@ -301,7 +303,7 @@ def _has_undefined(grid: Grid) -> bool:
 
 
 def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
-    """Raise if an argument with a text of the page has the wrong type."""
+    """Raise if the title, file, date or settings have the wrong type."""
     pairs = settings.items() if isinstance(settings, Mapping) else []
     expected = "a mapping from names to texts"
     for name, value, kind, rule in (
@@ -317,7 +319,11 @@ def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
 
 
 def load_drawing_scripts() -> str:
-    """Return the scripts of Vega, Vega-Lite and Vega-Embed in the version that Altair targets."""
+    """Return the scripts of Vega, Vega-Lite and Vega-Embed as one text.
+
+    Vega-Lite has the version that Altair targets, or else the last that vl-convert lists with the
+    same major version.
+    """
     try:
         import vl_convert
     except ImportError:
@@ -347,7 +353,7 @@ def _sort_strategies(strategies: pl.Series) -> pl.Series:
 
 
 def _write_query_labels(queries: pl.Series) -> Iterator[str]:
-    """Yield a distinct label for each query, which a user can type."""
+    """Yield a distinct label for each query, in one line that a user can type."""
     texts = queries.cast(pl.String).to_list()
     kept, labels = set(texts), set[str]()
     for text in texts:

@@ -21,17 +21,20 @@ class PageMeasure(TypedDict):
     margins: list[OptionalNumber]
     bests: list[int]
     order: list[int]
-    """Indices of strategies, the best first."""
+    """Indices of strategies, the best first; the highest first if `best` is `"none"`."""
     values: str
     """Values by strategy and query, as packed 32-bit floats."""
     bin: float
     rounding: float
     verdict: Sentence
-    """Texts, and the indices of the strategies between them."""
+    """Parts of the text: strings, and indices in place of the names of strategies."""
 
 
 class PagePoints(TypedDict):
-    """The lines of a curve in single queries, packed, and their means."""
+    """The curves of single queries, packed into text, and the mean curves.
+
+    There is one line per strategy, or a single one that all strategies share.
+    """
 
     lines: int
     codes: str
@@ -41,7 +44,10 @@ class PagePoints(TypedDict):
 
 
 class Curve(TypedDict):
-    """A curve, and the specifications of its chart without and with an ideal curve."""
+    """A curve, and the specifications of its chart.
+
+    With an ideal curve, there are two specifications: without and with this curve.
+    """
 
     name: str
     about: str
@@ -90,7 +96,10 @@ class Comparison(TypedDict):
 
 
 class Certainty(TypedDict):
-    """A row of the table of certainty: the differences that the queries can show for a measure."""
+    """A row of the table of certainty, for a measure.
+
+    It contains the differences that the queries can show, and the stability of the order.
+    """
 
     measure: str
     queries: int
@@ -129,7 +138,10 @@ class Segments(TypedDict):
 
 
 class Overview(TypedDict):
-    """The rows of `overview`, and the title and form of each column after the strategy."""
+    """The rows of `overview`, and the titles and formats of their columns.
+
+    The first column, the strategy, has no title or format. A format is a word such as `"count"`.
+    """
 
     note: str
     columns: list[tuple[str, str]]
@@ -138,7 +150,10 @@ class Overview(TypedDict):
 
 
 class SimilarPair(TypedDict):
-    """A row of the table of similarities: means of two strategies, given by their indices."""
+    """A row of the table of similarities, for two strategies given by their indices.
+
+    The numbers are means over queries of the similarity of their rankings.
+    """
 
     strategy: int
     other: int
@@ -147,14 +162,17 @@ class SimilarPair(TypedDict):
 
 
 class Similarity(TypedDict):
-    """The pairs whose rankings differ most first, and a note on the measures."""
+    """The pairs, from the least to the most similar by `rbo`, and a note on the measures."""
 
     note: str
     rows: list[SimilarPair]
 
 
 class PageRankings(TypedDict):
-    """The first documents of each strategy, for the queries with documents."""
+    """The first documents of each strategy, for the queries in `inspected`.
+
+    The page may not have room for the documents of all queries.
+    """
 
     ranks: int
     columns: list[str]
@@ -175,9 +193,10 @@ class Payload(TypedDict):
     about: str
     strategies: list[str]
     labels: list[str]
-    """Names in charts; long names lose letters in their equal parts."""
+    """Names in the chart of differences. Those of more than 20 letters are shortened, unless two
+    would become equal."""
     choices: list[str]
-    """Names in the lists to choose from; names of more than 40 letters are shortened."""
+    """Names in the lists to choose from, shortened in the same way if longer than 40 letters."""
     queries: list[str]
     total: int
     measures: list[PageMeasure]

@@ -14,14 +14,16 @@ from polars_graded._results.per_query import Grid
 from polars_graded._sentences import format_count, shorten_name
 
 KEYWORDS = ("query", "by", "descending", "strategy")
-"""Keywords of `evaluate` that define rankings with their ties."""
+"""Keywords of `evaluate` that define the rankings. `ties` is not among them, so that documents with
+equal scores remain tied."""
 
 MAX_PAIRED_STRATEGIES = 10
 """Maximum number of strategies for which every pair is shown; with more, one strategy is compared
 with all others."""
 
 MAX_COMPARED_ROWS = 50_000_000
-"""Maximum number of rows, over the strategies compared with each other."""
+"""Maximum number of rows, counted once per score in `by` and, if every pair of strategies is
+compared, once per strategy."""
 
 NOTE = (
     "Means over {queries} for {pairs}. Overlap is the share of the first ten documents that both "
@@ -32,11 +34,11 @@ NOTE = (
 
 
 def build_similarity(documents: RankedFrame, grid: Grid, payload: Payload) -> Similarity | None:
-    """Return the mean similarity of each pair, or of each strategy and one other.
+    """Return the mean similarities of every pair, or of one with each other.
 
-    The other is the baseline or, if there are many strategies, the best by the first measure.
-    Return None if the frame has no pair, too many rows, or a column of strategies but none of
-    documents.
+    In the second case, the one strategy is the baseline or, if there are many strategies, the best
+    by the first measure. Return None if the frame has fewer than two strategies of the page, lacks
+    the one strategy, has too many rows, or has a column of strategies but none of documents.
     """
     request, frame, names = documents.request, documents.frame, payload["strategies"]
     doc = request.document or documents.shown.get("doc")

@@ -74,7 +74,8 @@ FOREST_STEPS = [24, 8]
 """Height of a row of the forest with names and without, in pixels."""
 
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [12, 4], [1, 3]]
-"""Dash patterns of lines that share a colour: the first ten solid, the next ten dashed."""
+"""Dash patterns: the first (solid) for ten strategies, the second for the next ten, in the same ten
+colours, and so on."""
 
 
 def choose_looks(n: int) -> list[dict[str, Any]]:
@@ -103,13 +104,15 @@ def build_curve_specs(
 ) -> list[dict[str, Any]]:
     """Return the charts of a curve, from rows with `strategy`, `colour`, `dash` and `value`.
 
-    Names are at `label_at`, where lines are far apart: beside the last rank, or beside the level of
-    recall that the signal `side` chooses, 0 if it is -1, and 1 if it is 1. The page sets this
-    signal, the signal `room`, which is the width of the names in pixels, and the signals of both
-    ends of the values.
+    The name of a line is at the height `label_at`. For a curve by rank, it is to the right of the
+    last rank. For a curve by recall, it is to the right of recall 1 if the signal `side` is 1, and
+    to the left of recall 0 if it is -1. The page chooses the side on which names move less. It also
+    sets the signals `room`, the width of the names in pixels, and `lowest` and `highest`, the ends
+    of the axis of values.
 
-    The first chart has no ideal curve, and the second has one. Queries without an ideal curve need
-    the first chart, since an axis has no ends if all values are null.
+    If `ideal` is true, there are two charts: one without and one with the ideal curve. The page
+    uses the first if there is no ideal value, since the legend of the second would name a curve
+    that is not drawn.
     """
     share = "room / (width - room)"
     end = alt.ExprRef(f"{max(2, last)} + {max(1, last - 1)} * {share}")
@@ -134,8 +137,9 @@ def build_curve_specs(
 def build_forest_specs() -> dict[str, dict[str, Any]]:
     """Return the charts of differences of pairs, in the order of the rows.
 
-    Up to `MAX_NAMED_MARKS` pairs have names. There is a chart with intervals and one without,
-    since an axis has no ends if all intervals are null.
+    The pairs have names if there are at most `MAX_NAMED_MARKS` of them. There is a chart with
+    intervals and one without. The page uses the second if all intervals are null, since Vega would
+    warn that their extent is infinite.
     """
     has_names = f"length(data('rows')) <= {MAX_NAMED_MARKS}"
     axis = alt.Axis(
@@ -153,8 +157,9 @@ def build_forest_specs() -> dict[str, dict[str, Any]]:
 
 
 def build_bar_specs(query: str) -> dict[str, Any]:
-    """Return the charts of differences of queries in row order, each with its `colour`.
+    """Return the charts of the differences of queries, in the order of rows.
 
+    Each bar has the `colour` of its row.
     The chart "named" is for a few queries, whose names are horizontal if they fit. The chart
     "placed" is for more queries, on an axis of positions.
     """
@@ -165,7 +170,7 @@ def build_bar_specs(query: str) -> dict[str, Any]:
     align = alt.ExprRef(f"{fits} ? 'center' : 'right'")
     baseline = alt.ExprRef(f"{fits} ? 'top' : 'middle'")
     names = alt.ExprRef("pluck(data('rows'), 'query')")
-    # If not all names fit, Vega draws every second or every fourth.
+    # If not all names fit, Vega draws every second, or every fourth, and so on.
     axis: dict[str, Any] = {"labelAngle": angle, "labelAlign": align, "labelBaseline": baseline}
     axis |= {"labelLimit": 120, "labelOverlap": "parity"}
     end = alt.ExprRef("length(data('rows')) + 0.5")
@@ -201,7 +206,8 @@ DERIVED_SIGNALS = {
 def build_explore_spec(query: str) -> dict[str, Any]:
     """Return the linked views of two strategies' queries, as `charts.explore` draws them.
 
-    Rows have the fields of its rows, and the `colour` of the better strategy.
+    The rows have the fields that the views of `charts.explore` use, and `colour`, the colour of the
+    better strategy.
     """
     ends = {name: alt.ExprRef(name) for name in (*EXPLORE_SIGNALS, *DERIVED_SIGNALS)}
     queries = query_views.ExploredQueries(

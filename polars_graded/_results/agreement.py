@@ -33,13 +33,14 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 __all__ = ["agreement"]
 
 MAX_GRADES = 101
-"""Maximum number of different grades; with more, hardly any two grades are equal."""
+"""Maximum number of different grades; with more, graders hardly ever give equal grades."""
 
 MAX_STRAY_SHARE = 0.01
-"""Maximum share of a grader's grades that count as stray if they lie outside all others' grades."""
+"""Maximum share of rare grades among the grades of a grader. Rare grades outside those of all other
+graders are stray."""
 
 MAX_SHARED_STRAY_SHARE = 0.05
-"""Maximum share of all grades for a rare grade; a grade with a larger share is common."""
+"""Maximum share of a rare grade among all grades; a grade with a larger share is common."""
 
 MAX_BLOCK_NUMBERS = 2**22
 """Maximum number of values in memory at a time, 32 MB."""
@@ -66,10 +67,11 @@ def agreement(
 ) -> pl.DataFrame:
     r"""Return coefficients of agreement of graders, with their intervals.
 
-    Each pair of graders is compared on the documents that both judged. The coefficients of the
-    whole group use the documents that at least two judged. Let :math:`p_{ij}` be the share of
-    documents that have grade i from one grader and j from the other, with the sums
-    :math:`p_{i\cdot}` and :math:`p_{\cdot j}`:
+    Each pair of graders is compared on the documents that both judged. The coefficients of all
+    graders together use the documents that at least two judged, but `fleiss_kappa` and `ac2` take
+    the frequencies of grades from all documents. Let :math:`p_{ij}` be the share of documents that
+    have grade i from one grader and j from the other, with the sums :math:`p_{i\cdot}` and
+    :math:`p_{\cdot j}`:
 
     .. math:: \kappa = 1 - \frac{\sum_{ij} d_{ij} p_{ij}}{\sum_{ij} d_{ij} p_{i\cdot} p_{\cdot j}}
         \qquad AC_2 = \frac{\sum_{ij} w_{ij} p_{ij} - e}{1 - e} \qquad
@@ -126,10 +128,11 @@ def agreement(
           square. These coefficients are at most 1. They are 0 if the graders agree only as much as
           random grades with the same frequencies;
         - `alpha_ordinal` and `alpha_interval`, Krippendorff's :math:`\alpha`: the same for the
-          pooled grades of both. The distance counts the grades in between (ordinal), or is the
-          difference of the grades (interval);
+          pooled grades of both, with a squared distance. The distance is the difference of the mean
+          ranks of two grades among all grades (ordinal), or of the grades (interval);
         - `ac2`, Gwet's :math:`AC_2` with quadratic weights, for data in which most grades are
-          equal: then :math:`\kappa` and :math:`\alpha` may be near 0 although graders agree;
+          equal. For such data, :math:`\kappa` and :math:`\alpha` may be near 0 although the graders
+          agree;
         - `difference`: the mean difference of the grades of `grader` and `other`.
 
         The coefficients of all graders together are `equal` (of all pairs of grades of a document),
@@ -139,16 +142,16 @@ def agreement(
     Warns
     -----
     DataWarning.scale
-        If a few grades lie outside the scale of all others. They extend the scale of `ac2` and of
-        the other coefficients, which increases the agreement. The warning is for:
+        If a grader gives grades outside the scale of the others. Such grades extend the scale of
+        `ac2` and of the other coefficients, which increases the agreement. The warning is for:
 
         - grades outside those of the trusted grader;
-        - without a trusted grader, grades outside those of all others, if they are more than one
-          step beyond them, such as a 5 beside grades from 0 to 3, or at most 1 % of the grader's
-          grades;
+        - without a trusted grader, grades of one grader outside those of all others, if one of them
+          is more than one step outside, such as a 5 beside grades from 0 to 3, or if they are at
+          most 1 % of the grader's grades;
         - rare grades (at most 5 % of all) of several graders, or of the trusted one, that are more
           than one step above the common grades;
-        - grades below 0.
+        - grades below 0, if other grades are above 0.
 
     See Also
     --------
@@ -158,8 +161,8 @@ def agreement(
 
     Notes
     -----
-    Grades are numbers: 0 and 2 are twice as far apart as 0 and 1, even if nobody gave a 1. At most
-    101 different grades are possible.
+    Grades are numbers: 0 and 2 are twice as far apart as 0 and 1, even if nobody gave a 1 (except
+    for `alpha_ordinal`, which compares ranks). At most 101 different grades are possible.
 
     **Intervals.** The value is computed n times, each time without one query. For n queries and
     :math:`z = -\ln(1 - \text{value})`, which is unbounded above,
@@ -169,8 +172,8 @@ def agreement(
     As text: ``z ± t(n - 1) * SE; SE² = (n - 1) / n * ∑ (z(-q) - mean z)²``. The ends are converted
     back from z to values. The interval of `difference` is computed without this conversion. If only
     one query has any disagreement, the value without this query counts as 1 - (1 - value) / n.
-    The interval is null if the value is the same whichever query is left out, or if the value
-    cannot be computed without one of the queries.
+    The interval is null with a single query, if the value is the same whichever query is left out,
+    or if the value cannot be computed without one of the queries.
 
     If all grades are common, a share of 0.94 to 0.96 of the intervals at 0.95 contains the true
     value, with 5 queries or more. If nine of ten grades are 0, the share is 0.88 to 0.97 with 5 or
@@ -236,7 +239,10 @@ def collect_grades(
     grader: str | None,
     grade: str,
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return the query and the grades of each document, with one column per grader."""
+    """Return the grades of each document, and the names of the graders.
+
+    The frame has the number of the query, from 0, and one column of grades per grader.
+    """
     rows = check_collected("frame", frame)
     queries = check_column_names("query", query)
     check_columns("frame", queries, rows.columns, argument="query")
@@ -272,11 +278,16 @@ def collect_grades(
     for name in names:
         check_grade(f"grade {name!r}", rows.schema[name])
     number = pl.struct(queries).rank("dense").cast(pl.Int64) - 1
-    return rows.select(number.alias("query"), pl.col(names).cast(pl.Float64)), names
+    grades = rows.select(number.alias("query"), pl.col(names).cast(pl.Float64))
+    for name in names:
+        if not grades[name].is_finite().all():
+            msg = f"grade {name!r} must be finite, got NaN or infinity"
+            raise ValueError(msg)
+    return grades, names
 
 
 def _hint_at_strays(low: float, high: float, *graders: str) -> str:
-    """Return a hint that shows how to make stray grades null, or the nearest grade."""
+    """Return a hint with code that makes stray grades null, or clips them."""
     column = f"pl.col({', '.join(map(repr, graders))})"
     return (
         f"Hint: pl.when({column}.is_between({low:g}, {high:g})).then({column}) leaves them out, if "
@@ -299,14 +310,13 @@ class Grades:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, names: Sequence[str]) -> Grades:
-        """Return the grades in these columns."""
+        """Return the grades in the columns `names`, sorted by query.
+
+        Raise if there are more than `MAX_GRADES` different grades.
+        """
         rows = rows.sort("query")
         numbers = rows.select(names).to_numpy().reshape(rows.height, len(names))
         are_present = rows.select(pl.col(names).is_not_null()).to_numpy()
-        for name, column, is_present in zip(names, numbers.T, are_present.T, strict=True):
-            if not np.isfinite(column[is_present]).all():
-                msg = f"grade {name!r} must be finite, got NaN or infinity"
-                raise ValueError(msg)
         values = np.unique(numbers[are_present]) if are_present.any() else np.zeros(1)
         if len(values) > MAX_GRADES:
             msg = f"there must be at most {MAX_GRADES} different grades, got {len(values)}"
@@ -322,12 +332,13 @@ class Grades:
         return int(self.query[-1]) + 1 if len(self.query) else 0
 
     def warn_of_scales(self, trusted: str | None) -> None:
-        """Warn of grades outside those of the trusted grader, or of stray ones.
+        """Warn of stray grades: outside the scale, or below 0.
 
-        Without a trusted grader, a grade outside those of all others is stray if it lies more than
-        one step beyond them, or if it is rare: one step beyond may be a grade that the others never
-        gave. A rare grade of several graders is stray if it lies more than one step beyond all
-        common grades.
+        With a trusted grader, each grade outside those of the trusted one is stray. Otherwise,
+        grades outside those of all other graders are stray if one lies more than one step outside,
+        or if they are rare. Frequent grades one step outside may belong to the scale although the
+        others never gave them. Rare grades of several graders, or of the trusted one, are stray if
+        they lie more than one step above all common grades.
         """
         self._warn_of_shared_strays(trusted)
         warned = set()
@@ -358,7 +369,10 @@ class Grades:
         self._warn_below_zero(warned)
 
     def _warn_below_zero(self, warned: Collection[str]) -> None:
-        """Warn of grades below 0, which judgment files use for unjudged documents."""
+        """Warn of grades below 0, which judgment files use for unjudged documents.
+
+        Graders in `warned` already have a warning of grades outside the others'.
+        """
         n_below = [
             0 if name in warned else int((self.values[codes[codes >= 0]] < 0).sum())
             for name, codes in zip(self.names, self.codes.T, strict=True)
@@ -374,9 +388,9 @@ class Grades:
         )
 
     def _warn_of_shared_strays(self, trusted: str | None) -> None:
-        """Warn of rare grades above all common ones.
+        """Warn of rare grades more than one step above all common ones.
 
-        The warning needs such grades from several graders, or from the trusted one.
+        Warn only if several graders gave such grades, or the trusted one did.
         """
         all_codes = self.codes[self.codes >= 0]
         counts = np.bincount(all_codes, minlength=len(self.values))
@@ -403,7 +417,7 @@ class Grades:
     def compare_pairs(
         self, i: int, others: Sequence[int], level: float
     ) -> Iterator[dict[str, Any]]:
-        """Yield the agreement of one grader with some others."""
+        """Yield the rows of the agreement of grader `i` with each of `others`."""
         k, count = len(self.values), len(others)
         a, b = self.codes[:, [i]], self.codes[:, others]
         has_both = (a >= 0) & (b >= 0)
@@ -424,7 +438,10 @@ class Grades:
             )
 
     def compare_all(self, level: float) -> Iterator[dict[str, Any]]:
-        """Yield the agreement of all graders; documents may have different numbers of grades."""
+        """Yield the rows of the agreement of all graders together.
+
+        Documents may have different numbers of grades.
+        """
         k, nearness = len(self.values), _compute_nearness(self.values)
         grade_counts = (
             np.stack([(self.codes == code).sum(axis=1) for code in range(k)], axis=1) * 1.0
@@ -436,8 +453,9 @@ class Grades:
         def sum_by_query(of_document: Floats) -> Floats:
             return np.add.reduceat(of_document, starts, axis=0) if len(starts) else of_document
 
-        # The share of agreeing pairs of grades of a document, by weights of 0 or 1 (the identity)
-        # and by quadratic weights. A document with one grade has no pairs, and gets 0.
+        # For each document, the mean weight of its pairs of grades: once with weight 1 for equal
+        # grades and 0 for others, and once with quadratic weights. A document with fewer than two
+        # grades has no pairs, and gets 0.
         pairs = np.where(has_several, n_grades * (n_grades - 1), np.inf)
         agreeing = [
             (grade_counts * (grade_counts @ kind - 1)).sum(axis=1) for kind in (np.eye(k), nearness)
@@ -447,8 +465,9 @@ class Grades:
         sums = sum_by_query(
             np.concatenate([has_several, shares, n_grades > 0, shares_of_document], axis=1)
         )
-        # Krippendorff's coincidences: each ordered pair of grades of a document, over its number of
-        # grades less 1. The diagonal leaves out pairs of a grade with itself.
+        # Krippendorff's coincidences: each ordered pair of grades of a document counts 1 / (m - 1),
+        # where m is the number of grades of the document. A grade makes no pair with itself, so
+        # these pairs are subtracted from the diagonal.
         weighted_counts = grade_counts / np.where(has_several, n_grades - 1, np.inf)
         coincidences = np.stack(
             [sum_by_query(grade_counts[:, [i]] * weighted_counts) for i in range(k)], axis=1
@@ -464,12 +483,13 @@ class Grades:
                 **_compute_alphas(tables, self.values),
                 "ac2": _compute_ac2(near_pairs / n, shares, nearness),
             }
-        intervals = _compute_intervals(estimates, _find_counted(sums), level)
+        # Queries without a document with two grades have no agreement that could vary.
+        intervals = _compute_intervals(estimates, _find_counted(sums[:, :1]), level)
         return self._make_rows(
             (None, None),
             has_several[:, 0],
             intervals,
-            _count_informative_queries(sum_by_query(grade_counts)),
+            _count_informative_queries(sum_by_query(grade_counts * has_several)),
         )
 
     def _make_rows(
@@ -567,7 +587,7 @@ def _compute_intervals(
 
 
 def _compute_pair_coefficients(tables: Floats, values: Floats) -> dict[str, Floats]:
-    """Return the coefficients of tables of the grades of two graders."""
+    """Return the coefficients of joint tables of the grades of two graders."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
         one, other = shares.sum(axis=-1), shares.sum(axis=-2)
@@ -591,16 +611,17 @@ def _compute_pair_coefficients(tables: Floats, values: Floats) -> dict[str, Floa
 
 
 def _compute_alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
-    """Return Krippendorff's alphas of coincidences of grades.
+    """Return Krippendorff's alphas, ordinal and interval, from coincidences.
 
-    The ordinal distance of two grades is the distance of their ranks among all given grades.
+    The ordinal distance of two grades is the distance of their mean ranks among all given grades.
     """
     counts = coincidences.sum(axis=-1)
     n = counts.sum(axis=-1)
     ranks = counts.cumsum(axis=-1) - counts / 2
     alphas = {}
     for name, positions in (("alpha_ordinal", ranks), ("alpha_interval", values + 0 * ranks)):
-        # alpha = 1 - (n - 1) / n * (observed / expected disagreement), of centred values x.
+        # alpha = 1 - observed / expected disagreement. With centred values x, the observed one is
+        # 2 * (spread - product) / n, and the expected one is 2 * spread / (n - 1).
         x = positions - ((counts * positions).sum(axis=-1) / n)[..., np.newaxis]
         spread = (counts * x**2).sum(axis=-1)
         product = ((coincidences @ x[..., np.newaxis])[..., 0] * x).sum(axis=-1)
@@ -632,5 +653,5 @@ def _compute_ac2(observed: Floats, shares: Floats, nearness: Floats) -> Floats:
 
 
 def _correct_for_chance(observed: Floats, chance: Floats) -> Floats:
-    """Return the agreement above chance as a share of its maximum."""
+    """Return the agreement above chance, divided by its maximum."""
     return (observed - chance) / (1 - chance)

@@ -39,17 +39,18 @@ def average_curves(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Average curves over queries: one row per strategy and rank.
 
-    The value at each rank is the mean over all queries. For a normalised curve it is thus a mean of
-    ratios. For the ratio of means, divide the mean curve by the mean ideal curve, as in the
-    example.
+    The value at each rank is the mean over all queries for which the curve is not null. For a
+    normalised curve, this is a mean of ratios. For the ratio of means, divide the mean curve by the
+    mean ideal curve, as in the example.
 
     Parameters
     ----------
     frame
-        A DataFrame; or a LazyFrame, for which the result is a LazyFrame.
+        Any data frame, as for `evaluate`. For a LazyFrame, the result is a LazyFrame.
     *curves
         Names of curves with the same cutoff, such as `"dcg_curve@20"` and
-        `"ndcg_curve(gain=linear)@20"`; or `"interpolated_precision"` alone.
+        `"ndcg_curve(gain=linear)@20"`; or of interpolated precisions with the same recall levels,
+        such as `"interpolated_precision"`.
     segments
         One or more columns whose values divide the queries into segments. Each segment is averaged
         separately.
@@ -61,6 +62,7 @@ def average_curves(
     DataFrame or LazyFrame
         The strategy, the segments, `rank` (UInt32, from 1; or `recall`, Float64, for interpolated
         precision) and one column per curve. Strategies come in the same order as from `evaluate`.
+        With several columns of grades, `grader` is the first column.
 
     References
     ----------
@@ -120,7 +122,7 @@ def _find_strategy_columns(columns: Sequence[str]) -> list[str]:
 
 
 def _find_positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
-    """Return the name and the positions of the values of curves."""
+    """Return "rank" or "recall", and the positions that all curves share."""
     if not curves:
         msg = "name at least one curve, such as 'dcg_curve@20'"
         raise ValueError(msg)
@@ -155,7 +157,7 @@ def count_retrieved(
     Parameters
     ----------
     frame
-        A DataFrame; or a LazyFrame, for which the result is a LazyFrame.
+        Any data frame, as for `evaluate`. For a LazyFrame, the result is a LazyFrame.
     threshold
         The lowest relevant grade; by default any grade above irrelevant is relevant.
     **options
@@ -164,8 +166,10 @@ def count_retrieved(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per strategy, in the order of `evaluate`: `queries`, the number of queries, and the
-        sums of `retrieved`, `relevant` and `relevant_retrieved` over the queries (all UInt32).
+        One row per strategy, in the order of `evaluate`: the strategy, `queries`, the number of
+        queries, and the sums of `retrieved`, `relevant` and `relevant_retrieved` documents over the
+        queries (all UInt32). With several columns of grades, there is one row per grader and
+        strategy, and `grader` is the first column.
 
     References
     ----------

@@ -16,13 +16,13 @@ from polars_graded._results.power import find_min_queries
 from polars_graded._results.significance import Options, run_test
 
 MIN_CHANGED_QUERIES = 25
-"""Number of queries with a difference below which Stringer's interval is used."""
+"""Minimum number of queries with a difference; with fewer, Stringer's interval is used."""
 
 MIN_EXPECTED_CHANGED_QUERIES = 34
-"""Expected number of changed queries for which at least 25 occur in 19 of 20 cases."""
+"""Expected number of queries with a difference; in 19 of 20 samples, at least 25 have one."""
 
 DECIDING_POWER = 0.8
-"""Probability that a gate decides with the recommended number of queries."""
+"""Probability that a gate reaches a decision with the recommended number of queries."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,10 @@ def compute_careful_intervals(
 ) -> CarefulIntervals:
     """Return intervals of the mean difference with the error rate `level`.
 
-    Differences are at most `max_difference` from 0. If that is None, they may be of any size, and a
-    pair with few changed queries has no interval (NaN). A pair without a changed query has the
-    interval from 0 to 0.
+    No difference is larger than `max_difference` in absolute value. If `max_difference` is None,
+    differences may have any size. Then a pair has no interval (NaN) if few of its queries have a
+    difference, or if all differences are equal. A pair without any difference has the interval from
+    0 to 0.
     """
     mean, std, higher, lower = pairs.statistics
     n_changed = higher + lower
@@ -54,7 +55,7 @@ def compute_careful_intervals(
             johnson = compute_johnson_interval(pairs.compute_differences(part), level)
             low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
     is_constant = (std == 0) & (mean != 0) & (pairs.n > 1)
-    # Student's interval is too short for a few changes, so Stringer's replaces it.
+    # The test's interval is too short if few queries have a difference, so Stringer's replaces it.
     is_sparse = (n_changed < MIN_CHANGED_QUERIES) | (std == 0)
     low[is_sparse] = high[is_sparse] = np.nan
     if max_difference is not None and pairs.n and is_sparse.any():
@@ -72,12 +73,12 @@ def compute_careful_intervals(
 def compute_stringer_interval(differences: Floats, level: float, max_difference: float) -> Floats:
     r"""Return both ends of Stringer's interval of the mean of each row.
 
-    All values are at most w, `max_difference`, from 0.
+    No value is larger than w, which is `max_difference`, in absolute value.
 
     Let :math:`p_j` be the upper Clopper-Pearson bound of a probability if j of n were observed, and
     :math:`d_{(j)}` the differences in ascending order. The lower end is
     :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`. This end assumes that a share of :math:`p_0`,
-    which was not observed, is as bad as possible. For values of 0 and -1 it is the exact binomial
+    which was not observed, is as bad as possible. For values of 0 and -w it is the exact binomial
     bound. For others it is conservative in practice, and proven to be so for many values (de Jager,
     Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the Stringer bound, 1997).
     """
@@ -97,7 +98,8 @@ def count_deciding_queries(
 ) -> int | None:
     """Return the number of queries with which a gate decides in 80 % of cases.
 
-    The number is None if it is larger than any realistic number of queries.
+    The number is None if it is larger than any realistic number of queries, or if `effect` or
+    `changed_share` is 0.
 
     `effect` is the distance of the mean difference from the nearest boundary between verdicts, in
     standard deviations. `skewness` is the skewness of the differences if it widens the interval
@@ -110,8 +112,9 @@ def count_deciding_queries(
     n = find_min_queries(effect, DECIDING_POWER, level) if can_decide else None
     if n is None:
         return None
-    # Johnson's interval is wider by c / sqrt(n) standard errors. Without skewness, sqrt(n) effect
-    # must be a, so x = sqrt(n) solves x effect = a + c / x.
+    # With N queries, Johnson's interval reaches c / sqrt(N) standard errors further towards the
+    # boundary. Without skewness, n queries suffice, so the effect must be a = sqrt(n) * effect
+    # standard errors. With skewness, x = sqrt(N) solves x * effect = a + c / x.
     c = skewness * (1 + 2 * stdtrit(max(n - 1, 1), 1 - level / 2) ** 2) / 6
     root = (np.sqrt(n) + np.sqrt(n + 4 * c / effect)) / 2
     return max(int(np.ceil(root**2)), int(np.ceil(MIN_EXPECTED_CHANGED_QUERIES / changed_share)))

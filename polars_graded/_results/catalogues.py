@@ -94,24 +94,27 @@ def catalogue(
 
         - `measure` (String), with the cutoff:
 
-          - `catalogue_coverage`, the share of the items that are recommended to a user;
+          - `catalogue_coverage`, the share of the items that are recommended to any user;
           - `gini_index`, from 0 (all items are recommended equally often) to 1 (one item alone is
             recommended); null for a catalogue of one item;
           - `entropy`, Shannon's, in bits: from 0 for one item to log2 N for equal shares;
-          - `popularity`, the mean over users of the mean popularity of the recommended items;
-          - `long_tail_share`, the mean over users of the share of items from the long tail;
+          - `popularity`, the mean over users of the mean popularity of the items recommended to
+            each;
+          - `long_tail_share`, the mean over users of the share of these items in the long tail;
         - the strategy (under the name of its column), and `queries` (UInt32), the number of users;
-        - `mean`, the value, under the name that `summarise` uses, so that charts draw both;
+        - `mean`, the value of the measure (null if nothing is recommended). It has the name that
+          `summarise` uses, so that charts draw both results;
         - `ci_low`, `ci_high`: an interval of the bootstrap over users (Notes); null with fewer than
-          two users, or if all resamples have the same value;
+          two users, without a value, or if all resamples have the same value;
         - `confidence`.
 
     Raises
     ------
     ValueError
         If there is no column of documents; if `items` repeats an item or lacks a recommended one;
-        if an item has no popularity, or several; or if `evaluate` would refuse the rankings, for
-        example because a document occurs twice in a ranking, or because ranks have no direction.
+        if an item has no popularity, a negative one or several; or if `evaluate` would refuse the
+        rankings, for example because a document occurs twice in a ranking, or because ranks have no
+        direction.
 
     Warns
     -----
@@ -126,10 +129,11 @@ def catalogue(
 
     Notes
     -----
-    A resample contains only 63 % of the users, some of them several times. It covers fewer items
-    than all users do, so that its own coverage is too low. The ends of the interval are therefore
-    the value plus quantiles of the deviations of the resamples from their mean, limited to the
-    range of the measure. In simulations with 30 to 500 users, 93 to 99 % of such intervals of
+    A resample contains only about 63 % of the users, some of them several times. These users cover
+    fewer items than all users do, so the coverage of a resample is too low. The ends of the
+    interval are therefore the value plus quantiles of the deviations of the resamples from their
+    mean. They are limited to at least 0 and, for coverage, Gini index and the share of the
+    long tail, at most 1. In simulations with 30 to 500 users, 93 to 99 % of these intervals of
     coverage, Gini index and entropy contain the expected value for this number of users. At most
     73 % of the intervals between plain quantiles of the resamples contain it. All strategies with
     the same number of users have the same resamples.
@@ -145,7 +149,7 @@ def catalogue(
 
     Examples
     --------
-    Two users get the item x; one gets y as well, and one gets z. Nobody gets w.
+    User a gets the items x and y, and user b gets x and z. Nobody gets w.
 
     >>> run = pl.DataFrame(
     ...     {
@@ -217,8 +221,8 @@ def catalogue_curve(
     """Return the Lorenz curve of the recommendations of each strategy.
 
     The items of the catalogue are sorted by the number of users to whom they are recommended, the
-    lowest first. A point of the curve is the share of the first items in this order among all
-    items, and their share of all recommendations. The curve of equal shares is the diagonal. The
+    lowest first. A point of the curve gives, for the first items in this order, their share of all
+    items and their share of all recommendations. The curve of equal shares is the diagonal. The
     Gini index of `catalogue` is twice the area between the curve and the diagonal, times N / (N -
     1) for N items.
 
@@ -301,12 +305,12 @@ class Recommendations:
     """Mean of each property of the recommended items, by user; NaN without recommendations."""
 
     def count(self, weights: Floats) -> Floats:
-        """Return how often each item is recommended to weighted users."""
+        """Return the sum of the weights of the users who get each item."""
         counts = np.bincount(self.items, weights[self.users], minlength=self.n_items)
         return counts.astype(np.float64, copy=False)
 
     def measure(self, weights: Floats) -> dict[str, float | None]:
-        """Return the value of each measure for weighted users; None where it is undefined."""
+        """Return the value of each measure for weighted users; None if undefined."""
         counts = self.count(weights)
         total, n_items = counts.sum(), self.n_items
         names = ("catalogue_coverage", "gini_index", "entropy", *self.means)
@@ -326,14 +330,17 @@ class Recommendations:
         }
 
     def draw(self, rng: np.random.Generator, resamples: int) -> Iterator[Floats]:
-        """Yield the number of times that each user occurs in a resample of the users."""
+        """Yield the number of occurrences of each user, for each resample.
+
+        With fewer than two users, there are no resamples.
+        """
         for _ in range(resamples if self.n_users > 1 else 0):
             chosen = rng.integers(0, self.n_users, self.n_users)
             yield np.bincount(chosen, minlength=self.n_users).astype(np.float64)
 
 
 def _find_ends(value: float | None, draws: Any, level: float) -> tuple[float | None, float | None]:
-    """Return the ends of the interval around a value, from values of resamples."""
+    """Return the ends of a value's interval, given the values of resamples."""
     values = np.array([draw for draw in draws if draw is not None], dtype=np.float64)
     if value is None or len(values) < 2 or np.ptp(values) == 0:  # noqa: PLR2004
         return None, None
@@ -411,7 +418,7 @@ def _recommend(
 
 
 def _read_items(rows: pl.DataFrame, popularity: str | None, is_frame: bool) -> pl.DataFrame:  # noqa: FBT001
-    """Return the catalogue, one row per item, with the number of each item."""
+    """Return the catalogue, one row per item, with the index of each item."""
     doc = rows.columns[0]
     items = rows.unique(maintain_order=True) if is_frame else rows
     repeated = items.filter(pl.col(doc).is_duplicated()).get_column(doc).unique().sort()
@@ -427,7 +434,7 @@ def _read_items(rows: pl.DataFrame, popularity: str | None, is_frame: bool) -> p
 
 
 def _describe_items(items: pl.DataFrame, popularity: str, head: float) -> dict[str, Floats]:
-    """Return the popularity of each item, and whether it belongs to the long tail."""
+    """Return the popularity of each item, and 1 for the long tail, else 0."""
     values = items.get_column(popularity)
     if not values.dtype.is_numeric():
         msg = f"popularity {popularity!r} must be a number, got {values.dtype}"
@@ -440,7 +447,7 @@ def _describe_items(items: pl.DataFrame, popularity: str, head: float) -> dict[s
             "Hint: .fill_null(0) counts an item as never chosen"
         )
         raise ValueError(msg)
-    # Rounded, since 0.1 · 30 is above 3 in doubles.
+    # Rounded, since 0.07 · 100 is above 7 in doubles.
     is_tail = numbers.rank("min", descending=True) - 1 >= round(head * items.height, 9)
     return {
         "popularity": numbers.to_numpy(),

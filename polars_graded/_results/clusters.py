@@ -29,7 +29,7 @@ from polars_graded._results.significance import (
 )
 
 MIN_CLUSTERS = 20
-"""Minimum number of clusters for a t test; with fewer, it rejects too often."""
+"""Minimum number of clusters for a t test; with fewer, the test rejects too often."""
 
 CLUSTER, QUERY = "cluster", "query"
 """Columns of `Clusters.assignment`."""
@@ -88,7 +88,7 @@ class Clusters:
         return np.bincount(self.find_numbers(pairs.results.queries))
 
     def count_clusters(self, pairs: Pairs) -> Integers:
-        """Return the number of clusters, for each pair."""
+        """Return the number of clusters, once for each pair."""
         return np.full(len(pairs), len(self.count_queries(pairs)))
 
     def estimate_differences(self, pairs: Pairs) -> Estimate:
@@ -123,14 +123,14 @@ class Clusters:
         )
 
     def _collapse(self, pairs: Pairs) -> Pairs:
-        """Return the pairs with sums over clusters in place of queries."""
+        """Return the pairs with a sum per cluster in place of values per query."""
         values = self._sum_clusters(pairs.results.values, pairs)
         numbers = pl.Series(QUERY, np.arange(values.shape[1]))
         results = replace(pairs.results, queries=numbers, values=values)
         return replace(pairs, results=results)
 
     def _sum_clusters(self, values: Floats, pairs: Pairs) -> Floats:
-        """Return the sums of each row of values over the queries of a cluster."""
+        """Return the sums of each row of values over the queries of each cluster."""
         numbers = self.find_numbers(pairs.results.queries)
         order = np.argsort(numbers, kind="stable")
         starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))

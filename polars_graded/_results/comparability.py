@@ -1,4 +1,4 @@
-"""Checks that the results of a gate were measured under equal conditions."""
+"""Checks for a gate that two results were measured under equal conditions."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from polars_graded._sentences import format_count
 Change: TypeAlias = Literal["same", "changed"]
 
 CHANGES = ("judgments", "formulas", "scale")
-"""Arguments that allow a difference in how results were measured."""
+"""Arguments of `gate` that allow a difference in how the two results were measured."""
 
 SCALE = ("irrelevant", "max_grade", "relevant_from", "undefined_as", "condensed")
-"""Settings of a scale, without the order of ties."""
+"""Settings that `gate(scale=)` covers, except the order of ties."""
 
 MAX_NAMED_QUERIES = 3
-"""Maximum number of queries in an error."""
+"""Maximum number of queries that an error names."""
 
 
 class NotComparableError(ValueError):
-    """Error of results whose conditions differ without permission."""
+    """Error for two results with a difference that no argument allows."""
 
     def __init__(self, difference: str, argument: str, value: str) -> None:
         self.difference, self.argument, self.value = difference, argument, value
@@ -40,7 +40,7 @@ class NotComparableError(ValueError):
 
 @dataclass
 class Comparability:
-    """Differences of conditions that were allowed, and conditions not checked."""
+    """Allowed differences between two results, and conditions not checked."""
 
     changes: Mapping[str, str]
     """Arguments of the gate; a value other than the default allows a difference."""
@@ -49,7 +49,7 @@ class Comparability:
 
     @property
     def notes(self) -> str:
-        """Return a sentence on the allowed differences and the unchecked conditions; or ""."""
+        """Return allowed differences and unchecked conditions as text, or ""."""
         parts = [f"allowed: {', '.join(self.allowed)}"] if self.allowed else []
         if self.unchecked:
             parts.append(
@@ -58,7 +58,7 @@ class Comparability:
         return "; ".join(parts)
 
     def refuse_or_allow(self, argument: str, difference: str) -> None:
-        """Raise if results differ, unless an argument allows it."""
+        """Raise an error for a difference, or note that an argument allows it."""
         if self.changes.get(argument, "same") in ("same", "error"):
             value = "drop" if argument == "missing" else "changed"
             raise NotComparableError(difference, argument, value)
@@ -76,12 +76,12 @@ def check_same_conditions(
 ) -> Comparability:
     """Raise if two results differ in a condition, unless that is allowed.
 
-    Conditions are judgments, formulas and scales.
+    The conditions are judgments, formulas, and the scale with the order of ties.
 
-    `formulas` maps the columns to compare to the measures that the caller passed. With
-    `is_other_file`, the older results were measured separately; a condition that the results do not
-    record is noted as not checked. Otherwise all strategies are in one frame, and are assumed to be
-    measured together.
+    The keys of `formulas` are the compared columns. The values are the measures that the caller
+    passed for these columns, or None. With `is_other_file`, the older results were measured
+    separately; a condition that the results do not record is noted as not checked. Otherwise all
+    strategies are in one frame and assumed to be measured together, so no such note is made.
     """
     for name in CHANGES:
         check_choice(name, changes.get(name, "same"), get_args(Change))
@@ -101,7 +101,10 @@ def check_queries(
     older: pl.DataFrame,
     queries: Sequence[str],
 ) -> None:
-    """Raise if one of two results lacks queries, unless that is allowed."""
+    """Raise if one of two results lacks queries, unless that is allowed.
+
+    Always raise if the two have no query in common.
+    """
     n_rows, n_older = (frame.select(queries).n_unique() for frame in (rows, older))
     for frame, other, name, whose, n in (
         (older, rows, "`baseline`", "`per_query`", n_rows),
@@ -111,8 +114,8 @@ def check_queries(
         count = lost.select(queries).n_unique()
         if count == n:
             msg = (
-                "`baseline` must have queries in common with `per_query`, got none of its "
-                f"{n_rows:,}"
+                "`baseline` must have queries in common with `per_query`, got none of the "
+                f"{format_count(n_rows, 'queries')} of `per_query`"
             )
             raise ValueError(msg)
         if count:
@@ -126,7 +129,10 @@ def check_queries(
 def unify_keys(
     rows: pl.DataFrame, older: pl.DataFrame, keys: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return both results with keys of one type: integers or texts."""
+    """Return both results with each key column of the same type in both.
+
+    Different types of integers become one. If one side is text, the other side becomes text too.
+    """
     casts: list[pl.Expr] = []
     for key in keys:
         now, then = rows.schema[key], older.schema[key]
@@ -154,12 +160,12 @@ def _check_judgments(
 ) -> None:
     """Raise if the judgments of two results differ, unless that is allowed.
 
-    Columns of documents count as judgments for measures that need them.
+    If a measure needs further columns of documents, such as subtopics, these are compared too.
     """
     shared = [each for each in rows.columns if each in older.columns]
     columns = [JUDGMENTS] if JUDGMENTS in shared else []
     if not columns:
-        # Without fingerprints, only measures that depend on judgments alone show a difference.
+        # Without fingerprints, other judgments show only in measures of judgments alone.
         comparability.unchecked.append("judgments")
         columns = [each for each in shared if _is_of_judgments(each)]
     measures = (Measure.parsed(formula or column) for column, formula in formulas.items())
@@ -169,7 +175,7 @@ def _check_judgments(
         else:
             comparability.unchecked.append("further columns of documents")
     for column in columns:
-        # Sums of the same gains in another order differ by rounding.
+        # The same gains, summed in another order, may differ by a rounding error.
         value = pl.col(column).round(9) if rows.schema[column].is_float() else pl.col(column)
         now, then = (
             frame.select(*queries, value).unique(maintain_order=True) for frame in (rows, older)
@@ -206,7 +212,7 @@ def _check_formulas(
             {texts["measures"].get(column) for texts in side if "measures" in texts} - {None}
             for side in settings
         )
-        # Results without settings get the caller's formula, or else the name of the column.
+        # If results record no formula, the caller's is assumed, or else the column's name.
         formula = _parse_formula(declared or column) or _parse_formula(column)
         if declared is not None and _parse_formula(declared):
             now |= {formula}

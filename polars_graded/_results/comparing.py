@@ -223,14 +223,15 @@ def compare(
     -----
     **Little data.** With fewer than two queries nothing can be tested: intervals, `d_z`, `p_value`
     and `p_corrected` are null. If all queries tie, `p_value` is 1. If all differences are equal,
-    there is no variation: `d_z` and the interval are null, except for `"randomised_tukey"`. If the
-    equal differences are not 0, the probabilities of `rope` are null, and so is `p_value` for `"t"`
-    and `"bootstrap"`. A row with a null `p_value` does not count in the correction. A p value of
-    `"permutation"` is at least 2 / 2ⁿ with n queries, which is 0.0625 with five. A test with
-    resamples has p values of at least 1 / (`resamples` + 1). `"bonferroni"` and `"holm"` make the
-    smallest possible p value of m pairs m times larger. If it then exceeds the level, no difference
-    can be significant, however large. `DataWarning.tests` reports this. It also reports differences
-    that are all equal and therefore have no p value.
+    there is no variation: `d_z` is null, and so are `ci_low` and `ci_high`, except for
+    `"randomised_tukey"`. If the equal differences are not 0, the probabilities of `rope` are null,
+    and so is `p_value` for `"t"` and `"bootstrap"`. A row with a null `p_value` does not count in
+    the correction. If `"permutation"` uses all combinations of signs of n queries, its p value is
+    at least 2 / 2ⁿ, which is 0.0625 with five. A test with resamples has p values of at least
+    1 / (`resamples` + 1). `"bonferroni"` and `"holm"` make the smallest possible p value of m pairs
+    m times larger. If it then exceeds the level, no difference can be significant, however large.
+    `DataWarning.tests` reports this. It also reports differences that are all equal and therefore
+    have no p value.
 
     **Much data.** With many queries nearly every difference is significant: with 10,000 queries,
     even a mean difference of 0.02 standard deviations is. So look also at the size of the
@@ -415,7 +416,8 @@ def summarise(
         - `note` (String), null or a warning: there are fewer than ten trusted queries (with fewer
           than two, there is no interval); the correlation is so low that the model makes the mean
           less precise, does not help, or may not help; the trusted queries are hardly a random
-          sample; or queries are left out because the model did not judge them.
+          sample; the model judged no other queries; or queries are left out because the model did
+          not judge them.
 
     Notes
     -----
@@ -429,19 +431,21 @@ def summarise(
 
     As text: ``θ = λ mean(F) + mean(y - λ f); λ = cov(y, f) / ((1 + n / N) Var(f and F)), within 0
     and 1; SE² = λ² Var(F) / N + Var(y - λ f) / n``. This corrects for the bias of the model. If the
-    model does not predict people's values, λ is near 0 and only people's queries count. The λ that
-    multiplies the values of a query is fitted on all other queries, and the interval is Student's
-    with n - 1 degrees of freedom. The usual intervals, with one λ for all queries and normal
-    quantiles, contain the mean too seldom if queries are few.
+    model does not predict people's values, λ is near 0 and only people's queries count. Each of the
+    n queries has its own λ, whose cov(y, f) leaves this query out; `weight` is the mean of these.
+    With fewer than four queries, λ is 0. The interval is Student's with n - 1 degrees of freedom.
+    The usual intervals, with one λ for all queries and normal quantiles, contain the mean too
+    seldom if queries are few.
 
     **A random sample.** The trusted grader must judge a random sample of the queries. The model's
     values of such a sample differ from its other values by chance alone. A warning reports a
     larger difference, by Mann and Whitney's test (p of at most 0.001 after Bonferroni for all rows
     of a measure). The test cannot notice a selection that is unrelated to the model's values.
 
-    The model makes the mean more precise if the correlation exceeds :math:`1 / \sqrt{n - 2}`.
-    Measures such as NDCG are not linear in grades, so people must have judged **complete queries**:
-    all documents that the model judged. `evaluate` warns if they did not.
+    The model can make the mean more precise only if the correlation exceeds
+    :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are not linear in grades, so people must have
+    judged **complete queries**: all documents that the model judged. `evaluate` warns if they did
+    not.
 
     With 10 queries or more, intervals contain the true mean as often as `confidence` states,
     independent of the quality of the model, but less often for skewed values. With a correlation of
@@ -542,8 +546,9 @@ def differences(
     DataFrame
         One row per query: the query (under the name of its column or columns), `value_a`,
         `value_b`, `difference` (a minus b, all Float64) and `winner`, the better of the two
-        strategies, null for a tie. Ties are defined as for `compare`. For a list of measures, there
-        is one row per measure and query, with the measure in a first column `measure`.
+        strategies, null for a tie. If `"none"` is declared for the column, the higher value wins.
+        Ties are defined as for `compare`. For a list of measures, or a mapping of several,
+        there is one row per measure and query, with the measure in a first column `measure`.
 
     References
     ----------
@@ -598,7 +603,7 @@ def pair_values(results: Results, strategies: pl.Series, i: int, j: int) -> pl.D
     """Return the values of two strategies for each query, and the better strategy."""
     [difference] = results.compute_differences(np.array([i]), np.array([j]))
     better = np.sign(difference) * results.sign
-    # The signs 0, 1 and -1 index the places of no strategy, of a and of b.
+    # The sign is an index into this list: 0 is null (a tie), 1 is a, and -1, the last item, is b.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
     several = results.queries.dtype == pl.Struct
     return pl.DataFrame(
@@ -686,7 +691,7 @@ def _compute_statistics(
 
 
 def _compute_equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -> dict[str, Any]:
-    """Return the probabilities of better, practically equal and worse."""
+    """Return the probabilities that a strategy is better, equal in practice or worse."""
     from scipy.special import stdtr
 
     mean, std, *_ = pairs.statistics

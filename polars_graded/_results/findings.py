@@ -24,10 +24,10 @@ from polars_graded._sentences.verdicts import FindingCounts, Tested
 
 
 def is_significant(columns: Collection[str], level: float) -> pl.Expr:
-    """Return an expression of whether a difference is significant.
+    """Return an expression that is true for significant differences.
 
-    A test of ranks may reject although the mean difference has the opposite sign. Such a difference
-    does not count, since the test does not show which mean is higher.
+    A test of ranks may favour one strategy although the other one has the better mean. Such a
+    difference does not count as significant, since the test does not show which mean is better.
     """
     significant = pl.col("p_corrected") <= level
     if RANK_COLUMN in columns:
@@ -36,7 +36,10 @@ def is_significant(columns: Collection[str], level: float) -> pl.Expr:
 
 
 def find_agreeing_pairs(pairs: Pairs, outcome: Outcome) -> Mask:
-    """Return the mask of pairs whose test statistic has the sign of the mean difference."""
+    """Return the mask of pairs whose test and means have the same direction.
+
+    For a test of means, these are all pairs.
+    """
     if outcome.rank_biserial is None:
         return np.ones(len(pairs), dtype=bool)
     has_same_sign: Mask = np.sign(outcome.rank_biserial) == np.sign(pairs.statistics.mean)
@@ -46,16 +49,16 @@ def find_agreeing_pairs(pairs: Pairs, outcome: Outcome) -> Mask:
 def name_test(test: TestName, correction: CorrectionName) -> str:
     """Return the name of a test and its correction for a title.
 
-    For example "paired t test, Holm".
+    For example "paired t test, Holm". A test that needs no correction has only its own name.
     """
     name = TESTS[test].name
     return name if TESTS[test].simultaneous else f"{name}, {CORRECTIONS[correction].name}"
 
 
 def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
-    """Return the names of the tests of comparisons; "" if unknown.
+    """Return the names of the tests in a table; "" if it has none.
 
-    The corrections are left out if each pair is tested `alone`.
+    With `alone`, each pair is tested alone, and the names of corrections are left out.
     """
     if not {"test", "correction"} <= {*table.columns}:
         return ""
@@ -68,7 +71,10 @@ def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
 def describe_test(
     test: TestName, correction: CorrectionName, baseline: int | None, pairs: int
 ) -> Tested:
-    """Return a description of the test of each measure, in words."""
+    """Return the test of all measures, described in words.
+
+    `baseline` is the index of the baseline, and `pairs` the number of pairs of each measure.
+    """
     return Tested(
         name=TESTS[test].name if pairs == 1 else name_test(test, correction),
         test=TESTS[test].words,
@@ -82,7 +88,7 @@ def describe_test(
 
 
 def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
-    """Count the significant differences by direction, and the others."""
+    """Count the significant differences by direction, and all others."""
     sign = pl.col("difference").sign()
     better = worse = 0
     bests = set()
@@ -99,8 +105,8 @@ def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
 
 
 def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
-    """Return the places of strategies that no other is significantly better than."""
-    # A strategy is defeated if a significant difference favours the other one of the pair.
+    """Return the indices of strategies without a significantly better one."""
+    # A strategy is defeated if a significant difference favours the other strategy of a pair.
     defeated = {
         pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]
         for pair in pairs

@@ -56,7 +56,7 @@ def long_form(
     strategy: str = "strategy",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    """Return one row per measure and cutoff, with cutoffs in a column of their own.
+    """Stack the columns of measures, with cutoffs in a column of their own.
 
     Charts by cutoff need this form.
 
@@ -79,7 +79,8 @@ def long_form(
     -------
     DataFrame
         The columns other than measures, then `measure` (String, without its cutoff), `cutoff`
-        (Int64, null for the whole ranking) and `value` (Float64). Rows are ordered by measure.
+        (Int64, null for the whole ranking) and `value` (Float64). There is one row per
+        strategy, query, measure and cutoff, in the order of the stacked columns.
 
     Examples
     --------
@@ -172,8 +173,8 @@ def paper_table(
         Meaning of the letters: strategies that are significantly `"worse"`, or the `"groups"` of
         `rank_strategies`, in which strategies with a common letter do not differ significantly.
     caption
-        If True, a sentence below the table explains the bold means and the letters or signs. In
-        LaTeX, the `tabular` is then part of a `table`.
+        If True, a sentence explains the bold means and the letters or signs: below a Markdown
+        table, and above the others. In LaTeX, the `tabular` is then part of a `table`.
 
     Returns
     -------
@@ -183,9 +184,9 @@ def paper_table(
     Raises
     ------
     ValueError
-        If there are more than 25 strategies or groups, since there are not enough superscript
-        letters. If `trusted` is combined with a test other than the t test, with groups, or with
-        several other graders.
+        If there are more than 25 groups, or with neither groups nor a baseline, more than 25
+        strategies, since there are not enough superscript letters. If `trusted` is combined with a
+        test other than the t test, with groups, or with several other graders.
 
     Examples
     --------
@@ -293,7 +294,10 @@ def _write_meaning(letters: str, baseline: Any) -> str:
 
 
 def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
-    """Return the grid of the only grader other than the trusted one."""
+    """Return the grid of the other grader, or of the trusted one if there is no other.
+
+    Raise if there are several others.
+    """
     models = [name for name in graders if name != trusted]
     if len(models) > 1:
         msg = (
@@ -307,10 +311,10 @@ def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
 def _find_superscripts(
     findings: pl.DataFrame, parts: Sequence[str], strategy: str, signs: Mapping[Any, str]
 ) -> pl.DataFrame:
-    """Return the superscripts of each strategy in each part of the table.
+    """Return the superscripts of each strategy in each column of the table.
 
-    These are the letters in `signs` of the strategies that it beats. If `signs` is empty, there is
-    a baseline, and the superscripts are + for better and - for worse.
+    They are the letters, from `signs`, of the strategies that are significantly worse. If `signs`
+    is empty, there is a baseline, and the superscripts are + for better and - for worse.
     """
     up = pl.col("best").replace_strict({"highest": 1, "lowest": -1}, default=0)
     better = pl.col("difference") * up
@@ -356,7 +360,7 @@ class Writer(NamedTuple):
     bold: str
     raised: Callable[[str], str]
     write: Callable[[list[str], list[list[str]], str], list[str]]
-    """Function of the head's cells, the rows' cells and a caption that returns lines."""
+    """Function from the cells of the head, the cells of the rows and a caption to lines."""
 
     def write_cell(self, mean: str, best: bool, signs: str | None) -> str:  # noqa: FBT001
         """Return the cell of a mean, with its superscripts."""

@@ -72,17 +72,17 @@ from polars_graded._sentences.gates import (
 __all__ = ["assert_no_worse", "gate"]
 
 GATE_TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
-"""Tests whose interval of the mean agrees with their p value."""
+"""Tests of single pairs whose interval of the mean difference agrees with the p value."""
 
 FAILING_VERDICTS = ("worse", BEYOND, "undecided")
-"""Verdicts that do not pass, in order from the worst."""
+"""Verdicts that do not pass, the worst first."""
 
 PASSING_VERDICTS = ("better", UNCHANGED, "no worse", WITHIN)
 OPEN_VERDICTS = (BEYOND, "undecided")
 """Verdicts that more queries could change."""
 
 MAX_WORSE_QUERIES = 5
-"""Maximum number of queries that a summary lists per strategy."""
+"""Maximum number of worse queries that a summary lists per strategy."""
 
 
 @takes_results(run_one_grader)
@@ -125,12 +125,12 @@ def gate(
     If the lowest value of a measure is best, all signs are reversed. All verdicts are right
     simultaneously with the probability `confidence`. If the result has m rows, the interval of each
     row has the error rate :math:`(1 - \mathtt{confidence}) / m` (Bonferroni). Intervals are
-    therefore wider with more measures and segments.
+    therefore wider with more measures, segments and strategies.
 
     Parameters
     ----------
     per_query, *measures, query, strategy, missing, grader, segments
-        As for `compare`.
+        As for `compare`, but if there are several graders, `grader` is required.
     baseline
         The strategy with which all others are compared; or earlier results, as a frame or the
         `Path` of a Parquet or CSV file that `write_results` or `--per-query` wrote. If those
@@ -161,9 +161,9 @@ def gate(
         One row per measure, segment and strategy, in this order. Columns are Float64 unless stated:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `baseline`;
-        - the numbers of queries, all UInt32: `queries` (in common), `strategy_queries` and
-          `baseline_queries` (with a value), `lost` (with a value on one side only), `undefined`
-          (with a value on neither side), `changed` (with a difference);
+        - the numbers of queries, all UInt32: `queries` (compared: those that all strategies have in
+          common), `strategy_queries` and `baseline_queries` (with a value), `lost` (with a value on
+          one side only), `undefined` (with a value on neither side), `changed` (with a difference);
         - `best` (String), `baseline_mean`, `mean`;
         - `more_queries` (UInt64): the number of further queries that would decide in 80 % of cases
           if the difference stayed the same, for the verdicts "undecided" and "worse, perhaps by
@@ -181,8 +181,8 @@ def gate(
     ValueError
         In the same cases as for `compare`. If the two results differ in queries, judgments,
         formulas or scale, and no argument allows this. If the margin is not below the range of the
-        measure. If earlier results lack a measure or a strategy, or have ids of another type,
-        neither being text. If there are several graders and `grader` is None.
+        measure. If earlier results lack a measure or a strategy, or if their ids have another
+        type (integers and texts are converted). If there are several graders and `grader` is None.
 
     See Also
     --------
@@ -197,14 +197,14 @@ def gate(
     for the skewness of the differences (Johnson 1978). If fewer queries changed, or all differences
     are equal, the interval is Stringer's. It allows for queries that the sample does not contain,
     and assumes the worst possible difference for a share of them. Stringer's interval needs the
-    range of the measure. The range is unknown for gains that are not normalised, and for columns
-    whose measure is unknown; then there is no interval. If all queries have the same loss, the end
-    of the interval that is closer to 0 is this loss.
+    range of the measure. The range is unknown for unbounded measures, such as gains that are not
+    normalised, and for columns whose measure is unknown; then there is no interval. If all
+    queries have the same loss, the end of the interval that is closer to 0 is this loss.
 
-    With `missing="drop"` or `"zero"`, the test is repeated: missing values of the strategy become
-    the worst possible value, and those of the baseline the best. If the range of the measure is
-    unknown, these are the worst and the best given value. A strategy passes only if it passes both
-    times.
+    With `missing="drop"` or `"zero"`, a strategy with lost queries is tested twice. In the second
+    test, missing values of the strategy become the worst possible value, and those of the baseline
+    the best. If the range of the measure is unknown, these are the worst and the best given value.
+    A strategy passes only if it passes both times.
 
     The page "Speed and tests" of the documentation has tables of simulated gates. They show how
     often a change that is worse by exactly the margin passes, and how many queries usually suffice
@@ -333,7 +333,7 @@ def assert_no_worse(
 
 
 class Matched(NamedTuple):
-    """Pairs of a strategy and its baseline in one grid."""
+    """Pairs of a strategy and its baseline, with the grid of all values."""
 
     grid: Grid
     a: Integers
@@ -341,9 +341,9 @@ class Matched(NamedTuple):
     b: Integers
     """Indices of their baselines."""
     names: Sequence[pl.Series]
-    """Names of strategies and baselines in their own results."""
+    """Names of the strategies, and names of their baselines, as in the given results."""
     formulas: Mapping[str, str]
-    """Full formulas of measures, if known."""
+    """Formulas of measures that the caller passed or the results record, by column."""
     notes: str
     """Differences that an argument allowed, and conditions that could not be checked."""
 
@@ -363,7 +363,10 @@ def write_gate_summary(
 
 
 def _find_losses(matched: Matched) -> list[Losses]:
-    """Return the queries with the largest losses of each strategy, by the first measure."""
+    """Return each strategy's queries with the largest losses.
+
+    The losses are those of the first measure.
+    """
     results = matched.grid.get_results(matched.grid.measures[0])
     gain = pl.col("difference") * results.sign
     losses = []
@@ -412,7 +415,7 @@ def pair_with_baseline(
 
 
 def _collect_formulas(rows: pl.DataFrame, declared: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the formula of each column, from the caller or from the results."""
+    """Return the known formulas by column, from the caller or the results."""
     formulas = {name: text for name, text in declared.items() if text and Measure.parsed(text)}
     for settings in read_settings(rows):
         formulas |= {
@@ -461,7 +464,7 @@ def _pair_with_results(
     comparable = check_same_conditions(rows, older, queries, formulas, changes, is_other_file=True)
     check_queries(comparable, rows, older, queries)
     names_of_new, suffix = cast_strategies.cast(pl.String), BASELINE_SUFFIX
-    # Lengthen the suffix until no strategy has the name of a baseline with the suffix.
+    # Lengthen the suffix until no new strategy is named like a baseline with the suffix.
     while names_of_new.is_in((baselines.cast(pl.String) + suffix).implode()).any():
         suffix += BASELINE_SUFFIX
     text = pl.col(name).cast(pl.String)
@@ -539,7 +542,10 @@ def _check_margin(
 
 
 def find_maximum(measure: str, formula: str | None, values: Floats) -> float | None:
-    """Return 1 for a measure from 0 to 1; None if the range is unknown or unbounded."""
+    """Return 1 if a measure ranges from 0 to 1, and None otherwise.
+
+    Also return None if the range is unknown, or if a value lies outside it.
+    """
     parsed = Measure.parsed(formula or measure)
     if parsed is None or parsed.is_curve or not parsed.definition.is_bounded:
         return None
@@ -553,7 +559,9 @@ class VerdictInputs(NamedTuple):
     margin: float
     options: Options
     level: float
+    """Error rate of each interval."""
     maximum: float | None
+    """Largest possible value of the measure; None if unknown."""
 
 
 def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs) -> dict[str, Any]:
@@ -606,7 +614,7 @@ def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs
 
 
 def decide_pairs(pairs: Pairs, inputs: VerdictInputs) -> tuple[Floats, Floats, Integers, Any]:
-    """Return the interval, the changed queries and the verdict of each pair."""
+    """Return each pair's interval, number of changed queries, and verdict."""
     intervals = compute_careful_intervals(pairs, inputs.options, inputs.level, inputs.maximum)
     mean, low, high = pairs.statistics.mean, intervals.low, intervals.high
     is_higher_better = pairs.results.higher_is_better
@@ -634,7 +642,7 @@ def decide_pairs(pairs: Pairs, inputs: VerdictInputs) -> tuple[Floats, Floats, I
 def _fill_with_worst(
     pairs: Pairs, with_missing: Results, place: int, maximum: float | None
 ) -> Pairs:
-    """Return a pair with the least favourable values for missing ones.
+    """Return a pair whose missing values are filled unfavourably.
 
     Missing values of the strategy become the worst value, and those of the baseline the best.
     Queries that both sides lack are left out.
@@ -656,13 +664,13 @@ def _fill_with_worst(
 
 
 MAX_QUERIES_RATIO = 100
-"""Maximum ratio of recommended to given queries."""
+"""Maximum number of queries needed in total, divided by the number of given queries."""
 
 
 def _compute_adverse_skewness(pairs: Pairs, inputs: VerdictInputs) -> Floats:
-    """Return the skewness that widens the interval towards the margin, as a positive number.
+    """Return each pair's absolute skewness, if it is adverse, and 0 otherwise.
 
-    It is 0 if the skewness widens the other side.
+    Skewness is adverse if it widens the interval on the side of minus the margin.
     """
     mean_gain = pairs.statistics.mean * pairs.results.sign
     skewness = [compute_skewness(pairs.compute_differences(part)) for part in pairs.split(pairs.n)]

@@ -52,7 +52,10 @@ Parts: TypeAlias = "dict[str | None, Any]"
 
 
 def run_each_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
-    """Call a function for each grader, and return its frames stacked in one frame."""
+    """Call a function for each grader, and stack the returned frames.
+
+    If there is only one grader, return the function's result as it is.
+    """
     if len(parts) == 1:
         return function(select_grader(parts)[1])
     return _stack_graders({name: function(rows) for name, rows in parts.items()})
@@ -73,9 +76,10 @@ def takes_results(
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Return a decorator that resolves a frame of results and its keys.
 
-    Results are split by grader. The function gets the results of one grader at a time, and
-    `combine` combines what it returns for several graders. If `trusted` is passed, or if `combine`
-    is `run_all_graders`, the function gets the results of all graders.
+    Results are split by grader. The decorated function gets the results of one grader at a time,
+    and `combine` combines the returned values. If `combine` is `run_all_graders`, the function gets
+    the results of all graders at once. The same applies if `trusted` is passed; if `grader` is
+    passed too, the function gets the results of these two graders only.
     """
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -125,10 +129,10 @@ def _check_graders(argument: str, parts: Parts, **graders: str | None) -> None:
 
 
 def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any]) -> Parts:
-    """Return the results of each grader, without queries that the grader lacks.
+    """Return each grader's results, without queries not judged by the grader.
 
-    A query belongs to a grader if any value exists for it. A column of graders does not split the
-    results if it is passed as another key.
+    A query counts as judged if any strategy has any value for it. A column named "grader" does not
+    split the results if it is passed as another key.
     """
     others = (keys.get(name) for name in ("strategy", "query", "segments"))
     if GRADER not in frame.collect_schema() or GRADER in collect_column_names(*others):
@@ -181,12 +185,13 @@ def find_keys(
 ) -> dict[str, Any]:
     """Return the columns of strategies and queries, passed or found.
 
-    A key that is not passed is the column of its name. If only one key lacks such a column, the
-    only column that can be a key takes its place. If several query columns are possible, they form
-    the query together, provided that every strategy has the same combinations of their values and
-    has each combination once. If a subset of these columns identified the queries, the same rows
-    would be paired. If a key is still missing and several columns are possible, an error asks for
-    it, because the order of columns does not show which is the strategy and which the query.
+    A key that is not passed is the column "strategy" or "query". If one key has no such column, and
+    exactly one other column can be a key, that column is the key. If several query columns are
+    possible, they form the query together, provided that every strategy has the same combinations
+    of their values and has each combination once. A column that is not needed to identify a query
+    does no harm, since the same rows are paired without it. If a key is still missing and several
+    columns are possible, an error asks for the key, because the order of columns does not show
+    which column is meant.
     """
     schema = frame.collect_schema()
     keys = {key: given[key] for key in KEYS if key in given}
@@ -236,9 +241,10 @@ def _write_call(function: str, missing_keys: Sequence[str], candidates: Sequence
 def _is_full_grid(
     frame: pl.DataFrame | pl.LazyFrame, several: Sequence[str], keys: Mapping[str, Any]
 ) -> bool:
-    """Return whether each strategy has each combination of columns once.
+    """Return whether each strategy has each combination of values once.
 
-    Return False if a column "query" alone distinguishes the rows of a strategy.
+    The combinations are those of the columns `several`. Return False if a column "query" alone
+    distinguishes the rows of a strategy, since the other columns are then not needed.
     """
     schema = frame.collect_schema()
     segments = {name for name in collect_column_names(keys.get("segments")) if name in schema}
@@ -278,7 +284,7 @@ def _is_nested(dtype: pl.DataType) -> bool:
 
 
 def collect_column_names(*given: Any) -> set[str]:
-    """Return all names that are given alone or in lists."""
+    """Return the set of the column names in names, lists and mappings."""
     columns = set[str]()
     for value in given:
         if isinstance(value, str):
@@ -289,5 +295,5 @@ def collect_column_names(*given: Any) -> set[str]:
 
 
 def check_segment_columns(segments: Columns | None) -> list[str]:
-    """Return the columns of segments; none without segments."""
+    """Return the list of the columns of segments, empty without segments."""
     return [] if segments is None else check_column_names("segments", segments)

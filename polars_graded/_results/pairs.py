@@ -1,6 +1,7 @@
 """Pairs of strategies: their differences query by query.
 
-The pairs of a measure are arrays. They are processed in parts that fit the cache.
+Two arrays of indices specify the pairs, and their differences are computed in parts that fit the
+cache.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ MAX_PART_NUMBERS = 2**16
 
 
 class Statistics(NamedTuple):
-    """Statistics of the differences of each pair, NaN if undefined."""
+    """Statistics of the differences of each pair; an undefined `mean` or `std` is NaN."""
 
     mean: Floats
     std: Floats
@@ -53,7 +54,7 @@ class Pairs:
     def split(self, per_pair: int, max_numbers: int = MAX_PART_NUMBERS) -> Iterator[slice]:
         """Yield slices of the pairs with at most `max_numbers` numbers each.
 
-        Each pair takes `per_pair` numbers.
+        Each pair takes `per_pair` numbers. A slice has at least one pair, even if that takes more.
         """
         return split_into_parts(len(self), per_pair, max_numbers)
 
@@ -62,13 +63,13 @@ class Pairs:
         return self.results.compute_differences(self.a[part], self.b[part])
 
     def compute_tolerances(self, part: slice) -> Floats:
-        """Return the rounding errors of the differences of some pairs."""
+        """Return the tolerances of the differences of some pairs; 0 for ties."""
         return self.results.compute_tolerances(self.a[part], self.b[part])
 
     def round_differences(self, part: slice) -> Floats:
-        """Round the differences of some pairs, so that tied ones are equal.
+        """Round the differences of some pairs, so that ties are nearly always equal.
 
-        Each is a multiple of a power of 2 that exceeds the largest rounding error of the pair.
+        Each becomes a multiple of a power of 2 that exceeds the largest rounding error of the pair.
         """
         _, exponents = np.frexp(self.compute_tolerances(part).max(axis=1, keepdims=True))
         steps = np.ldexp(1.0, exponents)
@@ -90,8 +91,8 @@ class Pairs:
             differences = self.compute_differences(part)
             mean[part], std[part] = compute_mean_and_std(differences)
             if self.n > 1:
-                # No tolerance exceeds `rounding`, so only pairs with a spread of at most that need
-                # exact tolerances.
+                # No tolerance exceeds `rounding`, so exact tolerances matter only for pairs whose
+                # spread does not exceed it either.
                 spread = np.ptp(differences, axis=1)
                 near = np.flatnonzero(spread <= self.results.rounding.max())
                 a, b = self.a[part][near], self.b[part][near]
@@ -105,7 +106,7 @@ class Pairs:
 def split_into_parts(count: int, size: int, max_numbers: int) -> Iterator[slice]:
     """Yield slices of `count` items, with at most `max_numbers` numbers each.
 
-    Each item has `size` numbers.
+    Each item has `size` numbers. A slice has at least one item, even if that has more.
     """
     step = max(1, max_numbers // max(1, size))
     for start in range(0, count, step):

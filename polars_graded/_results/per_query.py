@@ -1,7 +1,8 @@
 """Frames of results: one row per strategy and query, one column per measure.
 
-This module checks such a frame, finds its measures and the direction in which each is better, fills
-missing values, and computes means with their intervals. All statistics, charts and pages use it.
+This module checks such a frame, finds its measures and whether their highest or lowest value is
+best, fills missing values, and computes means with their intervals. All statistics, charts and
+pages use it.
 """
 
 from __future__ import annotations
@@ -35,19 +36,20 @@ from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, a r
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 MeasureColumns: TypeAlias = "str | Mapping[str, str]"
-"""A column by its name, or a mapping from columns to measures: `{"E": "e_measure@10"}`."""
+"""A column by its name, or a mapping from columns to measures or to which value is best, such as
+`{"E": "e_measure@10", "seconds": "lowest"}`."""
 
 ROUNDING = 1e-12
 """Maximum relative distance of two values that count as equal."""
 
 MAX_VALUE = 1e150
-"""Maximum magnitude of a value; the square of a larger one overflows."""
+"""Maximum magnitude of a value, so that sums of squares do not overflow."""
 
 ALL_QUERIES = pl.DataFrame(height=1)
 """Key of all queries if there are no segments: one row without columns."""
 
 MAX_NAMED_KEYS = 3
-"""Maximum number of keys in an error."""
+"""Maximum number of keys that an error names."""
 
 
 # Checks of a frame
@@ -101,7 +103,7 @@ def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Se
 
 
 def check_named_once(columns: Sequence[str]) -> None:
-    """Raise if two arguments name the same column."""
+    """Raise if a column is named more than once."""
     if len({*columns}) < len(columns):
         msg = f"each column must be named once, got {', '.join(columns)}"
         raise ValueError(msg)
@@ -129,11 +131,12 @@ def find_measures_and_curves(
     segments: Sequence[str] = (),
     curves: bool = False,
 ) -> tuple[list[str], list[str]]:
-    """Return the columns of measures, and of curves on request.
+    """Return the columns of measures, and the columns of curves.
 
-    `measures` names columns of either kind. By default, measures are the columns of numbers with
-    the name of a measure (other numbers may describe a query), and curves are all lists of numbers.
-    A Boolean column must be named.
+    By default, measures are the columns of numbers with the name of a measure (other numbers may
+    describe a query), and curves are all lists of numbers. A Boolean column is a measure only if
+    `measures` names it. With `curves`, `measures` may also name curves, and a frame may have curves
+    alone.
     """
     schema = per_query.collect_schema()
     queries, requested = check_column_names("query", query), list_named_columns(measures)
@@ -209,9 +212,10 @@ def collect_rows(
     strategy: str,
     segments: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return the columns of strategies, queries and segments, and further columns.
+    """Return the columns of strategies, queries and segments, and `columns`.
 
-    Several query columns become one struct. Raise if a strategy has a query twice in a segment.
+    Several query columns become one struct. Raise if a strategy is null, or has a query twice in a
+    segment.
     """
     queries = check_column_names("query", query)
     one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries).alias(", ".join(queries))
@@ -236,7 +240,8 @@ find_index, sort_naturally = strategies.find_index, sorting.sort_naturally
 def order_strategies(strategies: pl.Series) -> pl.Series:
     """Return each strategy once.
 
-    They keep the order of rows if the rows of each strategy are adjacent, and are sorted otherwise.
+    Strategies keep the order of rows if the rows of each strategy are adjacent; otherwise they are
+    sorted.
     """
     runs = strategies.rle().struct.field("value").alias(strategies.name)
     return runs if runs.n_unique() == len(runs) else sorting.in_order(strategies)
@@ -290,7 +295,7 @@ class Grid:
             else keys.join(frame, on=on, how="left", nulls_equal=True, maintain_order="left")
         )
         self.segments = _find_segments(queries, segments)
-        """Key of each segment, in one row, and the indices of its queries."""
+        """For each segment, a frame of one row with its key, and the indices of its queries."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -306,12 +311,15 @@ class Grid:
         return self._fill_missing(self.get_given_values(measure), measure)
 
     def get_results(self, measure: str) -> Results:
-        """Return the values of a measure for the queries without a missing value."""
+        """Return the values of a measure for queries that no strategy lacks."""
         results, is_complete = self._get_all_values(measure)
         return results.select(np.flatnonzero(is_complete))
 
     def split_segments(self, measure: str) -> list[tuple[pl.DataFrame, Results]]:
-        """Return the key of each segment and the values of its queries."""
+        """Return the key of each segment, and the values of its queries.
+
+        Queries that a strategy lacks are left out.
+        """
         results, is_complete = self._get_all_values(measure)
         return [(key, results.select(places[is_complete[places]])) for key, places in self.segments]
 
@@ -363,7 +371,8 @@ class Grid:
     def _fill_missing(self, values: Floats, measure: str) -> Floats:
         """Return values with 0 for missing ones, if the caller requested that.
 
-        The request is refused if 0 would be the best value.
+        Raise if the lowest value is best, since a missing value would then count as a good one, or
+        if it is unknown which value is best.
         """
         if self.missing != "zero" or not np.isnan(values).any():
             return values
@@ -427,7 +436,7 @@ class Results:
     queries: pl.Series
     values: Floats
     best: Best | None = "highest"
-    """Direction in which values are better; None if unknown."""
+    """Best value: "highest", "lowest" or "none"; None if unknown."""
 
     @property
     def n(self) -> int:
@@ -445,22 +454,29 @@ class Results:
 
     @cached_property
     def floor(self) -> float:
-        """Return the magnitude that tolerances of small values are based on.
+        """Return the smallest magnitude for which a tolerance is computed.
 
-        It is the largest magnitude of all values, but at most 1. A value near 0 may be a difference
-        of larger numbers, and then has their rounding error.
+        Smaller values get the tolerance of this magnitude, because a value near 0 may be the
+        difference of larger numbers and then has their rounding error. The floor is the largest
+        magnitude of all values, but at most 1.
         """
         return min(1.0, float(np.abs(self.values).max(initial=0)))
 
     @cached_property
     def rounding(self) -> Floats:
-        """Return, for each query, the maximum distance at which two values count as equal."""
+        """Return the largest tolerance of each query.
+
+        Two values of the query that are further apart never count as equal.
+        """
         largest: Floats = np.abs(self.values).max(axis=0, initial=0)
         return np.multiply(ROUNDING, np.maximum(self.floor, largest))
 
     @property
     def higher_is_better(self) -> bool:
-        """Return whether a higher value is better."""
+        """Return whether a higher value is better; True if no value is best.
+
+        Raise if the best value is unknown.
+        """
         return check_direction(self.measure, self.best) != "lowest"
 
     @property
@@ -470,9 +486,9 @@ class Results:
 
     @property
     def order(self) -> Floats:
-        """Return a number for each strategy in the order of means, the highest for the best.
+        """Return a number for each strategy, higher for a better mean.
 
-        Means that are equal up to rounding share a number.
+        Means that are equal up to rounding share a number. Without queries, all numbers are NaN.
         """
         count = len(self.values)
         if not count or not self.n:
@@ -504,8 +520,8 @@ class Results:
     def compute_differences(self, a: Integers, b: Integers) -> Floats:
         """Return the differences of strategies, with one row per pair; 0 for ties."""
         differences: Floats = self.values[a] - self.values[b]
-        # No tolerance exceeds `rounding`, so tolerances are computed only for pairs with a
-        # difference below it.
+        # No tolerance exceeds `rounding`, so tolerances are computed only for pairs with a nonzero
+        # difference that does not exceed `rounding` either.
         may_be_tied = (np.abs(differences) <= self.rounding) & (differences != 0)
         if len(rows := np.flatnonzero(may_be_tied.any(axis=1))):
             differences[rows] *= self.compute_tolerances(a[rows], b[rows]) > 0
@@ -522,7 +538,11 @@ def find_direction(column: str) -> Best | None:
 
 
 def find_direction_of_rows(rows: pl.DataFrame) -> Best:
-    """Return which value is best for the measure of some rows."""
+    """Return which value is best for rows of one measure.
+
+    A column `best` decides, or else the name of the measure. A null in `best` counts as "none". For
+    a name that is not a measure, the highest value is best.
+    """
     if "best" in rows.columns:
         return rows["best"][0] or "none"
     return find_direction(rows["measure"][0]) or "highest"
@@ -535,7 +555,10 @@ def list_named_columns(measures: Sequence[MeasureColumns]) -> list[str]:
 
 
 def list_declared_measures(measures: Sequence[MeasureColumns]) -> dict[str, str]:
-    """Return what the caller specified for each column: its measure, or which value is best."""
+    """Return the measures and directions that the caller passed, by column.
+
+    A direction states which value is best. Columns that are passed by name alone are left out.
+    """
     return {
         column: text
         for each in measures
@@ -545,7 +568,7 @@ def list_declared_measures(measures: Sequence[MeasureColumns]) -> dict[str, str]
 
 
 def parse_direction(text: str) -> Best:
-    """Return which value is best: the text itself, or that of the measure with this name."""
+    """Return which value is best; `text` states it, or names a measure."""
     values: dict[str, Best] = {best: best for best in get_args(Best)}
     return values.get(text) or Measure.parse(text, ALL_DEFINITIONS).definition.best
 
@@ -570,7 +593,10 @@ def check_has_best(column: str, best: Best | None, why: str) -> None:
 
 
 def find_best_places(means: pl.Series, which: Best | None) -> list[int]:
-    """Return the places of the best means, including ties up to rounding."""
+    """Return the indices of the best means, including ties up to rounding.
+
+    The list is empty if neither the highest nor the lowest mean is best.
+    """
     rounded = means.round(12)
     top = {"highest": rounded.max(), "lowest": rounded.min()}.get(which or "none")
     return [] if top is None else (rounded == top).fill_null(value=False).arg_true().to_list()
@@ -579,7 +605,7 @@ def find_best_places(means: pl.Series, which: Best | None) -> list[int]:
 # Tables
 
 TEXTS = dict.fromkeys(("best", "verdict", "note", "test", "correction"), pl.String())
-"""Types of the text columns of statistics, which may be all null."""
+"""Types of the text columns of statistics, which Polars cannot infer if all values are null."""
 
 
 def make_table(
@@ -587,7 +613,7 @@ def make_table(
 ) -> pl.DataFrame:
     """Return statistics as a frame, with UInt32 counts and null for NaN.
 
-    `dtypes` specifies the types of further columns.
+    `dtypes` specifies the types of columns that are not in `TEXTS`.
     """
     frame = pl.DataFrame(statistics, schema_overrides={**TEXTS, **dtypes}, infer_schema_length=None)
     return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
@@ -646,8 +672,8 @@ def compute_mean_and_std(values: Floats) -> tuple[Floats, Floats]:
     deviations = values - mean[:, np.newaxis]
     highest, lowest = deviations.max(axis=1), deviations.min(axis=1)
     largest = np.maximum(highest, -lowest)
-    # The squares of tiny deviations would underflow to 0, so all are scaled up. Multiplication by a
-    # power of 2 is exact.
+    # The squares of tiny deviations would underflow to 0. If a row has no larger deviation, all its
+    # deviations are multiplied by a power of 2, which is exact.
     scale = np.where(largest < 1e-100, 2.0**400, 1.0)  # noqa: PLR2004
     if (scale > 1).any():
         deviations *= scale[:, np.newaxis]
@@ -664,7 +690,7 @@ def divide(above: Floats, below: Floats) -> Floats:
 
 
 def compute_mean_margin(std: Any, n: Any, confidence: float) -> Any:
-    """Return the margin of Student's interval of the mean of n values."""
+    """Return half the width of Student's interval of the mean of n values."""
     from scipy.special import stdtrit
 
     return stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n)
@@ -675,7 +701,8 @@ def compute_mean_interval(
 ) -> tuple[float, float | None, float | None]:
     """Return the mean of values and its interval.
 
-    The interval is Student's. Its ends are None if all values are equal, or if there is only one.
+    The interval is Student's. Its ends are None if all values are equal, or if there are fewer than
+    two.
     """
     [mean], [std] = compute_mean_and_std(values[np.newaxis])
     if not std > 0:

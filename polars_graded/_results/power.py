@@ -68,20 +68,20 @@ def discriminative_power(
 ) -> pl.DataFrame:
     """Return the share of pairs that each measure distinguishes.
 
-    A measure with a larger share distinguishes more strategies with the same queries. The share
-    does not show that a measure is right: it may reward something that no user cares about.
+    A measure with a larger share distinguishes more pairs with the same queries. The share does not
+    show that a measure is right: it may reward something that no user cares about.
 
     Parameters
     ----------
     per_query, *measures, query, strategy, missing, grader
         As for `compare`.
     test, correction, seed, resamples, progress
-        As for `compare`: by default the paired t test with Holm's correction, so that the count is
-        that of the report and of `charts.comparison_matrix`. Carterette (2012) proposes
-        `"randomised_tukey"`.
+        As for `compare`. By default, this is the paired t test with Holm's correction, so that
+        `significant_pairs` agrees with the report and with `charts.comparison_matrix`. Carterette
+        (2012) proposes `"randomised_tukey"`.
     confidence
-        A pair is distinguished if its corrected p value is at most 1 - `confidence`, and if a test
-        of ranks does not contradict the means.
+        A pair is distinguished if its corrected p value is at most 1 - `confidence`. With
+        `test="wilcoxon"`, the ranks must also favour the same strategy as the means.
 
     Returns
     -------
@@ -163,8 +163,8 @@ def significance_levels(
 ) -> pl.DataFrame:
     """Return the p values of all pairs of strategies, in descending order.
 
-    In a chart against `place`, the measure with the lowest line distinguishes the most pairs, at
-    any level.
+    In a chart against `place`, a measure whose line is lower than all others everywhere
+    distinguishes the most pairs at any level.
 
     Parameters
     ----------
@@ -398,8 +398,9 @@ def power_curve(
     per_query, *measures, query, strategy, difference, unit, confidence, missing, grader
         As for `queries_needed`.
     queries
-        The numbers of queries, each at least 2. The default is about thirty numbers from 5 to four
-        times the number of given queries. The number of given queries is always included.
+        The numbers of queries, each at least 2. The default is up to thirty numbers from 5 to four
+        times the number of given queries, or to 20 if that is more. The number of given queries is
+        always included.
 
     Returns
     -------
@@ -486,8 +487,8 @@ def _find_target_difference(
 def compute_power(n: Any, effect: Any, alpha: float) -> Any:
     """Return the power of the two-sided paired t test with n queries.
 
-    The effect is in standard deviations: P(|T| > t(1 - α/2, n - 1)) for T noncentral t with n - 1
-    degrees of freedom and the shift effect · √n.
+    The effect is in standard deviations. The power is P(|T| > t(1 - α/2, n - 1)), where T follows
+    the noncentral t distribution with n - 1 degrees of freedom and the shift effect · √n.
     """
     from scipy.special import nctdtr, stdtrit  # faster to import than scipy.stats
 
@@ -500,7 +501,10 @@ def compute_power(n: Any, effect: Any, alpha: float) -> Any:
 
 
 def _compute_pooled_std(pairs: Pairs) -> float:
-    """Return the standard deviation of differences, averaged over all pairs."""
+    """Return the standard deviation of differences, pooled over all pairs.
+
+    It is the root of the mean variance.
+    """
     std = float(np.sqrt((pairs.statistics.std**2).mean()))
     if not std:
         msg = (
@@ -512,14 +516,20 @@ def _compute_pooled_std(pairs: Pairs) -> float:
 
 
 def find_min_queries(effect: float, power: float, alpha: float) -> int | None:
-    """Return the smallest number of queries with this power; None beyond `MAX_QUERIES`."""
+    """Return the smallest number of queries with at least this power.
+
+    Return None if it exceeds `MAX_QUERIES`.
+    """
     numbers = range(2, MAX_QUERIES + 1)
     index = bisect_left(numbers, power, key=lambda n: compute_power(n, effect, alpha))
     return numbers[index] if index < len(numbers) else None
 
 
 def _find_smallest_effect(n: int, power: float, alpha: float) -> float:
-    """Return the smallest effect, in standard deviations, that n queries show."""
+    """Return the smallest effect that n queries show with this power.
+
+    It is in standard deviations, and NaN if the power cannot be computed.
+    """
     from scipy.optimize import brentq
 
     if power <= alpha:  # the power without any effect

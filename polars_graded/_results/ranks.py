@@ -23,10 +23,10 @@ from polars_graded._results.significance import TESTS, CorrectionName, Options, 
 __all__ = ["rank_strategies"]
 
 RANK_COLUMNS = ("rank", "rank_low", "rank_high", "group")
-"""Columns of `rank_strategies` in addition to those of `summarise`."""
+"""Columns of `rank_strategies` that neither `summarise` nor `compare` has."""
 
 LETTERS = "abcdefghijklmnoprstuvwxyz"
-"""Names of groups, and of strategies in a table: all letters with a superscript form."""
+"""Names of groups, and of strategies in a table: all small letters with a superscript form."""
 
 
 @takes_results()
@@ -80,7 +80,7 @@ def rank_strategies(
         - `group` (String): the letters of the groups of a strategy. No two strategies of a group
           are distinguished. Groups are ordered from the best mean to the worst. Two strategies
           share a letter if, and only if, they are not distinguished, as in a compact letter
-          display. More than 25 groups have numbers in place of letters, separated by commas.
+          display. If there are more than 25 groups, numbers separated by commas replace letters.
 
     See Also
     --------
@@ -168,7 +168,7 @@ def rank_grid(grid: Grid, options: Options) -> pl.DataFrame:
 def _rank_segment(
     means: pl.DataFrame, pairs: pl.DataFrame, segments: Sequence[str], strategy: str, alpha: float
 ) -> pl.DataFrame:
-    """Return the strategies of one measure and segment, with the best strategy first."""
+    """Return the ranked strategies of one measure and segment, best first."""
     best = means["best"][0]
     check_has_best(means["measure"][0], best, "rank strategies")
     # Means that differ only by rounding errors share a rank.
@@ -177,7 +177,7 @@ def _rank_segment(
     a, b = np.triu_indices(means.height, 1)
     is_apart = pairs.select(is_significant(pairs.columns, alpha)).to_series().to_numpy()
     is_better = np.zeros((means.height, means.height), dtype=bool)
-    """Mask of pairs in which the strategy of the row is significantly better than the other."""
+    """Mask of pairs in which the strategy of the row is significantly better than the column's."""
     ranks = rank.fill_null(0).to_numpy()
     is_better[a, b] = is_apart & (ranks[a] < ranks[b])
     is_better[b, a] = is_apart & (ranks[b] < ranks[a])
@@ -202,12 +202,14 @@ def find_cliques(is_apart: Mask) -> list[Integers]:
     """Return sets of similar strategies that cover each similar pair.
 
     `is_apart` is the mask of distinguished pairs; all other pairs are similar. All pairs within a
-    set are similar, and each similar pair is in at least one set.
+    set are similar, and each similar pair is in at least one set. A strategy that is similar to no
+    other is a set of its own.
 
     Strategies are in the order of their means, the best first. A similar pair is open as long as no
-    set contains it. A new set begins with an open pair: the first strategy that is in one, and the
-    last strategy with which it forms one. Then each strategy that is similar to all members joins
-    the set: first those after the first strategy, then those before it.
+    set contains both strategies. A new set begins with the first strategy that is in an open pair,
+    and the last strategy that forms an open pair with the first. All others are then tried in turn:
+    those after the first strategy, then those before the first strategy. A strategy that is similar
+    to all members so far joins the set.
     """
     n = len(is_apart)
     open_pairs = np.triu(~is_apart, 1)

@@ -45,13 +45,13 @@ AS_GIVEN = "as given"
 """Name of the grading with which all others are compared."""
 
 DEPTH_COLUMN = "polars_graded: depth"
-"""Column of the number of retrieved documents, under a name that no frame has."""
+"""Column of the number of retrieved documents, under a name that no user would choose."""
 
 JUDGED = "judged"
-"""Measure that distinguishes an unjudged document from an irrelevant one."""
+"""Name of the measure that is the share of judged documents."""
 
 MAX_LEVELS = 5
-"""Maximum number of levels for which every way to merge them is used."""
+"""Maximum number of levels that are merged in every possible way."""
 
 
 def unjudged_bounds(
@@ -66,7 +66,7 @@ def unjudged_bounds(
 
     .. math:: (1 - p) \sum_{i \text{ unjudged}} p^{i - 1} + p^d
 
-    As text: ``(1 - p) * ∑ p^(i - 1) + p^d``, summed over the ranks i that are unjudged.
+    As text: ``(1 - p) * ∑ p^(i - 1) + p^d``, summed over the ranks i of unjudged documents.
 
     Parameters
     ----------
@@ -91,13 +91,13 @@ def unjudged_bounds(
           values is null. If `value_if_best` is above `value` for some queries and below it for
           others, a mean of `low` (or of `high`) over queries mixes the two;
         - `exact` (Boolean), true if no judgments can lead to values outside `low` and `high`;
-        - `residual` (Float64) of `rbp`, null for other measures and if `value` is null.
+        - `residual` (Float64) of `rbp`, null for other measures and if `low` is null.
 
     Warns
     -----
     DataWarning.unjudged
         If no grade of the frame is relevant for a measure and `max_grade` is not specified. Then
-        the highest possible relevance is unknown, and both values are equal.
+        the highest possible relevance is unknown, and both values are equal (except for `judged`).
 
     See Also
     --------
@@ -230,7 +230,7 @@ def _find_measures_without_relevance(
 
 
 def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
-    """Return whether the values with worst and best grades are true bounds."""
+    """Return whether no judgments can lead to a value outside the bounds."""
     definition = measure.definition
     depends_on_scale = definition.is_of_a_scale or measure.options.get("graded", False)
     undefined = options.get("undefined_as", "default")
@@ -263,12 +263,12 @@ def robustness_to_grading(
     gradings
         A mapping from names to other gradings: a column of the frame, such as another grader's, an
         expression, or a mapping from grades to grades, which keeps all other grades. The default is
-        every way to merge neighbouring levels (of at most five levels; a merged group gets its
-        lowest grade) and the grading of `moved`.
+        every way to merge neighbouring levels into two or more groups (a group gets its lowest
+        grade; more than five levels are an error), and the grading of `moved`.
     moved
-        The share of judged documents whose grade moves by one level at random, in a grading called
-        "10 % moved" (the lowest and the highest level only move inwards); 0 for none. `moved` is
-        ignored if `gradings` is passed.
+        The probability with which the grade of a judged document moves up or down by one level (the
+        lowest and the highest level only move inwards). The name of the grading is "10 % moved" for
+        0.1; 0 leaves the grading out. `moved` is ignored if `gradings` is passed.
     confidence
         Differences are significant if p is at most 1 - `confidence`, by the paired t test with
         Holm's correction.
@@ -286,9 +286,10 @@ def robustness_to_grading(
         - `grading` and `measure` (String), and the strategy under the name of its column;
         - `mean` (Float64), and `place` (UInt32) among the strategies, with 1 for the best;
         - for the grading and measure: `tau` and `tau_ap` (Float64), the correlation between the
-          order of strategies and the order under the given grades, null without an order; and
-          `lost`, `gained` and `reversed` (UInt32), the numbers of pairs that are significant only
-          under the given grades, only in this grading, or in both with opposite signs;
+          order of strategies and the order under the given grades, null if all strategies tie in
+          one of them; and `lost`, `gained` and
+          `reversed` (UInt32), the numbers of pairs that are significant only under the given
+          grades, only in this grading, or in both with opposite signs;
         - `flipped` (List), the strategies whose difference from this one is lost, gained or
           reversed, in the order of strategies.
 
@@ -420,7 +421,10 @@ class _Conclusions:
 def _resolve_rows(
     frame: Any, options: FrameOptions
 ) -> tuple[pl.DataFrame, dict[str, Any], list[str]]:
-    """Return the rows, the keywords of `evaluate`, and the key columns."""
+    """Return rows with computed columns, keywords that name them, and keys.
+
+    The keywords are those of `evaluate`. The keys are the columns of strategies and queries.
+    """
     rows = check_collected("frame", frame)
     grade = options.get("grade", "grade")
     if not isinstance(grade, str | pl.Expr):
@@ -488,9 +492,9 @@ def _move_grades(
     document_columns: Sequence[str],
     seed: int,
 ) -> pl.Series:
-    """Return the grades with a share of documents moved by one level.
+    """Return the grades, with random ones moved up or down by one level.
 
-    A document has the same grade in all its rows.
+    A document is drawn with the probability `share`, and then moves in all its rows.
     """
     document = (
         pl.struct(document_columns).rank("dense") - 1
@@ -549,10 +553,10 @@ def _apply_grading(rows: pl.DataFrame, grade: str, name: str, grading: Grading) 
 
 
 def compute_mean_bounds(bounds: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return the means over queries of the columns of `unjudged_bounds`.
+    """Return the means over queries of both values of `unjudged_bounds`.
 
     `low` and `high` are the smaller and the larger of both means. `beyond` is the mean of the
-    smaller value plus the residual; null without a residual.
+    smaller value plus the residual, or null without a residual.
     """
     means = bounds.group_by(keys, maintain_order=True).agg(
         pl.col("value").mean().alias("mean"),

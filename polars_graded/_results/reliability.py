@@ -42,10 +42,10 @@ from polars_graded._results.per_query import (
 __all__ = ["order_stability", "rank_correlation", "swap_rate"]
 
 MAX_BLOCK_NUMBERS = 2**20
-"""Maximum number of values in memory at a time, 8 MB."""
+"""Maximum number of values in one array of a block of samples, 8 MB."""
 
 DEFAULT_SIZE_COUNT = 10
-"""Default number of sizes of samples."""
+"""Maximum number of sizes of samples if the caller passes none."""
 
 
 @takes_results()
@@ -64,29 +64,29 @@ def swap_rate(
     """Return how often two samples of queries reverse a pair of strategies.
 
     Two disjoint samples of queries are drawn. A pair of strategies is swapped if its difference of
-    means is above 0 in one sample and below 0 in the other. A tie is not a swap. Swaps are rarer if
-    the difference in the first sample is large.
+    means is above 0 in one sample and below 0 in the other. A tie is not a swap. The larger the
+    difference in the first sample, the rarer are swaps.
 
     Parameters
     ----------
     per_query, *measures, query, strategy, missing, grader
         As for `compare`.
     sizes
-        The number of queries in each sample, or several such numbers; by default half of all
-        queries, and smaller numbers.
+        The number of queries in each sample, or several such numbers; by default up to ten numbers
+        from 5 to half of all queries.
     width
-        The width of the classes of differences, in the unit of the measure.
+        The width of a class of differences in the result, in the unit of the measure.
     samples
         The number of pairs of samples for each size.
     seed
-        The seed of the samples. Measures with the same number of queries get the same samples.
+        The seed of the samples. Measures with values for the same queries get the same samples.
 
     Returns
     -------
     DataFrame
-        One row per measure, size and class of differences that occurred, sorted by size and class:
+        One row per measure, size (in the order of `sizes`) and class of differences that occurred:
 
-        - `measure` (String), `queries` (UInt32), the size;
+        - `measure` (String) and `queries` (UInt32), the size;
         - `difference_from` and `difference_to` (Float64): the class of the absolute difference in
           the first sample, from `difference_from` to below `difference_to`;
         - `comparisons` and `swaps` (UInt32): the number of comparisons of a pair in two samples,
@@ -137,7 +137,7 @@ def swap_rate(
             for samples_of_block in _draw_samples(results, 2 * size, draws, seed):
                 first = _compute_differences(results, samples_of_block[:, :size]).ravel()
                 second = _compute_differences(results, samples_of_block[:, size:]).ravel()
-                # Rounding must not move a difference on an edge into the class below.
+                # Rounding must not move a difference from the start of a class to the one below.
                 classes = np.floor(np.abs(first) / step + 1e-9).astype(np.int64)
                 pairs = pl.DataFrame({"class": classes, "swaps": first * second < 0})
                 counts.append(pairs.group_by("class").agg(swaps.sum(), comparisons=pl.len()))
@@ -169,31 +169,32 @@ def order_stability(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
-    r"""Return the correlation between orders from fewer queries and from all.
+    r"""Return the correlation between orders from samples and from all queries.
 
     Parameters
     ----------
     per_query, *measures, query, strategy, missing, grader
         As for `compare`.
     sizes
-        The numbers of queries to draw; by default ten from 5 to all.
+        The numbers of queries to draw; by default up to ten numbers from 5 to all.
     method
         The correlation of both orders, as for `rank_correlation`. `"ap"` gives more weight to the
-        top of the order that is based on fewer queries.
+        top of the order from a sample.
     samples
         The number of samples for each size.
     confidence
         The share of samples whose τ lies between `tau_low` and `tau_high`.
     seed
-        The same seed draws the same queries for all measures with the same number of queries.
+        The seed of the samples. Measures with values for the same queries get the same samples.
 
     Returns
     -------
     DataFrame
         One row per measure and size: `measure` (String), `strategies` and `queries` (UInt32), and
         the mean `tau` of the samples with the quantiles `tau_low` and `tau_high` (Float64, from -1
-        to 1; null if all strategies have the same mean), and their `confidence` (Float64). With two
-        strategies, each τ is 1 or -1.
+        to 1), and their `confidence` (Float64). Samples in which all strategies are tied are left
+        out; `tau` is null if no sample remains, or, for Kendall's τ, if all strategies have the
+        same mean over all queries. With two strategies, the τ of each sample is 1 or -1.
 
     See Also
     --------
@@ -248,7 +249,7 @@ def compute_stability(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Return the correlation of orders from samples and from all queries."""
+    """Return the row of `order_stability` for one measure and one size."""
     correlation = compute_kendalls if method == "kendall" else _compute_taus_ap
     samples = _draw_samples(results, size, draws, seed)
     correlations = [
@@ -268,7 +269,10 @@ def compute_stability(
 
 
 def _choose_sizes(requested: int | Sequence[int] | None, max_size: int) -> list[int]:
-    """Return the numbers of queries to draw, none above `max_size`."""
+    """Return the requested sizes of samples, or default ones up to `max_size`.
+
+    A requested size above `max_size` is an error.
+    """
     if requested is None:
         spread = np.geomspace(min(5, max_size), max_size, DEFAULT_SIZE_COUNT).round()
         return [int(size) for size in np.unique(spread)]
@@ -279,7 +283,7 @@ def _choose_sizes(requested: int | Sequence[int] | None, max_size: int) -> list[
 
 
 def _draw_samples(results: Results, size: int, samples: int, seed: int) -> Iterator[Integers]:
-    """Yield blocks of samples of queries without replacement, as indices."""
+    """Yield blocks of samples: indices of queries, drawn without replacement."""
     rng = np.random.default_rng(seed)
     n, count = results.n, len(results.values)
     for block in split_into_parts(samples, max(n, count * count), MAX_BLOCK_NUMBERS):
@@ -288,7 +292,10 @@ def _draw_samples(results: Results, size: int, samples: int, seed: int) -> Itera
 
 
 def _compute_differences(results: Results, indices: Integers) -> Floats:
-    """Return the differences of the means of all pairs, with one row per sample."""
+    """Return the difference of means of each pair, with one row per sample.
+
+    A difference within rounding errors is exactly 0.
+    """
     rows, size = indices.shape
     weights = np.zeros((rows, results.n))
     np.put_along_axis(weights, indices, 1 / size, axis=1)
@@ -301,14 +308,17 @@ def _compute_differences(results: Results, indices: Integers) -> Floats:
 
 
 def _compute_signs(results: Results, indices: Integers) -> Floats:
-    """Return the better strategy of each pair as a sign, with one row per sample."""
+    """Return signs of pairs, with one row per sample and one column per pair.
+
+    The sign is 1 if the first strategy of the pair is better, -1 if the second is, and 0 for a tie.
+    """
     return np.sign(_compute_differences(results, indices)) * results.sign
 
 
 def _compute_taus_ap(signs: Floats, full_order: Floats) -> Floats:
     """Return τ_AP between each sample's order and the order from all queries.
 
-    The value is NaN if an order consists of ties only.
+    The value is NaN if all strategies are tied in the sample or in the order.
     """
     count = len(full_order)
     square = np.zeros((len(signs), count, count))
@@ -337,9 +347,9 @@ def rank_correlation(
     The correlation is 1 for equal orders and -1 for reversed orders.
 
     Kendall's :math:`\tau` weights all pairs of strategies equally. AP correlation gives pairs near
-    the top more weight. For each strategy i of one order except the first, let :math:`C(i)` be the
-    number of the i - 1 strategies above it that are above it in the other order too. With N
-    strategies,
+    the top more weight. For the strategy in place i of one order, from the second on,
+    let :math:`C(i)` be the number of the i - 1 strategies above it that are above it in the other
+    order too. With N strategies,
 
     .. math:: \tau_{AP} = \frac{2}{N - 1} \sum_{i=2}^{N} \frac{C(i)}{i - 1} - 1
 
@@ -356,25 +366,25 @@ def rank_correlation(
     method
         `"kendall"` (`scipy.stats.kendalltau`, which is :math:`\tau_b`) or `"ap"`. AP correlation
         has a direction: it reads the order of `measure` from its top, and compares it with the
-        order of the reference. Without a reference it is the mean of both directions.
+        order of the reference. Without a reference, `tau` is the mean of both directions.
 
     Returns
     -------
     DataFrame
         `measure`, `reference` (both String), `strategies` (UInt32) and `tau` (Float64), from -1 to
-        1. `tau` is null if a measure gives all strategies the same mean, or if there are fewer than
-        two strategies.
+        1. `tau` is null if one of both measures gives all strategies the same mean, or if there are
+           fewer than two strategies.
 
         If there are several graders and `grader` is None, graders are compared instead of measures:
-        one row per measure and pair of graders, with `grader` and `reference` (String), the two
-        graders, and `queries` (UInt32), the number of queries that both judged.
+        one row per measure and pair of graders. The columns `grader` and `reference` (String) name
+        the two graders, and `queries` (UInt32) is the number of queries with a value from both.
 
     Notes
     -----
-    Strategies with tied means share a place in the order that is read from its top: each is
-    compared with the strategies above the tie, and not with the others of the tie, as in Urbano and
-    Marrero's :math:`\tau_{AP,b}`, the mean of both directions. A tie in the other order alone
-    counts as disagreement.
+    Strategies with tied means share a place in the order that is read from its top: each of them is
+    compared with the strategies above the tie, and not with the other tied ones. Urbano and
+    Marrero's :math:`\tau_{AP,b}`, which is the mean of both directions, treats them in the same
+    way. Two strategies that are tied only in the other order count as disagreement.
 
     If the lowest value of a measure is best, as for `e_measure`, the strategy with the lowest mean
     is first.
@@ -440,7 +450,7 @@ def _correlate_graders(
     method: str,
     keys: Mapping[str, Any],
 ) -> pl.DataFrame:
-    """Return the correlation of the orders by two graders.
+    """Return a row for each measure and pair of graders to correlate.
 
     Only queries that both graders judged count.
     """
@@ -475,7 +485,7 @@ def _correlate_graders(
 
 
 def _list_pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
-    """Return the pairs to compare: all with the reference, or each pair once."""
+    """Return pairs of names: each name with the reference, or each pair once."""
     if reference is None:
         return list(combinations(names, 2))
     if reference in names:
@@ -501,8 +511,8 @@ def _correlate(x: Floats, y: Floats, reference: str | None, method: str) -> floa
 def compute_kendall(x: Floats, reference: Floats) -> float:
     """Return Kendall's tau-b of two orders; NaN if one of them consists of ties only.
 
-    Orders may have many thousand points, so this function does not list all pairs, unlike
-    `compute_kendalls`.
+    An order may have many thousand strategies. Unlike `compute_kendalls`, this function therefore
+    does not list their pairs.
     """
     if min(len(np.unique(order)) for order in (x, reference)) <= 1:
         return float("nan")
@@ -515,7 +525,8 @@ def compute_kendall(x: Floats, reference: Floats) -> float:
 def compute_kendalls(signs: Floats, reference: Floats) -> Floats:
     """Return Kendall's tau-b of many orders with a reference.
 
-    Each order is a row of the signs of its pairs.
+    Each order is a row of `signs`, with one sign per pair of strategies. The value is NaN if the
+    order or the reference consists of ties only.
     """
     a, b = np.triu_indices(len(reference), 1)
     others = np.sign(reference[a] - reference[b])
@@ -526,8 +537,13 @@ def compute_kendalls(signs: Floats, reference: Floats) -> Floats:
 
 
 def compute_tau_ap(x: Floats, reference: Floats) -> float:
-    """Return τ_AP of an order, read from its top, with a reference."""
-    # Yilmaz, Aslam, Robertson 2008: the mean of C(i) / (i - 1) for each place below the top.
+    """Return τ_AP of an order, read from its top, with a reference.
+
+    It is NaN if all strategies are tied in the order or in the reference.
+    """
+    if (reference == reference[:1]).all():
+        return np.nan
+    # Yilmaz, Aslam, Robertson 2008: the mean of C(i) / (i - 1) over all places below the top.
     is_above = x > x[:, np.newaxis]
     is_above_in_both = is_above & (reference > reference[:, np.newaxis])
     n_above, n_agree = is_above.sum(axis=1), is_above_in_both.sum(axis=1)

@@ -1,4 +1,4 @@
-"""Files of results with their conditions: writing and reading."""
+"""Write and read files of results, with the settings of `evaluate`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polars_graded._versions import __version__
 from polars_graded._writing import write_atomically
 
 METADATA_KEY = "polars_graded"
-"""Key of the metadata of a Parquet file."""
+"""Key of the metadata in a Parquet file, and of the version in the metadata."""
 
 FORMATS = (".parquet", ".csv")
 
@@ -29,31 +29,32 @@ def write_results(
 ) -> None:
     """Write the results of `evaluate` to a file, with the settings that produced them.
 
-    The file contains the number of queries and the version. If the results come from `evaluate(...,
-    fingerprint=)`, it also contains each measure's full formula, the scale, the order of ties, and
-    the fingerprint of each query's judgments. A Parquet file holds the number of queries, the
-    version and the settings in its key-value metadata, under the key "polars_graded"; a CSV file
-    holds them in the first row of a column `settings`. The file is written atomically.
+    The settings are each measure's full formula, the scale and the order of ties. They are only
+    known if the results come from `evaluate(..., fingerprint=)`, which also adds the fingerprint of
+    each query's judgments as the column `judgments`. A Parquet file always contains the number of
+    queries and the version of polars_graded, and the settings if they are known, in its key-value
+    metadata under the key "polars_graded". A CSV file contains all this in the first row of a
+    column `settings`, and only if the settings are known. The file is written atomically.
 
     Parameters
     ----------
     per_query
         Results: any data frame, eager or lazy.
     path
-        A .parquet or .csv file. In a CSV file, numbers have all digits, curves are numbers
-        separated by blanks, and null is an empty cell.
+        A .parquet or .csv file. In a CSV file, numbers have all digits, a curve is a list of
+        numbers separated by blanks, and null is an empty cell.
     query
-        The column of queries, or several; by default the same as for `compare`.
+        The column of queries, or several; by default found in the same way as for `compare`.
 
     Raises
     ------
     ValueError
-        If the file has a different suffix, or if a column is missing.
+        If the suffix of the file is neither .parquet nor .csv, or if a column is missing.
 
     See Also
     --------
     read_results : Read such a file.
-    gate : Compare with earlier results; results that are not comparable are refused.
+    gate : Compare with earlier results, unless these are not comparable.
 
     Examples
     --------
@@ -78,7 +79,7 @@ def write_results(
     """
     file = _check_file(path)
     frame = check_frame("per_query", per_query).lazy().collect()
-    # Only the queries are counted, so the column of strategies may have any name.
+    # This function needs only the columns of queries, so strategies may have a column of any name.
     given = {"strategy": "strategy"} | ({"query": query} if query else {})
     keys = find_keys(frame, given, "write_results")
     columns = check_column_names("query", keys["query"])
@@ -116,7 +117,7 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     ----------
     path
         A .parquet or .csv file. In a CSV file, measures are numbers and every other column is text,
-        so that an id such as 001 keeps its zeros.
+        so that an id such as 001 keeps its zeros. Curves are text too.
 
     Returns
     -------
@@ -127,8 +128,8 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If the file has a different suffix, is damaged, or does not contain the number of queries
-        with which it was written.
+        If the suffix of the file is neither .parquet nor .csv, if the file is damaged, or if it has
+        fewer or more queries than it was written with (where that number is known).
 
     See Also
     --------
@@ -179,7 +180,7 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
 def read_settings(frame: pl.DataFrame) -> list[dict[str, Any]]:
     """Return the distinct settings of results.
 
-    Results from several files can have several. The list is empty without settings.
+    Rows from several files can have different settings. The list is empty if there are none.
     """
     if SETTINGS not in frame.columns or frame.schema[SETTINGS] != pl.String:
         return []
@@ -203,7 +204,8 @@ def _read_csv(file: Path) -> tuple[pl.DataFrame, dict[str, Any] | None]:
 def cast_measures(frame: pl.DataFrame, columns: Sequence[str] | dict[str, str]) -> pl.DataFrame:
     """Return the frame with text columns of measures converted to numbers.
 
-    A column holds a measure if it has the name of one, or if `columns` names it.
+    A column holds a measure if it has the name of one, or if `columns` contains its name. Curves
+    stay text. A mapping contains the formula of each column.
     """
     numbers: dict[str, Any] = {}
     for name in frame.select(cs.string()).columns:

@@ -1,4 +1,4 @@
-"""Interaction tests: differences of strategies that vary by segment."""
+"""Interaction tests: a difference of strategies may vary by segment."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def compare_segments(
     r"""Test whether a difference of two strategies varies between segments.
 
     If a difference is significant in one country and not in another, it may still be the same in
-    both (Gelman, Stern 2006). Welch's analysis of variance tests whether the differences of
-    queries have different means in the segments; for two segments it is Welch's t test. Segments
-    may differ in their numbers of queries and in their variances. There are k segments. Segment j
-    has :math:`n_j` queries, whose differences have the mean :math:`\bar d_j` and the standard
+    both (Gelman, Stern 2006). Welch's analysis of variance tests whether the mean difference of the
+    two strategies varies between segments; for two segments it is Welch's t test. Segments may
+    differ in their numbers of queries and in their variances. There are k segments. Segment j has
+    :math:`n_j` queries, whose differences have the mean :math:`\bar d_j` and the standard
     deviation :math:`s_j`. The statistic is
 
     .. math:: w_j = \frac{n_j}{s_j^2} \qquad
@@ -52,8 +52,8 @@ def compare_segments(
         F = \frac{\sum_j w_j (\bar d_j - \bar d)^2 / (k - 1)}
         {1 + 2 \Lambda (k - 2) / (k^2 - 1)} \qquad \nu = \frac{k^2 - 1}{3 \Lambda}
 
-    and p is the probability of an F at least as large, with k - 1 and :math:`\nu` degrees of
-    freedom.
+    and p is the probability of an F at least as large if all means are equal, with k - 1 and
+    :math:`\nu` degrees of freedom.
 
     As text: ``w(j) = n(j) / s(j)²; d = ∑ w(j) d(j) / ∑ w(j);
     L = ∑ (1 - w(j) / ∑ w)² / (n(j) - 1);
@@ -64,19 +64,20 @@ def compare_segments(
     per_query, *measures, query, strategy, baseline, missing, grader
         As for `compare`.
     segments
-        The column, or several columns, of segments of queries. A segment with fewer than two
-        queries is left out.
+        The column that contains the segment of each query, or several such columns. A segment with
+        fewer than two queries is left out.
     correction
-        The correction of p values for the number of pairs of a measure, as for `compare`.
+        The correction of p values, as for `compare`, for the number of pairs of each measure.
 
     Returns
     -------
     DataFrame
         One row per measure and pair, in the order of `compare`: `measure` (String), the strategy
         (under the name of its column) and `baseline`; the numbers of `segments` and `queries` that
-        count (UInt32); the `smallest` and the `largest` mean difference of a segment; `f`, its
-        second degrees of freedom `df`, `p_value` and `p_corrected` (Float64), null with fewer than
-        two segments, or if the differences in one of them do not vary.
+        are not left out (UInt32); the `smallest` and the `largest` of the segments' mean
+        differences; `f`, its second degrees of freedom `df`, `p_value` and `p_corrected`. These six
+        are Float64. The last four are null if there are fewer than two segments, or if the
+        differences in a segment do not vary.
 
     See Also
     --------
@@ -90,7 +91,7 @@ def compare_segments(
 
     Examples
     --------
-    If both segments vary equally, F is the squared t: (0.4 - 0.1)² / (2 · 0.01 / 3):
+    With two segments, F is the squared t of Welch: (0.4 - 0.1)² / (0.01 / 3 + 0.01 / 3):
 
     >>> per_query = pl.DataFrame(
     ...     {
@@ -153,9 +154,10 @@ def compute_interactions(
 
 
 def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return F, its second degrees of freedom and p, for each column of means.
+    """Return F, its second degrees of freedom and p, for each pair.
 
-    Rows are segments. The results are NaN if a standard deviation is 0, or with one segment.
+    Rows of the arguments are segments, and columns are pairs. The results of a pair are NaN if one
+    of its standard deviations is 0, or if there are fewer than two segments.
     """
     from scipy.special import fdtrc
 

@@ -1,7 +1,7 @@
 """Tests of differences between strategies, and corrections of p values.
 
-A test takes all pairs of a measure at once. It returns their p values and a function that returns
-the intervals of the differences at any level of significance.
+A test takes all pairs of a measure at once. It returns their p values, and functions that return
+the intervals of the differences at given levels of significance, up to that of the options.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ Progress: TypeAlias = Callable[[Sequence[int]], Iterable[int]]
 Ends: TypeAlias = "tuple[Floats, Floats]"
 """Both ends of an interval of each pair; NaN if there is none."""
 Interval: TypeAlias = "Callable[[Floats], Ends]"
-"""Function of the pairs' levels of significance that returns their intervals."""
+"""Function from the levels of significance, one per pair, to the pairs' intervals."""
 
 MAX_BLOCK_NUMBERS = 2**20
-"""Maximum number of random numbers in memory, 8 MB."""
+"""Maximum number of random numbers in a block of resamples, 8 MB."""
 
 MAX_KEPT_STATISTICS = 2**23
 """Maximum number of resampled statistics in memory, 64 MB."""
 
 MAX_RESAMPLES = 2**22
-"""Maximum number of resamples, so that those of one pair fit in memory."""
+"""Maximum number of resamples, so that the statistics of one pair fit in memory."""
 
 MAX_TIED_EXACT_QUERIES = 13
 """Maximum number of queries for the exact distribution of tied ranks, as in scipy."""
@@ -107,9 +107,9 @@ class PairedTest:
     compute_min_p: Callable[[int, int, int], float]
     """Function from the numbers of queries, strategies and resamples to the smallest possible p."""
     simultaneous: bool = False
-    """Flag of tests whose p values hold for all pairs together, and need no correction."""
+    """True if the p values hold for all pairs together and need no correction."""
     of_ranks: bool = False
-    """Flag of tests of ranks, whose direction can differ from the sign of the mean."""
+    """True for a test of ranks, whose direction can differ from the sign of the mean difference."""
 
     @property
     def short_words(self) -> str:
@@ -124,9 +124,9 @@ class Outcome(NamedTuple):
     interval: Interval
     """Intervals of the mean difference."""
     agreeing: Interval
-    """Intervals that exclude 0 if and only if p is at most the level of significance."""
+    """Intervals that exclude 0 if and only if p is at most the level; NaN for a test of ranks."""
     rank_biserial: Floats | None = None
-    """Rank-biserial correlation: (positive ranks - negative ranks) / all ranks, each summed."""
+    """Sum of the signed ranks, divided by the sum of all ranks; None if the test uses no ranks."""
 
 
 def run_test(pairs: Pairs, options: Options) -> Outcome:
@@ -137,7 +137,7 @@ def run_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def make_unknown_outcome(pairs: Pairs, *, of_ranks: bool = False) -> Outcome:
-    """Return the outcome of pairs that no test applies to: NaN everywhere."""
+    """Return the outcome of pairs that cannot be tested: NaN everywhere."""
     unknown = np.full(len(pairs), np.nan)
     return Outcome(
         unknown, _make_unknown_intervals, _make_unknown_intervals, unknown if of_ranks else None
@@ -159,7 +159,10 @@ def _run_t(pairs: Pairs, _options: Options) -> Outcome:
 
 
 class Estimate(NamedTuple):
-    """Means of n values with their standard errors, NaN where nothing varies."""
+    """Means of n values, and their standard errors.
+
+    The error of a mean is NaN if the values do not vary.
+    """
 
     mean: Floats
     error: Floats
@@ -172,14 +175,14 @@ class Estimate(NamedTuple):
 
     @classmethod
     def of(cls, mean: Floats, std: Floats, n: int) -> Estimate:
-        """Return estimates of means of n values from their standard deviations."""
+        """Return the estimates for means and standard deviations of n values."""
         return cls(mean, np.where(std > 0, std, np.nan) / np.sqrt(max(n, 1)), n)
 
     def compute_p(self) -> Floats:
         """Return Student's p value.
 
-        It is 1 for a mean of 0, NaN if all values are equal and not 0, and NaN for fewer than two
-        values.
+        With fewer than two values it is NaN. Otherwise it is 1 for a mean of 0, and NaN for another
+        mean whose error is NaN.
         """
         from scipy.special import stdtr
 
@@ -188,7 +191,7 @@ class Estimate(NamedTuple):
         return np.where(self.n > 1, 2 * stdtr(self.n - 1, -np.abs(t)), np.nan)
 
     def compute_ends(self, levels: Any) -> Ends:
-        """Return Student's intervals at these levels, NaN where undefined."""
+        """Return Student's intervals at these levels, NaN if undefined."""
         from scipy.special import stdtrit
 
         margin = -stdtrit(np.maximum(self.n - 1, 1), levels / 2) * self.error
@@ -203,7 +206,7 @@ def estimate_differences(pairs: Pairs) -> Estimate:
 
 
 def _run_wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
-    """Return the outcome of the signed rank test, with t test intervals."""
+    """Return the outcome of the signed rank test, with Student's intervals."""
     from scipy.stats import rankdata
 
     p, rank_biserial = np.empty((2, len(pairs)))
@@ -211,8 +214,8 @@ def _run_wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
     for part in pairs.split(per_pair):
         differences = pairs.round_differences(part)
         zeros = np.count_nonzero(differences == 0, axis=1, keepdims=True)
-        # Zeros have the lowest ranks and the sign 0; subtracting their number ranks the other
-        # differences from 1.
+        # Zeros have the lowest ranks. Subtracting their number lets the ranks of the other
+        # differences begin with 1, and the sign 0 removes the zeros.
         ranks = np.sign(differences) * (rankdata(np.abs(differences), axis=1) - zeros)
         p[part] = _compute_p_of_ranks(ranks)
         rank_biserial[part] = divide(ranks.sum(axis=1), np.abs(ranks).sum(axis=1))
@@ -223,7 +226,7 @@ def _run_wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
 def _compute_p_of_ranks(ranks: Floats) -> Floats:
     """Return the p value of each row of signed ranks.
 
-    It is exact or normal, as in scipy.
+    It is exact for few queries, and comes from a normal distribution for more, as in scipy.
     """
     from scipy.special import ndtr
     from scipy.stats import wilcoxon
@@ -250,20 +253,20 @@ def _compute_p_of_ranks(ranks: Floats) -> Floats:
 
 
 def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
-    """Return the outcome of Fisher's randomisation test, with t test intervals."""
+    """Return the outcome of the randomisation test, with Student's intervals."""
     return permute_signs(pairs, options, np.ones(pairs.n, np.int64))
 
 
 def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
     """Return the outcome of Fisher's randomisation test of groups of queries.
 
-    Each unit of `pairs` is the sum over a group; `sizes` are the numbers of queries in the groups,
-    1 for single queries.
+    Each column of values in `pairs` is the sum over a group; `sizes` are the numbers of queries in
+    the groups, 1 for single queries.
 
     The agreeing interval contains every mean difference δ that the test does not reject. A vector
-    of signs keeps the signs of some differences, with mean k, and turns the signs of the others,
-    with mean t. It is at least as extreme as the data if, and only if, δ lies between k and t
-    (Hartigan 1969).
+    of signs keeps the signs of some differences, whose mean is k, and turns the signs of the
+    others, whose mean is t. The vector is at least as extreme as the data if, and only if, δ lies
+    between k and t (Hartigan 1969).
     """
     n, units = sizes.sum(), pairs.n
     is_exact = 2**units <= options.resamples
@@ -291,9 +294,8 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
                 kept_means = twice_kept / (2 * n_kept)
                 turned_means = twice_turned / (2 * (n - n_kept))
             low, high = np.fmin(kept_means, turned_means), np.fmax(kept_means, turned_means)
-            # Signs that are all equal are as extreme as the data for any difference, so their
-            # interval is unbounded. One of the two means is then 0 / 0, so both ends are set to
-            # infinity.
+            # A vector of equal signs is as extreme as the data for every δ, so its interval is
+            # unbounded. One of its two means is 0 / 0, so its ends are set to -∞ and ∞.
             low[:, (n_kept == 0) | (n_kept == n)] = -np.inf
             high[:, (n_kept == 0) | (n_kept == n)] = np.inf
             lowest[part] = _take_largest(-low, n_extreme)
@@ -310,7 +312,8 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
 def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
     """Return the outcome of the studentised bootstrap.
 
-    Its intervals are symmetric about the mean difference.
+    Its intervals are symmetric about the mean difference. A pair without variation has p = 1 if the
+    mean difference is 0, and NaN otherwise.
     """
     n = pairs.n
     draws = Resamples(options.resamples, is_exact=False)
@@ -328,7 +331,7 @@ def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
             squares = deviations**2 @ weights.T / n
             variance = squares - means**2
             variance[variance <= ROUNDING * squares] = 0
-            # A resample without variation is infinitely extreme, unless its mean is the expected 0.
+            # If all deviations in a resample are equal, its t is infinite, or 0 if they are all 0.
             t[:, block] = np.abs(means) / np.sqrt(np.where(variance > 0, variance, 1) / (n - 1))
             t[:, block][(variance == 0) & (np.abs(means) > ROUNDING)] = np.inf
         observed = np.abs(mean[part]) / error[part]
@@ -365,12 +368,12 @@ def _run_randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
 
 
 def _replace_infinite(ends: Floats) -> Floats:
-    """Return ends of intervals, with NaN in place of infinite ones."""
+    """Return the numbers, with NaN in place of infinite ones."""
     return np.where(np.isfinite(ends), ends, np.nan)
 
 
 def _center_intervals(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
-    """Return intervals about means; ends that are rounding errors become 0."""
+    """Return intervals about means; ends that are 0 up to rounding become 0."""
     low, high = mean - margin, mean + margin
     return np.where(np.abs(low) <= rounding, 0, low), np.where(np.abs(high) <= rounding, 0, high)
 
@@ -378,18 +381,18 @@ def _center_intervals(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
 def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
     """Return the smallest possible p of random signs.
 
-    At the smallest p, only vectors of equal signs are as extreme as the data. If signs are drawn
-    instead of listed, it may be that only the data themselves are.
+    At least the two vectors of equal signs are as extreme as the data. If signs are drawn and not
+    listed, p is also at least 1 / (resamples + 1), since the data count as one resample.
     """
-    # Two of 2ⁿ sign vectors are all equal, which gives p = 2 / 2ⁿ.
+    # Two of 2ⁿ sign vectors have only equal signs, which gives p = 2 / 2ⁿ.
     return max(2.0 ** (1 - n), 0 if n < math.log2(resamples + 1) else 1 / (resamples + 1))
 
 
 def _compute_min_p_of_draws(n: int, _strategies: int, resamples: int) -> float:
     """Return the smallest possible p of the bootstrap.
 
-    At the smallest p, only resamples of a single query are as extreme as the data, or only the data
-    themselves.
+    At least the resamples that repeat one query n times are as extreme as the data. p is also at
+    least 1 / (resamples + 1), since the data count as one resample.
     """
     # n of nⁿ resamples draw one query n times; logarithms avoid an overflow.
     return max(math.exp((1 - n) * math.log(n)), 1 / (resamples + 1))
@@ -398,8 +401,8 @@ def _compute_min_p_of_draws(n: int, _strategies: int, resamples: int) -> float:
 def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float:
     """Return the smallest possible p of shuffles.
 
-    At the smallest p, only shuffles that are the same in all queries are as extreme as the data, or
-    only the data themselves.
+    At least the shuffles that are the same in all queries are as extreme as the data. p is also at
+    least 1 / (resamples + 1), since the data count as one resample.
     """
     # k! of (k!)ⁿ shuffles are the same in all queries; logarithms avoid an overflow.
     p_of_equal_shuffles = math.exp((1 - n) * math.lgamma(strategies + 1))
@@ -433,7 +436,7 @@ TESTS: Mapping[TestName, PairedTest] = {
 
 
 def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
-    """Yield reasons why a test of a measure cannot reject, or has no p value."""
+    """Yield reasons why the test cannot find differences, or has no p value."""
     test, resamples, level = TESTS[options.test], options.resamples, options.level
     size = sum(map(len, segments))
     testable = [each for each in segments if each.n > 1]
@@ -469,7 +472,10 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
 
 
 def write_weak_test(options: Options, count: str, smallest_p: float) -> str:
-    """Return the clause that a test cannot reject with so many queries, clusters or resamples."""
+    """Return the clause that a test cannot find a difference.
+
+    `count` is a number of queries, clusters or resamples with its noun, such as "5 queries".
+    """
     return (
         f"no difference, however large, can be found at {options.level:.3g}: with {count} the "
         f"smallest p value of {TESTS[options.test].short_words} is {smallest_p:.3g}"
@@ -477,7 +483,7 @@ def write_weak_test(options: Options, count: str, smallest_p: float) -> str:
 
 
 def warn_of_tests(messages: Iterable[str]) -> None:
-    """Warn of tests that cannot reject, or have no p value."""
+    """Warn of tests that cannot find a difference, or have no p value."""
     for sentence in messages:
         warn_the_caller(DataWarning.tests, sentence)
 
@@ -495,21 +501,25 @@ class Resamples:
 
     @property
     def n_observed(self) -> int:
-        """Return 1 if the data count as one more resample, or 0.
+        """Return 1 if the data count as one more resample, and 0 otherwise.
 
-        They count unless the resamples are all that exist (Phipson, Smyth: Permutation p-values
-        should never be zero, 2010).
+        The data count unless all possible resamples are listed, since these include the data
+        (Phipson, Smyth: Permutation p-values should never be zero, 2010).
         """
         return 0 if self.is_exact else 1
 
     def compute_p(self, larger: Integers) -> Floats:
-        """Return the p value for a number of resamples as extreme as the data."""
+        """Return the p value for a number of extreme resamples.
+
+        These are at least as extreme as the data.
+        """
         return (larger + self.n_observed) / (self.count + self.n_observed)
 
     def count_rejecting(self, level: Any) -> Any:
         """Return the largest number of extreme resamples with p at most `level`.
 
-        Extreme resamples are as extreme as the data. The number is -1 if none is small enough.
+        Extreme resamples are at least as extreme as the data. The result is -1 if p is above
+        `level` even without them.
         """
         # p = (extreme + n_observed) / (count + n_observed) <= level, solved for extreme.
         total = self.count + self.n_observed
@@ -517,7 +527,12 @@ class Resamples:
         return np.maximum(n_extreme, -1)
 
     def find_distances(self, largest: Floats, levels: Floats) -> Floats:
-        """Return the distance at which p falls to each level, or infinity."""
+        """Return the largest distance of each pair with p above its level.
+
+        It is infinite if p is above the level for all distances.
+
+        `largest` contains the largest distances of each pair in resamples, in descending order.
+        """
         counts = self.count_rejecting(levels)
         result = np.full(len(levels), np.inf)
         rows = np.flatnonzero(counts >= 0)
@@ -536,7 +551,10 @@ def _take_largest(values: Floats, count: int) -> Floats:
 def _split_draws(
     pairs: Pairs, count: int, options: Options, draw: Callable[[slice, int, Generator], Integers]
 ) -> Iterator[tuple[slice, Iterator[tuple[slice, Floats]]]]:
-    """Yield parts of the pairs, each with blocks of the same resamples."""
+    """Yield parts of the pairs, each with its resamples in blocks.
+
+    All parts have the same resamples.
+    """
     parts = list(pairs.split(pairs.n + count, MAX_KEPT_STATISTICS))
     steps = list(split_into_parts(count, pairs.n, MAX_BLOCK_NUMBERS))
     progress = iter(options.show_progress(range(len(parts) * len(steps))))
@@ -554,24 +572,30 @@ def _split_draws(
 
 
 def _list_signs(block: slice, n: int, _rng: Generator) -> Integers:
-    """Return a block of all 2ⁿ ways to sign n differences."""
+    """Return a block of the 2ⁿ vectors of n signs, with one row per vector."""
     return 2 * (np.arange(block.start, block.stop)[:, np.newaxis] >> np.arange(n) & 1) - 1
 
 
 def _draw_signs(block: slice, n: int, rng: Generator) -> Integers:
-    """Return random ways to sign n differences."""
+    """Return random vectors of n signs, with one row per vector."""
     return 2 * rng.integers(0, 2, (block.stop - block.start, n)) - 1
 
 
 def resample_queries(block: slice, n: int, rng: Generator) -> Integers:
-    """Return how many times each of n queries is drawn with replacement."""
+    """Return how often each query is drawn, with one row per resample.
+
+    Each resample draws n of n queries, with replacement.
+    """
     rows = block.stop - block.start
     indices = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, np.newaxis]
     return np.bincount(indices.ravel(), minlength=rows * n).reshape(rows, n)
 
 
 def _draw_ranges(results: Results, options: Options) -> Floats:
-    """Return the ranges of means after shuffling the values of each query."""
+    """Return the range of the strategies' means after each shuffle.
+
+    A shuffle permutes the values of each query among the strategies.
+    """
     values = np.ascontiguousarray(results.values.T)
     n, strategies = values.shape
     rows_before = strategies * np.arange(n)[:, np.newaxis]
@@ -581,8 +605,8 @@ def _draw_ranges(results: Results, options: Options) -> Floats:
     blocks = list(split_into_parts(options.resamples, values.size, MAX_BLOCK_NUMBERS))
     for index in options.show_progress(range(len(blocks))):
         rows = len(ranges[blocks[index]])
-        # Each strategy gets a random number whose last bits are its index, so sorting the numbers
-        # shuffles the strategies. Sorting takes half the time of permuting indices.
+        # In each query, each strategy gets a random number whose last bits are its index. Sorting
+        # these numbers shuffles the strategies, in half the time of permuting indices.
         numbers = rng.integers(0, 2**63, (rows, n, strategies)) >> bits << bits
         numbers |= np.arange(strategies)
         numbers.sort(axis=2)
@@ -600,29 +624,30 @@ class Correction:
 
     correct: Callable[[Floats], Floats]
     compute_levels: Callable[[Floats, float], Floats]
-    """Function of p values and a level that returns the level of each agreeing interval."""
+    """Function from p values and a level to the levels of intervals that agree with the former."""
     words: str
-    """Description of corrected p values in a sentence."""
+    """Description of the p values in a sentence, such as "corrected by Holm's method"."""
     name: str
     """Name in a title."""
     is_joint: bool = False
-    """Flag of corrections whose intervals hold simultaneously."""
+    """True if the agreeing intervals hold simultaneously."""
 
 
 def _correct_bonferroni(p: Floats) -> Floats:
-    """Return Bonferroni's p values: each is multiplied by their number."""
+    """Return Bonferroni's p values: p times their number, at most 1."""
     return np.minimum(1, p * len(p))
 
 
 def _compute_bonferroni_levels(p: Floats, level: float) -> Floats:
-    """Return the level divided by the number of p values, for each."""
+    """Return, for each p value, the level divided by their number."""
     return np.full(len(p), level / len(p))
 
 
 def _correct_holm(p: Floats) -> Floats:
     """Return Holm's p values.
 
-    The i-th smallest is multiplied by m - i + 1, and none falls below an earlier one.
+    The i-th smallest of m p values is multiplied by m - i + 1. A result below that of a smaller p
+    value is raised to it, and none exceeds 1.
     """
     order = np.argsort(p)
     corrected = np.empty(len(p))
@@ -646,16 +671,16 @@ def _compute_holm_levels(p: Floats, level: float) -> Floats:
 
 
 def _correct_benjamini_hochberg(p: Floats) -> Floats:
-    """Return p values that bound the false discovery rate."""
+    """Return p values corrected to control the false discovery rate."""
     from scipy.stats import false_discovery_control
 
     return np.asarray(false_discovery_control(p, method="bh"))
 
 
 def _compute_benjamini_hochberg_levels(p: Floats, level: float) -> Floats:
-    """Return the level of intervals that bound the false coverage rate."""
-    # The level is α R / m, with R the number of findings but at least 1 (Benjamini, Yekutieli
-    # 2005).
+    """Return levels of intervals that control the false coverage rate."""
+    # The level is α R / m, where R is the number of significant differences, but at least 1
+    # (Benjamini, Yekutieli 2005).
     findings = int(np.count_nonzero(_correct_benjamini_hochberg(p) <= level))
     return np.full(len(p), level * max(1, findings) / len(p))
 
@@ -682,12 +707,12 @@ CORRECTIONS: Mapping[CorrectionName, Correction] = {
 
 
 def has_joint_intervals(test: TestName, correction: CorrectionName) -> bool:
-    """Return whether all intervals that agree with p values hold simultaneously."""
+    """Return whether intervals that agree with p values hold simultaneously."""
     return TESTS[test].simultaneous or CORRECTIONS[correction].is_joint
 
 
 def correct_p_values(correction: CorrectionName, p: Floats) -> Floats:
-    """Return the corrected p values; NaN values are ignored."""
+    """Return the corrected p values; NaN stays NaN and is not counted."""
     return _apply_to_p_values(p, CORRECTIONS[correction].correct, np.nan)
 
 
@@ -713,9 +738,9 @@ def _apply_to_p_values(
 def compute_tests(
     outcomes: Sequence[Outcome], correction: CorrectionName, level: float
 ) -> list[dict[str, Floats]]:
-    """Return corrected p values and agreeing intervals of each segment.
+    """Return the p values and agreeing intervals of each segment, as columns.
 
-    The correction is for the p values of all segments.
+    The p values of all segments are corrected together.
     """
     p_values = np.array([outcome.p for outcome in outcomes])
     p_corrected = correct_p_values(correction, p_values.ravel()).reshape(p_values.shape)

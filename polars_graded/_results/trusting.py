@@ -29,25 +29,28 @@ NORMAL_QUANTILE = 1.959963984540054
 """Quantile of the normal distribution for a two-sided confidence of 0.95."""
 
 MIN_TRUSTED_QUERIES = 10
-"""Minimum number of trusted queries; a note warns of fewer."""
+"""Minimum number of queries with trusted values; a note warns of fewer."""
 
 MIN_FITTED_QUERIES = 4
-"""Minimum number of trusted queries for a weight, which is fitted on all but one of them."""
+"""Minimum number of queries with trusted values for a weight of the model above 0."""
 
 MIN_COMPARED_QUERIES = 5
-"""Minimum number of trusted and of other queries for a test of whether the sample is random."""
+"""Minimum numbers of trusted and of other queries for a test that the sample is random."""
 
 MAX_SELECTION_P = 0.001
 """Maximum p value, after correction, for a warning that queries are not a random sample."""
 
 
 def _estimate_means(values: Floats) -> Estimate:
-    """Return the means of rows of values."""
+    """Return the estimate of the mean of each row."""
     return Estimate.of(*compute_mean_and_std(values), values.shape[1])
 
 
 class Corrected(NamedTuple):
-    """Estimates of the means of trusted grades for all queries, and their components."""
+    """Means from both graders and from each alone, and related numbers.
+
+    `both` estimates the means that the trusted grader would have found for all queries.
+    """
 
     both: Estimate
     trusted: Estimate
@@ -59,10 +62,11 @@ class Corrected(NamedTuple):
 def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
     """Return prediction-powered means (PPI++), one per row; columns are queries.
 
-    Trusted values are y. The model's values are f for the same queries, and `other_f` for all other
-    queries. The estimate is mean(other f) + mean(y - f) if the model's weight is 1. The weight for
-    a query is fitted on all other queries, because a weight fitted on the query itself makes errors
-    look too small. The order of queries has no effect.
+    Trusted values are y. The model's values are f for the same queries, and `other_f` for the
+    queries without a trusted value. The estimate is mean(other f) + mean(y - f) if the model's
+    weight is 1. Each query with a trusted value has its own weight. The covariance in this weight
+    leaves the query out, because a weight fitted on the query itself makes errors look too small.
+    The order of queries has no effect.
     """
     n, others = y.shape[1], other_f.shape[1]
     trusted, model = _estimate_means(y), _estimate_means(np.concatenate([f, other_f], axis=1))
@@ -75,7 +79,7 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
         ratio = np.divide(fitted, scale, out=weights, where=varies[:, np.newaxis])
         weights = np.clip(ratio, 0, 1)
     weight = weights.sum(axis=1) / max(n, 1)
-    # Without other queries their mean is NaN, but then all weights are 0.
+    # The mean is NaN if there are no other queries, but then all weights are 0.
     other_mean = np.nan_to_num(other_model.mean)[:, np.newaxis]
     # The mean of y - λ (f - mean(other f)), with a weight λ for each query.
     estimate = _estimate_means(y - weights * (f - other_mean))
@@ -97,11 +101,11 @@ def _compute_covariance(x: Floats, y: Floats) -> Floats:
 
 
 def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
-    """Return the covariance of each row of x and y without each of its columns in turn."""
+    """Return the covariance of each row of x and y without each column."""
     n = x.shape[1]
     x, y = (each - compute_mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
-    # Removing a column also changes the means, so a sum falls by n / (n - 1) times the product in
-    # that column.
+    # Removing a column also changes the means, so the sum of products falls by n / (n - 1) times
+    # the product in that column.
     products = x * y
     sums = products.sum(axis=1, keepdims=True) - products * (n / (n - 1))
     covariances: Floats = sums / (n - 2)
@@ -122,7 +126,10 @@ def make_trusted_table(
     confidence: float,
     compared: tuple[Any, CorrectionName] | None = None,
 ) -> pl.DataFrame:
-    """Return the table of `summarise`, or of `compare`, with a trusted grader."""
+    """Return the table of `summarise`, or of `compare`, with a trusted grader.
+
+    `compared` contains the baseline and the correction of `compare`; None for `summarise`.
+    """
     what = "mean" if compared is None else "difference"
     level, tables = check_level(confidence), []
     for model, strategies, segments in _find_shared_values(graders, trusted):
@@ -172,7 +179,10 @@ def make_trusted_table(
 
 
 def compute_median_width_change(estimates: pl.DataFrame) -> float | None:
-    """Return the median relative change of interval widths that the model causes."""
+    """Return the median relative change of interval widths due to the model.
+
+    It is below 0 if the model makes intervals narrower, and None without intervals.
+    """
     widths = pl.col("ci_high") - pl.col("ci_low")
     trusted_widths = pl.col("trusted_high") - pl.col("trusted_low")
     changes = (
@@ -194,16 +204,17 @@ def _make_interval_columns(
 
 
 class SharedValues(NamedTuple):
-    """Values of a measure in a segment, from both graders."""
+    """Values of a measure in a segment, from the trusted grader and a model."""
 
     segment: pl.DataFrame
+    """Key of the segment, in one row."""
     results: tuple[Results, ...]
-    """Trusted values, the model's values of the same queries, and of other queries."""
+    """Trusted values, the model's values for the same queries, and its values for all others."""
     n_trusted_only: int
     """Number of queries that only the trusted grader judged."""
 
     def compare_pairs(self, a: Integers, b: Integers) -> SharedValues:
-        """Return the differences of pairs in place of the values of strategies."""
+        """Return the differences of pairs in place of the strategies' values."""
         results = (replace(each, values=each.compute_differences(a, b)) for each in self.results)
         return self._replace(results=tuple(results))
 
@@ -211,9 +222,9 @@ class SharedValues(NamedTuple):
 def _find_shared_values(
     graders: Mapping[str, Grid], trusted: str
 ) -> Iterator[tuple[str, pl.Series, list[SharedValues]]]:
-    """Yield each model with the strategies and the values of both graders.
+    """Yield model, strategies and values, for each model and measure.
 
-    There is one list per model and measure, with one item per segment.
+    The values are a list with one item per segment.
     """
     trusted_grid = graders[trusted]
     models = {name: grid for name, grid in graders.items() if name != trusted}
@@ -247,10 +258,11 @@ def _find_shared_values(
 
 
 def _describe_selection(trusted: str, model: str, segments: list[SharedValues]) -> str | None:
-    """Return a warning if the trusted queries are not a random sample.
+    """Return a warning if the trusted queries are hardly a random sample.
 
-    The model's values of a random sample differ from its other values by chance alone. Each row is
-    tested by Mann and Whitney's test, and the smallest p value is corrected by Bonferroni's method.
+    The model's values for a random sample differ from its other values by chance alone. Mann and
+    Whitney's test compares both for each row of each segment, and the smallest p value is corrected
+    by Bonferroni's method.
     """
     from scipy.stats import mannwhitneyu
 
@@ -280,9 +292,9 @@ def _describe_selection(trusted: str, model: str, segments: list[SharedValues]) 
 
 
 def _describe_gain(correlation: float, n: int) -> str | None:
-    """Return a note if the model gives no gain, or if the gain is not certain.
+    """Return a note if the model adds no precision, or if that is not certain.
 
-    The gain depends on the correlation of both graders' values.
+    The gain in precision depends on the correlation of both graders' values.
     """
     min_correlation = 1 / np.sqrt(n - 2) if n > 2 else 1.0  # noqa: PLR2004
     if not correlation > min_correlation:
@@ -306,7 +318,7 @@ def _describe_gain(correlation: float, n: int) -> str | None:
 def _describe_values(
     trusted: str, shared: SharedValues, correlations: Floats, worths: Floats, *, is_selected: bool
 ) -> list[str | None]:
-    """Return the notes of each row, joined into one text."""
+    """Return the notes of each row as one text; None without notes."""
     y, _, other_results = shared.results
     common_texts = []
     if is_selected:

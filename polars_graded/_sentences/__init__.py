@@ -1,8 +1,8 @@
 """Sentences about results and charts, and the format of names, counts and numbers in them.
 
-Every function takes facts and returns words. It computes nothing: every claim in a sentence was
-computed elsewhere. `verdicts` phrases results of tests, `gates` the verdicts of a gate, and
-`titles` the contents of charts.
+Functions take facts that were computed elsewhere, and return words; only `gates` computes a
+percentage. `verdicts` phrases results of tests, `gates` the verdicts of a gate, and `titles` the
+contents of charts.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from itertools import takewhile
 from typing import Any
 
 MAX_NAME_LETTERS = 40
-"""Maximum number of letters of a name."""
+"""Maximum number of letters of a shortened name, unless a caller passes another."""
 
 MAX_LISTED_NAMES = 3
-"""Maximum number of names that a sentence lists in full."""
+"""Maximum number of names in a list; in a longer list, the last ones are only counted."""
 
 COMPARES_RANKS = "compares ranks, not means"
 """Predicate of a test of ranks."""
@@ -29,10 +29,10 @@ SINGULAR_NOUNS = {
     "strategies": "strategy",
     "pairs of strategies": "pair of strategies",
 }
-"""Singulars that are not the plural without its s."""
+"""Singulars of nouns whose plural does not just add an s at the end."""
 
 MIN_END_LETTERS = 4
-"""Minimum number of letters that a name keeps at each end."""
+"""Minimum number of letters that the beginning and the end of a name keep."""
 
 
 def shorten_name(name: Any, max_letters: int = MAX_NAME_LETTERS) -> str:
@@ -46,10 +46,11 @@ def shorten_name(name: Any, max_letters: int = MAX_NAME_LETTERS) -> str:
 
 
 def shorten_names(names: Sequence[Any], max_letters: int = MAX_NAME_LETTERS) -> list[str]:
-    """Return names in one line each; long names keep the words in which they differ.
+    """Return names in one line each, shortened but still different.
 
-    Shared words between these words become "…". If shortening would make two names equal, no name
-    is shortened.
+    If `shorten_name` makes two names equal, long names keep the words in which they differ, and
+    words that all of them share are left out. If two names are then still equal, no name is
+    shortened.
     """
     lines = [" ".join(str(name).split()) or "''" for name in names]
     short = [shorten_name(line, max_letters) for line in lines]
@@ -66,14 +67,14 @@ def shorten_names(names: Sequence[Any], max_letters: int = MAX_NAME_LETTERS) -> 
 
 
 def _count_equal(lists: Iterable[Sequence[str]]) -> int:
-    """Return the number of words that all lists begin with."""
+    """Return the number of equal words at the beginning of all lists."""
     return len([*takewhile(lambda each: len({*each}) == 1, zip(*lists, strict=False))])
 
 
 def _find_shared_words(names: Sequence[Sequence[str]]) -> set[int]:
     """Return the indices at which all names have the same word.
 
-    There are none if the names differ in their number of words.
+    The set is empty if the names differ in their number of words.
     """
     if len({len(words) for words in names}) != 1:
         return set()
@@ -83,7 +84,7 @@ def _find_shared_words(names: Sequence[Sequence[str]]) -> set[int]:
 def _keep_words(
     words: Sequence[str], start: int, end: int, max_letters: int, shared: Collection[int]
 ) -> str:
-    """Return a name whose first `start` and last `end` words are cut.
+    """Return a name with its first `start` and its last `end` words shortened.
 
     If the words in between are too long, those at the indices in `shared` become "…".
     """
@@ -101,12 +102,12 @@ def _keep_words(
 
 
 def escape_markdown(text: Any) -> str:
-    """Return a text in one line, escaped for Markdown and its tables."""
+    """Return a text in one line, escaped for Markdown, also within tables."""
     return re.sub(r"([\\|*`<>\[\]~]|(?<![^\W_])_)", r"\\\1", " ".join(str(text).split()))
 
 
 def list_names(names: Sequence[Any]) -> str:
-    """Return a list of names in words: "a", "a and b", "a, b and 4 others"."""
+    """Return a list of names as text: "a", "a and b", "a, b and 4 others"."""
     texts = [shorten_name(name) for name in names]
     if len(texts) > MAX_LISTED_NAMES:
         texts = [*texts[: MAX_LISTED_NAMES - 1], f"{len(texts) - MAX_LISTED_NAMES + 1} others"]
@@ -124,13 +125,14 @@ def format_number(value: float) -> str:
 
 
 def capitalise(text: str) -> str:
-    """Return the text with a capital as its first letter."""
+    """Return the text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def format_short(value: float) -> str:
-    """Return a number with three significant digits."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004
+    """Return a number to three significant digits, or whole from 1,000 on."""
+    # From 999.5 on, three digits would be "1e+03".
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"  # noqa: PLR2004
 
 
 def name_one(things: str) -> str:
@@ -158,11 +160,11 @@ def format_part(n: int, total: int, things: str) -> str:
 
 
 SINGULAR_VERBS = {"are": "is", "have": "has", "retrieved": "retrieved"}
-"""Singular forms of verbs that are not formed by adding an s."""
+"""Singular forms of verbs whose singular does not just add an s."""
 
 
 def conjugate(n: int, verb: str) -> str:
-    """Return the verb in singular or plural: "leads at" for "lead at"."""
+    """Return the singular of a verb if n is 1: "leads at" for "lead at"."""
     first, *others = verb.split(" ")
     return verb if n != 1 else " ".join([SINGULAR_VERBS.get(first, f"{first}s"), *others])
 
@@ -171,11 +173,11 @@ SMALLEST_P = 0.001
 """Smaller p values are printed as "< 0.001"."""
 
 LARGEST_P = 0.99995
-"""Larger p values round to 1.0000 and are printed as 1, the maximum of a corrected p value."""
+"""Larger p values would round to 1.0000 and are printed as 1."""
 
 
 def format_p(p: float | None) -> str:
-    """Return a p value in words: "0.0123", "< 0.001", and "1" after a correction."""
+    """Return a p value as text: "0.0123", "< 0.001" or "1"; "–" for None."""
     if p is None:
         return "–"
     if p > LARGEST_P:
@@ -184,7 +186,7 @@ def format_p(p: float | None) -> str:
 
 
 def format_percent(share: float, decimals: int = 1) -> str:
-    """Return a share as a percentage, never rounded to 0 % or 100 % unless exact."""
+    """Return a share as a percentage; only exact values give 0 % and 100 %."""
     step, percentage = 10.0**-decimals, round(100 * share, decimals)
     if share > 0 and percentage == 0:
         return f"< {step:g} %"

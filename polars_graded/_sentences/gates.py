@@ -1,4 +1,4 @@
-"""Sentences of a gate: one per verdict, and a summary in Markdown."""
+"""Texts of a gate: a sentence for each verdict, and a summary in Markdown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HEADINGS += ["baseline mean", "difference", "interval", "margin", "verdict"]
 
 
 class Losses(NamedTuple):
-    """Queries that a strategy lost to its baseline by one measure, the largest loss first."""
+    """Queries in which a strategy is worse than its baseline, worst first."""
 
     measure: str
     strategy: str
@@ -63,15 +63,16 @@ def write_sentence(
 
 
 def distinguish_names(new: Any, old: Any) -> tuple[str, str]:
-    """Return names for a strategy and its baseline that differ."""
+    """Return names of a strategy and its baseline, changed if they are equal."""
     new, old = shorten_name(new), shorten_name(old)
     return (f"{new} (new)", f"{old} (baseline)") if new == old else (new, old)
 
 
 def find_unseen_percentage(level: float, n: int) -> float:
-    """Return the largest percentage of queries that a sample of n can miss.
+    """Return the percentage of changed queries that a sample of n may miss.
 
-    It misses a larger percentage only with a probability below `level`.
+    If more than this percentage of all queries change, the probability that none of n sampled
+    queries changes is below `level`.
     """
     percentage: float = 100 * (1 - level ** (1 / n))
     return percentage
@@ -109,7 +110,7 @@ def _write_verdict(row: Mapping[str, Any], new: str, old: str) -> str:
 
 
 def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str:
-    """Write why a verdict is undecided."""
+    """Write the reason why a verdict is undecided."""
     margin = format_short(row["margin"])
     if not row["queries"]:
         return "no query has a value on both sides"
@@ -132,17 +133,15 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
 
 
 def _write_more_queries(row: Mapping[str, Any]) -> str:
-    """Write how many more queries would decide for the same difference."""
+    """Write how many more queries would decide for an unchanged difference."""
     if row["more_queries"] is not None:
         more = format_count(row["more_queries"], "more queries")
         return f"; if the difference stays the same, {more} decide in about 4 of 5 cases"
-    if row["margin"] > 0:
-        return "; the loss is close to the margin, so more queries will hardly decide"
-    return "; both are about equally good, so more queries will hardly decide"
+    return "; the number of further queries that would decide is unknown or unrealistic"
 
 
 def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -> Iterator[str]:
-    """Yield the numbers of queries, the means and the confidence in words."""
+    """Yield the numbers of queries, the means and the confidence as clauses."""
     n, new, old = row["queries"], row["strategy_queries"], row["baseline_queries"]
     if n == new == old:
         yield format_count(n, "queries")
@@ -161,7 +160,7 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
 
 
 def write_failure(verdicts: pl.DataFrame) -> str:
-    """Return the sentences of verdicts in lines that fit a terminal."""
+    """Return the sentences of verdicts, wrapped to the width of a terminal."""
     return "\n".join(
         textwrap.fill(sentence, LINE_WIDTH, subsequent_indent="  ", break_long_words=False)
         for sentence in verdicts["sentence"]
@@ -176,7 +175,7 @@ def write_summary(
     losses: Sequence[Losses],
     warnings: Sequence[str] = (),
 ) -> str:
-    """Return a Markdown summary of a gate: verdicts, a table, and the largest losses."""
+    """Return a Markdown summary with verdicts, warnings, and tables."""
     kinds = {*verdicts["verdict"]}
     headlines = {
         "worse": "Worse than the baseline",
@@ -250,7 +249,7 @@ def _format_cell(value: float | None) -> str:
 
 
 def _write_losses(losses: Sequence[Losses]) -> Iterator[str]:
-    """Yield the lines of a table for each strategy that lost queries."""
+    """Yield the lines of a Markdown table of losses for each strategy."""
     for measure, new, old, queries in losses:
         strategy, base = map(escape_markdown, distinguish_names(new, old))
         yield ""

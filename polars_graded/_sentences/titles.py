@@ -1,7 +1,7 @@
 """Describe what a chart draws: its title, and the measure and the queries in its subtitle.
 
-Titles do not state findings. For charts of test results, `verdicts` writes the findings. The
-exception is an overview: its title states the gaps, since its rows are counts of them.
+Titles do not state findings, except that of an overview: it states ties and gaps, since the rows of
+this chart are counts of them. For charts of test results, `verdicts` writes the findings.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from polars_graded._sentences import (
 )
 
 ACRONYMS = ("ap", "gap", "cg", "dcg", "ndcg", "ncg", "ndcng")
-"""Names that are read letter by letter."""
+"""Words in names of measures that are written in capitals."""
 
 IN_WORDS = {
     "ap": "average precision",
@@ -46,7 +46,7 @@ IN_WORDS = {
     "spearman": "Spearman's correlation",
     "tau_ap": "τ of average precision",
 }
-"""Words for measures whose names are abbreviations."""
+"""Words for measures whose names, without underscores, are not clear by themselves."""
 
 GAPS = {
     "none_judged": "have no judged document",
@@ -54,24 +54,24 @@ GAPS = {
     "none_relevant": "have no relevant document",
     "only_relevant": "have no irrelevant document",
 }
-"""Gaps, as predicates of several queries."""
+"""Words for each kind of gap; a number of queries precedes them."""
 
 SMALLEST_CHANGE = 0.005
-"""Smallest change of the width of intervals that is stated, as a share."""
+"""Smallest relative change of the width of intervals that a note states."""
 
 MANY_TIED = 0.5
-"""Share of tied scores above which the order of ties decides the ranking."""
+"""Share of tied scores above which a title reports them."""
 
 
 class Drawn(NamedTuple):
-    """Names and numbers of what a chart draws."""
+    """Facts of a chart for its title: names of measures, and numbers."""
 
     measures: Sequence[str]
     strategies: int
     panels: int
-    """Number of panels that are not measures; 0 without such panels."""
+    """Number of panels; 0 if each panel is a measure, or without panels."""
     queries: Sequence[int]
-    """Distinct numbers of queries of the rows, ascending; empty if unknown."""
+    """Distinct numbers of queries that rows are based on, ascending; empty if unknown."""
     confidence: float | None = None
     """Confidence of all intervals; None if there are none, or several."""
 
@@ -80,7 +80,7 @@ class Drawn(NamedTuple):
 
 
 def write_axis_title(name: str) -> str:
-    """Return the title of the axis of a curve: its measure in words, or the name of a column."""
+    """Return the axis title of a curve in words, or another column's name."""
     measure = Measure.parsed(name)
     return name if measure is None or not measure.is_curve else _write_function(measure)
 
@@ -113,7 +113,10 @@ def _write_function(measure: Measure) -> str:
 
 
 def write_subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
-    """Return the measure in words and the number of queries, as one line; none if unknown."""
+    """Return a line with the measure and the number of queries, if known.
+
+    The measure is left out if there are several. The list is empty if nothing is known.
+    """
     measure = (
         f"{what} {measure_in_words(drawn.measures[0])}".strip() if len(drawn.measures) == 1 else ""
     )
@@ -122,9 +125,10 @@ def write_subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
 
 
 def count_queries(drawn: Drawn) -> str:
-    """Return the number of queries, or the lowest and highest number.
+    """Return the number of queries with its noun, or its range.
 
-    Rows of `clicks.compare_interleaved` count lists or queries, each of which compares two rankers.
+    For the results of `clicks.compare_interleaved`, it is a number of comparisons: of lists or
+    queries that each compare two rankers.
     """
     if not drawn.queries:
         return ""
@@ -139,7 +143,10 @@ def count_queries(drawn: Drawn) -> str:
 def title_strategies(
     what: str, drawn: Drawn, baseline: str | None = None, *, pairs: int = 0, intervals: bool = False
 ) -> str:
-    """Return a title such as "Mean ap of 3 strategies, 95 % intervals"; `pairs` counts pairs."""
+    """Return a title such as "Mean ap of 3 strategies, 95 % intervals".
+
+    If `pairs` is not 0, the title contains this number of pairs in place of strategies.
+    """
     has_one_measure = len(drawn.measures) == 1
     measure = f" {shorten_name(drawn.measures[0])}" if has_one_measure else ""
     drawn_things = (pairs, "pairs") if pairs else (drawn.strategies, "strategies")
@@ -166,7 +173,7 @@ def title_measures(what: str, drawn: Drawn, between: str = "of") -> str:
 
 
 def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -> str:
-    """Return a title with the curve and the number of strategies, or of pairs of them."""
+    """Return a title with the curve and the number of strategies or `things`."""
     panels = f", {drawn.panels:,} panels" if drawn.panels > 1 else ""
     return f"{_name_curve(name)} of {format_count(drawn.strategies, things)} by {at}{panels}"
 
@@ -174,7 +181,7 @@ def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -
 def title_differences_of_curves(
     name: str, drawn: Drawn, at: str, baseline: str, confidence: float
 ) -> str:
-    """Return a title for differences of curves to a baseline, with their bands."""
+    """Return a title for curves minus that of a baseline, with their bands."""
     kind = "band" if drawn.strategies == 1 else "bands, not simultaneous"
     bands = f"{format_percent(confidence)} {kind}"
     n = format_count(drawn.strategies, "strategies")
@@ -182,7 +189,7 @@ def title_differences_of_curves(
 
 
 def _name_curve(name: str) -> str:
-    """Return a curve in words, or its name if it has options, which words would leave out."""
+    """Return a curve in words, or its name if it has options."""
     measure = Measure.parsed(name)
     has_words = measure and measure.is_curve and measure == Measure.of(measure.function, measure.n)
     return capitalise(_write_function(measure)) if measure and has_words else shorten_name(name)
@@ -195,7 +202,10 @@ def title_query_by_query(measure: str, both: Sequence[str]) -> str:
 
 
 def write_mean_difference(mean: float, low: float | None, high: float | None) -> list[str]:
-    """Return notes on the dashed line and grey band: the mean difference and its interval."""
+    """Return notes on the dashed line and the grey band of a mean difference.
+
+    The grey band is the interval.
+    """
     notes = [f"dashed: mean difference {format_number(mean)}"]
     if low is not None and high is not None:
         notes.append(f"grey: its 95 % interval, {format_number(low)} to {format_number(high)}")
@@ -203,14 +213,18 @@ def write_mean_difference(mean: float, low: float | None, high: float | None) ->
 
 
 def write_wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
-    """Return in how many queries each strategy is better: "a better in 6 of 9 queries, b in 3"."""
+    """Return wins and ties: "a better in 6 of 9 queries, b in 3, 0 ties"."""
     one, other = shorten_names(both)
     ties = format_count(n - more - fewer, "ties")
     return f"{one} better in {more:,} of {format_count(n, 'queries')}, {other} in {fewer:,}, {ties}"
 
 
 def write_width_change(median: float | None) -> list[str]:
-    """Return the width of intervals from both kinds of grades, relative to trusted grades."""
+    """Return a note that compares the widths of two kinds of intervals.
+
+    `median` is the median relative change from intervals of trusted grades alone to intervals of
+    trusted grades and a model's grades.
+    """
     if median is None:
         return []
     if abs(median) < SMALLEST_CHANGE:
@@ -221,7 +235,7 @@ def write_width_change(median: float | None) -> list[str]:
 
 
 def write_left_out(n: int) -> str:
-    """Return how many queries are not drawn, since they have no relevant document."""
+    """Return a note that n queries without relevant documents are not drawn."""
     return f"without {format_count(n, 'queries')} that {conjugate(n, 'have')} no relevant document"
 
 
@@ -233,7 +247,10 @@ def write_extremes(strategy: str, queries: Sequence[str]) -> str:
 
 
 def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
-    """Return the differences to find, and their shares of the range of means."""
+    """Return the difference to find, with its share of the range of means.
+
+    If there are several differences, it is their common share, or else their range.
+    """
     share = _format_span(shares, format_percent)
     share = f"{share} of the range of means" if share else ""
     if len({format_short(amount) for amount in amounts}) == 1:
@@ -244,13 +261,13 @@ def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
 
 
 def _format_span(values: Sequence[float], form: Any) -> str:
-    """Return the range of some values in words, or the value if all are the same."""
+    """Return the range of formatted values, or the value if all are equal."""
     ends = [form(end) for end in (min(values), max(values))] if values else []
     return " to ".join(dict.fromkeys(ends))
 
 
 def write_equivalence(rope: float, inside: int, n: int, probability: float) -> list[str]:
-    """Return how many differences are negligible with a given probability."""
+    """Return notes on the limit and the number of negligible differences."""
     counts = f"{inside:,} of {format_count(n, 'differences')} {conjugate(inside, 'are')} negligible"
     return [
         f"shaded: negligible differences, up to {format_short(rope)}",
@@ -259,7 +276,7 @@ def write_equivalence(rope: float, inside: int, n: int, probability: float) -> l
 
 
 def title_gaps(rows: Sequence[Mapping[str, Any]]) -> str:
-    """State what makes means wrong, the severest first: tied scores, then queries with gaps."""
+    """State what can make means wrong: tied scores, then queries with gaps."""
     ties = {row["strategy"]: row.get("tied") for row in rows}
     sentences = [write_many_ties(ties)]
     sentences += [_write_gap(rows, gap, verb) for gap, verb in GAPS.items()]
@@ -270,7 +287,7 @@ def title_gaps(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def write_many_ties(ties: Mapping[str, float | None]) -> str:
-    """State how many scores of strategies are tied; nothing if most scores differ."""
+    """State the share of tied scores of strategies with more than half tied."""
     tied = {name: share for name, share in ties.items() if (share or 0) > MANY_TIED}
     if not tied:
         return ""
@@ -282,13 +299,16 @@ def write_many_ties(ties: Mapping[str, float | None]) -> str:
 
 
 def _write_gap(rows: Sequence[Mapping[str, Any]], gap: str, verb: str) -> str:
-    """State how many queries have a gap, for the strategies with the most; "" without a gap."""
+    """State the largest number of queries with a gap, and its strategies.
+
+    Return "" if no query has this gap.
+    """
     n = int(max(row[gap] or 0 for row in rows))
     if not n:
         return ""
     worst = [row for row in rows if (row[gap] or 0) == n]
     totals = {int(row["queries"]) for row in rows}
-    # Strategies with different numbers of queries have no common share.
+    # Strategies with different numbers of queries have no common total.
     share = (
         format_part(n, min(totals), "queries") if len(totals) == 1 else format_count(n, "queries")
     )

@@ -28,14 +28,14 @@ ALPHA = 0.05
 """Level of significance of the report; its intervals have the confidence 1 - ALPHA."""
 
 POWER = 0.8
-"""Probability with which a recommended number of queries shows a difference."""
+"""Probability that the recommended number of queries shows the true difference."""
 
 MAX_NAMED_STRATEGIES = 3
-"""Maximum number of strategies that a sentence names."""
+"""Maximum number of strategies that a sentence names; the others are counted."""
 
 
 class FindingCounts(NamedTuple):
-    """Numbers of differences, by what a test found."""
+    """Numbers of significant differences in each direction, and of the others."""
 
     better: int
     worse: int
@@ -45,20 +45,20 @@ class FindingCounts(NamedTuple):
 
 
 class Tested(NamedTuple):
-    """Test of the pairs of each measure, in words."""
+    """Description of the test of the pairs of each measure."""
 
     name: str
-    """Test and correction, as titles name them."""
+    """Test and correction for a title; the test alone if there is a single pair."""
     test: str
     """Test, in words."""
     correction: str
-    """Correction of p values, in words; "none" if they already hold for all pairs."""
+    """Correction in words; "none" if the p values hold for all pairs without a correction."""
     is_corrected: bool
     is_joint: bool
-    """True if the intervals hold simultaneously with the stated confidence."""
+    """True if all intervals hold simultaneously with the stated confidence."""
     of_ranks: bool
     baseline: int | None
-    """Index of the strategy that all others are compared with."""
+    """Index of the strategy that all others are compared with; None if every pair is compared."""
     pairs: int
     """Number of pairs of each measure."""
 
@@ -79,7 +79,7 @@ class Tested(NamedTuple):
 
     @property
     def n_tested_together(self) -> int:
-        """Return the number of pairs that are tested together."""
+        """Return the number of pairs that share the level; 1 without correction."""
         return self.pairs if self.covers_several or self.is_corrected else 1
 
     @property
@@ -91,7 +91,7 @@ class Tested(NamedTuple):
         return f"{self.test}; p values {self.correction_in_words}{each}"
 
     def settings(self, strategies: Sequence[str]) -> dict[str, str]:
-        """Return the settings of the comparison by name."""
+        """Return the settings of the comparison as names and texts."""
         is_single_pair = self.is_corrected and self.pairs == 1
         correction = "none, since there is one pair" if is_single_pair else self.correction_in_words
         baseline = None if self.baseline is None else strategies[self.baseline]
@@ -117,10 +117,10 @@ def compare_with_baseline(
     only: TextOrStrategy | None = None,
     things: str = "strategies",
 ) -> Sentence:
-    """State how many strategies are better than the baseline, worse, and undecided.
+    """State how many strategies are better or worse than the baseline.
 
-    `only` is the compared strategy if there is just one. `things` names what is counted: with
-    several measures, comparisons instead of strategies.
+    `only` is the compared strategy if there is a single comparison. `things` is the noun for what
+    is counted: "comparisons" instead of "strategies" if there are several measures or segments.
     """
     better, worse, undecided, (up, down) = counts
     n = better + worse + undecided
@@ -145,7 +145,7 @@ def compare_with_baseline(
 
 
 def count_significant(counts: FindingCounts) -> Sentence:
-    """State how many differences of several pairs are significant."""
+    """State how many of the differences are significant."""
     significant, n = counts.better + counts.worse, sum(counts[:3])
     if not significant:
         none = f"None of {n:,} differences is significant"
@@ -182,7 +182,7 @@ def list_strategies(strategies: Sequence[TextOrStrategy]) -> Sentence:
 
 
 class QueriesNeeded(NamedTuple):
-    """Number of queries that would show a difference; None if no number would."""
+    """Number of queries that would show a difference; None if above 2**40."""
 
     queries: int | None
 
@@ -197,16 +197,16 @@ class Facts(NamedTuple):
     tested: Tested
     lead_pair: Mapping[str, Any] | None
     """The leader and the baseline, or the leader and the second if there is no baseline or the
-    baseline leads; None if no single strategy leads."""
+    baseline leads; None if several strategies share the lead, or if there is only one strategy."""
     needed: QueriesNeeded | None
-    """Queries that would show the difference of that pair; None if it was not computed."""
+    """Queries that would show the difference of `lead_pair`; None if it was not computed."""
     counts: FindingCounts
-    """Differences from the baseline, or of all pairs."""
+    """Numbers of the differences from the baseline, or of all pairs, by their finding."""
     may_be_first: Sequence[int]
     """Strategies that no other strategy is significantly better than."""
     n_supporting: int
-    """Number of measures by which a strategy is significantly better than the baseline or, without
-    a baseline, by which the leader is clearly first."""
+    """Number of measures by which any strategy is significantly better than the baseline or,
+    without a baseline, by which the leader of this measure is clearly first."""
     n_measures: int
     """Number of measures whose `best` is not "none"."""
 
@@ -247,7 +247,7 @@ def _write_answer(facts: Facts) -> Sentence:
 
 
 def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
-    """State the best mean, its distance from another, and whether that is significant."""
+    """State the best mean, its lead over another, and its significance."""
     measure, pair, tested = facts.measure, facts.lead_pair, facts.tested
     name, means = measure["name"], measure["means"]
     best = f" the best mean {name}, {format_number(means[leaders[0]])} {over}"
@@ -269,7 +269,7 @@ def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
 
 
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
-    """Write the interval of a lead, corrected like p if possible."""
+    """Write the interval of a lead, corrected like its p value if possible."""
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
     scope = tested.correction_in_words
     if tested.covers_several:
@@ -285,7 +285,7 @@ def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tes
 
 
 def _write_finding(facts: Facts, pair: Mapping[str, Any], leader: int) -> Sentence:
-    """State whether a lead is significant, its wins and losses, and the queries it needs."""
+    """State the significance of a lead, its wins, and the queries it needs."""
     tested, n = facts.tested, facts.measure["queries"]
     wins, losses = pair["wins"], pair["losses"]
     if leader != pair["strategy"]:
@@ -313,7 +313,7 @@ def _write_more_queries(facts: Facts, n: int) -> Sentence:
     supposed = "If the true difference is as large as the observed one,"
     total = facts.needed.queries
     if total is None:
-        return [f"{supposed} no number of queries would show it. "]
+        return [f"{supposed} only an unrealistic number of queries would show it. "]
     if total <= n:
         return []
     count = facts.tested.n_tested_together
@@ -339,7 +339,7 @@ def _write_others(facts: Facts, leader: int) -> Sentence:
 
 
 def _write_by_measures(facts: Facts) -> Sentence:
-    """State by how many of the measures the answer is significant."""
+    """State how many measures have a better or a clearly first strategy."""
     if facts.n_measures < 2:  # noqa: PLR2004
         return []
     by = format_part(facts.n_supporting, facts.n_measures, "measures")
@@ -361,9 +361,10 @@ def write_power(
     share: float,
     needed: int | None,
 ) -> str:
-    """State the smallest difference that the given queries show, and what a smaller one needs.
+    """State what difference the queries show, and what another one needs.
 
-    `share` is the smaller difference divided by the best mean.
+    The other one is `smaller_difference`. Despite its name, it can be larger than `detectable`. It
+    is `share` times the magnitude of the best mean; if it is 0, that part is left out.
     """
     takes = (
         "an unrealistic number of queries" if needed is None else format_count(needed, "queries")

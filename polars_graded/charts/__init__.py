@@ -1,23 +1,25 @@
 """Altair charts of rankings, results, differences, relevance and agreement.
 
 Each function takes a frame (a LazyFrame is collected) and returns a new chart, which you can
-layer, facet and concatenate like any other. The title describes what is drawn. If the rows come
-from a test, such as those of `compare` and `rank_strategies`, the title states what the test
-found. The lines below the title contain the measure in words, the number of queries, and the
-meaning of the marks. A screen reader reads the title first and then a description. Change the
-title, the size and the theme with `.properties(title=...)` and `alt.theme`.
+concatenate like any other. A chart without panels, except that of `explore`, can also be layered
+and faceted. The title describes what is drawn. If the rows come from a test, such as those of
+`compare` and `rank_strategies`, the title states what the test found. The lines below the title
+explain the marks, and in many charts also state the measure in words and the number of queries. A
+screen reader reads the title first and then a description. Change the title, the size and the theme
+with `.properties(title=...)` and `alt.theme`.
 
-`chart.data` is the frame that is drawn, under the column names that each function documents. From a
-frame of more than 3000 rows, rows at equal steps are drawn. Null, NaN and infinite values are left
-out. There are two exceptions: charts with the argument `missing` treat these values as `compare`
-does, and `relevance_function` raises an error for NaN and infinity. A null strategy, query or panel
-is called "null".
+`chart.data` contains the drawn rows, with the columns that each function documents. If there are
+more than 3000 points, rows at equal steps are drawn. Null, NaN and infinite values are left out.
+There are two exceptions: charts with the argument `missing` treat these values as `compare` does,
+and `relevance_function` and `rankings` raise an error for NaN and infinity. A null strategy, query
+or panel is called "null".
 
 Up to ten strategies have colours of their own, the same in all charts with the same strategies.
 Readers with and without a colour vision deficiency can distinguish these colours. The colours of an
-active theme take precedence. With more than ten lines, or points of `trade_off`, ten have a colour,
-such as those of the lines that end highest, and the others are grey. More than ten bars, or points
-in other charts, have one colour. Charts that are side by side share the colours of strategies.
+active theme take precedence. If there are more than ten lines, or points of `trade_off`, ten of
+them have a colour (in `dcg_curves`, those that end highest), and the others are grey. If there are
+more than ten bars, or points of another chart, all have the same colour. Charts that are side by
+side share the colours of strategies.
 Two copies of a chart with a selection can be concatenated, but Altair cannot layer them.
 
 Altair's default renderer needs a network and a trusted notebook.

@@ -12,7 +12,7 @@ from polars_graded._drawing.style import Chart
 from polars_graded._sentences import format_count, format_percent
 
 ENDS = ("ci_low", "ci_high")
-"""Columns of the ends of intervals."""
+"""Columns of the lower and upper ends of intervals."""
 
 
 def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
@@ -32,7 +32,8 @@ def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `clicks` with impressions, and `panel` if panels are drawn.
+        The rows are those of `clicks` that have a click rate, with the column `panel` if panels are
+        drawn.
 
     Examples
     --------

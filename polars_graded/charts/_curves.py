@@ -41,8 +41,8 @@ def dcg_curves(
 ) -> Chart:
     r"""Draw a curve by rank, with one named line per strategy.
 
-    On a web page, the line next to the pointer stays and the others fade. A click on a name in the
-    legend has the same effect.
+    On a web page, the line next to the pointer stays and the others fade. In a chart with panels, a
+    click on a name in the legend has the same effect.
 
     Parameters
     ----------
@@ -53,17 +53,17 @@ def dcg_curves(
         line per pair of strategies.
     curve
         The column to draw: CG, DCG, NDCG, precision, or a column of your own, such as the ratio of
-        two. By default, it is the only curve by rank in the frame that is not an ideal curve.
+        two curves. By default, it is the only curve by rank in the frame, apart from ideal curves.
     ideal
         The column of the ideal curve, which is dashed. For `dcg_curve`, True selects the
-        `ideal_dcg_curve` of the same gain, discount and cutoff, if the frame contains it; for
-        `cg_curve`, the one with `discount=none`.
+        `ideal_dcg_curve` with the same gain, discount, base and cutoff, if the frame contains it.
+        For `cg_curve`, it selects the one with `discount=none`.
     baseline
-        A strategy with which the others are compared. The chart then shows the mean difference per
-        query between each other strategy and the baseline, with a 95 % band or that of
-        `confidence`. Such a band may exclude 0 although the bands around the two means overlap. The
-        frame must have the lists of `evaluate`. Queries that one of the two strategies lacks are
-        left out.
+        A strategy with which the others are compared. The chart then shows each other strategy's
+        curve minus that of the baseline, as the mean over queries, without an ideal curve. The band
+        has 95 % confidence, or that of `confidence`. It may exclude 0 although the bands around the
+        two means overlap. The frame must have the lists of `evaluate`. Queries that one of the two
+        strategies lacks are left out.
     confidence
         The confidence of a band around each line, such as 0.95. The band is Student's interval of
         the mean over queries, as in `summarise`. The frame must have the lists of `evaluate`.
@@ -80,8 +80,8 @@ def dcg_curves(
         The rows of the data contain `strategy`, `rank` and `value`; if drawn, also `ideal`,
         `ci_low`, `ci_high` and `panel`; and if there are no panels, `label_at`, the height at which
         the name of a line is written. Means ignore null, NaN and infinity, and a rank without a
-        value is left out. A frame with ranks keeps its other columns, except lists and similar
-        types.
+        value is left out. A frame with ranks keeps its other columns, except those that a chart
+        cannot show, such as lists.
 
     References
     ----------
@@ -136,7 +136,8 @@ def dcg_curves(
     numbers = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
     ends = axis_ends.choose_ends(pl.concat(numbers).drop_nulls())
     description = None if chart_rows.has_panels(table) else _describe_ends(table, "rank", title)
-    # The baseline is not drawn, but the others keep their colours in charts that draw it.
+    # The names include the baseline, although it is not drawn, so that the other strategies have
+    # the same colours as in charts that draw the baseline.
     names = chart_rows.find_names(frame, strategy)
     notes = [*_write_subtitle(facts, baseline, panel == query), *style.write_rest_note(names)]
     notes += _write_bands(table, confidence, is_named=baseline is not None)
@@ -165,9 +166,9 @@ def _write_subtitle(facts: titles.Drawn, baseline: Any, each_query: bool) -> lis
 
 
 def _write_bands(table: pl.DataFrame, confidence: float | None, *, is_named: bool) -> list[str]:
-    """Write which bands are drawn, and what they mean.
+    """Write a note that explains the bands and states which of them are drawn.
 
-    The meaning is left out if `is_named`, because the title then states it.
+    If `is_named`, the title already explains the bands, so the note leaves this out.
     """
     if confidence is None:
         return []
@@ -316,12 +317,12 @@ def _draw_curves(
 
 
 def _choose_unit_ends(values: pl.Series) -> AxisEnds:
-    """Return the ends 0 and 1 if all values lie between them, or else round ends."""
+    """Return 0 and 1 if all values lie between them, or else round numbers."""
     return (0.0, 1.0) if style.is_unit(values) else axis_ends.choose_ends(values)
 
 
 def _describe_ends(table: pl.DataFrame, position: str, title: str) -> str:
-    """Describe the values at the ends of lines in words, the highest first."""
+    """Write the values of lines at the last position, the highest first."""
     end_points = table.filter(pl.col(position) == pl.col(position).max()).sort(
         "value", descending=True
     )
@@ -330,7 +331,10 @@ def _describe_ends(table: pl.DataFrame, position: str, title: str) -> str:
 
 
 def _build_selections(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
-    """Return the selections of the line under the pointer, and of a name in the legend."""
+    """Return the selections of lines by the pointer and by the `legend`.
+
+    A single line has no selections, and more than ten lines have none by the legend.
+    """
     n = table["strategy"].n_unique()
     if n == 1:
         return []

@@ -1,4 +1,4 @@
-"""Draw linked views of queries: a selection in one view applies to all views and their means."""
+"""Draw linked views of queries: a selection in one view applies to the others and to means."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from polars_graded._sentences import format_count, shorten_names, titles
 from polars_graded.charts._queries import build_compared_queries, choose_pair_look, describe_wins
 
 MAX_EXPLORED_QUERIES = 5000
-"""Maximum number of rows that Altair embeds in a page."""
+"""Maximum number of queries, since Altair embeds at most 5000 rows in a page."""
 
 MAX_AXIS_NAME_LETTERS = 20
 """Maximum number of letters of a name in the title of an axis or above an interval."""
 
 MAX_CURVE_RANKS = 20
-"""Maximum number of ranks of a curve, per query."""
+"""Maximum number of ranks at which the differences of a curve are drawn."""
 
 
 @takes_results(run_one_grader)
@@ -68,13 +68,14 @@ def explore(
     measure
         The column to compare; by default the only measure in the frame.
     curve
-        A column of lists. The chart then shows the mean difference at each rank, with a band of its
-        confidence intervals from paired differences, in place of the bars. By default the only
+        A column of lists. In place of the bars, the chart then shows the mean difference at up to
+        20 ranks, with a band of its intervals from paired differences. By default it is the only
         curve by rank in the frame that is not an ideal curve.
     colour
         A column with an attribute of the query, such as its country, which must be the same in all
         rows of the query. With more than ten names, the nine most frequent are kept and the rest
-        are "others". More than ten numbers become four ranges with about as many queries each.
+        are "others". More than ten numbers become at most four ranges with about the same number of
+        queries each.
     confidence
         The confidence of the intervals.
     query, strategy, missing, grader
@@ -86,8 +87,8 @@ def explore(
         A chart whose `data` has one row per query, with the columns `query`, `value_a`, `value_b`,
         `difference`, `better` (the better strategy, null for a tie), `position` by descending
         difference, the `middle` of the query's bin and its `place` in the bin. With `colour`, the
-        column `group` holds its value. With a curve, there is a column for each of up to 20 evenly
-        spaced ranks, `rank_1` and so on.
+        column `group` holds the value of that column, "others" or the range. With a curve, the
+        columns `rank_1` and so on hold the difference at each of up to 20 evenly spaced ranks.
 
     See Also
     --------
@@ -190,7 +191,10 @@ def explore(
 
 
 def _find_only_rank_curve(curves: list[str]) -> str | None:
-    """Return the curve by rank that is not an ideal curve; None unless there is exactly one."""
+    """Return the only curve by rank that is not an ideal curve.
+
+    It is None if there is no such curve, or more than one.
+    """
     by_rank = [name for name in curves if curve_rows.find_kind(name) == "rank"]
     return by_rank[0] if len(by_rank) == 1 else None
 
@@ -204,7 +208,10 @@ def _add_ranks(
     query: str,
     strategy: str,
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Return the queries with differences at some ranks, and the rank of each such column."""
+    """Add a column with the difference of a curve at each of some ranks.
+
+    Return the queries with these columns, and a mapping from the name of each column to its rank.
+    """
     check_columns("per_query", [curve], per_query.columns, argument="curve")
     dtype = per_query.schema[curve]
     if not isinstance(dtype, pl.List):
@@ -257,7 +264,10 @@ def _add_group(
 
 
 def _name_ranges(values: pl.Series) -> pl.Series:
-    """Return the range of each number's quarter, such as "3 to 7"."""
+    """Return for each number the range of its quarter, such as "3 to 7".
+
+    The quarters contain about the same number of values each.
+    """
     quarters = (values.rank("min") - 1) * 4 // values.count()
     names = {}
     for number in quarters.drop_nulls().unique():

@@ -19,13 +19,13 @@ from polars_graded._results.trusting import compute_median_width_change
 from polars_graded._sentences import format_count, shorten_name, shorten_names, titles
 
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
-"""The grades behind an estimate, by the prefix of the columns of its interval."""
+"""Names of the grades that an estimate is computed from, by prefix of its interval's columns."""
 
 NAMES_PADDING = 0.1
-"""Space between the last grader and the edge of a panel, where names begin, in steps."""
+"""Space before the first and after the last grader, relative to that between two graders."""
 
 MAX_AGREEMENT_GRADES = 30
-"""Maximum number of grades in a chart of agreement, whose shares would otherwise be illegible."""
+"""Maximum number of grades in a chart of agreement; with more, printed shares are illegible."""
 
 
 def agreement(
@@ -40,13 +40,14 @@ def agreement(
 ) -> Chart:
     """Draw the grades of one grader by the grade of another, as shares of documents.
 
-    Each row is a grade of `one`. Its cells show how `other` graded these documents, as shares that
-    add up to 1. On the diagonal, which is framed, both graders give the same grade.
+    Each row is a grade of `one`. Its cells show how `other` graded the documents with this grade,
+    as shares that add up to 1. In the framed cells of the diagonal, both graders give the same
+    grade.
 
     Parameters
     ----------
     frame
-        Wide or long, as for `polars_graded.agreement`.
+        A wide or a long frame, as for `polars_graded.agreement`.
     one, other
         Two graders; if one is trusted, pass it first.
     query, doc, grader, grade
@@ -55,8 +56,8 @@ def agreement(
     Returns
     -------
     LayerChart
-        The rows contain `one` and `other` (grades as text, at most 30), `documents`, `share` and
-        `same`.
+        Each row is a cell, with `one` and `other` (grades as text, at most 30), the number of
+        `documents`, their `share` of the row, and `same` (whether both grades are equal).
 
     See Also
     --------
@@ -188,7 +189,7 @@ def grader_orders(
     grader_axis = style.order_axis(
         graders, labelAngle=0, labelLimit=120, labelExpr=_write_grader_labels(table)
     )
-    # The last points are near the edge, since their names begin there.
+    # The last points are near the right edge, since the names of strategies begin there.
     grader_axis["scale"].padding = NAMES_PADDING
     x = alt.X("grader:N", title="grader", **grader_axis)
     place_scale = alt.Scale(reverse=True, zero=False, domain=[0.5, len(names) + 0.5], nice=False)
@@ -251,8 +252,8 @@ def trusted_forest(
     Returns
     -------
     LayerChart or FacetChart
-        There are three rows for each row of `estimates`, with `name` (the strategy, or the pair),
-        `source`, `value`, `low` and `high`.
+        There are three rows for each row of `estimates`, with `name` (the strategy, or the pair if
+        there are several baselines), `source`, `value`, `low` and `high`.
 
     Examples
     --------
@@ -307,7 +308,7 @@ def trusted_forest(
     names = chart_rows.sort_names(wide, value, "name")
     sources = [*SOURCES.values()]
     title = style.write_mean_title(table, f"{value} of " if are_pairs else "mean ", value)
-    # The colours have no scale, since charts side by side would share it.
+    # The colours are constants, since charts side by side would share the scale of a field.
     is_trusted, is_model = (
         alt.FieldEqualPredicate(field="source", equal=name) for name in sources[:2]
     )
@@ -364,7 +365,7 @@ def trusted_forest(
 
 
 def _write_trusted_queries(estimates: pl.DataFrame) -> list[str]:
-    """Write how many queries have trusted grades, and how many have only those of the model."""
+    """Write how many queries have trusted grades, and how many only a model's."""
     facts = chart_rows.collect_title_facts(estimates)
     note = [f"{queries} with trusted grades"] if (queries := titles.count_queries(facts)) else []
     if note and "model_queries" in estimates.columns:

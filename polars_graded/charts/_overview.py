@@ -1,4 +1,4 @@
-"""A chart of the data behind measures: retrieved, judged and relevant documents and queries."""
+"""A chart of the data behind measures: queries, and documents retrieved, judged and relevant."""
 
 from __future__ import annotations
 
@@ -39,32 +39,33 @@ ROW_COLUMNS = ("duplicates",)
 """The columns that are numbers of rows."""
 
 HARMFUL_COLUMNS = {"none_judged", "none_retrieved", "duplicates"}
-"""Columns of defects that make means wrong, regardless of the quality of the ranking."""
+"""Columns that count defects of the data. Defects make means wrong, however good the ranking."""
 
 EMPTY_COLOUR, FILLED_COLOUR, ALARM_COLOUR = "#eef0f2", "#b5cadd", "#eba493"
-"""Colours of a cell, of its filled part, and of the filled part if it makes means wrong."""
+"""Colours of a cell, of its filled part, and of a filled part that warns of wrong means."""
 
 UNJUDGED_COLOUR, LOWEST_COLOUR, HIGHEST_COLOUR = "#f4e3c4", "#d5dde5", "#02307b"
 """Colours of rows without a grade, with the lowest grade, and with the highest grade."""
 
 CELL_WIDTHS = {"queries": 40, "documents": 84, "grades": 90}
 CELL_WIDTH, CELL_GAP = 50, 6
-"""Width of cells, and the space between them, in pixels."""
+"""Width of cells of columns not in `CELL_WIDTHS`, and space between cells, in pixels."""
 
 MAX_FULL_HEIGHT_STRATEGIES = 20
-"""Maximum number of strategies with lines of full height."""
+"""Maximum number of strategies whose rows have the full height."""
 
 MAX_NAMED_GRADES = 5
-"""Maximum number of grades that are all named."""
+"""Maximum number of grades that a heading lists completely."""
 
 
 def overview(table: Frame, *, panel: str | None = None, strategy: str = "strategy") -> Chart:
     """Draw the data behind measures as a table of bars, one row per strategy.
 
-    The filled part of a cell is the share of documents or queries in its column. It is red if it
-    makes means wrong: queries without a judged document, or without a retrieved document, count as
-    0, and a row that repeats a document counts it twice. If more than half of the scores are tied,
-    the order of ties decides the ranking, and the title states this.
+    The filled part of a cell shows the share of documents or queries that the heading describes. It
+    is red if it warns of wrong means: by default, queries without a judged or without a retrieved
+    document count as 0, and a document counts twice if a row repeats it. A single such row fills
+    the cell of repeated documents. If more than half of the scores are tied, the order of ties
+    decides the ranking; the cell of ties is then red too, and the title states this.
 
     Parameters
     ----------
@@ -78,9 +79,9 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     Returns
     -------
     LayerChart or FacetChart
-        There is one row per bar and number, with `strategy`, `what` (the column of the table, or
-        the grade), `text` (the printed number), `start` and `end` (of a bar, in pixels) and `fill`
-        (its colour). Strategies are in the order of the table.
+        There is one row per bar, with `strategy`, `what` (the column of the table, or the grade and
+        its number of rows), `text` (printed on the bar, or null), `start` and `end` (of the bar, in
+        pixels) and `fill` (its colour). Strategies are in the order of the table.
 
     Examples
     --------
@@ -153,7 +154,8 @@ def _draw_cells(names: list[str], headings: dict[int, list[str]], width: int) ->
         "labelExpr": label_expression,
         "labelAlign": "left",
     }
-    # The position of a label is that of its first line, so the other lines need padding below it.
+    # The first line of a label is at the position of the label, and the other lines need padding
+    # below it.
     axis_options |= {
         "labelLineHeight": 12,
         "labelPadding": 28,
@@ -167,7 +169,7 @@ def _draw_cells(names: list[str], headings: dict[int, list[str]], width: int) ->
     fill = alt.Fill("fill:N", title="fill", scale=None, legend=None)
     printed = base.transform_filter("isValid(datum.text)")
     printed = printed.mark_text(align="left", dx=3, fontSize=10, color=style.INK)
-    # A thin gap separates grades whose colours look alike in grey.
+    # A thin gap separates grades whose colours look alike in grey print.
     bars = base.mark_bar(stroke=style.find_ink_and_paper()[1], strokeWidth=0.5)
     return [bars.encode(x2=alt.X2("end:Q"), fill=fill), printed.encode(text=alt.Text("text:N"))]
 
@@ -194,7 +196,11 @@ def _place_cells() -> dict[str, int]:
 def _build_cells(
     strategy_row: dict[str, Any], left_edges: dict[str, int]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a strategy's cells: the empty part, and the filled part with the text."""
+    """Yield the rows of a strategy's cells.
+
+    A cell has a row for its background, and one for its filled part and its text. The cells of
+    queries and documents have no filled part, and their backgrounds have the text.
+    """
     queries = strategy_row["queries"]
     low, median, high = (_format_number(strategy_row[name]) for name in ("least", "median", "most"))
     spread = median if low == high else f"{median} ({low}–{high})"
@@ -203,7 +209,7 @@ def _build_cells(
     for what in (*SHARE_COLUMNS, *QUERY_COLUMNS, *ROW_COLUMNS):
         start, value = left_edges[what], strategy_row[what]
         share = value if what in SHARE_COLUMNS or value is None else value / queries
-        share = min(1, value or 0) if what in ROW_COLUMNS else share  # a single row fills the cell
+        share = min(1, value or 0) if what in ROW_COLUMNS else share  # one row fills the cell
         is_share = what in SHARE_COLUMNS and value is not None
         text = format_percent(value, decimals=0) if is_share else _format_number(value)
         yield _build_cell(what, start, CELL_WIDTH, EMPTY_COLOUR)
@@ -227,7 +233,7 @@ def _build_cell(
 def _build_grade_cells(
     grades: pl.Series | None, levels: list[float | None], start: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield a piece of a bar for each grade, as wide as the share of rows with the grade."""
+    """Yield the parts of a bar, one per grade, in proportion to their rows."""
     if grades is None:
         return  # the rows of the strategy have neither a score nor a grade
     total = sum(each["rows"] for each in grades)

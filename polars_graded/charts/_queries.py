@@ -39,10 +39,10 @@ N_RELEVANT = "n_relevant"
 """The measure that counts the relevant documents of a query."""
 
 MAX_BARS = 300
-"""Maximum number of bars; with more queries, several share a bar."""
+"""Maximum number of bars side by side; with more queries, neighbours share a bar."""
 
 MAX_EXTREMES = 3
-"""Maximum number of queries named for either strategy if there is no room for all names."""
+"""Maximum number of queries named for each strategy if there is no room for all names."""
 
 MAX_HEATMAP_ROWS = 150
 """Maximum number of visible rows of a heat map."""
@@ -54,7 +54,7 @@ MAX_OPAQUE_POINTS = 300
 """Maximum number of points that are nearly opaque and of full size."""
 
 LARGE_POINT = 30
-"""Size of each of up to `MAX_OPAQUE_POINTS` points, in square pixels."""
+"""Size of a point if there are at most `MAX_OPAQUE_POINTS`, in square pixels."""
 
 MAX_STACKED_HISTOGRAMS = 6
 """Maximum number of histograms in one column."""
@@ -80,11 +80,12 @@ def precision_histogram(
     As text: ``RP(A/B, q) = RP(A, q) - RP(B, q)``, where RP(A, q) is the R-precision of strategy A
     for query q. Any other measure is drawn in the same way.
 
-    With up to 60 queries, each bar has the name of its query below it. With more, the three queries
-    that differ most in either direction are named below the title. With more than 300 queries, a
-    bar stands for several consecutive queries: its part above the axis is the sum of their positive
-    differences, and its part below the axis that of their negative differences, each divided by the
-    number of queries of the bar. Source: Chen, B. Retrieval evaluation (slides), method 3.
+    With up to 60 queries, each bar has the name of its query below it. With more, up to three
+    queries with the largest differences in each direction are named below the title. With more than
+    300 queries, a bar stands for several consecutive queries: its part above the axis is the sum of
+    their positive differences, and its part below the axis is the sum of their negative
+    differences, each divided by the number of queries of the bar. Source: Chen, B. Retrieval
+    evaluation (slides), method 3.
 
     Parameters
     ----------
@@ -104,11 +105,12 @@ def precision_histogram(
     -------
     LayerChart
         Each row is a bar, with `position` and `last` (the positions of its first and last query,
-        from 1), `query` (the name of its query, or of its first and last query), `queries` (their
-        number), `difference` and `better` (the better strategy, null for a tie). A tie is a dot at
-        0. The line is the mean difference, and the grey band is its Student's 95 % interval, which
-        needs two queries. The subtitle states both, and the number of queries in which each
-        strategy is better.
+        from 1), `query` (the name of its query), `queries` (their number), `difference` and
+        `better` (the better strategy, null for a tie). With more than 300 queries, each part of a
+        bar is a row; its `query` (the first and the last name) and `queries` cover only queries in
+        which the strategy in `better` is better. A tie is a dot at 0. The line is the mean
+        difference, and the grey band is its Student's 95 % interval, which needs two queries. The
+        subtitle states both, and the number of queries in which each strategy is better.
 
     Examples
     --------
@@ -174,10 +176,11 @@ def describe_wins(both: list[str], table: pl.DataFrame) -> str:
 def build_compared_queries(
     per_query: pl.DataFrame, measure: MeasureColumns, a: Any, b: Any, query: str, **options: Any
 ) -> tuple[pl.DataFrame, list[str], str]:
-    """Return the queries with both values, both names of strategies, and the measure's name.
+    """Return the compared queries, and the names of strategies and measure.
 
-    The column `key` contains the query in its own type. The name of the query column is not used,
-    since another column of the result may have that name.
+    Each row is a query with its two values. The column `key` contains the query in its original
+    type. The name of the query column is not used for `key`, since another column of the result may
+    have that name.
     """
     table = differences(per_query, measure, a, b, query=query, **options)
     [name] = list_named_columns([measure])
@@ -195,7 +198,10 @@ def build_compared_queries(
 
 
 def find_better(table: pl.DataFrame) -> tuple[str | None, str | None]:
-    """Return the strategies that are better if the difference is above 0, and if it is below."""
+    """Return the better strategies for positive and for negative differences.
+
+    Either of them is None if there are no such differences.
+    """
     signs = [pl.col("difference") > 0, pl.col("difference") < 0]
     better_above, better_below = (table.filter(sign)["better"].head(1).to_list() for sign in signs)
     return better_above[0] if better_above else None, better_below[0] if better_below else None
@@ -209,7 +215,10 @@ def choose_pair_look(
     strategy: str,
     legends: bool = False,
 ) -> dict[str, Any]:
-    """Return the colours of two strategies, equal to those in charts of all strategies."""
+    """Return the colours of two strategies.
+
+    If there are at most ten strategies, the two colours are those in charts of all strategies.
+    """
     all_names = chart_rows.find_names(per_query, strategy)
     domain = all_names if len(all_names) <= style.MAX_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
@@ -234,8 +243,8 @@ def query_heatmap(
     is a strategy, the best at the left, so that strategies with equal values are neighbours. A row
     of one colour is a query in which all strategies are equal. Up to 60 queries have names. If
     there are more queries than rows, each row shows the means of several neighbouring queries. If
-    the frame has the column `n_relevant`, queries without a relevant document are left out and
-    counted, since their values do not show how hard these queries are.
+    the frame has the column `n_relevant`, and another column is drawn, queries without a relevant
+    document are left out and counted, since their values do not show how hard these queries are.
 
     Parameters
     ----------
@@ -318,7 +327,8 @@ def query_heatmap(
             "strategy:N", "query:N", "queries:Q", *style.format_decimals("value")
         ),
     )
-    # Each row has a whole number of pixels, since gaps would show as stripes.
+    # The height of a row is a whole number of pixels. Otherwise gaps between rows would look like
+    # stripes.
     height = alt.Step(max(10, min(20, 400 // n))) if has_names else round(400 / n_rows) * n_rows
     description = f"{measure} of {n:,} queries for {len(order)} strategies"
     words = style.Words(
@@ -362,27 +372,28 @@ def measure_agreement(
         The columns of the two measures.
     show
         `"agreement"`: points, and the diagonal on which both measures are equal. `"difference"`:
-        histograms of the difference x - y over queries, one for each strategy, below each other.
-        `"difference_by_x"`: points of the difference against x, which show whether the measures
-        disagree if x is high.
+        histograms of the difference x - y over queries, one for each strategy.
+        `"difference_by_x"`: points of the difference x - y against x, which show whether the
+        measures disagree if x is high.
     panel
         A column whose values get a panel each, such as a cutoff. None draws no panels, and stacks
-        the histograms of several strategies. By default, each strategy has a panel for its
-        histogram, and points have no panels.
+        the histograms of several strategies. By default, each of up to ten strategies has a panel
+        for its histogram, and points have no panels.
     query, strategy
-        The columns of queries and of strategies. The frame may lack either column.
+        The columns of queries and of strategies. The frame may lack either default column.
 
     Returns
     -------
     LayerChart or FacetChart
-        For `"agreement"` and `"difference_by_x"`, the rows contain `strategy`, `query`, `x` and
-        `y`; for the latter, `y` is the difference. For `"difference"`, each row is a bin with
-        `strategy`, `low`, `high` and `queries`. Bins have equal widths, and 0 is in the middle of a
-        bin. More than ten strategies have no colours, and are counted together.
+        For `"agreement"` and `"difference_by_x"`, the rows contain `x` and `y`, and if the frame
+        has them `strategy` and `query`; for `"difference_by_x"`, `y` is the difference. For
+        `"difference"`, each row is a bin with `strategy`, `low`, `high` and `queries`. Bins have
+        equal widths, and 0 is in the middle of a bin. More than ten strategies have no colours, and
+        are counted together, without the column `strategy`.
 
         Both axes of `"agreement"` have the same ends, unless the range of both measures together is
-        more than ten times the range of one of them. Then each axis has its own ends, and there is
-        no diagonal.
+        more than ten times the range of one of them, and neither is constant. Then each axis has
+        its own ends, and there is no diagonal.
 
     Examples
     --------
@@ -441,7 +452,7 @@ class _Points:
     groups: list[str]
     colour: dict[str, Any]
     row_word: str
-    """The word for the rows: queries, or results of several strategies."""
+    """The word for rows: "queries", or "results" if there are several strategies."""
     has_strategy_panels: bool
     """True if each strategy has a panel for its histogram."""
 
@@ -467,7 +478,8 @@ class _Points:
         has_strategy_panels = has_strategy_panels and _has_few_strategies(frame, strategy)
         panel = strategy if has_strategy_panels else None if panel is ... else panel
         keys = {} if panel is None else {"panel": panel}
-        # The frame may lack the default columns of strategies or queries, but not a column passed.
+        # The frame may lack the default columns of strategies or queries, but not columns with
+        # other names, since the caller passed these.
         keys |= {
             name: column
             for name, column in (("strategy", strategy), ("query", query))
@@ -490,7 +502,7 @@ class _Points:
 
     @property
     def n_groups(self) -> int:
-        """Return the number of groups that share the drawn rows."""
+        """Return the number of groups into which the drawn rows are divided."""
         return self.table.n_unique(self.groups) if self.groups else 1
 
     @property
@@ -500,7 +512,7 @@ class _Points:
 
 
 def _draw_bins(points: _Points, title: str, words: style.Words, *, centred: bool) -> Chart:
-    """Draw a histogram of the values for each strategy."""
+    """Draw a histogram of the values of each group."""
     n_groups = points.n_groups
     n_bins = min(
         points.max_points - 2, bins.MAX_BINS, 10 + math.isqrt(points.table.height // n_groups)
@@ -536,7 +548,7 @@ def _draw_points(
     notes: Sequence[str],
     lines: Sequence[alt.Chart],
 ) -> Chart:
-    """Draw one point per row over lines."""
+    """Draw one point per row, in front of lines."""
     table, (x, y) = points.table, titles_of_axes
     meaning = [f"point: a query{' and a strategy' if points.row_word == 'results' else ''}"]
     if (n := table.height) > chart_checks.MAX_DRAWN_ROWS:
@@ -554,7 +566,7 @@ def _draw_points(
             "aria": False,
             "size": LARGE_POINT * math.sqrt(MAX_OPAQUE_POINTS / table.height),
         }
-        # Shuffled, so that the points of no strategy cover all others.
+        # The order is random, so that the points of no strategy cover all others.
         table = table.sort(pl.int_range(pl.len()).shuffle(seed=0))
     layer = alt.Chart().mark_point(filled=True, **look)
     layer = layer.encode(
@@ -591,8 +603,8 @@ def similarity_histogram(
     measure
         The column of the similarity measure.
     panel
-        A column whose values get a panel each. By default, each pair has a panel. None stacks the
-        histograms.
+        A column whose values get a panel each. By default, each of up to ten pairs has a panel.
+        None stacks the histograms. More than ten pairs are counted together.
     query, strategy
         The columns of queries and of pairs.
 
@@ -651,12 +663,13 @@ def gain_by_similarity(
     panel
         A column whose values get a panel each. By default, there are no panels.
     query, strategy
-        The columns of queries and of pairs. The frame may lack either column.
+        The columns of queries and of pairs. The frame may lack either default column.
 
     Returns
     -------
     LayerChart or FacetChart
-        The rows contain `strategy`, `query`, `x` and `y`. A grey line marks the difference 0.
+        The rows contain `x` and `y`, and if the frame has them `strategy` and `query`. A grey line
+        marks the difference 0.
 
     Examples
     --------

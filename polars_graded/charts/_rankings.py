@@ -28,16 +28,16 @@ def rankings(
     title: str | None = None,
     **options: Unpack[RequestOptions],
 ) -> alt.LayerChart:
-    r"""Draw the rankings of one query side by side, with each document's share of the measure.
+    r"""Draw rankings of one query, and what each document adds to a measure.
 
-    Each column is a strategy. Each tile is a document in the colour of its grade; an unjudged
-    document is white and dashed. A thick bar at the left of a tile marks a document with the same
-    score as another. A line connects the tiles of a document in neighbouring columns, and is dark
-    if the document is relevant; with more than four columns, there are no such lines. The number
-    beside a tile is the amount that the document adds to the measure at its rank, and the sum over
-    all ranks is the value above the column. Below the horizontal line are relevant documents
-    outside the first n, with their ranks if they were retrieved. On a web page, the document under
-    the pointer stays and the others fade.
+    Strategies are columns, side by side. Each tile is a document in the colour of its grade; an
+    unjudged document is white with a dashed outline. A thick bar at the left of a tile marks a
+    document with the same score as another. A line connects the tiles of a document in neighbouring
+    columns, and is strong if the document is relevant; with more than four columns, there are no such
+    lines. The number beside a tile is the amount that the document adds to the measure at its rank,
+    and the sum over all ranks is the value above the column. Below the horizontal line are relevant
+    documents outside the first n, with their ranks if they were retrieved. On a web page, the
+    document under the pointer stays and the others fade.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def rankings(
     irrelevant, max_grade, relevant_from, undefined_as, condensed
         As for `evaluate`.
     n
-        The number of ranks.
+        The number of ranks to draw.
     doc
-        The column of the documents' ids, which must be unique in a query.
+        The column of the documents' ids, which must be unique in a ranking.
     title
         A column of titles or texts. Tiles show them instead of ids; tooltips show both.
 
@@ -76,11 +76,11 @@ def rankings(
         The column `part` names what a row draws: a `document`, a `line` or a `strategy`. A
         `document` has `strategy`, `rank` (null if it was not retrieved), `doc`, `title`, `grade`
         (null if it is unjudged), `level` (the grade, or the range of grades with the same colour),
-        `relevant`, `tied` (whether another document has the same score), `adds`, its `share` of the
-        value, and for measures with a gain, `gain`. A `strategy` has its `value` and the number of
-        relevant documents `below` the line. At most ten documents per strategy are drawn below the
-        line; documents in the first n of another strategy have priority. `column`, `y` and `y_next`
-        are positions.
+        `relevant`, `tied` (whether another document has the same score), `adds` (the amount that it
+        adds to the measure, null below rank n), its `share` of the value, and for measures with a
+        gain, its `gain`. A `strategy` has its `value` and the number of relevant documents `below`
+        the line. At most ten documents per strategy are drawn below the line; documents in the
+        first n of another strategy have priority. `column`, `y` and `y_next` are positions.
 
     See Also
     --------
@@ -142,7 +142,7 @@ def rankings(
     columns = format_count(len(values), "rankings")
     notes = [f"beside a document: what it adds to {titles.measure_in_words(parsed_measure.name)}"]
     if (table["part"] == "line").any():
-        notes.append("joining lines: the same document, dark if it is relevant")
+        notes.append("joining lines: the same document, strong if it is relevant")
     if documents["tied"].any():
         notes.append("bar at the left: tied, another document has the same score")
     if table["below"].sum():

@@ -24,16 +24,16 @@ BAR_SPACING, LABEL_SPACING = 8, 16
 """Vertical distance between the bars of groups, and between names of strategies, in pixels."""
 
 MEANS_WIDTH, MAX_MEANS_WIDTH = 360, 640
-"""Width of the line of means for a few strategies and for many, in pixels."""
+"""Minimum and maximum width of the line of means, in pixels."""
 
 STRATEGY_WIDTH = 28
-"""Width that a strategy adds to the line of means, in pixels."""
+"""Width per strategy of the line of means, in pixels, between its minimum and maximum."""
 
 LETTER_SHARE = 0.07
-"""Share of the axis that the letter before a bar occupies."""
+"""Share of the axis that the letter of a group, at the left of its bar, occupies."""
 
 MAX_LABELLED_STRATEGIES = 60
-"""Maximum number of strategies with a name in the diagram."""
+"""Maximum number of strategies in a critical difference diagram, which names all of them."""
 
 
 def strategy_ranks(
@@ -52,7 +52,8 @@ def strategy_ranks(
     -------
     LayerChart or FacetChart
         The rows are those of `ranks`, with `strategy` as text, and `panel` if panels are drawn. The
-        best strategy is at the top. The title states which strategies may be first.
+        best strategy by the first measure is at the top. The title states which strategies may be
+        first, or for several measures, by how many of them one strategy is clearly first.
 
     Examples
     --------
@@ -102,7 +103,10 @@ def strategy_ranks(
 
 
 def _write_finding(ranks: pl.DataFrame) -> str:
-    """Write which strategies are first, or may be, or by how many measures one is first."""
+    """Write which strategies may be first, or how often one clearly is.
+
+    If there are several measures or panels, write by how many of them one is clearly first.
+    """
     key = "panel" if "panel" in ranks.columns else "measure"
     names = ranks["strategy"].unique().sort()
     # Names are shortened in the same way as on the axis, which shows all strategies.
@@ -125,13 +129,14 @@ def _write_finding(ranks: pl.DataFrame) -> str:
 
 
 def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.LayerChart:
-    """Draw means on a line, with bars over indistinguishable strategies.
+    """Draw means on a line, with bars over groups of strategies.
 
     This is Demšar's critical difference diagram (2006, figure 1). His bars span one critical
-    difference of mean ranks. Here, the bars are the groups of `rank_strategies`, which depend on
-    its test and on means. A bar has a dot at each strategy of its group. A strategy can lie under a
-    bar without a dot: it differs significantly from some strategies of the group, although its mean
-    lies between theirs, because its differences vary less.
+    difference of mean ranks. Here, the bars are the groups of `rank_strategies`: strategies that do
+    not differ significantly. The groups depend on the test and on means. A bar has a dot at each
+    strategy of its group. A strategy can lie under a bar without a dot: it differs significantly
+    from some strategies of the group, although its mean lies between theirs, because its
+    differences vary less.
 
     Parameters
     ----------
@@ -143,11 +148,11 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     Returns
     -------
     LayerChart
-        The column `part` of a row contains what it draws. A `"strategy"` has its `mean` and the
-        `row` of its name. A `"bar"` is a `set` of strategies, and reaches from the `mean` of the
-        first strategy to that of the last, `to`. A `"dot"` is a strategy on a bar. `row` is the
-        vertical position in pixels. The title states which strategies may be first. There are at
-        most 60 strategies.
+        The column `part` names what a row draws. A `"strategy"` has its `mean`. A `"bar"` is a
+        group with the letter `set`, and reaches from `mean`, the lowest mean of the group, to `to`,
+        the highest. A `"dot"` is a strategy on a bar. `row` is the vertical position in pixels,
+        for a strategy that of its name. The title states which strategies may be first. There are
+        at most 60 strategies.
 
     Examples
     --------
@@ -231,7 +236,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
 
 
 def _build_diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Return the rows of strategies, groups and members to draw, and the height."""
+    """Return the rows of names, bars and dots, and the diagram's height."""
     low, high = axis_ends.choose_ends(table["mean"])
     ascending = table.sort("mean", maintain_order=True)
     sets = ascending.select(
@@ -270,7 +275,11 @@ def _build_diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def _stack_spans(spans: list[tuple[float, float]], gap: float) -> list[int]:
-    """Return the lowest free level of each span, so that spans on a level do not overlap."""
+    """Return a level for each span, so that spans on a level do not overlap.
+
+    Spans are sorted by their lower ends. Each gets the lowest level on which it is more than `gap`
+    to the right of the previous span.
+    """
     ends, levels = list[float](), list[int]()
     for low, high in spans:
         free_levels = (level for level, end in enumerate(ends) if low > end + gap)

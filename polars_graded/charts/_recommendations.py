@@ -13,7 +13,7 @@ from polars_graded._drawing.style import Chart
 from polars_graded._sentences import format_count, format_percent, shorten_name, titles
 
 NAME_SPACE = 8
-"""Pixels between a point and its name."""
+"""Horizontal distance between a point and its name, in pixels."""
 
 MAX_NAMED_POINTS = 6
 """Maximum number of strategies with names beside their points."""
@@ -37,14 +37,14 @@ def trade_off(
     x, y
         The measures to draw, as in the column `measure`.
     panel, strategy
-        The column of panels, such as segments, or None, and that of strategies.
+        The column of panels, such as a column of segments, or None, and the column of strategies.
 
     Returns
     -------
     LayerChart or FacetChart
-        The rows contain `strategy`, `x` and `y`, and if they are drawn `x_low`, `x_high`, `y_low`,
-        `y_high` and `panel`. A strategy without one of the measures is left out. The axes fit the
-        points and need not start at 0.
+        The rows contain `strategy`, `x` and `y`. They contain `x_low`, `x_high`, `y_low` and
+        `y_high` if intervals are drawn, and `panel` if panels are drawn. A strategy that lacks one
+        of the two measures is left out. The axes fit the points and need not start at 0.
 
     See Also
     --------
@@ -88,7 +88,7 @@ def trade_off(
     chart_checks.check_not_empty("summary", table, x, y)
     chart_checks.check_row_count("summary", table)
     names = table["strategy"].unique().to_list()
-    # Names of many points would overlap, so a legend contains them.
+    # The names of many points would overlap, so they are in a legend instead.
     is_named = len(names) <= MAX_NAMED_POINTS
     highest_first = table.sort("y", descending=True)["strategy"].unique(maintain_order=True)
     colours = (
@@ -148,7 +148,7 @@ def trade_off(
 def _select_measure(
     rows: pl.DataFrame, measure: str, side: str, columns: list[str]
 ) -> pl.DataFrame:
-    """Return the values of a measure, with columns named after the axis."""
+    """Return the values of a measure, with columns named after its axis."""
     values = rows.filter(measure=measure)
     if values.is_empty():
         names = rows["measure"].unique(maintain_order=True).to_list()
@@ -165,17 +165,17 @@ def catalogue_curves(
 ) -> Chart:
     """Draw the Lorenz curve of recommendations, one line per strategy.
 
-    The items of the catalogue are sorted, the least recommended first. A point of a line shows the
-    share of all recommendations that a share of the items receives. On the diagonal all items are
-    recommended equally often. A line far below the diagonal belongs to a strategy that recommends
-    few items, such as the most popular ones, to everyone.
+    The items of the catalogue are sorted, the least recommended first. At x, a line shows the share
+    of all recommendations that the first items receive, where x is the share of these items in the
+    catalogue. On the diagonal all items are recommended equally often. A line far below the
+    diagonal belongs to a strategy that recommends few items, such as the most popular ones.
 
     Parameters
     ----------
     curve
         One row per strategy and point, as `catalogue_curve` returns it.
     panel, strategy
-        The column of panels, or None, and that of strategies.
+        The column of panels, or None, and the column of strategies.
 
     Returns
     -------
@@ -216,7 +216,7 @@ def catalogue_curves(
     table = table.sort(*groups, "items", "recommendations")
     table = curve_rows.thin_by_value(table, "items", curve_rows.compute_max_points(n_lines), groups)
     strategies = table["strategy"].unique().to_list()
-    # A high curve belongs to a strategy that recommends many items equally often.
+    # If there are more strategies than colours, those with the highest curves get the colours.
     highest_first = table.group_by("strategy").agg(pl.col("recommendations").mean())
     highest_first = highest_first.sort("recommendations", "strategy", descending=[True, False])
     look = style.choose_look(strategies, strategy, prioritised=highest_first["strategy"])

@@ -1,4 +1,4 @@
-"""Charts of the relevance function φ, and of distributions."""
+"""Charts of the relevance function φ, and of distributions of a measure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from polars_graded._sentences import format_count, shorten_name, titles
 from polars_graded.namespace import graded
 
 MIN_NAME_POSITION = 0.17
-"""Minimum position of a point with space for a name at its left, as a share of the axis."""
+"""Minimum position of a control point with space for its name at the left, as a share of the
+distance from the lowest to the highest control point."""
 
 
 def relevance_function(
@@ -30,7 +31,7 @@ def relevance_function(
     whisker: float = 1.5,
     scale: Literal["linear", "symlog"] | None = None,
 ) -> Chart:
-    """Draw φ over the scores that define it, with its control points and the scores.
+    """Draw the relevance function φ, its control points, and the scores.
 
     Source: Moniz, Torgo and Vinagre (2016), figure 1.
 
@@ -47,14 +48,16 @@ def relevance_function(
         As in `Graded.phi_relevance`.
     scale
         The scale of the axis of scores: `"linear"`, or `"symlog"`, which spreads low scores. The
-        default is `"symlog"` if the highest score is more than 20 times the median.
+        default is `"symlog"` if the median is above 0 and the highest score is more than 20 times
+        the median, else `"linear"`.
 
     Returns
     -------
     LayerChart or FacetChart
-        The rows contain `part` (what they draw: `φ`, `score` or `control point`), `score`,
-        `relevance` and the `name` of a control point. Many scores are drawn at equal steps of their
-        rank, with the lowest and the highest. NaN and infinity raise an error.
+        The rows contain `part` (`φ`, `score` or `control point`), `score`, `relevance`, `name`, and
+        `panel` if panels are drawn. `name` is the name of a control point, null if you pass
+        `control_points`. If there are too many scores, those at equal steps of their rank are
+        drawn, including the lowest and the highest. NaN and infinity raise an error.
 
     Examples
     --------
@@ -78,7 +81,8 @@ def relevance_function(
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
     chart_checks.check_numbers("frame", frame, [score])
-    # Errors about φ contain the name of this column, which must differ from those of the result.
+    # Errors about φ contain the name of this column. The name must differ from the names of other
+    # columns of the result.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
     scores = frame.select(
         *chart_rows.build_name_columns(keys), pl.col(score).alias(axis_name)
@@ -95,7 +99,7 @@ def relevance_function(
     relevances = scores.with_columns(relevance=phi.over("panel") if panel else phi)
     phi_options["query"] = "panel" if panel else None
     points = phi_control_points(scores, axis_name, **phi_options)
-    # Control points have names only if they are computed from the scores.
+    # Control points that the caller passes have no names.
     is_custom = control_points is not None
     name = pl.lit(None, pl.String).alias("name") if is_custom else _name_points([*keys])
     rows_by_part = {
@@ -137,7 +141,7 @@ def relevance_function(
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
         tooltip=style.list_tooltips("part:N", "score:Q", *style.format_decimals("relevance")),
     )
-    # The colours have no scale, since charts side by side would share it.
+    # The colours are constants without a scale, since charts side by side would share a scale.
     line, ticks, controls = (
         base.transform_filter(f"datum.part === '{name}'") for name in rows_by_part
     )
@@ -145,7 +149,8 @@ def relevance_function(
         ticks.mark_tick(orient="vertical", size=10, color=style.REST),
         line.mark_line(),
         style.draw_dots(controls, 80, color=style.find_ink()),
-        # If nearly all scores are low, the whisker is near the median, whose name is placed higher.
+        # If nearly all scores are low, the whisker is near the median. Then the name of the median
+        # is placed higher.
         *_draw_names(
             controls, [*keys], is_symlog=is_symlog, rise=28 if is_skewed and not is_symlog else 12
         ),
@@ -160,9 +165,9 @@ def relevance_function(
 def _draw_names(
     controls: alt.Chart, keys: list[str], *, is_symlog: bool, rise: int
 ) -> list[alt.Chart]:
-    """Draw the names of control points at their points, where the rising line leaves room.
+    """Draw the name of each control point where the line leaves room.
 
-    The lowest point has no name, which would overlap the name of the median.
+    The lowest point gets no name, since its name would overlap the name of the median.
     """
     groups: list[Any] = [*keys]
     amount = "(({0} < 0 ? -1 : 1) * log(1 + abs({0})))" if is_symlog else "({0})"
@@ -171,7 +176,8 @@ def _draw_names(
     points = points.transform_calculate(position=f"({score} - {low}) / ({high} - {low})")
     points = points.transform_filter("isValid(datum.name) && datum.name !== 'lowest'")
     # The line rises, so there is room for a name above and to the left of a point, or below and to
-    # the right. A name near the left edge would cover the axis, so it begins at its point instead.
+    # the right. To the left of a point near the left edge, a name would cover the axis, so that it
+    # begins at the point instead.
     is_beside, is_first = "datum.name === 'whisker'", f"datum.position < {MIN_NAME_POSITION}"
     text_options: dict[str, Any] = {
         "align": alt.ExprRef(f"{is_beside} || {is_first} ? 'left' : 'right'"),
@@ -179,14 +185,14 @@ def _draw_names(
         "dy": alt.ExprRef(f"{is_beside} ? 7 : datum.name === 'median' ? -{rise} : -12"),
     }
     ink, paper = style.find_ink_and_paper()
-    # A name has an outline in the colour of the background, so that the line does not cross it.
+    # Each name has an outline in the colour of the background, which hides the line behind it.
     outline = points.mark_text(**text_options, stroke=paper, strokeWidth=3, color=paper)
     text = points.mark_text(**text_options, color=ink)
     return [layer.encode(text=alt.Text("name:N")) for layer in (outline, text)]
 
 
 def _name_points(keys: Sequence[str]) -> pl.Expr:
-    """Return an expression for the names of control points in ascending order."""
+    """Return an expression that names control points, sorted by their scores."""
     is_last, is_zero = pl.int_range(pl.len()) == pl.len() - 1, pl.col("relevance") == 0
     name = (
         pl.when(is_last)
@@ -201,7 +207,7 @@ def _name_points(keys: Sequence[str]) -> pl.Expr:
 
 
 def _write_headline(value: str, groups: list[str], group: str, table: pl.DataFrame) -> str:
-    """Write the title of distributions, with the numbers of groups and of panels."""
+    """Write the title of boxes, with the numbers of groups and of panels."""
     group_word = "strategies" if group == "strategy" else f"values of {group}"
     panels = table["panel"].n_unique() if chart_rows.has_panels(table) else 0
     panel_clause = f" in {panels} panels" if panels else ""
@@ -217,33 +223,36 @@ def sample_boxes(
     reference: str | float | None = None,
     panel: str | None = None,
 ) -> Chart:
-    """Draw the distribution of a measure as a box and a reference line per group.
+    """Draw the distribution of a measure in each group as a box.
 
     A box reaches from the lower to the upper quartile and contains a mark at the median. Its
-    whiskers reach to the most distant values within 1.5 box lengths, and each value beyond them is
-    a point. The box with the highest median is at the top. With panels, this is the group with the
-    highest mean of medians. Source: Moniz, Torgo and Vinagre (2016), figure 2.
+    whiskers reach to the most distant values within 1.5 box lengths of the box, and each value
+    beyond them is a point. The group with the highest median is at the top. With panels, the group
+    whose medians have the highest mean is at the top. Source: Moniz, Torgo and Vinagre (2016),
+    figure 2.
 
     Parameters
     ----------
     frame
-        One row per sample, as `experiments.popularity_scenarios` returns it, or `evaluate`.
+        One row per sample, as `experiments.popularity_scenarios` or `evaluate` returns it.
     value
         The column of the measure.
     group
         The column of groups; each group gets a box.
     reference
-        A column or a number. A line across each box shows the number, or the mean of the column in
-        the group.
+        A column, a number or None. A line across each box shows the number, or the mean of the
+        column in the group. With None, there is no line.
     panel
-        A column whose values get a panel each.
+        A column whose values get a panel each, or None.
 
     Returns
     -------
     LayerChart or FacetChart
-        The rows of boxes contain `group`, `samples`, `whisker_low`, `q1`, `median`, `q3`,
-        `whisker_high` and the `reference`, if there is one. The row of a point contains `outlier`.
-        Many points are drawn at equal steps of their rank, with the first and the last.
+        A row is a box, or a point beyond the whiskers of a box. All rows contain `group`, and
+        `panel` if panels are drawn. The row of a box contains `samples`, `whisker_low`, `q1`,
+        `median`, `q3`, `whisker_high` and `reference`, which is null without a reference. The row
+        of a point contains `outlier`. If a box has too many points, those at equal steps of their
+        rank are drawn, including the lowest and the highest.
 
     Examples
     --------
@@ -288,7 +297,7 @@ def sample_boxes(
     upright_options: dict[str, Any] = {"orient": "vertical"}
     middle = box.mark_tick(**upright_options, size=step * 0.6, thickness=4, color=style.find_ink())
     points = base.transform_filter("datum.outlier !== null").mark_point(size=15)
-    # Bars get the colour of the theme, unlike rules.
+    # The whiskers are thin bars, since bars get the colour of the theme, and rules do not.
     layers = [
         box.mark_bar(size=1.5).encode(x=low, x2=alt.X2("q1:Q")),
         box.mark_bar(size=1.5).encode(x=q3, x2=alt.X2("whisker_high:Q")),
@@ -299,7 +308,8 @@ def sample_boxes(
         ),
     ]
     if name:
-        # `opacity` would share its scale with the ideal curve of a concatenated chart.
+        # The legend belongs to `fillOpacity`, since charts side by side would share the scale of
+        # `opacity`, which is that of the ideal curve.
         symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
         lines = style.draw_named_line(alt.FillOpacity, box, name, **symbol)
         lines = lines.mark_tick(**upright_options, size=step * 0.9, thickness=2, color="firebrick")

@@ -17,7 +17,7 @@ from polars_graded._results.per_query import find_direction_of_rows
 from polars_graded._sentences import format_count, shorten_names, titles, verdicts
 
 MINUS_SIGN = "\u2212"
-"""The sign of negative numbers."""
+"""The mark of a significant difference below 0."""
 
 MIN_EQUIVALENCE_PROBABILITY = 0.95
 """Minimum probability of equivalence for a difference that counts as negligible."""
@@ -34,22 +34,24 @@ def strategy_bars(
     panel: str | None = "measure",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw the mean of each strategy with its interval and its number, one panel per measure.
+    """Draw the mean of each strategy and its interval, a panel per measure.
 
-    The axis of points fits the means, so that differences are visible. The axis of bars starts at
-    0, so that differences are shown relative to the means.
+    The mean is also written beside each strategy. The axis of points fits the means, so that
+    differences are visible. The axis of bars starts at 0, so that the lengths of bars are
+    proportional to the means.
 
     Parameters
     ----------
     summary
-        One row per measure and strategy, as `summarise` returns it. Intervals from `ci_low` to
-        `ci_high` are drawn if the frame contains them. So are the letters of `group`, which
-        `rank_strategies` returns in addition. For a summary by segments, pass one measure and the
+        One row per measure and strategy, as `summarise` or `rank_strategies` returns it. Intervals
+        from `ci_low` to `ci_high` are drawn if the frame contains them, and so are the letters in
+        the column `group` of `rank_strategies`. For a summary by segments, pass one measure and the
         column of segments, such as `panel="country"`.
     show
-        `"points"`, or `"bars"` from 0.
+        `"points"`, or `"bars"` that start at 0.
     width
-        Width of each panel in pixels; by default, two panels fit side by side into a notebook.
+        Width of each panel in pixels. The default is 300, or 200 if there are several panels, so
+        that two panels fit side by side into a notebook.
     panel, strategy
         The column of panels, or None, and the column of strategies, as for every chart.
 
@@ -164,21 +166,23 @@ def comparison_forest(
     panel: str | None = "measure",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw differences to the baseline with their intervals, significant ones filled.
+    """Draw each difference to a baseline as a point with its interval.
 
-    All pairs of many strategies make a tall chart: 25 strategies have 300 pairs.
-    `comparison_matrix` shows all pairs at a glance. A baseline or a filter reduces their number.
+    The points of significant differences are filled, and the others are hollow. All pairs of many
+    strategies make a tall chart: 25 strategies have 300 pairs. `comparison_matrix` shows all pairs
+    at a glance. To draw fewer pairs here, compare with a baseline, or filter the pairs.
 
     Parameters
     ----------
     comparison
         One row per measure and pair, as `compare` returns it. The chart shows the interval from
-        `simultaneous_low` to `simultaneous_high`, which agrees with the corrected p. If the test
-        has no such interval, as with Wilcoxon's, the chart shows the interval of each single
-        difference, which may disagree with p. A null interval is not drawn. The subtitle states the
-        kind of interval and its confidence. For a comparison by segments, pass one measure and the
-        column of segments, such as `panel="country"`. For a comparison with `rope=`, the region of
-        practical equivalence is shaded.
+        `simultaneous_low` to `simultaneous_high`, which agrees with the corrected p. If the frame
+        has no such intervals, as for the Wilcoxon test, the chart shows the interval of each single
+        difference, from `ci_low` to `ci_high`, which may disagree with p. A null interval is not
+        drawn. If all intervals have the same `confidence`, the subtitle states it and the kind of
+        interval. For a comparison by segments, pass one measure and the column of segments, such as
+        `panel="country"`. For a comparison with `rope=`, the region of practical equivalence is
+        shaded.
     confidence
         A difference is significant if `p_corrected` is at most 1 - `confidence`. It is not
         significant if `p_corrected` is null, or if the test compares ranks and the difference of
@@ -190,9 +194,9 @@ def comparison_forest(
     -------
     LayerChart or FacetChart
         The rows are those of `comparison`, with `pair` (the strategy, and its baseline if there are
-        several), `significance`, and `panel` if panels are drawn. The largest difference of the
-        first measure is at the top. With several baselines and one measure, the strategy with the
-        higher mean comes first in each pair.
+        several baselines), `significance`, and `panel` if panels are drawn. The largest difference
+        of the first measure is at the top. With several baselines and without panels, the strategy
+        with the higher mean comes first in each pair.
 
     Examples
     --------
@@ -240,7 +244,7 @@ def comparison_forest(
     ends = pair_rows.choose_interval_ends(table)
     stated_level = chart_rows.find_confidence(table)
     interval = "interval" if stated_level is None else f"{100 * stated_level:g} % interval"
-    # The Wilcoxon test has no interval of means that agrees with it, since it compares ranks.
+    # The Wilcoxon test compares ranks, so that no interval of a difference of means agrees with it.
     if ends == pair_rows.AGREEING_ENDS:
         notes.append(f"line: {interval}, corrected as p is")
     elif stated_level is not None:
@@ -271,8 +275,8 @@ def comparison_matrix(
 ) -> Chart:
     """Draw the differences of all pairs as a matrix, with significant differences marked.
 
-    A cell shows the difference of the strategy of its row minus that of its column: blue above 0,
-    orange below. The cell contains a sign if the corrected p is at most 1 - `confidence`, and is
+    A cell shows the mean of the strategy in its row minus the mean of the strategy in its column:
+    blue above 0, orange below. The cell contains a sign if the difference is significant, and is
     pale otherwise. Strategies are in the order of their means in the first measure, the highest
     first.
 
@@ -294,7 +298,7 @@ def comparison_matrix(
 
     See Also
     --------
-    comparison_forest : The same with intervals, for few pairs.
+    comparison_forest : The same differences with intervals, for few pairs.
 
     Examples
     --------
@@ -347,7 +351,7 @@ def comparison_matrix(
     # so that charts side by side can merge their domains.
     max_distance: Any = table["difference"].abs().max() or 1.0
     scale = alt.Scale(domain=[-max_distance, max_distance], scheme="blueorange", reverse=True)
-    # The labels of the legend are at its ends.
+    # The legend has labels at its ends and at 0.
     legend = alt.Legend(values=[-max_distance, 0, max_distance], format=".3~g")
     fill = alt.Fill("difference:Q", title="difference", scale=scale, legend=legend)
     colours = style.CellColours(scale, style.INK, "white", 0.6 * max_distance)
@@ -370,8 +374,8 @@ def comparison_matrix(
 def similarity_matrix(frame: Frame, measure: str) -> Chart:
     """Draw the mean similarity of each pair of strategies as a matrix.
 
-    Similar strategies are side by side. If all were compared with one baseline, the baseline
-    comes first, and the others are in the order of their means, the highest first.
+    Similar strategies are side by side. If all strategies were compared with one baseline, the
+    baseline comes first, and the others follow in descending order of their `mean`.
 
     Parameters
     ----------
@@ -383,14 +387,15 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     Returns
     -------
     LayerChart
-        The rows contain `a` (the row of the matrix), `b` (its column), `mean` and `queries`. Each
-        pair has two cells, or one if the measure is not symmetric, such as `tau_ap` and
-        `relevant_entered`. There are at most 3000 cells.
+        The rows contain `a` (the row of the matrix), `b` (the column of the matrix), `mean` and
+        `queries`, the number of queries with a value. Each pair has two cells, or one if the
+        measure is not symmetric, such as `tau_ap` or `relevant_entered@10`. More than 3000 cells
+        raise an error.
 
     See Also
     --------
-    similarity_histogram : The queries of each pair, for few pairs.
-    comparison_matrix : The differences of a measure, with judgments.
+    similarity_histogram : The distribution over queries of the similarity of few pairs.
+    comparison_matrix : The differences of a measure that needs judgments, for all pairs.
 
     Examples
     --------
@@ -430,7 +435,8 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
         y=alt.Y("a:N", title=None, **row_axis),
         tooltip=style.list_tooltips("a:N", "b:N", *style.format_decimals("mean"), "queries:Q"),
     )
-    # Shares have no zero before the point, so that they fit into small cells.
+    # If no number is above 1, numbers are written without the 0 before the decimal point, so that
+    # they fit into small cells.
     is_share = scale_end == 1
     number = (
         "replace(format(datum.mean, '.2f'), '0.', '.')"

@@ -1,4 +1,4 @@
-"""Charts of trust: the power, the stability and the robustness of measures."""
+"""Charts of the reliability of results: power, stability and robustness."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from polars_graded._results.regrading import AS_GIVEN, compute_mean_bounds
 from polars_graded._sentences import format_percent, list_names, titles
 
 MAX_MOVE = 1e-9
-"""Maximum distance between a name and its line that is ignored as a rounding error."""
+"""Maximum distance between a name and its line that counts as a rounding error."""
 
 SYMLOG_P = 0.001
-"""Constant of the symlog axis of p, which is linear below and logarithmic above."""
+"""Constant of the symlog axis of p, which is linear below this p and logarithmic above it."""
 
 MIN_COMPARISONS_SHARE = 0.02
-"""Minimum share of the comparisons of a line in a drawn class and all larger classes together."""
+"""Minimum share of a line's comparisons in a drawn class and the classes of larger differences."""
 
 MIN_COMPARISONS = 30
-"""Minimum number of comparisons for a rate."""
+"""Minimum number of comparisons in a drawn class."""
 
 SHADES = (("#a6c8e0", "#0c3964"), ("#4d7391", "#e4f1fb"))
 """Colours of the fewest and the most queries, on a light and on a dark background."""
@@ -46,10 +46,10 @@ NAMED_P = 0.6, 0.003
 """Values of p between which the names of lines are placed."""
 
 MIN_VISIBLE_SHARE = 0.002
-"""Minimum length of a visible line, as a share of an axis."""
+"""Minimum length of a visible line, as a share of the range of the other lines."""
 
 MIN_LOG_RATIO = 50
-"""Minimum ratio of the largest and the smallest number of queries on a logarithmic axis."""
+"""Minimum ratio of the largest to the smallest number of queries on a logarithmic axis."""
 
 MAX_SIZES = 4
 """Maximum number of sample sizes with a line of swap rates."""
@@ -64,8 +64,8 @@ def significance_curves(
     """Draw the p values of all pairs of strategies, one line per measure.
 
     The p values of a line are in descending order. The lower a line, the more pairs the measure
-    distinguishes. The dashed line is at 1 - `confidence`. A line crosses it at the number of
-    undecided pairs. The name beside a line includes the number of distinguished pairs. The share of
+    distinguishes. The dashed line is at 1 - `confidence`. The pairs above the dashed line are
+    undecided. The name beside a line includes the number of distinguished pairs. The share of
     distinguished pairs is the discriminative power of the measure. These are Sakai's achieved
     significance level curves (SIGIR 2006, figure 4).
 
@@ -84,8 +84,9 @@ def significance_curves(
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `levels`, with `label`, the name of a line, and `label_x` and
-        `label_at`, its position. The axis of p is logarithmic, except near 0.
+        The rows are those of `levels`, with `label`, the text beside a line, and its position
+        `label_x` and `label_at`. These are null except in one row of each line that has a text.
+        The axis of p is logarithmic, except near 0.
 
     Examples
     --------
@@ -168,10 +169,10 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     """Draw the power to find a difference by the number of queries.
 
     Each measure has a line. The large point on a line marks the number of queries in the data. The
-    dashed line is the target power. A line crosses it at the number of queries that reach this
-    power (`trust.queries_needed` computes this number exactly). The title states the difference to
-    find. To compare measures on different scales, pass `unit="range"` to `trust.power_curve`: the
-    difference is then the same share of the range of each measure.
+    dashed line is the target power. The line of a measure reaches the dashed line at the number of
+    queries needed for this power (`trust.queries_needed` computes this number exactly). The title
+    states the difference to find. To compare measures on different scales, pass `unit="range"` to
+    `trust.power_curve`: the difference is then the same share of the range of each measure's means.
 
     Parameters
     ----------
@@ -186,7 +187,8 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     -------
     LayerChart or FacetChart
         The rows are those of `curve`, with `label` and `label_at`: the name of a line, and the
-        height of the name. Names are placed at a number of queries at which lines are far apart.
+        height of the name. Names are placed at a number of queries at which lines are far apart, or
+        at the ends of lines if there is none.
 
     Examples
     --------
@@ -244,10 +246,11 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
 
 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
-    """Draw τ between the orders from samples of queries and from all queries.
+    """Draw τ between orders of strategies: from samples, and from all queries.
 
-    Each measure has a line, the mean over samples, and a band that contains most samples. With more
-    than three measures, bands would hide each other, so they are drawn only with `panel="measure"`.
+    Each measure has a line, the mean τ of the samples, and a band that contains τ of most samples.
+    With more than three measures, bands would hide each other, so they are drawn only with
+    `panel="measure"`. With two strategies, τ of each sample is 1 or −1, and there are no bands.
 
     Parameters
     ----------
@@ -292,7 +295,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     # Lines may end at the same τ. Then the mean of τ determines the order of their names.
     table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
     has_bands = panel == "measure" or table["measure"].n_unique() <= style.MAX_BANDS
-    # With two strategies, τ is 1 or −1, so that a band shows nothing.
+    # With two strategies, τ of each sample is 1 or −1, so that a band shows nothing.
     has_two_strategies = "strategies" in table.columns and table["strategies"].max() == 2  # noqa: PLR2004
     has_bands = has_bands and not has_two_strategies
     min_tau: Any = table.select(pl.min_horizontal("tau", "tau_low" if has_bands else "tau").min())
@@ -300,7 +303,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     ends = min(0.9, math.floor(10 * min_tau.item()) / 10), 1.0
     table = _add_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
     x, title = _build_queries_axis(table), "τ to the order from all queries"
-    # Without these ends, a band would make the axis begin at 0 and move the names.
+    # Without explicit ends, a band would make the axis begin at 0, and names would overlap.
     y_options = style.bound_axis(ends, zero=False)
     y = alt.Y("tau:Q", title=title, **y_options)
     layers = _draw_measure_lines(
@@ -311,9 +314,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
         area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2=alt.Y2("tau_high:Q"))
         layers.insert(0, area.encode(color=_choose_colours(table), detail=alt.Detail("measure:N")))
     max_queries: Any = table["queries"].max()
-    headline = (
-        f"How closely fewer queries order strategies as all {max_queries:,g} do (Kendall's τ)"
-    )
+    headline = f"How closely fewer queries order strategies as all {max_queries:,g} do (rank correlation τ)"
     level = chart_rows.find_confidence(table)
     share = "most" if level is None else format_percent(level)
     note = "line: mean of the samples"
@@ -327,11 +328,11 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
 
 
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
-    """Draw how often other queries contradict a difference, by its size.
+    """Draw how often other queries contradict a difference of a given size.
 
-    Each sample size has a line, which is darker for more queries. From the point where a line last
-    falls below the dashed `rate`, a second sample of the same size contradicts the difference less
-    often than this rate. After Voorhees and Buckley (SIGIR 2002), figure 1.
+    Each sample size has a line, whose colour is stronger for more queries. Beyond the point where a
+    line last falls below the dashed `rate`, a second sample of the same size contradicts
+    differences less often than this rate. After Voorhees and Buckley (SIGIR 2002), figure 1.
 
     Parameters
     ----------
@@ -350,7 +351,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         panels are drawn. At most four numbers of queries are drawn. Classes of fewer than 30
         comparisons are left out, since their rates depend on chance. The classes of the largest
         differences are also left out if together they contain fewer than 2 % of the comparisons of
-        a line.
+        a line. If no class of a line remains, the class of the smallest differences is drawn.
 
     Examples
     --------
@@ -385,7 +386,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     has_enough = (comparisons_from_here >= MIN_COMPARISONS) & (
         comparisons_from_here >= MIN_COMPARISONS_SHARE * pl.col("comparisons").sum()
     )
-    # The rate of a class with few comparisons depends on chance too.
+    # A class with few comparisons is left out even if larger classes have many.
     has_enough &= pl.col("comparisons") >= MIN_COMPARISONS
     table = table.filter(
         (has_enough | (~has_enough.any() & (pl.int_range(pl.len()) == 0))).over(lines)
@@ -443,11 +444,11 @@ def grading_profile(
     panel: str | None = "measure",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw the means of strategies if documents are graded in other ways.
+    """Draw the means of strategies under the original and other gradings.
 
     There is one line per strategy. Where lines cross, the gradings disagree about which strategy is
-    better. The text above each other grading shows Kendall's τ between its order of strategies and
-    the order under the original grades.
+    better. The text above each grading except the original one shows Kendall's τ between the order
+    of strategies under this grading and their order under the original grades.
 
     Parameters
     ----------
@@ -575,13 +576,13 @@ def grading_profile(
 def unjudged_bounds(
     bounds: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
-    """Draw the means of strategies with unjudged documents irrelevant, or best.
+    """Draw means with unjudged documents irrelevant, and with them graded best.
 
-    The point is the mean over queries with unjudged documents irrelevant. The line reaches from the
-    point to the mean with the highest grade for all unjudged documents. `evaluate` computes both
-    means. For rank-biased precision, a thin line adds the maximum contribution of documents beyond
-    the end of the rankings. Measures such as NDCG and average precision also depend on the number
-    of relevant documents, which further judgments change. Values outside the line are then
+    The point is the mean over queries if unjudged documents are irrelevant. The line reaches from
+    the point to the mean if all unjudged documents have the highest grade. For rank-biased
+    precision, a thin line adds the maximum contribution of documents beyond the end of the
+    rankings. Measures such as NDCG and average precision also depend on the number of relevant
+    documents, which further judgments change. For these measures, values outside the line are
     possible, and the better strategy is unknown even if the lines do not overlap.
 
     Parameters
@@ -659,7 +660,8 @@ def unjudged_bounds(
         notes.append(
             f"thin line{measures_clause}: documents below the end of the rankings as best, too"
         )
-        # An axis needs two ends even in a panel without any value of `beyond`.
+        # In a panel without any value of `beyond`, the thin line would have no end, so that `high`
+        # replaces null.
         bars_beyond = base.transform_calculate(
             end="isValid(datum.beyond) ? datum.beyond : datum.high"
         )
@@ -692,7 +694,7 @@ def _draw_measures(
     what: str,
     axes: tuple[str, str],
 ) -> Chart:
-    """Draw lines of measures, with their names beside them instead of a legend."""
+    """Draw the layers of a chart with a line per measure, and write its notes."""
     notes = [note, *style.write_rest_note(set(table["measure"]))]
     notes += line_names.write_coinciding(table, *axes, _list_line_columns(table))
     words = style.Words(headline, notes, _describe_measures(what, table))
@@ -708,7 +710,7 @@ def _draw_level(value: float) -> alt.Chart:
 def _draw_measure_lines(
     table: pl.DataFrame, x: alt.X, y: alt.Y, *tooltips: Any, has_points: bool
 ) -> list[alt.Chart]:
-    """Draw a line for each measure with a name at its end, and points with tooltips."""
+    """Draw a line with its name, and points with tooltips, for each measure."""
     colour, tooltip = (
         _choose_colours(table),
         style.list_tooltips("measure:N", x.shorthand, *tooltips),
@@ -722,7 +724,7 @@ def _draw_measure_lines(
         "label_at" in table
         and (table.drop_nulls("label_at")[position] < table[position].max()).all()
     ):
-        # Within the plot, a name is below its line.
+        # No name is at the right edge, so each is below its line, without a connecting rule.
         names.mark.dy = 9
         return [base.mark_line(), points.encode(tooltip=tooltip), names]
     return [base.mark_line(), points.encode(tooltip=tooltip), leader, names]
@@ -783,12 +785,13 @@ def _add_names(
 
 
 def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Return the rows with the position of each line's name, `label_x` and `label_at`.
+    """Add the position of each line's name, `label_x` and `label_at`.
 
-    A name is placed where its line falls below a height. Each line of a panel has a different
-    height, so that names do not overlap: the fewer pairs a line distinguishes, the higher its name.
-    The height of a single line is the level. If a line ends above its height, its name is at its
-    end.
+    The name of a line is placed where the line falls below a certain height. This height differs
+    between the lines of a panel, so that names do not overlap: the fewer pairs a line
+    distinguishes, the higher its name. If a panel has only one line, the height is the level. If a
+    line does not fall below this height, its name is at the end of the line. `label` becomes null
+    in all rows without a position.
     """
     lines, named_measures = _list_line_columns(table), _list_named_measures(table)
     panels = table.partition_by("panel", maintain_order=True) if "panel" in lines else [table]

@@ -1,10 +1,11 @@
 """Engines that spread a frame over many machines.
 
-The class of a frame identifies the engine, so that no other engine is imported. An engine is a
-module with `evaluate_rows(request, frame, parts)`. This function puts the rows of a query into one
-bucket, lets `arrow.Worker` measure one bucket at a time, and returns a frame of its own kind. This
-frame needs a method `union`, which concatenates the values of several graders. An engine may have
-`join_rows(run, judgments, ...)`, which joins both on its machines.
+The class of a frame identifies the engine, so that engines not in use are not imported. An engine
+is a module with `evaluate_rows(request, frame, parts)`. This function puts all rows of a query into
+the same bucket, lets `arrow.Worker` measure one bucket at a time, and returns the values as a frame
+of the engine. Such a frame needs a method `union`, which concatenates the values of several
+graders. An engine may also have `join_rows(run, judgments, ...)`, which joins a run and its
+judgments on the machines of the engine.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ ENGINES = {
     "spark": ("pyspark.sql", {"DataFrame"}),
     "ray_data": ("ray.data", {"Dataset", "MaterializedDataset"}),
 }
-"""The package of each engine's frames, and the names of their classes."""
+"""For each engine: the package that defines its frames, and the names of their classes."""
 
 
 def find_engine(frame: Any) -> Any | None:

@@ -23,12 +23,13 @@ class Worker:
 
     request: Request
     schema: pa.Schema
-    """Schema of the result, in which texts and lists have the types of engines, not of Polars."""
+    """Schema of the result, with Arrow types that engines support instead of those of Polars."""
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Return the values of a table of whole queries, with the columns of the request first.
+        """Return the values of the queries in a table.
 
-        These columns may have other names in the table, since engines do not support all names.
+        The table contains whole queries, and its first columns are those of the request in the same
+        order. Their names may differ, since engines do not support all names.
         """
         columns = self.request.input_columns
         frame = pl.DataFrame(table.select(range(len(columns))).rename_columns(columns))
@@ -72,7 +73,10 @@ def read_schema(given: pa.Schema) -> pl.Schema:
 
 
 def _read_type(field: pa.Field) -> pl.DataType:
-    """Return the type of a column; Object, which no measure accepts, if Polars has none."""
+    """Return the Polars type of a column.
+
+    If Polars has no such type, return Object, which no measure accepts.
+    """
     import pyarrow as pa
 
     try:

@@ -47,9 +47,10 @@ def evaluate_rows(request: Request, dataset: Any, parts: Parts) -> Any:
 def _assign_buckets(
     table: pa.Table, columns: list[str], query: list[str], buckets: int
 ) -> pa.Table:
-    """Return the columns that are needed, and the bucket of each row.
+    """Return the needed columns, renamed `column_0` and so on, and the bucket of each row.
 
-    All machines must compute the same bucket for a query, so they need the same version of Polars.
+    The bucket comes from Polars' hash of the query. All machines need the same version of Polars,
+    so that they compute the same bucket for a query.
     """
     import numpy as np
 
@@ -66,7 +67,7 @@ def _measure_bucket(table: pa.Table, worker: Worker) -> pa.Table:
 
 
 def _read_arrow_schema(dataset: Any) -> pa.Schema:
-    """Return the columns of a dataset; Ray Data may have to read its first block."""
+    """Return the schema of a dataset; Ray Data may read the first block for it."""
     import pyarrow as pa
 
     schema = dataset.schema().base_schema

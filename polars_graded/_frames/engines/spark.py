@@ -56,10 +56,10 @@ def join_rows(
     strategy: str | None,
     unjudged_below: float | None,
 ) -> Any:
-    """Return a Spark frame of a run and its judgments in no order.
+    """Join a run in Spark and its judgments into a Spark frame, in no order.
 
-    The judgments are in Spark or on this machine. Spark distributes the rows by query and document,
-    so that no machine needs all rows of a query.
+    The judgments are in Spark or on this machine. Rows are joined by query and document, not by
+    query alone, so that no machine must hold all rows of a long query in memory.
     """
     from pyspark.sql import functions as f
 
@@ -102,7 +102,10 @@ def join_rows(
 
 
 def _check_not_stacked(schema: pl.Schema, key: list[str]) -> None:
-    """Raise if strategies may be merged, since their number is known only when a job runs."""
+    """Raise if a column "strategy" exists that no argument names.
+
+    Spark would have to run a job to count its strategies, so even a single one is refused.
+    """
     if "strategy" in schema and "strategy" not in key:
         msg = (
             "`run` has a column 'strategy' that no argument names; its strategies would be "
@@ -112,7 +115,7 @@ def _check_not_stacked(schema: pl.Schema, key: list[str]) -> None:
 
 
 def _fail_on_nulls(frame: Any, name: str, key: Mapping[str, str]) -> Any:
-    """Return the same rows; fail if a key is null, and name the column."""
+    """Return the rows, with a check that stops the Spark job if a key is null."""
     from pyspark.sql import functions as f
 
     for column, original in key.items():
@@ -124,7 +127,7 @@ def _fail_on_nulls(frame: Any, name: str, key: Mapping[str, str]) -> Any:
 
 
 def _fail_on_duplicates(frame: Any, name: str, key: Mapping[str, str]) -> Any:
-    """Return the same rows; fail if two have the same key."""
+    """Return the rows, with a check that stops the Spark job if two keys are equal."""
     from pyspark.sql import functions as f
 
     others = [column for column in frame.columns if column not in key]
@@ -141,7 +144,7 @@ def _fail_on_duplicates(frame: Any, name: str, key: Mapping[str, str]) -> Any:
 
 
 def _read_arrow_schema(frame: Any) -> pa.Schema:
-    """Return the columns of a Spark frame, with a null type where Arrow has none."""
+    """Return the Arrow schema of a frame; an empty struct replaces types Arrow lacks."""
     import pyarrow as pa
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import to_arrow_schema
@@ -157,5 +160,5 @@ def _read_arrow_schema(frame: Any) -> pa.Schema:
 
 
 def _quote_name(name: str) -> str:
-    """Return the name of a column in SQL."""
+    """Return the name of a column, quoted for SQL."""
     return "`" + name.replace("`", "``") + "`"

@@ -1,6 +1,6 @@
 """Kernels of the measures, one module per family: NumPy over flat arrays.
 
-A kernel takes `Queries` and the checked options of its measure, and returns one value or list per
-query. Its value for a query without a relevant document does not matter: the caller replaces it by
-the fill value.
+The kernel of a measure takes `Queries` (or a `ListPair`, for two rankings) and checked options, and
+returns one value or list per query. If the measure needs a relevant document, the caller puts the
+fill value in place of the kernel's values for queries without one.
 """

@@ -19,9 +19,10 @@ from polars_graded._measuring.kernels.ragged import (
 
 
 def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties: str) -> Floats:
-    """Return AP: Σ of precisions at hits, over R by default.
+    """Return AP: the sum of precisions at hits, divided by R by default.
 
-    (Scheel et al. 2011, equations 1 and 2.)
+    (Scheel et al. 2011, equations 1 and 2.) With `over="retrieved"`, the divisor is the number of
+    hits; with `over="cutoff"`, it is the smaller of R and n.
     """
     if ties == "average":
         expected = expect_precisions(queries, threshold).head(n)
@@ -39,15 +40,16 @@ def compute_precisions(hits: Documents) -> Floats:
 
 
 INFERRED_PRIOR = 0.00001
-"""Count added to the relevant and to the other documents, to smooth shares as trec_eval does."""
+"""ε of `infap`, added to the count of relevant and to that of other documents, as in trec_eval."""
 
 
 def infap(queries: Queries, n: int | None, threshold: float | None) -> Floats:
     """Return infAP: (1/R) Σ_hits E[P@k], the expected precision at hits.
 
-    At rank k, E[P@k] = 1/k + (pooled / k) (rel + ε) / (rel + other + 2ε), with the numbers of
-    pooled, relevant and other judged documents above rank k (Yilmaz and Aslam 2006, equation 1,
-    smoothed as in trec_eval). A grade below irrelevant marks a pooled document that nobody judged.
+    At rank k, E[P@k] = 1/k + (pooled / k) (rel + ε) / (rel + other + 2ε), where pooled, rel and
+    other are the numbers of pooled, relevant and other judged documents above rank k (Yilmaz and
+    Aslam 2006, equation 1, smoothed as in trec_eval). A grade below irrelevant marks a pooled
+    document that nobody judged.
     """
     hits = queries.hits(n, threshold)
     pooled, relevant = queries.count_judged_so_far(hits) - 1, hits.number - 1
@@ -63,7 +65,7 @@ def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
 
     A tie group has m documents, of which r are relevant; h hits rank above the group. The i-th
     document of the group is relevant in r/m of the orders. In these orders, the i - 1 documents
-    before it in the group have (i - 1) (r - 1) / (m - 1) hits on average.
+    before it in the group contain (i - 1) (r - 1) / (m - 1) hits on average.
     """
     ranked, starts = queries.ranked, queries.tie_starts
     is_hit = queries.relevant(ranked.values, threshold)
@@ -81,8 +83,9 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
 
     (Scheel et al. 2011, equation 4.)
 
-    R_t documents reach level t. A document of grade g counts in AP at every level up to g, so its
-    weight is W(g) = Σ_{t ≤ g} d_t / R_t, and Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
+    d_t is the distance of level t from the next lower level; R_t documents reach level t. A
+    document of grade g counts in AP at every level up to g, so its weight is
+    W(g) = Σ_{t ≤ g} d_t / R_t, and Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
     """
     ranked = queries.replace_grades(queries.hits(n, None))
     judged = queries.replace_grades(queries.judged.relevant)
@@ -106,13 +109,14 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
 def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
     """Return GAP: Σ_p (1/p) Σ_{j ≤ p} min(V_j, V_p) / Σ V.
 
-    V(g) is the probability that grade g satisfies a user.
+    V(g) is the probability that grade g satisfies a user, up to a factor, which cancels out. Σ V is
+    over all judged documents.
     """
     ranked = queries.replace_grades(queries.hits(n, None))
     judged = queries.replace_grades(queries.judged.relevant)
     if levels is not None:
-        # Each level is equally likely to be the lowest that satisfies a user: equal g_i in the
-        # notation of Robertson et al. (2010).
+        # Each level has the same probability of being the lowest that satisfies a user: equal g_i
+        # in the notation of Robertson et al. (2010).
         steps = queries.relevance(np.array(levels))
         steps = steps[steps > 0]
 
@@ -141,12 +145,13 @@ def sum_minima(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> F
 
 
 def _sum_by_level(ranked: Documents, judged: Levels, *, divide_by_count: bool) -> Floats:
-    """Return Σ_t d_t · (Σ_p P@p · rel_t(p)), by one pass per level.
+    """Return Σ_t d_t · (Σ_p P@p · rel_t(p)), by one pass per level t.
 
-    The levels are those that occur in any query. If a query has no document on a level, this level
-    selects the same documents as the next higher level of the query, and the distances of the two
-    levels add up to the distance between levels of the query. A document that does not reach one
-    level cannot reach the next, so each pass drops the documents below its level.
+    With `divide_by_count`, d_t is divided by R_t. The levels are those that occur in any query. A
+    level that does not occur in a query does not change its sum: this level and the next higher
+    level of the query select the same documents, and their distances add up to the distance between
+    levels of the query. A document that does not reach one level cannot reach the next, so each
+    pass drops the documents below its level.
     """
     is_used = judged.counts.any(axis=1) & (judged.values > 0)
     levels, n_relevant = judged.values[is_used], judged.n_reaching[is_used]
@@ -159,18 +164,18 @@ def _sum_by_level(ranked: Documents, judged: Levels, *, divide_by_count: bool) -
 
 
 def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> Floats:
-    """Return the sum of the minima over all pairs, by one pass per bit of C.
+    """Return the sum of `sum_minima`, by one pass per bit of C.
 
-    C(g) is the number of judged documents at least as good as g. The bits of C distinguish
-    documents, the highest bit first: of two documents that agree in the bits so far, the one with a
-    1 is worse, and its weight is the minimum. A stable sort by that bit puts documents that still
-    agree next to each other, in rank order.
+    C(g) is the number of judged documents at least as good as g, so a higher C is worse. Passes go
+    from the highest bit of C to the lowest. Take two documents whose bits agreed so far: if one has
+    a 1 and the other a 0, the one with the 1 is worse, and its weight is the minimum. A stable sort
+    by each bit puts documents that still agree next to each other, in rank order.
 
     Example: grades 10 30 20 at ranks 1 2 3, and nothing else judged, have C = 3 1 2, in bits 11 01
     10. By the first bit, ranks 1 and 3 are worse than rank 2: rank 2 adds W(10) for its pair with
     rank 1, and rank 3 adds W(20) for its pair with rank 2. Ranks 1 and 3 agree in the first bit; by
     the second bit, rank 1 is worse than rank 3: rank 3 adds W(10). Now no two documents agree, and
-    each document adds its own W once, for the pair with itself.
+    each document adds its own W once, for the pair with itself. What rank p adds is divided by p.
     """
     next_lower = np.append(judged.values[1:], 0.0)
     next_lower[judged.offsets[1:][judged.lengths > 0] - 1] = 0.0

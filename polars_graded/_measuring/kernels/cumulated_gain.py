@@ -27,14 +27,14 @@ NOT_FINITE = {
     "Hint: phi_relevance converts popularity and other scores to grades from 0 to 1; "
     "gain='linear' takes grades as they are"
 }
-"""Rule for relevance that is too high for a gain, by the name of the gain."""
+"""Error text for relevance that is too high for a gain, by the name of the gain."""
 
 Form: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
 """Function that returns the gains of documents: `compute_gains` or `compute_normalised_gains`."""
 
 
 def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
-    """Return the gain of each document; 0 where it is not relevant."""
+    """Return the gain of each document; 0 if the document is not relevant."""
     if isinstance(gain, str):
         result = GAINS[gain](queries.relevance(documents.values))
         rule, grades_without_gain = (
@@ -55,9 +55,9 @@ def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
 def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """Return the gains of NDCNG: 2^ngain - 1 with ngain = grade / m_q.
 
-    (Scheel et al. 2011, equation 5.) m_q is the highest grade that the query can have. With
-    `"linear"`, the gain is ngain itself. With a mapping, ngain is the ratio of the gains of the two
-    grades.
+    (Scheel et al. 2011, equation 5.) m_q is the highest grade that the query can have: `max_grade`,
+    or else its highest judged grade. With `"linear"`, the gain is ngain itself. With a mapping of
+    grades to gains, ngain is the gain of the grade divided by the gain of m_q.
     """
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))
@@ -118,7 +118,7 @@ def ndcg(
 def dcg_curve(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Ragged:
-    """Return DCG at every rank."""
+    """Return DCG at each of the first `n` ranks, or at all ranks."""
     worth = queries.compute_all_worths(n, partial(compute_gains, queries, gain=gain), ties)
     return sum_so_far(
         apply_discount(worth, discount, base), find_curve_lengths(queries.ranked.lengths, n)
@@ -128,7 +128,10 @@ def dcg_curve(
 def ideal_dcg_curve(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
 ) -> Ragged:
-    """Return the ideal DCG at every rank."""
+    """Return the ideal DCG at each of the first `n` ranks.
+
+    Without `n`, there are as many ranks as judged documents.
+    """
     worth = discount_ideal(queries, n, compute_gains, gain, discount, base)
     return sum_so_far(worth, find_curve_lengths(queries.judged.n, n))
 
@@ -143,7 +146,10 @@ def ndcg_curve(
     form: Form = compute_gains,
     lengths: Integers | None = None,
 ) -> Ragged:
-    """Return NDCG at every rank, or only at the first `lengths` ranks."""
+    """Return NDCG at each rank; `lengths` are the numbers of ranks, if passed.
+
+    Otherwise there are `n` ranks or, without `n`, as many as ranked documents.
+    """
     if lengths is None:
         lengths = find_curve_lengths(queries.ranked.lengths, n)
     worth = queries.compute_all_worths(n, lambda documents: form(queries, documents, gain), ties)
@@ -163,11 +169,12 @@ def ndcg_area(
 ) -> Floats:
     """Return the area under the NDCG curve, which is its mean over all ranks.
 
-    A query without ranks gets 0. Beyond the end of both lists, the curve keeps its last value.
+    A query without ranks gets 0. The curve keeps its last value beyond the end of both the ranking
+    and the judged documents.
     """
     ranks = find_curve_lengths(queries.ranked.lengths, n)
     lengths = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
-    # Each rank beyond the end of both lists adds the last value of the curve.
+    # Each rank beyond both ends adds the last value of the curve.
     curve = ndcg_curve(queries, n, gain, discount, base, ties, form, lengths)
     total = curve.sum(curve.values) + (ranks - lengths) * curve.last_values()
     return np.where(ranks > 0, total / ranks, 0.0)
@@ -189,12 +196,12 @@ def find_curve_lengths(lengths: Integers, n: int | None) -> Integers:
 def discount_ideal(
     queries: Queries, n: int | None, form: Form, gain: Gain, discount: Discount, base: float
 ) -> Documents:
-    """Return gain(i) · discount(i) of the relevant documents in ideal order."""
+    """Return discounted gains of the `n` best documents in ideal order."""
     best = queries.judged.ideal(n)
     return apply_discount(best.of(form(queries, best, gain)), discount, base)
 
 
 def apply_discount(worth: Documents, discount: Discount, base: float) -> Documents:
-    """Return gain(i) · discount(i)."""
+    """Return the gain of each document times the discount of its rank."""
     at_rank = DISCOUNTS[discount](np.arange(1, worth.rank.max(initial=0) + 1), base)
     return worth.of(worth.values * at_rank[worth.rank - 1])

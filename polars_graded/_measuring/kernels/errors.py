@@ -10,10 +10,10 @@ from polars_graded._measuring.kernels.ragged import Mask
 
 
 class UnusableDataError(ValueError):
-    """Error for data that break a rule: the rule, and the queries that break it.
+    """Error that names a rule which the data of some queries break.
 
-    `grades` are grades to list after the rule. `column` is the name of the input that breaks the
-    rule; None stands for the grade.
+    `is_unusable` is the mask of these queries. `grades` are grades to list after the rule. `column`
+    is the name of the input that breaks the rule; None stands for the grade.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class UnusableDataError(ValueError):
     def of_all(cls, errors: Sequence[UnusableDataError]) -> UnusableDataError:
         """Merge the errors that have the same rule as the first one.
 
-        Each error comes from another chunk of queries, so no query is counted twice.
+        Each error must come from a different chunk of queries, so that no query is counted twice.
         """
         rule = errors[0].rule
         same_rule = [error for error in errors if error.rule == rule]

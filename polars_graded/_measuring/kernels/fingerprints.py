@@ -2,8 +2,8 @@
 
 Texts are hashed by a multilinear function (Lemire and Kaser, Strongly universal string hashing is
 fast, 2014), and the hashes of a set are added modulo 2^64 (Bellare and Micciancio, A new
-paradigm for collision-free hashing, 1997), so that their order does not matter. Neither uses the
-hash of a library, which may change with its version.
+paradigm for collision-free hashing, 1997), so that their order does not matter. No hash function of
+a library is used, since its results may change with its version.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ MIX_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def mix_bits(numbers: Hashes) -> Hashes:
-    """Apply SplitMix64's finaliser to each number.
+    """Return the output of SplitMix64 for each number as its state.
 
-    Each bit of the result depends on all bits of the number.
+    Each bit of the output depends on all bits of the number.
     """
     z = numbers + GOLDEN_STEP
     z = (z ^ (z >> np.uint64(30))) * MIX_FACTORS[0]
@@ -34,7 +34,7 @@ def mix_bits(numbers: Hashes) -> Hashes:
 
 
 def hash_texts(characters: npt.NDArray[np.uint8], lengths: Integers) -> Hashes:
-    """Return the hash of each text; `characters` holds their bytes end to end."""
+    """Return the hash of each text; `characters` are the bytes of all texts."""
     hashes = np.zeros(len(lengths), np.uint64)
     is_filled = lengths > 0
     if is_filled.any():
@@ -49,7 +49,7 @@ def hash_texts(characters: npt.NDArray[np.uint8], lengths: Integers) -> Hashes:
 
 def hash_grades(grades: Floats) -> Hashes:
     """Return the hash of each grade."""
-    return mix_bits((grades + 0.0).view(np.uint64))  # -0.0 is 0.0
+    return mix_bits((grades + 0.0).view(np.uint64))  # adding 0.0 turns -0.0 into 0.0
 
 
 def combine_hashes(documents: Hashes, values: Hashes) -> Hashes:

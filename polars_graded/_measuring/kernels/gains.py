@@ -17,7 +17,7 @@ GradeGains: TypeAlias = tuple[tuple[float, float], ...]
 Gain: TypeAlias = GainName | GradeGains
 
 MAX_EXP2_RELEVANCE = 1000
-"""Maximum relevance for which sums of 2^g stay within the range of a double."""
+"""Maximum relevance g for which sums of 2^g stay within the range of a double."""
 
 
 def exp2_gain(relevance: Floats) -> Floats:
@@ -38,14 +38,17 @@ GAINS: Mapping[GainName, Callable[[Floats], Floats]] = {"exp2": exp2_gain, "line
 
 
 def look_up_gains(grades: Floats, pairs: GradeGains) -> Floats:
-    """Return the gain of each grade by `pairs`; NaN for a grade without a pair."""
+    """Return the gain of each grade from `pairs`; NaN for other grades."""
     mapped, gains = _split_pairs(pairs)
     index = np.minimum(np.searchsorted(mapped, grades), len(mapped) - 1)
     return np.where(mapped[index] == grades, gains[index], np.nan)
 
 
 def look_up_highest_gains(best: Floats, pairs: GradeGains) -> Floats:
-    """Return the gain of the highest grade in `pairs` that `best` reaches."""
+    """Return for each of `best` the gain of the highest grade that it reaches.
+
+    `pairs` contains the grades. A value that reaches none of them gets the gain of the lowest.
+    """
     grades, gains = _split_pairs(pairs)
     return gains[np.maximum(np.searchsorted(grades, best, side="right") - 1, 0)]
 
@@ -57,7 +60,10 @@ def _split_pairs(pairs: GradeGains) -> tuple[Floats, Floats]:
 
 
 def log2_discount(ranks: Integers, base: float) -> Floats:
-    """Return 1 / log_b(i + 1); base 2 gives equation 3 of Scheel et al. (2011)."""
+    """Return 1 / log_b(i + 1) for each rank i.
+
+    Base 2 gives equation 3 of Scheel et al. (2011).
+    """
     return _invert_log(ranks + 1, base)
 
 
@@ -67,7 +73,7 @@ def jarvelin_discount(ranks: Integers, base: float) -> Floats:
 
 
 def zipf_discount(ranks: Integers, _base: float) -> Floats:
-    """Return 1 / i."""
+    """Return 1 / i for each rank i."""
     return 1 / ranks
 
 
@@ -88,4 +94,4 @@ DISCOUNTS: Mapping[Discount, Callable[[Integers, float], Floats]] = {
     "zipf": zipf_discount,
     "none": no_discount,
 }
-"""Functions of ranks (from 1) and a base that return the factors of the gains."""
+"""Functions that return the discount of each rank, from 1, given the base of the logarithm."""

@@ -1,4 +1,8 @@
-"""Counts of the relevant documents that a user knew before, and of new ones."""
+"""Measures of relevant documents that the user knew or did not know.
+
+U is the set of known relevant documents, R_k the part of U that was retrieved, R_u the set of new
+(not known) relevant documents that were retrieved, and A the set of all retrieved documents.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +13,24 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
 
 
 def coverage_ratio(queries: Queries, threshold: float | None) -> Floats:
-    """Return |R_k| / |U|: the share of known relevant documents retrieved."""
+    """Return |R_k| / |U|: the share of U that was retrieved."""
     return _divide(_count_known_retrieved(queries, threshold), _count_known(queries, threshold))
 
 
 def novelty_ratio(queries: Queries, threshold: float | None) -> Floats:
-    """Return |R_u| / (|R_u| + |R_k|): the share of hits that were not known."""
+    """Return |R_u| / (|R_u| + |R_k|): the share of new ones; 0 without hits."""
     n_retrieved = _count_retrieved(queries, threshold)
     n_new = n_retrieved - _count_known_retrieved(queries, threshold)
     return np.nan_to_num(_divide(n_new, n_retrieved))
 
 
 def relative_recall(queries: Queries, threshold: float | None) -> Floats:
-    """Return (|R_k| + |R_u|) / |U|: hits over the documents expected."""
+    """Return (|R_k| + |R_u|) / |U|: hits per known relevant document."""
     return _divide(_count_retrieved(queries, threshold), _count_known(queries, threshold))
 
 
 def recall_effort(queries: Queries, threshold: float | None) -> Floats:
-    """Return |U| / |A|: documents expected over documents retrieved."""
+    """Return |U| / |A|: known relevant documents per retrieved document."""
     return _divide(_count_known(queries, threshold), queries.ranked.lengths)
 
 
@@ -46,7 +50,7 @@ def _count_known(queries: Queries, threshold: float | None) -> Integers:
 
 
 def _count(queries: Queries, grades: Ragged, marks: Ragged, threshold: float | None) -> Integers:
-    """Return the number of relevant documents that are marked."""
+    """Return the number of relevant documents with a mark of 1."""
     # A null mark is NaN, which is not 1.
     return grades.count(queries.relevant(grades.values, threshold) & (marks.values == 1))
 

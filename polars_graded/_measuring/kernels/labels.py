@@ -12,14 +12,17 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragg
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of all documents of a call, by the index of the document."""
+    """Table of labels, with one entry per document.
+
+    Lists of documents contain the indices of these entries.
+    """
 
     codes: Integers
-    """Number of each label, from 1, document by document."""
+    """Labels as numbers from 1, document by document; ascending within a document."""
     offsets: Integers
     """Offset of the labels of each document in `codes`."""
     order: Integers
-    """Sort key of documents with equal gain: the ideal ranking takes the lowest key first."""
+    """Sort key of each document: among equal gains, the ideal ranking takes the lowest key."""
 
     @cached_property
     def n(self) -> int:
@@ -27,7 +30,10 @@ class Labels:
         return int(self.codes.max(initial=0)) + 1
 
     def find(self, documents: Integers) -> tuple[Integers, Integers]:
-        """Return the position in `documents` and the code of each of their labels."""
+        """Return two arrays with an entry per label of the documents.
+
+        The first is the position of the label's document in `documents`, the second its code.
+        """
         document, indices = expand(self.offsets, documents)
         return document, self.codes[indices]
 
@@ -43,7 +49,10 @@ class Labels:
         return is_missing
 
     def sum_distances(self, documents: Ragged) -> Floats:
-        """Return Σ 1 - |A ∩ B| / |A ∪ B| over the pairs of documents of each list."""
+        """Return the sum of distances over the pairs of documents of each list.
+
+        The distance of documents with the labels A and B is 1 - |A ∩ B| / |A ∪ B|.
+        """
         indices = documents.values.astype(np.int64)
         sizes = self.offsets[indices + 1] - self.offsets[indices]
         below = repeat_each(documents.lengths, documents.lengths) - documents.number

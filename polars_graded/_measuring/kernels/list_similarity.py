@@ -1,8 +1,9 @@
-"""Similarity of two rankings of the same query, without grades.
+"""Similarity of two rankings of a query, and changes of their hits.
 
-Agreement at depth d is the overlap of the first d documents of both lists over d. A document of a
-tie group that reaches beyond depth d is among the first d with the probability that a random order
-of the group puts it there (Corsi and Urbano 2024).
+Agreement at depth d is the number of documents that both lists have among their first d, divided by
+d. With `ties="a"` or `"b"`, a document of a tie group that reaches beyond depth d is among the
+first d with the probability that a random order of the group puts it there; with `"w"`, the whole
+group is among them (Corsi and Urbano 2024). With `"order"`, tied documents keep their ranks.
 """
 
 from __future__ import annotations
@@ -42,18 +43,18 @@ class RankedLists:
     starts: Integers
     """Index of the first document of each tie group."""
     has_ties: Mask
-    """Mask of queries with tied documents, even below the depth that the measures need."""
+    """Mask of queries with tied documents at any rank, even below the depth of the measures."""
     grades: Floats
     judged: Judged
     n: int
-    """Count of document numbers in the chunk, retrieved or not."""
+    """Length of the range of the numbers of all documents in the chunk, retrieved or not."""
 
     @classmethod
     def of(cls, queries: Queries, first: float, n: int) -> RankedLists:
-        """Return the lists of a ranking, with document numbers counted from `first`.
+        """Return the lists of a ranking, with document numbers minus `first`.
 
-        The input `number` contains the numbers of documents, which rise from query to query. Those
-        of a chunk span n whole numbers, from `first`.
+        The input `number` contains the numbers of documents, which rise from query to query, so
+        those of a chunk lie in a range of `n` numbers that begins at `first`.
         """
         documents = (queries.inputs["number"].values - first).astype(np.int64)
         ranks = queries.ranked.of(queries.ranked.number_as_float)
@@ -68,7 +69,7 @@ class RankedLists:
 
     @property
     def are_tied(self) -> bool:
-        """Return whether a tie group has several documents."""
+        """Return whether any tie group has several documents."""
         return len(self.starts) < len(self.documents)
 
     @cached_property
@@ -91,7 +92,7 @@ class RankedLists:
         return result
 
     def at_depths(self, values: Integers, depths: Ragged) -> Integers:
-        """Return the value at each depth; below the end of a list, the depth itself."""
+        """Return the value at each depth; the depth itself below a list's end."""
         if np.array_equal(self.ranks.lengths, depths.lengths):
             return values
         result = depths.number.copy()
@@ -100,7 +101,7 @@ class RankedLists:
 
 
 def find_span(numbers: Iterable[Ragged]) -> tuple[float, int]:
-    """Return the lowest document number, and the count of numbers up to the highest."""
+    """Return the lowest number, and the length of the range to the highest."""
     arrays = [each.values for each in numbers if len(each.values)]
     if not arrays:
         return 0.0, 0
@@ -115,9 +116,9 @@ class Agreement:
     by_depth: Ragged
     """Agreement at each depth, as if the shorter list had no further documents."""
     extrapolated: Floats
-    """Agreement at each depth, if further documents agree as at the end of the shorter list."""
+    """Agreement at each depth, if the shorter list went on with the agreement at its end."""
     highest: Floats
-    """Agreement at each depth, if further documents agree as well as possible."""
+    """Agreement at each depth, if the shorter list went on with the best possible agreement."""
     last: Floats
     """Extrapolated agreement at the end of the longer list."""
 
@@ -146,20 +147,27 @@ class ListPair:
         return self.select_common(self.a.ranks.number, self.b.ranks.number)
 
     def select_common(self, of_a: Numbers, of_b: Numbers) -> tuple[Numbers, Numbers]:
-        """Return values of common documents in the order of `a`, from values by rank."""
+        """Return two values of each common document, in the order of `a`.
+
+        `of_a` contains a value per document of `a`, in rank order, and `of_b` one per document of
+        `b`.
+        """
         in_b = self.b.by_document(of_b)[self.a.documents]
         return (of_a, in_b) if self.common.all() else (of_a[self.common], in_b[self.common])
 
     @cached_property
     def depths(self) -> Ragged:
-        """Return the depths of each query, down to the end of the longer list."""
+        """Return one list per query, with one place per depth of the longer list.
+
+        Its values are not set; `depths.number` contains the depths.
+        """
         offsets = offsets_of(np.maximum(self.a.ranks.lengths, self.b.ranks.lengths))
         return Ragged(np.empty(offsets[-1]), offsets)
 
     def count_reached(self, depth: Integers) -> Integers:
-        """Return for each depth the number of common documents at or above it.
+        """Return for each depth the number of common documents that count there.
 
-        `depth` is the depth from which on each common document counts.
+        A common document counts at all depths from its value of `depth` on.
         """
         depths = self.depths
         all_indices = depth - 1 + repeat_each(depths.offsets[:-1], self.n_common)
@@ -170,7 +178,7 @@ class ListPair:
         return counts
 
     def agreement(self, ties: str) -> Agreement:
-        """Return the agreement at each depth; `ties` is a variant, or "order"."""
+        """Return the agreement at each depth; `ties` is a `TieVariant`."""
         if ties != "order" and not (self.a.are_tied or self.b.are_tied):
             ties = "order"
         if ties not in self._agreements:
@@ -181,7 +189,7 @@ class ListPair:
         """Return the agreement at each depth by section 4 of Corsi and Urbano 2024."""
         depths, number = self.depths, self.depths.number_as_float
         n_a, n_b = self.a.ranks.lengths, self.b.ranks.lengths
-        # Without ties, each document is a tie group that a depth reaches as a whole.
+        # These values are for lists without ties, in which each document is a tie group of its own.
         norm: Any = number
         tops: Any = (number, number)
         bottoms = tops
@@ -197,14 +205,15 @@ class ListPair:
             top_a, top_b = self.select_common(self.a.tops, self.b.tops)
             bottom_a, bottom_b = self.select_common(self.a.bottoms, self.b.bottoms)
             reached = self.count_reached(np.maximum(top_a, top_b))
-            # Common documents above the tie group at a depth: in `a`, in `b`, and in both.
+            # Common documents that both lists have reached at a depth: those above the tie group
+            # at this depth in `a`, those above that in `b`, and (`both`) those above both groups.
             before = (
                 self.count_reached(np.maximum(bottom_a + 1, top_b)),
                 self.count_reached(np.maximum(top_a, bottom_b + 1)),
             )
             both = self.count_reached(np.maximum(bottom_a, bottom_b) + 1)
             sizes = [bottom - top + 1 for top, bottom in zip(tops, bottoms, strict=True)]
-            # Share of the tie group at a depth that is among the first documents, on average.
+            # Share of the tie group at depth d that is among the first d documents, on average.
             shares = tuple(
                 np.ones(len(number)) if ties == "w" else (number - top + 1) / size
                 for top, size in zip(tops, sizes, strict=True)
@@ -226,7 +235,8 @@ class ListPair:
             last = depths.of(agreement).last_values()
             return Agreement(depths.of(agreement), agreement, agreement, last)
         # Below its end, the shorter list may continue with documents that only the longer list has.
-        # `missing` counts such documents above the tie group at a depth, `crossing` those in it.
+        # `missing` counts those above the longer list's tie group at a depth, and `crossing` those
+        # in this group.
         shorter, longer = np.minimum(n_a, n_b), np.maximum(n_a, n_b)
         further = np.maximum(number - repeat_each(shorter, longer), 0)
         b_is_longer = repeat_each(n_b > n_a, longer)
@@ -252,25 +262,34 @@ class ListPair:
 
 
 def overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
-    """Compute A_n, the agreement at depth n, or at the end of a shorter list."""
+    """Compute A_n, the agreement at depth n.
+
+    If both lists are shorter than n, it is the agreement at the end of the longer one.
+    """
     head = pair.agreement(ties).by_depth.head(n)
     return pair.mask_empty(head.last_values())
 
 
 def overlap_curve(pair: ListPair, n: int | None, ties: str) -> Ragged:
-    """Compute the agreement at each depth from 1 to n."""
+    """Compute the agreement at each depth from 1 to n.
+
+    Below the end of the longer list, the last value is repeated. Without `n`, the curve ends there.
+    """
     head = pair.agreement(ties).by_depth.head(n)
     return head if n is None else head.extend(np.full(len(head.lengths), n))
 
 
 def average_overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
-    """Compute (1 / n) Σ_{d ≤ n} A_d."""
+    """Compute (1 / n) Σ_{d ≤ n} A_d, the mean of the agreement at each depth.
+
+    Depths below the end of the longer list do not count.
+    """
     head = pair.agreement(ties).by_depth.head(n)
     return pair.mask_empty(head.sum(head.values) / np.maximum(head.lengths, 1))
 
 
 def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
-    """Compute the number of documents in both top n, over the number in either."""
+    """Compute the number of documents in both top n over that in at least one."""
     of_a, of_b = (each.ranks.head(n).lengths for each in (pair.a, pair.b))
     shared = pair.agreement(ties).by_depth.head(n)
     common = np.rint(shared.last_values() * shared.lengths)
@@ -278,7 +297,10 @@ def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
 
 
 def top_changed(pair: ListPair, ties: str) -> Floats:
-    """Compute 1 - A_1: whether the first documents differ."""
+    """Compute 1 - A_1: 1 if the first documents differ, otherwise 0.
+
+    With ties, the value may lie between.
+    """
     return 1 - overlap(pair, 1, ties)
 
 
@@ -319,7 +341,10 @@ def _weigh(pair: ListPair, p: float) -> Floats:
 
 
 def rbo(pair: ListPair, p: float, ties: str) -> Floats:
-    """Compute RBO: A_l + (1 - p) Σ_d p^{d-1} (A_d - A_l), with extrapolated A."""
+    """Compute RBO: A_l + (1 - p) Σ_d p^{d-1} (A_d - A_l), with extrapolated A.
+
+    l is the length of the longer list.
+    """
     agreement = pair.agreement(ties)
     differences = agreement.extrapolated - repeat_each(agreement.last, pair.depths.lengths)
     values = agreement.last + pair.depths.sum(_weigh(pair, p) * differences)
@@ -327,7 +352,10 @@ def rbo(pair: ListPair, p: float, ties: str) -> Floats:
 
 
 def rbo_min(pair: ListPair, p: float, ties: str) -> Floats:
-    """Compute RBO with no further overlap: A_d = X_l / d below both lists."""
+    """Compute RBO with no further overlap: A_d = X_l / d below both lists.
+
+    X_l is the number of common documents.
+    """
     agreement, longer = pair.agreement(ties), pair.depths.lengths
     tail = -np.log1p(-p) - _sum_harmonic(p, longer)
     seen = pair.depths.sum(_weigh(pair, p) * agreement.by_depth.values)
@@ -335,7 +363,10 @@ def rbo_min(pair: ListPair, p: float, ties: str) -> Floats:
 
 
 def rbo_max(pair: ListPair, p: float, ties: str) -> Floats:
-    """Compute RBO with the most overlap: all documents are common from depth f."""
+    """Compute RBO with the most overlap: agreement is 1 from depth f on.
+
+    f is the number of different documents in the two lists.
+    """
     agreement, longer = pair.agreement(ties), pair.depths.lengths
     f = (pair.a.ranks.lengths + pair.b.ranks.lengths - pair.n_common).astype(np.int64)
     # Σ_{l < d ≤ f} (2 - f / d) p^d + Σ_{d > f} p^d
@@ -356,7 +387,11 @@ def _sum_harmonic(p: float, n: Integers) -> Floats:
 
 
 def _correlate(pair: ListPair, numerator: Numbers, divisor: Numbers) -> Floats:
-    """Return the quotient; NaN with fewer than two common documents, or if all are tied."""
+    """Return the quotient, or NaN where it is undefined.
+
+    It is undefined with fewer than two common documents, or if the divisor is 0, because one list
+    has all of them tied.
+    """
     is_defined = (pair.n_common > 1) & (divisor > 0)
     return np.where(is_defined, numerator / np.where(is_defined, divisor, 1), np.nan)
 
@@ -377,8 +412,8 @@ def _number_common(pair: ListPair) -> Numbers:
 def tau_ap(pair: ListPair, ties: str) -> Floats:  # noqa: ARG001, always "order"
     """Compute τ_AP = 2 / (N - 1) Σ_{i > 1} C(i) / (i - 1) - 1.
 
-    C(i) is the number of documents above rank i of `a` that `b`, too, ranks above the document at
-    rank i (Yilmaz, Aslam and Robertson 2008).
+    Only the N common documents count. C(i) is the number of documents above rank i of `a` that `b`,
+    too, ranks above the document at rank i (Yilmaz, Aslam and Robertson 2008).
     """
     common = Ragged(_number_common(pair), offsets_of(pair.n_common))
     above = count_lower_before(common)
@@ -388,7 +423,11 @@ def tau_ap(pair: ListPair, ties: str) -> Floats:  # noqa: ARG001, always "order"
 
 
 def kendall_tau(pair: ListPair) -> Floats:
-    """Compute τ_b of common documents: (C - D) / √((n₀ - n₁)(n₀ - n₂))."""
+    """Compute τ_b of common documents: (C - D) / √((n₀ - n₁)(n₀ - n₂)).
+
+    Of the n₀ pairs, C are in the same order in both lists and D in opposite orders; n₁ are tied in
+    `a`, and n₂ in `b`.
+    """
     offsets, n = offsets_of(pair.n_common), pair.n_common
     pairs = n * (n - 1) / 2
     tied_a: Numbers = np.zeros(len(n))
@@ -415,7 +454,10 @@ def kendall_tau(pair: ListPair) -> Floats:
 
 
 def spearman(pair: ListPair) -> Floats:
-    """Compute the correlation of the ranks of common documents; tied documents share a rank."""
+    """Compute the correlation of the ranks of common documents.
+
+    Ranks are those among the common documents. Tied documents get the mean of their ranks.
+    """
     in_a = pair.a.by_document(pair.common)[pair.b.documents]
     of_a = _average_ranks(pair.a, pair.common)
     in_order: Numbers = np.zeros(len(in_a))
@@ -429,7 +471,10 @@ def spearman(pair: ListPair) -> Floats:
 
 
 def _average_ranks(lists: RankedLists, is_kept: Mask) -> Floats:
-    """Return the rank of each kept document among the kept ones; the mean in a tie group."""
+    """Return the rank of each kept document among the kept ones.
+
+    Documents of a tie group get the mean of their ranks.
+    """
     ranks = lists.ranks.keep(is_kept)
     if not lists.are_tied or not len(ranks.values):
         return ranks.number_as_float
@@ -441,7 +486,10 @@ def _average_ranks(lists: RankedLists, is_kept: Mask) -> Floats:
 
 
 def max_displacement(pair: ListPair, n: int | None, ties: str) -> Floats:  # noqa: ARG001
-    """Compute the maximum |rank in a - rank in b| of common documents in either top n."""
+    """Compute the maximum |rank in a - rank in b| of common documents.
+
+    Only those in the top n of either list count; the result is NaN if there are none.
+    """
     in_a, in_b = pair.ranks
     distances = np.abs(in_a - in_b).astype(np.float64)
     if n is not None:

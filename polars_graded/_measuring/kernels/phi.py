@@ -18,12 +18,12 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragg
 Exponents: TypeAlias = npt.NDArray[np.int32]
 
 MAX_SLOPE = 1e300
-"""Maximum slope over the scores that `scale_scores` returns, so that no slope is infinite."""
+"""Maximum slope of φ over scaled scores (see `scale_scores`), so that no slope is infinite."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """Control points of φ: the rising scores of each query, and their relevance."""
+    """Control points of φ: each query's ascending scores, with relevance."""
 
     scores: Ragged
     relevance: Floats
@@ -39,14 +39,17 @@ def repeat_points(ascending: Ragged, scores: Floats, relevance: Floats) -> Point
 
 
 def read_own_points(_ascending: Ragged, scores: Ragged, relevance: Ragged) -> Points:
-    """Return the control points that the column has for each query."""
+    """Return control points that were read from a column, one list per query."""
     return Points(scores, relevance.values)
 
 
 def make_box_plot_points(
     ascending: Ragged, whisker: float, floor: float | None, direction: str
 ) -> Points:
-    """Return the control points of a box plot; none for queries whose scores are equal."""
+    """Return the control points of a box plot.
+
+    There are none for queries whose scores are all equal. Only the direction "high" uses the floor.
+    """
     has_different_scores = np.zeros(len(ascending.lengths), np.bool_)
     lowest, highest = find_ends(ascending)
     has_different_scores[ascending.lengths > 0] = lowest < highest
@@ -61,10 +64,12 @@ def make_box_plot_points(
 def make_rising_points(ascending: Ragged, whisker: float, floor: float | None) -> Points:
     """Return the points of a box plot whose upper end is relevant.
 
-    They are (min, 0), (median, 0), (upper whisker, 1 - α), (max, 1). Queries without scores get no
-    points. If the median equals the maximum, φ jumps from 0 to 1 there: of two points with the same
-    score, the later one counts. With a floor, only the scores above the floor are used, and the
-    floor is the lowest point.
+    They are (min, 0), (median, 0), (upper whisker, 1 - α), (max, 1), where α is the share of the
+    range from min to max that lies above the whisker. The minimum is left out if it is the median,
+    and the whisker unless it lies between median and maximum. Queries without scores get no points.
+    If the median equals the maximum, φ jumps from 0 to 1 there: of two points with the same score,
+    the later one counts. With a floor, only the scores above the floor are used, and the floor
+    takes the place of the minimum.
     """
     if floor is not None:
         ascending = ascending.keep(ascending.values > floor)
@@ -94,9 +99,10 @@ def make_rising_points(ascending: Ragged, whisker: float, floor: float | None) -
 def make_two_sided_points(ascending: Ragged, whisker: float) -> Points:
     """Return the points of a box plot whose ends are both relevant.
 
-    They are (min, 1), (lower whisker, 1 - α), (median, 0), (upper whisker, 1 - α), (max, 1). A
-    whisker counts as in `make_rising_points`, each side with its own α; an end counts only if it is
-    not the median.
+    They are (min, 1), (lower whisker, 1 - α), (median, 0), (upper whisker, 1 - α), (max, 1). Each
+    side has its own α: the share of the range from min to max that lies beyond its whisker. A
+    whisker is left out unless it lies between the median and its end, and an end if it is the
+    median.
     """
     lowest, highest = find_ends(ascending)
     median, upper = find_median_and_upper_whisker(ascending, whisker)
@@ -129,7 +135,11 @@ def select_points(
     scores: Sequence[Floats],
     relevance: Sequence[Floats],
 ) -> Points:
-    """Return the candidate points that are selected, per query with scores."""
+    """Return the selected points of each query, in order of candidates.
+
+    `is_selected`, `scores` and `relevance` have an array per candidate point, with one value per
+    query that has scores.
+    """
     is_chosen = np.stack(is_selected, axis=1)
     lengths = np.zeros(len(has_scores), np.int64)
     lengths[has_scores] = is_chosen.sum(axis=1)
@@ -198,8 +208,8 @@ def interpolate(points: Points, scores: Ragged) -> Floats:
 def find_point_before(points: Ragged, scores: Ragged) -> Integers:
     """Return the last control point not above each score, or the first point.
 
-    A score at the lowest point gets the first of two points there: with (1, 1), (1, 0) and (5, 0),
-    φ is 1 at 1.
+    If two points have the lowest score, that score and all below it get the first of them: with
+    (1, 1), (1, 0) and (5, 0), φ is 1 at 1.
 
     This is a binary search. It tries steps of powers of two, the largest first, and takes a step if
     the point there is not above the score. Example: the points are 1, 2, 5, 9 and 12, and the score
@@ -216,7 +226,7 @@ def find_point_before(points: Ragged, scores: Ragged) -> Integers:
 
 
 def compute_pieces(x: Ragged, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return h, Δ, p and q from each control point to the next."""
+    """Return h, Δ, p and q of `interpolate` for each control point."""
     d = compute_slopes(x, y)
     k = np.flatnonzero(x.number < np.repeat(x.lengths, x.lengths))
     h, rise, p, q = np.ones_like(y), np.zeros_like(y), np.zeros_like(y), np.zeros_like(y)
@@ -226,7 +236,10 @@ def compute_pieces(x: Ragged, y: Floats) -> tuple[Floats, Floats, Floats, Floats
 
 
 def compute_slopes(x: Ragged, y: Floats) -> Floats:
-    """Return the slope of PCHIP at each control point, from the secants δ."""
+    """Return the slope of PCHIP at each control point.
+
+    It follows from δ, the slopes of the secants between neighbouring points.
+    """
     h = np.diff(x.values)
     delta = np.where(h > 0, np.clip(np.diff(y) / h, -MAX_SLOPE, MAX_SLOPE), 0.0)
     d = np.zeros_like(y)
@@ -243,17 +256,21 @@ def compute_slopes(x: Ragged, y: Floats) -> Floats:
 
 
 def compute_inner_slope(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats) -> Floats:
-    """Return the weighted harmonic mean of two secants; 0 if signs differ."""
+    """Return the weighted harmonic mean of the slopes of two secants.
+
+    The result is 0 unless both secants rise or both fall.
+    """
     weight = (h_0 + 2 * h_1) / (3 * (h_0 + h_1))
     mean = 1 / (weight / delta_0 + (1 - weight) / delta_1)
     return np.where(np.sign(delta_0) * np.sign(delta_1) > 0, mean, 0.0)
 
 
 def compute_end_slope(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats) -> Floats:
-    """Return the slope at an end, next to secant 0, by the three-point rule.
+    """Return the slope at an end point, by the three-point rule.
 
-    A slope whose sign differs from that of secant 0 is replaced by 0. If the secants change sign, a
-    slope steeper than three times secant 0 is replaced by three times secant 0.
+    Secant 0 is next to the end, and secant 1 follows. A slope whose sign differs from that of
+    secant 0 is replaced by 0. If one secant rises and the other falls, a slope steeper than three
+    times secant 0 is replaced by three times secant 0.
     """
     slope = ((2 * h_0 + h_1) * delta_0 - h_0 * delta_1) / (h_0 + h_1)
     changes_sign = np.sign(delta_0) * np.sign(delta_1) < 0
@@ -264,9 +281,9 @@ def compute_end_slope(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats
 def find_exponent(ascending: Ragged) -> Exponents:
     """Return the binary exponent of the largest absolute score of each query.
 
-    Dividing scores by that power of two changes no digit, and afterwards neither a difference of
-    scores nor the reciprocal of their range overflows a double. Differences that are negligible
-    compared with the range may become 0.
+    If scores are divided by two to this power, neither their differences nor the reciprocal of
+    their range overflow a double. The division changes no digit, except that scores which are
+    negligible compared with the largest may lose digits or become 0.
     """
     exponent = np.zeros(len(ascending.lengths), np.int32)
     has_scores = ascending.lengths > 0
@@ -283,5 +300,5 @@ def find_ends(ascending: Ragged) -> tuple[Floats, Floats]:
 
 
 def scale_scores(scores: Ragged, exponent: Exponents) -> Ragged:
-    """Return the scores divided by two to the power of `exponent`, one per query."""
+    """Return the scores divided by 2 to the power of their query's exponent."""
     return Ragged(np.ldexp(scores.values, -np.repeat(exponent, scores.lengths)), scores.offsets)

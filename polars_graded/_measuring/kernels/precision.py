@@ -1,4 +1,4 @@
-"""Counts of relevant documents among the first ranks."""
+"""Precision, recall and others that count documents or their pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from polars_graded._measuring.kernels.ragged import (
 def precision(
     queries: Queries, n: int | None, threshold: float | None, ties: str = "order"
 ) -> Floats:
-    """Return P@n: hits in the top n over n, or over the number retrieved."""
+    """Return P@n: hits in the top n over n.
+
+    Without `n`, it is the number of all hits over the number of retrieved documents.
+    """
     n_hits = count_hits(queries, n, threshold, ties)
     return n_hits / n if n else replace_nan(n_hits / queries.ranked.lengths)
 
@@ -36,7 +39,7 @@ def recall(
     over: str = "relevant",
     ties: str = "order",
 ) -> Floats:
-    """Return hits in the top n over R, or over min(n, R)."""
+    """Return hits in the top n over R; over min(n, R) if `over="cutoff"`."""
     return count_hits(queries, n, threshold, ties) / queries.count_possible_hits(n, threshold, over)
 
 
@@ -58,7 +61,7 @@ def e_measure(
 
 def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float | None) -> Floats:
     """Return the highest F at any of the first n ranks."""
-    # After a hit F falls until the next hit, so the highest F is at a hit.
+    # From one hit to the next, F falls, so the highest F is at a hit.
     hits = queries.hits(n, threshold)
     total = repeat_each(queries.judged.n_relevant(threshold), hits.lengths)
     return hits.max(compute_f(hits.number, hits.rank, total, beta))
@@ -69,8 +72,8 @@ def compute_f(
 ) -> Floats:
     """Return (1 + β²) P R / (β² P + R) with P = hits / ranks, R = hits / total.
 
-    Both fractions have the same numerator, so F equals (1 + β²) hits / (ranks + β² total), which
-    needs no case for P = R = 0.
+    P and R have the same numerator, so F equals (1 + β²) hits / (ranks + β² total), which is not
+    0 / 0 if P = R = 0. It is 0 if `ranks` and `total` are 0.
     """
     return replace_nan((1 + beta**2) * hits / (ranks + beta**2 * total))
 
@@ -109,13 +112,13 @@ def success(queries: Queries, n: int | None, threshold: float | None, ties: str)
 def expect_at_first_hit(
     queries: Queries, n: int | None, threshold: float | None, worth: Callable[[Floats], Floats]
 ) -> Floats:
-    """Return the expected worth of the first hit's rank over all orders of ties.
+    """Return the mean of worth(rank of the first hit) over all orders of ties.
 
-    The first hit is in the first tie group with a relevant document. Of its m documents, r are
-    relevant. The document at position j of the group is relevant in r / (m - j + 1) of the orders
-    that begin with j - 1 misses, and at most m - r misses can come before it. Example: with r = 1
-    and m = 2 after one other document, the first hit is at rank 2 with probability 1/2, and at rank
-    3 with probability (1 - 1/2) · 1/1.
+    A query without a hit gets 0. The first hit is in the first tie group with a relevant document.
+    Of the m documents of this group, r are relevant. The document at position j of the group is
+    relevant in r / (m - j + 1) of the orders that begin with j - 1 misses. At most m - r misses can
+    come before the first hit. Example: with r = 1 and m = 2 after one other document, the first hit
+    is at rank 2 with probability 1/2, and at rank 3 with probability (1 - 1/2) · 1/1.
     """
     ranked, starts = queries.ranked, queries.tie_starts
     is_hit = queries.relevant(ranked.values, threshold)
@@ -150,10 +153,10 @@ def expect_at_first_hit(
 
 
 def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
-    """Return the share of pairs in the right order; tied pairs count half.
+    """Return the share of pairs that are in the right order.
 
     A pair is a relevant document and a judged one that is not relevant (Mann and Whitney's U over
-    the number of pairs).
+    the number of pairs). With `ties="average"`, tied pairs count half.
     """
     ranked, hits = queries.ranked, queries.hits(None, threshold)
     n_relevant = queries.judged.n_relevant(threshold)
@@ -171,7 +174,7 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
         )
     else:
         n_right = hits.sum(repeat_each(n_other, hits.lengths) - count_others_above(queries, hits))
-    # Documents that were not retrieved are tied at the end, so their pairs count half.
+    # Documents that were not retrieved are tied at the end: a pair of two of them counts half.
     n_missed = (n_relevant - hits.lengths) * (n_other - ranked.count(is_judged) + hits.lengths) / 2
     return (n_right + n_missed) / (n_relevant * n_other)  # NaN if there is no pair
 
@@ -184,13 +187,16 @@ def pairwise_accuracy(queries: Queries, n: int | None, threshold: float | None) 
     hits = queries.hits(n, threshold)
     n_ranked = np.minimum(queries.ranked.lengths, n or MAX_EXACT_INTEGER)
     n_pairs = hits.lengths * (n_ranked - hits.lengths)
-    # rank - number is the number of other documents above a hit, which are pairs in the wrong
-    # order. The share is NaN if there is no pair.
+    # rank - number is the number of other documents above a hit: its pairs in the wrong order. The
+    # share is NaN if there is no pair.
     return 1 - hits.sum(hits.rank - hits.number) / np.where(n_pairs > 0, n_pairs, np.nan)
 
 
 def bpref(queries: Queries, threshold: float | None) -> Floats:
-    """Return (1/R) Σ_hits (1 - min(others above, R) / min(R, judged others))."""
+    """Return (1/R) Σ_hits (1 - min(others above, R) / min(R, judged others)).
+
+    Others are judged documents that are not relevant.
+    """
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     bound = np.minimum(n_relevant, queries.judged.n - n_relevant)
     above = np.minimum(count_others_above(queries, hits), repeat_each(n_relevant, hits.lengths))
@@ -211,7 +217,10 @@ def judged(queries: Queries, n: int | None, ties: str) -> Floats:
 
 
 def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
-    """Return the mean over the top n of relevance divided by its maximum."""
+    """Return Σ of relevance divided by its maximum in the top n, over n.
+
+    Without `n`, the divisor is the number of retrieved documents.
+    """
     worth = queries.compute_worths(n, queries.share_of_best, ties)
     total = worth.sum(worth.values)
     return total / n if n else replace_nan(total / queries.ranked.lengths)
@@ -227,13 +236,13 @@ def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
 
 
 def precision_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
-    """Return precision at every rank."""
+    """Return precision at each of the first n ranks, or at all ranks."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
     return so_far.of(so_far.values / so_far.number)
 
 
 def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
-    """Return recall at every rank."""
+    """Return recall at each of the first n ranks, or at all ranks."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
     n_relevant = repeat_each(queries.judged.n_relevant(threshold), so_far.lengths)
     return so_far.of(so_far.values / n_relevant)
@@ -242,7 +251,7 @@ def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties:
 def f_measure_curve(
     queries: Queries, n: int | None, beta: float, threshold: float | None, ties: str
 ) -> Ragged:
-    """Return F at every rank."""
+    """Return F at each of the first n ranks, or at all ranks."""
     so_far = count_hits_so_far(queries, n, threshold, ties)
     total = repeat_each(queries.judged.n_relevant(threshold), so_far.lengths)
     return so_far.of(compute_f(so_far.values, so_far.number_as_float, total, beta))
@@ -251,7 +260,7 @@ def f_measure_curve(
 def e_measure_curve(
     queries: Queries, n: int | None, b: float, threshold: float | None, ties: str
 ) -> Ragged:
-    """Return E at every rank."""
+    """Return E at each of the first n ranks, or at all ranks."""
     f = f_measure_curve(queries, n, b, threshold, ties)
     return f.of(1 - f.values)
 
@@ -266,7 +275,7 @@ def interpolated_precision(
     best_or_0, no_hit_index = np.append(best_from, 0.0), len(best_from)
     values = np.empty((len(n_relevant), len(levels)))
     for number, level in enumerate(levels):
-        # Minimum number of hits at this level; the margin keeps rounding from adding a hit.
+        # Minimum number of hits for this recall. Without the margin, rounding could add a hit.
         needed = np.maximum(np.ceil(level * n_relevant - 1e-9), 1).astype(np.int64)
         index = np.where(needed <= hits.lengths, hits.offsets[:-1] + needed - 1, no_hit_index)
         values[:, number] = best_or_0[index]
@@ -275,7 +284,7 @@ def interpolated_precision(
 
 
 def list_recall_levels(recall_levels: int | tuple[float, ...]) -> tuple[float, ...]:
-    """Return the levels of recall; a number stands for that many levels from 0 to 1."""
+    """Return the recall levels; a number k means k of them from 0 to 1."""
     if isinstance(recall_levels, int):
         return tuple(level / (recall_levels - 1) for level in range(recall_levels))
     return recall_levels
@@ -297,7 +306,10 @@ def n_relevant_retrieved(queries: Queries, n: int | None, threshold: float | Non
 
 
 def count_hits(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
-    """Return the hits in the top n, or their expected number over ties."""
+    """Return the number of hits in the top n.
+
+    With `ties="average"`, it is the mean over all orders of ties.
+    """
     if ties == "order":
         return n_relevant_retrieved(queries, n, threshold).astype(np.float64)
     worth = queries.compute_worths(
@@ -309,7 +321,10 @@ def count_hits(queries: Queries, n: int | None, threshold: float | None, ties: s
 def count_hits_so_far(
     queries: Queries, n: int | None, threshold: float | None, ties: str
 ) -> Ragged:
-    """Return the hits so far at every rank, or their expected number."""
+    """Return the number of hits down to each rank.
+
+    With `ties="average"`, it is the mean over all orders of ties.
+    """
     if ties == "order":
         ranked = queries.ranked.head(n)
         so_far = ranked.count_so_far(queries.relevant(ranked.values, threshold))

@@ -22,7 +22,7 @@ from polars_graded._measuring.kernels.ragged import (
 )
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
-"""The divisor of a measure: R, or the smaller one of R and the cutoff."""
+"""Divisor of a measure: R, or the smaller one of R and the cutoff."""
 
 StrictTieRule: TypeAlias = Literal["order", "pessimistic", "optimistic"]
 TieRule: TypeAlias = Literal["order", "average", "pessimistic", "optimistic"]
@@ -35,11 +35,11 @@ Shared = TypeVar("Shared")
 MAX_RELEVANCE = 1e300
 """Maximum relevance or gain for which sums over documents stay within a double's range."""
 TIE_SHUFFLES = np.sqrt([2, 3, 5, 7, 11]) % 1
-"""Irrational numbers; their multiples modulo 1 are the keys of pseudo-random orders."""
+"""Irrational numbers. Multiples of each, modulo 1, are the sort keys of a pseudo-random order."""
 N_TIE_ORDERS = 3 + len(TIE_SHUFFLES)
 """Number of other orders of tied documents that `reorder_ties` makes."""
 MAX_SUM_ERROR = 1e-9
-"""Maximum relative difference of two sums of the same numbers in different orders."""
+"""Maximum relative difference that rounding may cause between two sums of the same numbers."""
 
 
 def divide_by_ideal(reached: Floats, ideal: Floats) -> Floats:
@@ -65,9 +65,9 @@ class Judged:
     irrelevant: float
     """Grade that means not relevant."""
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
-    """Further columns of the documents, by the name of a measure's input."""
+    """Further columns of the documents, by input name, such as `popularity`."""
     labels: Mapping[str, Any] = field(default_factory=dict)
-    """For each column of `inputs` that holds indices of labels: these labels."""
+    """Tables of labels or vectors, for the columns of `inputs` that contain indices of them."""
     _shared: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -125,9 +125,9 @@ class Judged:
         return self.share(n, lambda: self.relevant.sort_descending(n).all_documents())
 
     def share(self, key: Hashable, compute: Callable[[], Shared]) -> Shared:
-        """Return the result of `compute`, which runs once for all rankings.
+        """Return the result of `compute`, which runs once per key.
 
-        Rankings of the same documents share the result, by its key.
+        All rankings that use these judged documents share the result.
         """
         if key not in self._shared:
             self._shared[key] = compute()
@@ -143,14 +143,14 @@ class Queries:
     """Grades in rank order, down to the depth of the measure; NaN for an unjudged document."""
     judged: Judged
     ties: Ragged
-    """Score or index that all documents of a tie group have, and no other document of the query.
-    Empty if no documents are tied, or if ties do not matter."""
+    """Number that the documents of a tie group share, and no other document of the query has: a
+    score or an index. Empty if no documents are tied, or if ties do not matter."""
     max_grade: float | None
-    """Highest grade of the scale, if it was passed."""
+    """Highest grade of the scale; None if it was not passed."""
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
-    """Further columns of the ranked documents, by the name of a measure's input."""
+    """Further columns of the ranked documents, by input name, such as `popularity`."""
     full: Queries | None = None
-    """The same queries at full depth, if some documents are tied."""
+    """The same queries at full depth; None if no documents are tied, or if ties do not matter."""
 
     @classmethod
     def ranked_by(
@@ -172,8 +172,8 @@ class Queries:
         are left out.
 
         If the ranking contains all documents, the ranked lists also serve as the judged documents,
-        so that results computed for one can be used for the other. With `judged_is_shared`, judged
-        documents keep their order, since other rankings use them.
+        so that both share cached results. With `judged_is_shared`, the judged documents keep their
+        order instead, since other rankings use them.
         """
         grades = judged.documents
         columns = {"grade": grades, **judged.inputs}
@@ -226,12 +226,15 @@ class Queries:
 
     @property
     def best(self) -> Floats:
-        """Return the highest grade that a document of each query can have."""
+        """Return `max_grade`, or else the highest judged grade of each query."""
         top = self.judged.highest
         return top if self.max_grade is None else np.full_like(top, self.max_grade)
 
     def share_of_best(self, grades: Ragged) -> Floats:
-        """Return ngain of Scheel et al. (2011), equation 5: relevance over the best."""
+        """Return relevance over the relevance of `best`; 0 if not relevant.
+
+        (ngain of Scheel et al. 2011, equation 5.)
+        """
         best = repeat_each(self.relevance(self.best), grades.lengths)
         return np.where(best > 0, self.relevance(grades.values) / best, 0.0)
 
@@ -269,10 +272,10 @@ class Queries:
     def compute_worths(
         self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
-        """Return the worth of each of the first `n` documents, such as its gain.
+        """Return the worth, such as the gain, of the first `n` documents.
 
-        `worth` computes it, and returns 0 for documents that are not relevant, which may be left
-        out here.
+        `worth` computes it from grades. It must return 0 for documents that are not relevant,
+        because the result may leave these out.
         """
         if ties == "average":
             return self.compute_all_worths(n, worth, ties)
@@ -284,7 +287,7 @@ class Queries:
     ) -> Documents:
         """Return the worth of each of the first `n` documents, even if it is 0.
 
-        With `ties="average"`, each document is worth the mean of its tie group, which is the
+        With `ties="average"`, each document gets the mean worth of its tie group, which is the
         expected worth at its rank over all orders of the group.
         """
         if ties == "average":
@@ -296,10 +299,10 @@ class Queries:
         return ranked.of(worth(ranked).astype(np.float64, copy=False)).all_documents()
 
     def with_ties(self, ties: str) -> tuple[Queries, str]:
-        """Return the queries, and the rule for ties that is left for the kernel.
+        """Return the queries, and the rule for ties that the kernel must follow.
 
-        The pessimistic and the optimistic rule reorder the ties here. The rule that is left is
-        `"average"` if the kernel must average over tied documents, otherwise `"order"`.
+        The pessimistic and the optimistic rule reorder the ties here. The kernel's rule is
+        `"average"` if it must average over tied documents, otherwise `"order"`.
         """
         if ties != "order" and len(self.tie_starts) == len(self.ranked.values):
             return self, "order"  # no two documents are tied
@@ -324,8 +327,9 @@ class Queries:
         """Return the queries in two orders that alternate bad and good tied documents.
 
         The order of a tie group is worst, best, second worst and so on, or best, worst, second best
-        and so on. In the first result, odd groups begin with the worst document and even groups
-        with the best; in the second result, it is the reverse.
+        and so on. In the first result, every other group of several documents begins with its worst
+        document, and the groups between them with their best; in the second result, it is the
+        reverse.
         """
         starts = self.tie_starts
         sizes = np.diff(starts, append=len(self.ranked.values))
@@ -344,9 +348,9 @@ class Queries:
     def reorder_ties(self, number: int) -> Queries:
         """Return the queries with each tie group in one of `N_TIE_ORDERS` other orders.
 
-        The first is the reverse. In the second, the last document moves to the front, and in the
-        third, the first document moves to the end. The others are pseudo-random, and depend only on
-        the size of the group.
+        Order 0 is the reverse. In order 1, the last document moves to the front, and in order 2,
+        the first document moves to the end. The others are pseudo-random permutations that depend
+        only on `number` and on the size of the group.
         """
         starts = self.tie_starts
         sizes = np.diff(starts, append=len(self.ranked.values))
@@ -364,9 +368,10 @@ class Queries:
 
     @cached_property
     def with_differing_ties(self) -> Queries | None:
-        """Return the queries that have a tie group with different grades; None if there are none.
+        """Return the queries with a tie group of different grades, if any.
 
-        The lists of these queries are at full depth; the lists of other queries are empty.
+        Two nulls count as different. The lists of these queries are at full depth; the lists of
+        other queries are empty. If there is no such tie group, the result is None.
         """
         return self.find_differing_ties([], None)
 
@@ -375,11 +380,12 @@ class Queries:
     ) -> Queries | None:
         """Return the queries in which tied documents differ; None if there are none.
 
-        Documents differ in grade or in one of the inputs `names`. With `depth`, only tie groups
-        that begin at this rank or above are considered, and documents of other groups are left out;
-        without it, lists are at full depth. The lists of the other queries are empty. With
-        `depends_on_set`, the measure depends only on the set of the first `depth` documents, so
-        only a tie group that reaches below `depth` is considered, and none without `depth`.
+        Documents differ in grade or in one of the inputs `names`; two nulls are equal. With
+        `depth`, only tie groups that begin at this rank or above are considered, and documents of
+        other groups are left out; without it, lists are at full depth. The lists of the other
+        queries are empty. `depends_on_set` means that the measure depends only on the set of the
+        first `depth` documents: then only a tie group that reaches below `depth` is considered, and
+        none without `depth`. Of the inputs, the result has only `names`.
         """
         if self.full is None or (depends_on_set and depth is None):
             return None
@@ -393,14 +399,15 @@ class Queries:
             ranked, ties = full.ranked, full.ties
         differ = np.zeros(max(0, len(ranked.values) - 1), bool)
         for column in (ranked, *full.inputs.values()):
-            differ |= np.diff(np.nan_to_num(column.values, nan=-np.inf)) != 0  # two NaN are equal
+            values = np.nan_to_num(column.values, nan=-np.inf)  # so that two NaN are equal
+            differ |= values[1:] != values[:-1]
         differs_within_ties = (ties.values[1:] == ties.values[:-1]) & differ
         if depends_on_set and depth is not None:
             starts = full.tie_starts
             sizes = np.diff(starts, append=len(ranked.values))
             differs_within_ties &= repeat_each(ranked.number[starts] + sizes - 1 > depth, sizes)[1:]
         above = np.flatnonzero(differs_within_ties)
-        # Neighbours at the border of two queries belong to different queries, so they do not count.
+        # The last document of a query and the first of the next are no tie, even with equal scores.
         has_differing_ties = np.zeros(len(ranked.lengths), bool)
         upper, lower = (
             np.searchsorted(ranked.offsets, index, side="right") - 1 for index in (above, above + 1)
@@ -451,8 +458,9 @@ def sort_ranked(
 ) -> tuple[Mask, npt.NDArray[Any], Mask]:
     """Return the mask of ranked documents, their sort order, and tie starts.
 
-    The sort order holds indices among the ranked documents, query by query; documents of equal
-    scores keep their order. The last mask marks the first document of each tie group.
+    The sort order contains indices among the ranked documents, query by query; documents of equal
+    scores keep their order. Tie starts are a mask, in sort order, of the first document of each tie
+    group.
     """
     is_retrieved = ~np.isnan(scores.values)
     if condensed:
@@ -474,6 +482,6 @@ def rank_documents(grades: Ragged, scores: Ragged, *, descending: bool, condense
 
 def make_sort_key(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:
     """Return a key that sorts by query, then from the highest grade down."""
-    key = np.empty(len(query), np.complex128)  # these sort by real, then imaginary part
+    key = np.empty(len(query), np.complex128)  # NumPy sorts by the real, then the imaginary part
     key.real, key.imag = query, -grades
     return key

@@ -37,7 +37,7 @@ MAX_COUNTED_LEVELS, MAX_COUNTS = 64, 1 << 21
 class Ragged:
     """One list per query, end to end in one array.
 
-    List `i` is `values[offsets[i]:offsets[i + 1]]`; a null in a list is NaN.
+    List `i` is `values[offsets[i]:offsets[i + 1]]`; NaN stands for null.
     """
 
     values: Floats
@@ -63,7 +63,7 @@ class Ragged:
 
     @cached_property
     def number_as_float(self) -> Floats:
-        """Return `number` as floats, to divide by."""
+        """Return `number` as floats, converted only once."""
         return self.number.astype(np.float64)
 
     def head(self, n: int | None) -> Ragged:
@@ -89,7 +89,7 @@ class Ragged:
         return last
 
     def truncate(self, lengths: Integers) -> Ragged:
-        """Return the first `lengths` values of each list, which must have as many."""
+        """Return each list cut to a length, which is at most its old length."""
         if np.array_equal(lengths, self.lengths):
             return self
         offsets = offsets_of(lengths)
@@ -99,7 +99,7 @@ class Ragged:
         return Ragged(self.values[np.arange(offsets[-1]) + shift], offsets)
 
     def find_true(self, mask: Mask) -> tuple[Integers, Integers]:
-        """Return the indices where `mask` is true, and the offset of each list in them."""
+        """Return indices of true values, and the offset of each list among them."""
         indices = np.flatnonzero(mask)
         # Either count the true values before each offset, or search the indices for each offset.
         if len(mask) < MIN_SEARCHED_LENGTH * len(self.offsets):
@@ -125,9 +125,10 @@ class Ragged:
 
     @cached_property
     def level_counts(self) -> Levels | None:
-        """Return the counts of each distinct value in each list, or None.
+        """Return the counts of each level (distinct value) in each list, or None.
 
-        The result is None if there are no values, or too many distinct values to count.
+        If all values are integers in a small range, each integer of the range is a level. The result is
+        None if there are no values, too many levels, or too many levels times lists.
         """
         values = self.values
         if not len(values):
@@ -151,7 +152,7 @@ class Ragged:
         """Return the `n` highest values of each list, all for None, descending."""
         if self.level_counts is None:
             falling = -self.map_rows(np.sort, -self.values, np.inf)
-            # A plain `Ragged` even for `Documents`, whose ranks do not fit sorted values.
+            # The result is no `Documents`, since its ranks would not fit sorted values.
             return Ragged(falling, self.offsets).head(n)
         levels, counts = self.level_counts.values[::-1], self.level_counts.counts[::-1]
         if n is not None and self.lengths.max() > n:
@@ -169,7 +170,8 @@ class Ragged:
     def argsort(self) -> tuple[npt.NDArray[Any], Mask]:
         """Return the stable ascending sort order of each list, and tie starts.
 
-        All values must be finite. The mask marks the first value of each tie group.
+        All values must be finite. The order holds indices in `values`, list by list; the mask marks
+        the first value of each tie group in this order.
         """
         order, is_first = self.argsort_unstable()
         if not is_first.all():
@@ -193,9 +195,9 @@ class Ragged:
     def find_differing_ties(self, other: Ragged) -> tuple[Integers, Integers]:
         """Return the indices and tie groups of tied values that differ in `other`.
 
-        The first result is the indices of all values in tie groups whose members differ in
-        `other`, by tie group and then by index; the second is the tie group of each index. NaN is
-        not tied with any value here, but counts as a value in `other`.
+        The first result contains the indices of all values in tie groups whose members differ in
+        `other`, by tie group and then by index; the second contains the number of the tie group of
+        each index. NaN is tied with no value of `self`, but counts as a value in `other`.
         """
         number_indices = np.flatnonzero(~np.isnan(self.values))
         order, is_first = self.keep(~np.isnan(self.values)).argsort_unstable()
@@ -213,7 +215,10 @@ class Ragged:
         return packed % len(self.values), packed // len(self.values)
 
     def argsort_unstable(self) -> tuple[npt.NDArray[Any], Mask]:
-        """Return an ascending sort order of each list, and tie starts."""
+        """Return an ascending sort order of each list, and tie starts.
+
+        The results are as in `argsort`, but tied values may be in any order.
+        """
         argsort_rows = partial(_argsort_rows, threads=self.threads)
         order = self.map_rows(argsort_rows, self.values, np.inf)
         order += repeat_each(self.offsets[:-1], self.lengths)
@@ -228,8 +233,9 @@ class Ragged:
     ) -> npt.NDArray[Any]:
         """Return the results of a function over each list of `numbers`, end to end.
 
-        The function takes lists as the rows of one array, which NumPy handles all at once. Sorting
-        rows is many times faster than sorting by two keys.
+        The function takes lists of similar lengths as the rows of one array, with `padding` after
+        the shorter ones. Sorting rows is many times faster than sorting all values by their list
+        and then by value.
         """
         longest = int(self.lengths.max(initial=1))
         if longest * len(self.lengths) == len(numbers):
@@ -245,11 +251,11 @@ class Ragged:
     def rows(self) -> list[tuple[Mask | slice, Mask]]:
         """Return pairs of masks that put the values into arrays with a row per list.
 
-        The first mask selects the values of an array, the second the cells of these values. The
-        longest list of an array is less than twice as long as the shortest, which bounds padding.
+        The first mask selects the values of an array (or is a slice that selects all values), the
+        second mask selects the cells of these values. The longest list of an array is less than
+        twice as long as the shortest, so less than half of the cells are padding.
         """
-        # The exponent e of the power of two above each length: lists of at least 2^(e-1) and fewer
-        # than 2^e values share an array.
+        # Lists of at least 2^(e-1) and fewer than 2^e values share an array; e is the exponent.
         exponent = np.frexp(self.lengths)[1].astype(np.int8)
         exponents = np.unique(exponent[self.lengths > 0])
         exponent_of_value = repeat_each(exponent, self.lengths)
@@ -296,7 +302,8 @@ class Ragged:
     def accumulate_before(self, ufunc: np.ufunc, numbers: Floats, nothing: float) -> Floats:
         """Return `numbers` accumulated over the values before each value in its list.
 
-        The first value of a list gets `nothing`, the identity of `ufunc`.
+        The first value of a list has no value before it and gets `nothing`, the identity of
+        `ufunc`.
         """
         before = np.empty(len(numbers))
         before[1:] = self.accumulate(ufunc, numbers)[:-1]
@@ -317,8 +324,8 @@ class Ragged:
         is_empty = self.lengths == 0
         if not is_empty.any():
             return ufunc.reduceat(numbers, self.offsets[:-1]) if len(is_empty) else np.zeros(0)
-        # `reduceat` reads the number at the offset of an empty list, so a number must exist there
-        # even after the last list; the result is replaced by 0.
+        # For an empty list, `reduceat` returns the number at its offset, which 0 replaces below. If
+        # the last list is empty, its offset is the end of `numbers`, so one number is added there.
         numbers = np.append(numbers, 0.0) if is_empty[-1] else numbers
         reduced: Floats = ufunc.reduceat(numbers, self.offsets[:-1])
         reduced[is_empty] = 0.0
@@ -329,7 +336,7 @@ class Ragged:
         return np.diff(self.find_true(mask)[1])
 
     def count_so_far(self, mask: Mask) -> npt.NDArray[np.int32]:
-        """Return for each value the number of true values of `mask` so far in its list."""
+        """Return the number of true values of `mask` up to each value in its list."""
         counts = count_before(mask)
         # Subtract the true values of the previous lists, which the running count includes.
         counts[1:] -= repeat_each(counts[self.offsets[:-1]], self.lengths)
@@ -340,7 +347,7 @@ class Ragged:
 class Documents(Ragged):
     """Some documents of each query, with their ranks in the whole ranking of the query.
 
-    `number` counts only these documents, from 1.
+    The inherited `number` counts only these documents, from 1.
     """
 
     rank: Integers = field(kw_only=True)
@@ -369,7 +376,7 @@ class Documents(Ragged):
 
 @dataclass(frozen=True)
 class Levels:
-    """Number of values that each list has at each level."""
+    """Number of values of each list that equal each level."""
 
     values: Floats
     """Levels in ascending order."""
@@ -435,16 +442,16 @@ def count_before(mask: Mask) -> npt.NDArray[np.int32]:
 
 
 def repeat_each(values: npt.NDArray[Number], times: Integers) -> npt.NDArray[Number]:
-    """Return each value as many times as `times` specifies, as a read-only array.
+    """Return each value as many times as `times` specifies.
 
-    A single value is broadcast, which takes no memory. This helps if a batch has one query with
-    very many documents.
+    The result must not be changed. A single value is broadcast to a read-only array, which takes no
+    memory. This helps if a batch has one query with very many documents.
     """
     return np.broadcast_to(values, times[0]) if len(values) == 1 else np.repeat(values, times)
 
 
 def list_rows(offsets: Integers, lists: Integers) -> Integers:
-    """Return the rows of the lists with the indices `lists`; -1 stands for an empty list."""
+    """Return the indices of the values in some lists; -1 is an empty list."""
     starts, lengths = offsets[lists], np.append(np.diff(offsets), 0)[lists]
     ends = np.cumsum(lengths)
     rows: Integers = np.arange(lengths.sum()) + repeat_each(starts - ends + lengths, lengths)
@@ -454,7 +461,8 @@ def list_rows(offsets: Integers, lists: Integers) -> Integers:
 def number_in_groups(order: npt.NDArray[Any], is_first: Mask) -> Integers:
     """Return the number of each value in its group, from 1.
 
-    `order` sorts the values by group, and `is_first` marks the first value of each group in it.
+    `order` sorts the values by group, and `is_first` marks the first value of each group in this
+    order.
     """
     index = np.arange(len(order))
     numbers = np.empty(len(order), np.int64)
@@ -466,5 +474,5 @@ EMPTY = Ragged(np.empty(0), np.zeros(1, np.int64))
 
 
 def offsets_of(lengths: Integers) -> Integers:
-    """Return the offset of each list if lists lie end to end, and the total length."""
+    """Return the offsets of lists that lie end to end, and the total length."""
     return np.concatenate(([0], np.cumsum(lengths)))

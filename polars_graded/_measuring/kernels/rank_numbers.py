@@ -1,4 +1,4 @@
-"""Collect evidence that the numbers of lists are ranks of documents."""
+"""Collect evidence that the numbers in lists are ranks of documents."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged, repeat_each
 
 MAX_SLOTS = 50
-"""Maximum ratio of `slots` to the count of numbers in a list. It is high, because most of the
-documents of a ranking may be missing."""
+"""Maximum ratio of the whole numbers in the range of a list (`slots`) to the count of its numbers.
+The ratio is high, because most of the documents of a ranking may be missing."""
 
 
 class RankNumbers(NamedTuple):
     """Evidence that the numbers of each list are ranks, with one entry per list.
 
-    Numbers below 1, and the highest number of all lists if a list repeats it, are left out, except
-    in `has_number`, `n_low` and `n_high`.
+    Numbers below 1 are left out, and so is the highest number of all lists in a list that repeats
+    it. They count only in `has_number`, `n_low` and `n_high`, and must be whole or halves, too.
     """
 
     has_number: Mask
@@ -29,19 +29,19 @@ class RankNumbers(NamedTuple):
     is_spread: Mask
     """True if its numbers are whole or halves, with at most `MAX_SLOTS` slots per number."""
     lowest: Floats
-    """Lowest number of the list, rounded down."""
+    """Lowest number of the list, rounded down; 0 if `is_spread` is false."""
     slots: Floats
-    """Number of whole numbers from the lowest to the highest number."""
+    """Number of whole numbers from `lowest` to the highest number; 0 if `is_spread` is false."""
     is_informative: Mask
-    """True if ties are counted: in lists of three numbers or more that are not all equal."""
+    """True if ties are counted: `is_spread`, and three numbers or more that are not all equal."""
     tied_pairs: Integers
-    """Number of pairs of equal numbers in the list."""
+    """Number of pairs of numbers that are equal when rounded down; 0 if ties are not counted."""
     expected_pairs: Floats
-    """Expected number of pairs of equal numbers if the numbers were independent."""
+    """Number of tied pairs to expect if numbers were random; 0 if ties are not counted."""
     n_low: Integers
-    """Count of numbers below 1 if the list has several: perhaps codes for documents not shown."""
+    """Count of numbers below 1, perhaps codes for documents not shown; 0 if there is only one."""
     n_high: Integers
-    """Count of numbers equal to the highest of all lists if the list has several: perhaps codes."""
+    """Count of numbers equal to the highest of all lists, perhaps codes, too; 0 if only one."""
 
     @classmethod
     def empty(cls, n: int) -> RankNumbers:
@@ -68,8 +68,8 @@ class RankNumbers(NamedTuple):
 def find_rank_numbers(values: Ragged) -> RankNumbers:
     """Return the evidence of each list; NaN counts as no number.
 
-    Numbers below 1 are left out, and so is the highest number of all lists if a list repeats it:
-    both may stand for documents that were not shown.
+    Numbers below 1 are left out, and so is the highest number of all lists in a list that repeats
+    it: both may stand for documents that were not shown.
     """
     is_number = ~np.isnan(values.values)
     is_low = is_number & (values.values < 1)
@@ -80,7 +80,7 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
     is_repeated_highest = is_highest & (repeat_each(n_highest, at_least_one.lengths) > 1)
     numbers = at_least_one.keep(~is_repeated_highest).sort_ascending()
 
-    # Some tools give tied documents the mean of their ranks, such as 5.5 for the fifth and sixth.
+    # Some tools give tied documents the mean of their ranks, such as 5.5 for ranks 5 and 6.
     ranks = numbers.of(np.floor(numbers.values))
     n, lowest = numbers.lengths, ranks.first_values()
     has_halves = numbers.count(numbers.values != ranks.values) > 0
@@ -90,7 +90,7 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
         is_spread = is_rank & (slots <= MAX_SLOTS * n)
     tied_pairs = count_tied_pairs(ranks)
     is_from_one = is_spread & (tied_pairs == 0) & (slots == n) & (lowest == 1) & ~has_halves
-    is_informative = is_spread & (n > 2) & (slots > 1)  # noqa: PLR2004, the lowest and highest
+    is_informative = is_spread & (n > 2) & (slots > 1)  # noqa: PLR2004, the two ends
     expected_pairs = np.zeros(len(n))
     expected_pairs[is_informative] = _expect_tied_pairs(n[is_informative], slots[is_informative])
     return RankNumbers(
@@ -114,7 +114,7 @@ def count_tied_pairs(numbers: Ragged) -> Integers:
     is_new = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=is_new[1:])
     is_new[numbers.offsets[:-1][numbers.lengths > 0]] = True
-    # Each number makes a pair with each of the equal ones before it.
+    # Each number makes a pair with each equal number before it.
     equal_before = row - np.maximum.accumulate(np.where(is_new, row, 0))
     return numbers.sum(equal_before).astype(np.int64)
 

@@ -11,7 +11,7 @@ from polars_graded._measuring.kernels.queries import Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 
 MAX_ROUNDING = 1e-12
-"""Maximum mean distance that counts as 0: rounding can give equal vectors a small distance."""
+"""Mean distance below which it counts as 0: rounding can give equal vectors a small distance."""
 
 
 def popularity(queries: Queries, n: int | None) -> Floats:
@@ -37,8 +37,8 @@ def diversity(queries: Queries, n: int | None) -> Floats:
     features: Any = queries.judged.labels["features"]
     is_missing = features.mask_missing(documents.values.astype(np.int64))
     rule = (
-        "must not be null, empty or a vector of zeros for a document among the first n, got some"
-        "\n\n"
+        "must not be null, empty or a vector of zeros for a document among the first n, got such "
+        "values\n\n"
         "Hint: a category such as 'unknown' can stand for null"
     )
     _check_documents(documents, "features", ~is_missing, rule)
@@ -48,20 +48,23 @@ def diversity(queries: Queries, n: int | None) -> Floats:
 
 
 def unexpectedness(queries: Queries, n: int | None) -> Floats:
-    """Return the share of the first n documents that the reference lacks."""
+    """Return the share of top n documents not in the reference's top n."""
     ranked = queries.ranked.head(n)
     return _average(ranked.of(_mask_unexpected(queries, n).astype(np.float64)))
 
 
 def serendipity(queries: Queries, n: int | None, threshold: float | None) -> Floats:
-    """Return the number of relevant documents that the reference lacks, over n."""
+    """Return the number of relevant, unexpected documents among n, over n.
+
+    Without n, the divisor is the length of the list.
+    """
     ranked = queries.ranked.head(n)
     hits = queries.relevant(ranked.values, threshold) & _mask_unexpected(queries, n)
     return ranked.count(hits) / (np.maximum(ranked.lengths, 1) if n is None else n)
 
 
 def _mask_unexpected(queries: Queries, n: int | None) -> Mask:
-    """Return the mask of the top n documents that the reference's top n lack."""
+    """Return the mask of top n documents not in the reference's top n."""
     ranks = queries.inputs["reference"].head(n).values
     # A null rank is NaN, for which the comparison is false: the document is unexpected.
     return ~(ranks <= (np.inf if n is None else n))
@@ -79,7 +82,7 @@ def _take_popularity(queries: Queries, n: int | None) -> Ragged:
 
 
 def _check_documents(documents: Ragged, column: str, is_valid: Mask, rule: str) -> None:
-    """Raise an error with the mask of queries in which a document is not valid."""
+    """Raise an error that names the column if a document is not valid."""
     if not is_valid.all():
         raise UnusableDataError(rule, documents.count(~is_valid) > 0, column=column)
 

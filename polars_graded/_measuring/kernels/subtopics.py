@@ -37,19 +37,19 @@ class Subtopics:
     hits: Documents
     """Relevant documents among the first n."""
     document: Integers
-    """Index in `hits` of each subtopic of a hit, in rank order."""
+    """Pairs of a hit and one of its subtopics, in rank order: the index of the hit in `hits`."""
     subtopic: Integers
-    """Number of each subtopic of a hit; subtopics of different queries have different numbers."""
+    """The same pairs: the number of the subtopic, which no other query uses."""
     relevant_subtopics: Integers
-    """Numbers of the subtopics of all relevant documents, ascending."""
+    """Numbers of the subtopics of all relevant documents, retrieved or not; ascending, distinct."""
     n_relevant: Integers
     """Number of relevant documents of each subtopic in `relevant_subtopics`."""
     n: Integers
-    """Number of subtopics of each query."""
+    """Number of subtopics of each query: those that a relevant document has."""
 
     @classmethod
     def of(cls, queries: Queries, n: int | None, threshold: float | None) -> Subtopics:
-        """Return the subtopics of the first `n` documents of each query."""
+        """Return the subtopics of each query, with hits among the first `n`."""
         labels = queries.judged.labels["subtopics"]
         ranked = queries.ranked.head(n)
         is_hit = queries.relevant(ranked.values, threshold)
@@ -67,11 +67,11 @@ class Subtopics:
 
     @cached_property
     def n_before(self) -> Integers:
-        """Return for each entry of `subtopic` the number of hits above that have it."""
+        """Return, for each entry of `subtopic`, how many higher hits have it, too."""
         return count_before_in_group(self.subtopic)
 
     def sum_by_hit(self, values: Floats) -> Floats:
-        """Return the sum over the subtopics of each hit."""
+        """Return the sum of `values`, one per subtopic of a hit, for each hit."""
         sums = np.bincount(self.document, values, minlength=len(self.hits.values))
         return sums.astype(np.float64, copy=False)
 
@@ -89,7 +89,7 @@ def find_relevant(queries: Queries, threshold: float | None) -> tuple[Ragged, In
 
 
 def count_before_in_group(groups: Integers) -> Integers:
-    """Return for each value the number of equal values before it."""
+    """Return, for each value, the number of equal values before it."""
     order = np.argsort(groups, kind="stable")
     return number_in_groups(order, np.diff(groups[order], prepend=-1) != 0) - 1
 
@@ -171,7 +171,10 @@ def nerr_ia(queries: Queries, n: int | None, alpha: float, threshold: float | No
 def nrbp(
     queries: Queries, n: int | None, alpha: float, beta: float, threshold: float | None
 ) -> Floats:
-    """Return (1 - (1 - α) β) / N Σ_i gain_i β^{i-1} for N subtopics (Clarke et al. 2009)."""
+    """Return NRBP: (1 - (1 - α) β) (Σ_i gain_i β^{i-1}) / N for N subtopics.
+
+    (Clarke et al. 2009.)
+    """
     subtopics = Subtopics.of(queries, n, threshold)
     gains = subtopics.compute_gains(alpha) * beta ** (subtopics.hits.rank - 1.0)
     return (1 - (1 - alpha) * beta) * divide(subtopics.hits.sum(gains), subtopics.n)
@@ -198,7 +201,10 @@ def compute_over_maximum(
     threshold: float | None,
     discount: Callable[[int], Floats],
 ) -> Floats:
-    """Return the discounted gain over N Σ_i (1 - α)^{i-1} w_i, its maximum for N subtopics."""
+    """Return Σ_i w_i gain_i over its maximum.
+
+    The maximum for N subtopics is N Σ_i (1 - α)^{i-1} w_i.
+    """
     subtopics = Subtopics.of(queries, n, threshold)
     ranks = queries.ranked.lengths if n is None else np.full(len(subtopics.n), n)
     weights = discount(int(ranks.max(initial=0)))
@@ -216,7 +222,7 @@ def compute_over_ideal(
     threshold: float | None,
     discount: Callable[[int], Floats],
 ) -> Floats:
-    """Return the discounted gain over that of the ideal ranking."""
+    """Return Σ_i w_i gain_i over that of the ideal ranking."""
     subtopics = Subtopics.of(queries, n, threshold)
     deepest = queries.judged.documents.lengths.max(initial=0)
     weights = discount(int(deepest) if n is None else min(n, int(deepest)))

@@ -20,7 +20,7 @@ from polars_graded._measuring.kernels.ragged import (
 )
 
 MIN_LOG = -746.0
-"""Natural logarithm of a number that is so small that a double underflows to 0."""
+"""Natural logarithm of a number that is too small for a double, which becomes 0."""
 
 N_TERMS = 24
 """Number of terms of a sum of inverse squares that are added one by one. A few terms of the
@@ -79,8 +79,8 @@ def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: st
     """Return Q: (1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg_ideal(r))."""
     hits, ideal = queries.hits(n, None), queries.judged.ideal()
     best = ideal.accumulate(np.add, compute_gains(queries, ideal, gain))
-    # The ideal order may be shorter than the ranking: after its last relevant document, its
-    # cumulated gain is constant.
+    # The ideal order contains only relevant documents, so it may be shorter than the ranking. Its
+    # cumulated gain is constant after its last document.
     last = np.minimum(hits.rank, ideal.lengths[hits.query])
     reached = hits.number + beta * hits.accumulate(np.add, compute_gains(queries, hits, gain))
     blended = reached / (hits.rank + beta * best[ideal.offsets[hits.query] + last - 1])
@@ -130,7 +130,10 @@ def inst(queries: Queries, n: int | None, target: float) -> Floats:
 
 
 def bpm(queries: Queries, n: int | None, target: float) -> Floats:
-    """Return the mean gain of a user who stops at a total gain of T, or else at rank n."""
+    """Return the mean gain of a user who stops at a total gain of T.
+
+    A user who does not reach T stops at rank n, or without n at the end of the list.
+    """
     hits = queries.hits(n, None)
     gains = queries.share_of_best(hits)
     so_far = hits.accumulate(np.add, gains)
@@ -207,8 +210,8 @@ def compute_mean_gain(
 
     `continuing` returns C_i for the ranks of a list. The user may continue beyond the end of the
     list, where nothing is gained: `weigh_rest` returns Σ_{i>m} W_i / W_{m+1} for a list of m
-    documents. Its arguments are m, the total gain of the list, and the number of ranks from m + 1
-    to n (None without a cutoff).
+    documents, or 0 if this sum is infinite. The arguments of `weigh_rest` are m, the total gain of
+    the list, and the number of ranks from m + 1 to n (None without a cutoff).
     """
     ranked = queries.ranked.head(n)
     gains = queries.share_of_best(ranked)
@@ -226,7 +229,7 @@ def sum_inverse_squares(first: Floats, n: Integers | int | None = None) -> Float
     """Return Σ_{0≤j<n} 1 / (first + j)², with n = ∞ for None.
 
     The infinite sum is the trigamma function of `first`: `N_TERMS` terms are added one by one, and
-    the rest is its asymptotic expansion (with Bernoulli numbers).
+    the asymptotic expansion (with Bernoulli numbers) gives the sum of the others.
     """
     if n is not None:
         return sum_inverse_squares(first) - sum_inverse_squares(first + n)
@@ -240,12 +243,12 @@ def sum_inverse_squares(first: Floats, n: Integers | int | None = None) -> Float
 
 
 def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
-    """Return the overlap of a ranking with its ideal, Σ_i p^{i-1} |I_i ∩ R_i| / i.
+    """Return the overlap with the ideal ranking, Σ_i p^{i-1} |I_i ∩ R_i| / i.
 
     I_i and R_i are the first i documents of the ideal ranking and of the ranking. The sum ends with
-    the longer of the two rankings. It is divided by its value for the ideal ranking, or without
-    `normalised` by Σ_i p^{i-1}. The ideal ranking keeps equally relevant documents in the order of
-    the ranking.
+    the longer of the two rankings. With `normalised`, the sum is divided by its value for the ideal
+    ranking, otherwise by Σ_i p^{i-1}. The ideal ranking keeps equally relevant documents in the
+    order of the ranking.
     """
     hits, ideal = queries.hits(None, None), queries.judged.ideal()
     depth = np.maximum(queries.ranked.lengths, ideal.lengths)
@@ -265,5 +268,6 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
         share: Floats = overlap / n_powers[depth]
         return share
     n = ideal.lengths
-    # The overlap of the ideal ranking with itself is i at rank i, and n from its end on.
+    # The ideal ranking of n documents has i documents in common with itself at rank i ≤ n, and n
+    # documents at lower ranks.
     return divide_by_ideal(overlap, n_powers[n] + n * (shares[depth] - shares[n]))

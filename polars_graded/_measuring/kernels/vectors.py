@@ -17,7 +17,7 @@ class Vectors:
     values: npt.NDArray[np.floating]
     """One row per document; zeros for a document without a vector."""
     norms: Floats
-    """Length of each vector, above 0 unless all of its values are 0."""
+    """Euclidean length of each vector; 0 for a vector of zeros."""
 
     def mask_missing(self, documents: Integers) -> Mask:
         """Return the mask of documents without a vector, or with a vector of zeros."""
@@ -32,7 +32,7 @@ class Vectors:
         indices, m = documents.values.astype(np.int64), documents.lengths
         norms = self.norms[indices]
         squares = np.zeros(len(m))
-        # One dimension at a time, since a chunk of all vectors would not fit into the cache.
+        # One dimension at a time, since all dimensions of a chunk would not fit into the cache.
         for column in self.values.T:
             squares += documents.sum(column[indices] / norms) ** 2
         return m * (m - 1) / 2 - (squares - m) / 2
