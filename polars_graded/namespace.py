@@ -2811,20 +2811,20 @@ class Graded:
             The cutoff and the lowest relevant grade: see `Graded`.
         subtopics
             Column with the subtopics of each document: lists of labels, or one label per document.
-            Null means none. Labels of a document that is not relevant do not count.
+            Null means no subtopics. Labels of a document that is not relevant do not count.
         alpha
-            Probability that a document satisfies a user who looks for one of its subtopics, from 0
-            to 1. Each further document of the same subtopic gains (1 - α) times as much as the one
-            before.
+            Probability, from 0 to 1, that a relevant document satisfies a user who looks for one of
+            its subtopics. For each subtopic, every further relevant document gains (1 - α) times as
+            much as the one before.
 
         See Also
         --------
-        alpha_ndcg : The same gain over that of the ideal ranking.
+        alpha_ndcg : The same sum, divided by that of the ideal ranking.
         err_ia : The same gains with the discount of ERR.
 
         Examples
         --------
-        Query a: (1 + 1/2 / log2(3) + (1 + 1/4) / 2) / (2 (1 + 1/2 / log2(3) + 1/4 / 2)).
+        Query a has N = 2: (1 + 1/2 / log2(3) + (1 + 1/4) / 2) / (2 (1 + 1/2 / log2(3) + 1/4 / 2)).
 
         >>> df = pl.DataFrame(
         ...     {
@@ -2857,13 +2857,15 @@ class Graded:
         alpha: float = 0.5,
         threshold: float | None = None,
     ) -> pl.Expr:
-        r"""Return α-NDCG: the gain of new subtopics over that of the ideal ranking.
+        r"""Return α-NDCG: the gain of new subtopics divided by the ideal gain.
 
-        A relevant document gains 1 for each of its subtopics, times 1 - α for each document above
-        with the same subtopic. The ideal ranking is greedy: each rank has the document with the
-        highest gain after those above. If several documents have the highest gain, `evaluate` takes
-        the one whose name is last in text order, as ndeval does. An expression does not know the
-        names of documents, so the text order of their labels decides.
+        A relevant document gains 1 for each of its subtopics, times 1 - α for each relevant
+        document above with the same subtopic. The ideal ranking is greedy: each rank gets the
+        document with the highest gain, given the documents above. If several documents have the
+        highest gain, `evaluate` takes the one whose name is last in text order, as ndeval does.
+        Expressions, and `evaluate` without a column of documents, do not know the names: they take
+        the document whose labels are first in text order. The greedy ranking is not always the
+        best: a ranking that exceeds it gets 1, and a number above 1 in ndeval.
 
         .. math::
 
@@ -2884,15 +2886,15 @@ class Graded:
             The cutoff and the lowest relevant grade: see `Graded`.
         subtopics
             Column with the subtopics of each document: lists of labels, or one label per document.
-            Null means none. Labels of a document that is not relevant do not count.
+            Null means no subtopics. Labels of a document that is not relevant do not count.
         alpha
-            Probability that a document satisfies a user who looks for one of its subtopics, from 0
-            to 1. Each further document of the same subtopic gains (1 - α) times as much as the one
-            before.
+            Probability, from 0 to 1, that a relevant document satisfies a user who looks for one of
+            its subtopics. For each subtopic, every further relevant document gains (1 - α) times as
+            much as the one before.
 
         See Also
         --------
-        alpha_dcg : The same gain over that of a list with all subtopics at every rank.
+        alpha_dcg : The same sum, divided by that of a list with all subtopics at every rank.
         subtopic_recall : The share of the subtopics that a list covers.
 
         Examples
@@ -2932,9 +2934,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Return intent-aware ERR: the gain of new subtopics, divided by rank.
 
-        ERR-IA is the mean of ERR over the subtopics, where a relevant document satisfies a user
-        with probability α. This mean is divided by the mean for a list with all subtopics at every
-        rank.
+        ERR is computed for each subtopic: a relevant document with the subtopic satisfies the user
+        with probability α. The mean over the subtopics is divided by that of a list in which every
+        document has all subtopics. Without a cutoff, n is the length of the list.
 
         .. math::
 
@@ -2957,20 +2959,20 @@ class Graded:
             The cutoff and the lowest relevant grade: see `Graded`.
         subtopics
             Column with the subtopics of each document: lists of labels, or one label per document.
-            Null means none. Labels of a document that is not relevant do not count.
+            Null means no subtopics. Labels of a document that is not relevant do not count.
         alpha
-            Probability that a document satisfies a user who looks for one of its subtopics, from 0
-            to 1. Each further document of the same subtopic gains (1 - α) times as much as the one
-            before.
+            Probability, from 0 to 1, that a relevant document satisfies a user who looks for one of
+            its subtopics. For each subtopic, every further relevant document gains (1 - α) times as
+            much as the one before.
 
         See Also
         --------
-        nerr_ia : The same gain over that of the ideal ranking.
+        nerr_ia : The same sum, divided by that of the ideal ranking.
         err : ERR of graded documents.
 
         Examples
         --------
-        Query a: (1 + 1/2 / 2 + (1 + 1/4) / 3) / (2 (1 + 1/2 / 2 + 1/4 / 3)).
+        Query a has N = 2: (1 + 1/2 / 2 + (1 + 1/4) / 3) / (2 (1 + 1/2 / 2 + 1/4 / 3)).
 
         >>> df = pl.DataFrame(
         ...     {
@@ -3003,9 +3005,9 @@ class Graded:
         alpha: float = 0.5,
         threshold: float | None = None,
     ) -> pl.Expr:
-        r"""Return intent-aware ERR over that of the ideal ranking.
+        r"""Return intent-aware ERR divided by that of the ideal ranking.
 
-        The ideal ranking is that of `alpha_ndcg`.
+        The gains and the ideal ranking are those of `alpha_ndcg`.
 
         .. math::
 
@@ -3027,15 +3029,15 @@ class Graded:
             The cutoff and the lowest relevant grade: see `Graded`.
         subtopics
             Column with the subtopics of each document: lists of labels, or one label per document.
-            Null means none. Labels of a document that is not relevant do not count.
+            Null means no subtopics. Labels of a document that is not relevant do not count.
         alpha
-            Probability that a document satisfies a user who looks for one of its subtopics, from 0
-            to 1. Each further document of the same subtopic gains (1 - α) times as much as the one
-            before.
+            Probability, from 0 to 1, that a relevant document satisfies a user who looks for one of
+            its subtopics. For each subtopic, every further relevant document gains (1 - α) times as
+            much as the one before.
 
         See Also
         --------
-        err_ia : The same gain over that of a list with all subtopics at every rank.
+        err_ia : The same sum, divided by that of a list with all subtopics at every rank.
 
         Examples
         --------
@@ -3075,8 +3077,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Return NRBP: rank-biased precision that rewards new subtopics.
 
-        The user continues to the next document with probability β. A relevant document satisfies
-        the user with probability α.
+        Each user looks for one subtopic. A relevant document with this subtopic satisfies the user
+        with probability α. A user who is not satisfied continues to the next document with
+        probability β.
 
         .. math::
 
@@ -3098,13 +3101,14 @@ class Graded:
             The cutoff and the lowest relevant grade: see `Graded`.
         subtopics
             Column with the subtopics of each document: lists of labels, or one label per document.
-            Null means none. Labels of a document that is not relevant do not count.
+            Null means no subtopics. Labels of a document that is not relevant do not count.
         alpha
-            Probability that a document satisfies a user who looks for one of its subtopics, from 0
-            to 1. Each further document of the same subtopic gains (1 - α) times as much as the one
-            before.
+            Probability, from 0 to 1, that a relevant document satisfies a user who looks for one of
+            its subtopics. For each subtopic, every further relevant document gains (1 - α) times as
+            much as the one before.
         beta
-            Probability that the user continues to the next document, above 0 and below 1.
+            Probability, above 0 and below 1, that an unsatisfied user continues to the next
+            document.
 
         See Also
         --------
@@ -3113,7 +3117,7 @@ class Graded:
 
         Examples
         --------
-        Query a: (1 - 1/4) / 2 × (1 + 1/2 · 1/2 + (1 + 1/4) · 1/4).
+        Query a has N = 2: (1 - 1/4) / 2 · (1 + 1/2 · 1/2 + (1 + 1/4) · 1/4).
 
         >>> df = pl.DataFrame(
         ...     {
@@ -3146,9 +3150,9 @@ class Graded:
         beta: float = 0.5,
         threshold: float | None = None,
     ) -> pl.Expr:
-        r"""Return NRBP over that of the ideal ranking.
+        r"""Return NRBP divided by that of the ideal ranking.
 
-        The ideal ranking is that of `alpha_ndcg`.
+        The gains and the ideal ranking are those of `alpha_ndcg`.
 
         .. math::
 
@@ -3169,17 +3173,18 @@ class Graded:
             The cutoff and the lowest relevant grade: see `Graded`.
         subtopics
             Column with the subtopics of each document: lists of labels, or one label per document.
-            Null means none. Labels of a document that is not relevant do not count.
+            Null means no subtopics. Labels of a document that is not relevant do not count.
         alpha
-            Probability that a document satisfies a user who looks for one of its subtopics, from 0
-            to 1. Each further document of the same subtopic gains (1 - α) times as much as the one
-            before.
+            Probability, from 0 to 1, that a relevant document satisfies a user who looks for one of
+            its subtopics. For each subtopic, every further relevant document gains (1 - α) times as
+            much as the one before.
         beta
-            Probability that the user continues to the next document, above 0 and below 1.
+            Probability, above 0 and below 1, that an unsatisfied user continues to the next
+            document.
 
         See Also
         --------
-        nrbp : The same gain, not divided by that of the ideal ranking.
+        nrbp : The same sum, divided by that of an endless list with all subtopics at every rank.
 
         Examples
         --------
@@ -3216,7 +3221,7 @@ class Graded:
 
         .. math:: S\text{-}recall@n = \frac{|\bigcup_{i=1}^{n} subtopics(i)|}{N}
 
-        As text: ``S-recall@n = subtopics of the relevant documents among the first n / N``
+        As text: ``S-recall@n = (number of subtopics covered by the first n documents) / N``
 
         N is the number of subtopics of all relevant documents of the query.
 
@@ -3229,16 +3234,16 @@ class Graded:
             The cutoff and the lowest relevant grade: see `Graded`.
         subtopics
             Column with the subtopics of each document: lists of labels, or one label per document.
-            Null means none. Labels of a document that is not relevant do not count.
+            Null means no subtopics. Labels of a document that is not relevant do not count.
 
         See Also
         --------
         precision_ia : The mean precision over the subtopics.
-        recall : The share of the relevant documents.
+        recall : The share of the relevant documents that was retrieved.
 
         Examples
         --------
-        Query a: the first two documents have one of two subtopics.
+        Query a: the first two documents cover one of the two subtopics.
 
         >>> df = pl.DataFrame(
         ...     {
@@ -3285,7 +3290,7 @@ class Graded:
             The cutoff and the lowest relevant grade: see `Graded`.
         subtopics
             Column with the subtopics of each document: lists of labels, or one label per document.
-            Null means none. Labels of a document that is not relevant do not count.
+            Null means no subtopics. Labels of a document that is not relevant do not count.
 
         See Also
         --------
@@ -3294,7 +3299,7 @@ class Graded:
 
         Examples
         --------
-        Query a: (3/3 + 1/3) / 2.
+        Query a: the precision is 3/3 for subtopic car and 1/3 for subtopic cat.
 
         >>> df = pl.DataFrame(
         ...     {
@@ -3339,7 +3344,7 @@ class Graded:
             The cutoff and the lowest relevant grade: see `Graded`.
         subtopics
             Column with the subtopics of each document: lists of labels, or one label per document.
-            Null means none. Labels of a document that is not relevant do not count.
+            Null means no subtopics. Labels of a document that is not relevant do not count.
 
         See Also
         --------
@@ -3348,7 +3353,7 @@ class Graded:
 
         Examples
         --------
-        Query a: subtopic car (1 + 1 + 1) / 3, subtopic cat 1/3.
+        Query a: AP is (1 + 1 + 1) / 3 for subtopic car and 1/3 for subtopic cat.
 
         >>> df = pl.DataFrame(
         ...     {
@@ -3383,9 +3388,9 @@ class Graded:
 
         As text: ``ARP@n = (sum of p(i) over the first m documents) / m``
 
-        Not below 0, in the unit of the column. It is null if nothing was retrieved; `undefined_as`
-        does not apply. Source: Yin, H. et al. (2012). Challenging the Long Tail Recommendation.
-        RecTools calls the measure `AvgRecPopularity`.
+        Not below 0, in the unit of the column. The value is null if nothing was retrieved;
+        `undefined_as` does not apply. Source: Yin, H. et al. (2012). Challenging the Long Tail
+        Recommendation. RecTools calls the measure `AvgRecPopularity`.
 
         Parameters
         ----------
@@ -3424,17 +3429,19 @@ class Graded:
         r"""Return the mean self-information of the first n documents.
 
         A document that few users chose has a high self-information: 1 bit if half of the users
-        chose it, 10 bits if one of 1024 did. Grades do not matter. (`novelty_ratio` is the share of
-        the relevant documents that were new to the user.)
+        chose it, 10 bits if one of 1024 did. Grades do not matter. (`novelty_ratio` is another
+        measure: the share of the retrieved relevant documents that was new to the user.)
 
         .. math:: MIUF@n = -\frac{1}{m} \sum_{i=1}^{m} \log_2 p(i), \quad m = \min(n, retrieved)
 
         As text: ``MIUF@n = -(sum of log2 p(i) over the first m documents) / m``
 
-        Not below 0, in bits. It is null if nothing was retrieved; `undefined_as` does not apply.
-        Source: Zhou, T. et al. (2010). Solving the apparent diversity-accuracy dilemma of
-        recommender systems. RecTools calls the measure `MeanInvUserFreq`. `Surprisal` of RePlay is
-        this value divided by the log2 of the number of users.
+        p(i) is the share of the users who chose the document at rank i.
+
+        Not below 0, in bits. The value is null if nothing was retrieved; `undefined_as` does not
+        apply. Source: Zhou, T. et al. (2010). Solving the apparent diversity-accuracy dilemma of
+        recommender systems. RecTools calls the measure `MeanInvUserFreq`. `Surprisal` of RePlay
+        divides the sum by n instead of m, and by the log2 of the number of users.
 
         Parameters
         ----------
@@ -3442,8 +3449,8 @@ class Graded:
             The cutoff: see `Graded`.
         popularity
             Column with the share of the users who chose the document, above 0 and at most 1.
-            Another value raises an error for a document among the first n. RecTools and RePlay
-            count one user for a document that nobody chose.
+            Null or another value raises an error for a document among the first n. RecTools and
+            RePlay count one user for a document that nobody chose.
 
         See Also
         --------
@@ -3477,27 +3484,28 @@ class Graded:
 
         Grades do not matter. The distance of two documents depends on the column:
 
-        - one category per document: 1 if the categories differ, or else 0 (Hamming distance);
+        - one category per document: 1 if the categories differ, otherwise 0 (Hamming distance);
         - a list of categories per document: 1 - (number of shared categories) / (number of
           categories that at least one of the two has) (Jaccard distance);
-        - a vector per document, as a list or an array of floats: 1 - the cosine of their angle.
+        - a vector per document, as a list or an array of floats: 1 - the cosine of the angle
+          between the two vectors.
 
         .. math::
             ILD@n = \frac{2}{m (m - 1)} \sum_{i < j \le m} d(i, j), \quad m = \min(n, retrieved)
 
         As text: ``ILD@n = (sum of d(i, j) over the pairs of the first m documents) / pairs``
 
-        Not below 0: at most 1 for categories, and at most 2 for vectors. It is null if fewer than
-        two documents were retrieved; `undefined_as` does not apply. Source: Smyth, B. and McClave,
-        P. (2001). Similarity vs. Diversity. Ziegler, C.-N. et al. (2005). Improving Recommendation
-        Lists Through Topic Diversification. `IntraListDiversity` of RecTools is the same, but
-        returns 0 for a list of one document.
+        From 0 to 1 for categories, and from 0 to 2 for vectors. The value is null if m is below 2;
+        `undefined_as` does not apply. Source: Smyth, B. and McClave, P. (2001). Similarity vs.
+        Diversity. Ziegler, C.-N. et al. (2005). Improving Recommendation Lists Through Topic
+        Diversification. `IntraListDiversity` of RecTools is the same, but returns 0 for a list of
+        one document.
 
         Parameters
         ----------
         n
-            The cutoff: see `Graded`. Lists of categories take time in proportion to the number of
-            pairs.
+            The cutoff: see `Graded`. With categories, computing takes time in proportion to the
+            number of pairs.
         features
             Column with the category, the list of categories or the vector of each document. Null,
             an empty list or a vector of zeros raises an error for a document among the first n, and
@@ -3541,13 +3549,13 @@ class Graded:
 
         .. math:: Unexp@n = \frac{|\{i \le m : reference(i) > n\}|}{m}, \quad m = \min(n, retrieved)
 
-        As text: ``Unexp@n = (number of the first m documents below rank n of the reference) / m``
+        As text: ``Unexp@n = (number of the first m documents that the reference lacks) / m``
 
-        From 0 to 1. It is null if nothing was retrieved; `undefined_as` does not apply. Source:
-        Murakami, T., Mori, K. and Orihara, R. (2007). Metrics for Evaluating the Serendipity of
-        Recommendation Lists. Adamopoulos, P. and Tuzhilin, A. (2014). On Unexpectedness in
-        Recommender Systems. `Unexpectedness` of RePlay divides by n instead of m, so the missing
-        ranks of a short list count as unexpected there.
+        From 0 to 1. The value is null if nothing was retrieved; `undefined_as` does not apply.
+        Source: Murakami, T., Mori, K. and Orihara, R. (2007). Metrics for Evaluating the
+        Serendipity of Recommendation Lists. Adamopoulos, P. and Tuzhilin, A. (2014). On
+        Unexpectedness in Recommender Systems. `Unexpectedness` of RePlay divides by n instead of m,
+        so the missing ranks of a short list count as unexpected there.
 
         Parameters
         ----------
@@ -3560,12 +3568,12 @@ class Graded:
 
         See Also
         --------
-        serendipity : The share of documents that are also relevant.
+        serendipity : The share of documents that are both unexpected and relevant.
         novelty : The mean self-information of the documents.
 
         Examples
         --------
-        The reference has one of two documents of user a among its first two.
+        Only one of the two documents of user a is among the first two of the reference.
 
         >>> df = pl.DataFrame(
         ...     {"user": ["a", "a", "b"], "grade": [1, 0, 1], "popular": [1, 3, None]}
@@ -3599,12 +3607,13 @@ class Graded:
 
         .. math:: Serendipity@n = \frac{|\{i \le n : relevant(i) \wedge reference(i) > n\}|}{n}
 
-        As text: ``Serendipity@n = relevant documents of the first n that the reference lacks / n``
+        As text: ``Serendipity@n = (relevant documents in the top n that the reference lacks) / n``
 
         From 0 to 1, and at most `precision`. A query without a relevant document gets 0, or the
         value of `undefined_as`. Source: Ge, M., Delgado-Battenfeld, C. and Jannach, D. (2010).
         Beyond Accuracy: Evaluating Recommender Systems by Coverage and Serendipity. `Serendipity`
-        of RecTools is another measure: it weighs each document by the difference of its ranks.
+        of RecTools is another measure: the weight of a relevant document depends on how far its
+        rank in the list is above its rank by popularity.
 
         Parameters
         ----------
@@ -3619,7 +3628,7 @@ class Graded:
         See Also
         --------
         unexpectedness : The share of documents that the reference does not recommend.
-        precision : The share of relevant documents, recommended or not.
+        precision : The share of relevant documents, in the reference or not.
 
         Examples
         --------
@@ -3680,7 +3689,8 @@ class Graded:
     def n_retrieved(self) -> pl.Expr:
         """Return the number of retrieved documents.
 
-        These are the rows with a score, judged or not; without `ranked_by`, all rows.
+        These are the rows with a score, judged or not, or all rows without `ranked_by`. `condensed`
+        leaves out unjudged rows.
 
         One count per query. `undefined_as` does not apply.
 
@@ -3707,7 +3717,7 @@ class Graded:
     def n_relevant(self, *, threshold: float | None = None) -> pl.Expr:
         """Return R, the number of documents judged relevant.
 
-        Judged documents count whether or not they were retrieved.
+        Relevant documents count whether or not they were retrieved.
 
         One count per query. `undefined_as` does not apply.
 
@@ -3743,7 +3753,7 @@ class Graded:
     ) -> pl.Expr:
         """Return the number of relevant documents among the first n.
 
-        These are the documents that were judged relevant and have a score.
+        Without a cutoff, all relevant documents that were retrieved count.
 
         One count per query. `undefined_as` does not apply.
 
@@ -3756,7 +3766,7 @@ class Graded:
         See Also
         --------
         n_relevant : The number of all relevant documents.
-        precision : The share of the retrieved documents that is relevant.
+        precision : The share of the first n documents that is relevant.
 
         Examples
         --------
@@ -3857,7 +3867,7 @@ class Graded:
     ) -> pl.Expr:
         """Return the F measure at every rank from 1 to n.
 
-        Beyond the end of the list, documents count as not relevant.
+        The value at rank k is `f_measure(k)`, even beyond the end of the list.
 
         Values from 0 to 1. A query without a relevant document gets a list of 0, or of the value of
         `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), alternative measures.
@@ -3902,7 +3912,7 @@ class Graded:
     ) -> pl.Expr:
         """Return the E measure at every rank from 1 to n.
 
-        Lower is better. Beyond the end of the list, documents count as not relevant.
+        Lower is better. The value at rank k is `e_measure(k)`, even beyond the end of the list.
 
         Values from 0 to 1. A query without a relevant document gets a list of 1, or of one minus
         the value of `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), alternative
@@ -3948,7 +3958,7 @@ class Graded:
         r"""Return interpolated precision at levels of recall.
 
         The precision at a level r is the highest precision at a rank where at least the share r of
-        the relevant documents was found. It is 0 at a level that the ranking does not reach.
+        the relevant documents was found. The value is 0 at a level that the ranking does not reach.
         (trec_eval rounds r times R to a whole number, so it may require one document less.)
 
         .. math:: P(r) = \max_{r' \ge r} P(r')
@@ -3961,7 +3971,8 @@ class Graded:
         Parameters
         ----------
         recall_levels
-            The levels, increasing; or their number, at least 2, for equal steps from 0 to 1.
+            Increasing levels from 0 to 1; or the number of levels, at least 2, in equal steps from
+            0 to 1.
         threshold, ties
             The lowest relevant grade and the order of ties, except `"average"`: see `Graded`.
 
@@ -3971,7 +3982,7 @@ class Graded:
 
         Examples
         --------
-        Query a reaches recall 1/3 with precision 1, 2/3 with 2/3 and 1 with 3/4.
+        At its three hits, query a has recall 1/3, 2/3 and 1, and precision 1, 2/3 and 3/4.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -4124,7 +4135,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return NDCG at every rank from 1 to n.
 
-        The value at rank k is `ndcg(k)`. With `discount="none"` it is the NCG curve.
+        The value at rank k is `ndcg(k)`. With `discount="none"`, the curve is that of `ncg`.
 
         One value per rank, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides). Scheel et al. (2011), table 2.
@@ -4203,8 +4214,8 @@ class Graded:
 def graded(column: str | pl.Expr) -> Graded:
     """Return the `.graded` namespace of a column, for type checkers.
 
-    Type checkers and editors do not know a namespace that is registered at run time. The result is
-    the same object as ``pl.col("grade").graded``. Jupyter completes the methods of
+    Type checkers and editors do not know a namespace that is registered at run time. The result
+    behaves like ``pl.col("grade").graded``. Jupyter completes the methods of
     ``graded("grade").``, but completes ``pl.col("grade").graded.`` only if a variable holds the
     expression, or after ``%config Completer.use_jedi = False`` and
     ``%config Completer.evaluation = "unsafe"``.

@@ -599,7 +599,8 @@ def over_greedy(
 
     def value(ranked: list[set[str]], wanted: list[set[str]], _: set[str]) -> float:
         best = sum_of_first(new_gains(greedy(wanted, alpha), alpha), n, discount)
-        return sum_of_first(new_gains(ranked, alpha), n, discount) / best
+        # A ranking that exceeds the greedy one is ideal.
+        return min(1.0, sum_of_first(new_gains(ranked, alpha), n, discount) / best)
 
     return of_subtopics(query, threshold, scale, value)
 

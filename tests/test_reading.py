@@ -327,8 +327,8 @@ def test_a_whole_grade_is_exact_or_refused(write, read, line):
     for grade in ("9007199254740992", "-123456789012345678", "+99999999999999999999"):
         path = write(line.format(grade))
         sentence = (
-            f"{path}, line 1: a grade that is written whole has a magnitude below 9007199254740992, to be exact,"
-            f" got '{grade}': "
+            f"{path}, line 1: a grade that is written whole has a magnitude below "
+            f"9007199254740992, to be exact, got '{grade}': "
         )
         with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
             read(path)

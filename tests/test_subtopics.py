@@ -141,6 +141,24 @@ def test_the_kind_of_labels_and_their_order_do_not_matter(labels):
     assert_frame_equal(evaluate(FRAME.with_columns(labels), names, subtopics="labels"), expected)
 
 
+def test_a_ranking_better_than_the_greedy_one_is_ideal():
+    """With α = 1, the greedy ranking c, a gains 4 + 1 / log2(3), and a, b gains 3 + 3 / log2(3)."""
+    labels = {"a": ["1", "2", "3"], "b": ["4", "5", "6"], "c": ["1", "2", "4", "5"]}
+    frame = pl.DataFrame({"doc": list(labels), "labels": list(labels.values()), "grade": 1})
+    graded = pl.col("grade").graded
+    ranked = frame.select(
+        *(
+            measure(2, subtopics="labels", alpha=1.0)
+            for measure in (graded.alpha_ndcg, graded.nerr_ia, graded.nnrbp)
+        ),
+        of_maximum=graded.alpha_dcg(2, subtopics="labels", alpha=1.0),
+    )
+    assert ranked.row(0)[:3] == (1, 1, 1)
+    assert ranked["of_maximum"].item() == pytest.approx((3 + 3 / math.log2(3)) / 6)
+    greedy = frame[[2, 0, 1]].select(graded.alpha_ndcg(2, subtopics="labels", alpha=1.0))
+    assert greedy.item() == 1
+
+
 def test_one_label_is_a_list_of_one():
     single = FRAME.with_columns(pl.col("labels").list.first())
     lists = FRAME.with_columns(pl.col("labels").list.head(1))

@@ -27,7 +27,10 @@ def _find_measures(condition: Callable[[Measure], object]) -> Callable[[Argument
 
 
 def _find_one_grader_options(arguments: Arguments) -> Iterable[str]:
-    """Return the passed options that several graders need --trusted for."""
+    """Return the passed options that need one grader.
+
+    Return none if there is only one grader, or if --trusted is passed.
+    """
     has_several = len(arguments.graders) >= MIN_GRADERS and arguments.trusted is None
     return filter(arguments.get_value, ("--report", "--chart", "--format")) if has_several else ()
 

@@ -90,8 +90,8 @@ def _let_interrupts_end_reads() -> None:
 def _write_refusal_on_error(markdown: Path | None) -> Iterator[None]:
     """Write an error into the Markdown summary of the gate, and raise it again.
 
-    A CI pipeline publishes the summary. Without the error, a summary from an earlier run would stay
-    there, with the verdict on another change to the code.
+    A CI pipeline publishes the summary. Otherwise it would publish a summary from an earlier run,
+    with the verdict on another change to the code.
     """
     try:
         yield
@@ -107,7 +107,7 @@ def _run(parser: Parser, arguments: Arguments) -> int:
     """Run the command and return the exit status."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        if arguments.qrels:  # the warning is about lost documents, and the command's join loses none
+        if arguments.qrels:  # the warning is about lost documents, and this join loses none
             warnings.simplefilter("ignore", DataWarning.join)
         if arguments.unjudged_below is not None:
             warnings.filterwarnings("ignore", ".* below 0 counts? as judged", DataWarning.scale)
@@ -167,7 +167,7 @@ def _print(parser: Parser, text: str) -> None:
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except OSError as error:
-        # Python flushes standard output when it exits. The null device keeps that from failing.
+        # Python flushes standard output when it exits: without the null device, this would fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno in (errno.EPIPE, errno.EINVAL):  # Windows reports EINVAL
             sys.exit(UNREAD_STATUS)
@@ -176,7 +176,7 @@ def _print(parser: Parser, text: str) -> None:
 
 @contextmanager
 def _name_file_in_errors(path: Path) -> Iterator[None]:
-    """Add the name of a file to an error that occurs while the file is written.
+    """Add the name of a file to an error that occurs while writing the file.
 
     Errors of Polars do not name the file.
     """

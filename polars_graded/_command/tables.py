@@ -128,7 +128,7 @@ def _write_differences(per_query: pl.DataFrame, arguments: Arguments) -> str:
 
 
 def _mark_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
-    """Return a table sorted by its first measure, with best values in brackets.
+    """Sort a table by its first measure, and put the best values in brackets.
 
     Stars in place of brackets would suggest significance.
     """

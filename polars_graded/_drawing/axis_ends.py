@@ -39,7 +39,7 @@ def choose_ends(values: pl.Series, steps: int = 5) -> AxisEnds:
 
 
 def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[AxisEnds, AxisEnds]:
-    """Return the ends of two axes: equal ends, unless one would be nearly empty.
+    """Return the ends of two axes, equal unless one would be nearly empty.
 
     If all values of one axis are equal, the ends are equal, too.
     """

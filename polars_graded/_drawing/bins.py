@@ -1,4 +1,4 @@
-"""Build rows that summarise several values: bars, bins, boxes, and cells of a heat map."""
+"""Build rows that summarise values: bars, bins, boxes, and heat map cells."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def build_number_column(column: str | pl.Expr) -> pl.Expr:
 
 
 def collect_one_grader(argument: str, frame: Frame, *separating: Any) -> pl.DataFrame:
-    """Return the collected frame; raise if the chart would mix several graders.
+    """Return the collected frame; raise if the chart would mix graders.
 
     Several graders are allowed if `separating`, the columns that separate rows in the chart,
     contain the column of graders.
@@ -235,7 +235,7 @@ def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:
 
 
 def find_confidence(comparison: pl.DataFrame) -> float | None:
-    """Return the confidence of all intervals; None if there are none or several."""
+    """Return the confidence of all intervals, or None without a common one."""
     has_column = "confidence" in comparison.columns
     levels = comparison["confidence"].unique().to_list() if has_column else []
     return levels[0] if len(levels) == 1 else None

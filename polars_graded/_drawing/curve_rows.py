@@ -1,4 +1,4 @@
-"""Convert a frame of lists or of points to the points of curves, few enough to draw."""
+"""Convert a frame of lists or of points to as many points as can be drawn."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def find_panel(
 ) -> str | None:
     """Return `panel`, or else the column that separates a strategy's curves.
 
-    Return None if a strategy has one curve, if the curves are lists, or if no column separates them.
+    Return None if each strategy has one curve, if curves are lists, or if no column separates them.
     """
     used_columns = {strategy, position, curve}
     if panel or not used_columns <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
@@ -221,7 +221,7 @@ def thin_by_position(table: pl.DataFrame, position: str) -> pl.DataFrame:
 
 
 def compute_max_points(n_lines: int) -> int:
-    """Return the maximum number of points of each of n lines; raise if too many."""
+    """Return the maximum number of points per line; raise at too many lines."""
     check_count("lines", n_lines, MAX_DRAWN_ROWS // 2)
     return MAX_DRAWN_ROWS // n_lines
 
@@ -293,9 +293,9 @@ def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
 def thin_by_value(
     table: pl.DataFrame, value: str, maximum: int, keys: Sequence[str]
 ) -> pl.DataFrame:
-    """Return up to `maximum` rows per group, evenly spaced in order of `value`."""
-    # The sorted rows of a group are divided into `maximum - 1` equal steps. A row is kept if the row
-    # before it is in an earlier step.
+    """Return up to `maximum` rows per group, evenly spaced by order of value."""
+    # The sorted rows of a group are divided into `maximum - 1` equal steps. A row is kept if the
+    # row before it is in an earlier step.
     table = table.sort(*keys, value)
     rank, last = pl.int_range(pl.len()), (pl.len().cast(pl.Int64) - 1).clip(1)
     if keys:

@@ -26,7 +26,7 @@ def choose_place(
     ends: AxisEnds,
     lines: Sequence[str] = ("strategy",),
 ) -> Any:
-    """Return the position on the x axis at which names are closest to their lines.
+    """Return the position on the x axis where names are closest to lines.
 
     Only positions that all lines have are considered. Return None if there is no such position. If
     several are equally good, the last position of the axis is preferred, or else the position with
@@ -101,7 +101,7 @@ def add_labels(
     labelled: Collection[str],
     lines: Sequence[str] = ("strategy",),
 ) -> pl.DataFrame:
-    """Add the column `label_at`: the height of a name beside the end of its line.
+    """Add a column `label_at`, the height of a name beside its line.
 
     The first of `by` is the height of the end of a line, and the others order lines that end at
     the same height. `label_at` is null except at the ends of the lines in `labelled`.
@@ -120,11 +120,11 @@ def add_labels(
 
 
 def spread_heights(heights: Iterable[float], ends: AxisEnds) -> list[float]:
-    """Return heights at which names do not overlap, from the ascending `heights` of lines.
+    """Return heights of names that do not overlap.
 
-    The results ascend, and minimise the sum of squared displacements: isotonic regression fits the
-    heights minus the space that the names below need. Names stay within the axis. If there are too
-    many, they are evenly spaced and overlap.
+    The `heights` of the ends of lines must ascend. The results ascend, too, and minimise the sum of
+    squared displacements: isotonic regression fits the heights minus the space that the names below
+    need. Names stay within the axis. If there are too many, they are evenly spaced and overlap.
     """
     from scipy.optimize import isotonic_regression
 

@@ -167,8 +167,8 @@ def draw_line_names(
 ) -> list[alt.Chart]:
     """Draw the names of lines at `label_at`, with thin rules to their lines.
 
-    A rule starts at the height `end` of a line. The names are to the left of the lines if the `side`
-    is -1, and to the right if it is 1.
+    A rule starts at the height in the field `end`. The names are to the left of the lines if the
+    `side` is -1, and to the right if it is 1.
     """
     align: Any = {-1: "right", 1: "left"}.get(side) if isinstance(side, int) else None
     if isinstance(side, alt.ExprRef):
@@ -230,7 +230,7 @@ def draw_mean_and_interval(
 def draw_better_sides(
     better_above: str | None, better_below: str | None, colour: alt.Color
 ) -> list[alt.Chart]:
-    """Draw the names of the better strategy above 0 and below 0, beside the bars."""
+    """Draw beside the bars the strategies that are better above and below 0."""
     both = [str(name) for name in (better_above, better_below) if name is not None]
     sides = [
         (better_above, "↑", alt.value(8)),

@@ -1,4 +1,4 @@
-"""Name and order pairs of strategies, and exchange the two strategies of a pair."""
+"""Name and order pairs of strategies, and exchange strategies of pairs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def choose_interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
 
 
 def put_higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Exchange the strategies of pairs in which the baseline has the higher mean."""
+    """Exchange the strategies of pairs whose baseline has the higher mean."""
     return _turn_pairs(pairs, pl.col("difference") < 0)
 
 
@@ -82,8 +82,8 @@ def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
     names = strategy_means["a"].to_list()
     if len(both) < len(names) * (len(names) - 1) or len(names) <= 2:  # noqa: PLR2004
         return names
-    # The diagonal is for the similarity of a strategy to itself, which depends on the measure. It is
-    # filled with the mean similarity of the strategy to the others.
+    # The diagonal is for the similarity of a strategy to itself, which depends on the measure. The
+    # mean similarity of the strategy to the others replaces it.
     diagonal = strategy_means.select("a", b="a", mean="mean")
     indices = pl.col("a", "b").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
     matrix = (

@@ -1,4 +1,4 @@
-"""Escape texts: replace what a picture or the script of a page cannot contain."""
+"""Replace characters of texts that no picture or script can contain."""
 
 from __future__ import annotations
 

@@ -398,7 +398,7 @@ class CellColours(NamedTuple):
 
 
 def build_cell_colours(highest: float) -> CellColours:
-    """Return the colours of cells, from the background's at 0 to the strongest."""
+    """Return the colours of cells, from that of the background for 0."""
     ink, paper = find_ink_and_paper()
     strongest = PALETTE[0] if ink == INK else STRONGEST_CELL_COLOUR_ON_DARK
     scale = alt.Scale(domain=[0, highest], range=[paper, strongest], interpolate="rgb")
@@ -407,7 +407,7 @@ def build_cell_colours(highest: float) -> CellColours:
         compute_luminance(mix_colours(paper, strongest, each)) > EQUAL_CONTRAST_LUMINANCE
         for each in shares
     ]
-    # From this share on, the other colour of text has more contrast than on the background.
+    # This is the first share at which the cell needs the other colour of text.
     strong_from = shares[is_light.index(not is_light[0])]
     on_weak, on_strong = ("black", "white") if ink == INK else ("white", "black")
     return CellColours(scale, on_weak, on_strong, strong_from * highest)
@@ -429,7 +429,7 @@ def find_soft_ink() -> str:
 
 
 def split_colour(colour: str) -> list[int]:
-    """Return red, green and blue, from 0 to 255, of "white" or of a text such as "#333"."""
+    """Return red, green and blue of "white" or "#333", from 0 to 255."""
     digits = "fff" if colour == "white" else colour.removeprefix("#")
     if len(digits) == 3:  # noqa: PLR2004
         digits = "".join(2 * digit for digit in digits)
@@ -558,7 +558,7 @@ def compute_name_step(n: int) -> int:
 
 
 def fit_name_axis(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any]:
-    """Return the settings of an axis of names: horizontal if they fit, else vertical.
+    """Return the settings of an axis of names, horizontal if they fit.
 
     A name fits if it has six pixels per letter, and four more, in a `step`.
     """
@@ -609,7 +609,8 @@ def fit_dot_size(
 ) -> int:
     """Return a size of dots that leaves half of nearly every interval visible.
 
-    The size lies between `MIN_DOT_SIZE` and `max_size`, in square pixels. `axis_sharing` is the result of `choose_panel_axis`, and `width` the width of a panel in pixels.
+    The size lies between `MIN_DOT_SIZE` and `max_size`, in square pixels. `axis_sharing` is
+    the result of `choose_panel_axis`, and `width` the width of a panel in pixels.
     """
     intervals = table.drop_nulls([*ends]) if ends else table.clear()
     if intervals.is_empty():
@@ -653,7 +654,7 @@ def build_pointer(name: str, field: str, **options: Any) -> alt.Parameter:
 
 
 def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
-    """Return the layer with selections; the layer is named after the first one."""
+    """Return the layer with selections, and with a name after the first one."""
     return layer.properties(name=f"view_{params[0].name}").add_params(*params)
 
 

@@ -129,10 +129,10 @@ def build_tile_rows(
 def _list_documents_below(
     documents: pl.DataFrame, top_documents: pl.DataFrame, n: int, first_y: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return relevant documents outside the first n, and their number by strategy.
+    """Return relevant documents outside the first n, and their numbers.
 
-    All are counted, but at most `MAX_MISSED_DOCUMENTS` per strategy are returned, beginning with
-    those in the first n of another strategy.
+    All are counted for each strategy, but at most `MAX_MISSED_DOCUMENTS` of them are returned,
+    beginning with those in the first n of another strategy.
     """
     missed_documents = documents.filter(
         pl.col("relevant"), (pl.col("rank") > n) | pl.col("rank").is_null()
@@ -172,10 +172,10 @@ def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
 
 
 def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return the rows with a column `level`, and the colour of each level that occurs.
+    """Return the rows with a column `level`, and the colour of each level.
 
     A level is a grade or, if there are many grades, a range of them that shares a colour. Levels
-    are in ascending order, with unjudged last.
+    that occur are in ascending order, with unjudged last.
     """
     grade = pl.col("grade")
     grades = documents["grade"].drop_nulls()
@@ -427,7 +427,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
 
 
 def _select_part(name: str, *filters: str, **calculated: str) -> alt.Chart:
-    """Return a chart of the rows of one `part` that pass the filters, with calculated fields."""
+    """Return a chart of filtered rows of one `part`, with calculated fields."""
     chart: Any = alt.Chart().transform_filter(f"datum.part === '{name}'")
     for condition in filters:
         chart = chart.transform_filter(condition)

@@ -48,9 +48,9 @@ def check_sum(measure: str) -> Measure:
 def rank_rows_of_strategies(
     request: Request, rows: pl.DataFrame
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield the name of each strategy, as text, and its rows with `RANK` and `TIED`.
+    """Yield the name of each strategy and its rows with `RANK` and `TIED`.
 
-    Rows are sorted by query and rank. Rows without a rank are last in their query.
+    Names are text. Rows are sorted by query and rank. Rows without a rank are last in their query.
     """
     stacked = request.strategy
     names = pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
@@ -76,7 +76,7 @@ def compute_added_by_rank(
     others: dict[str, str],
     **options: Unpack[RequestOptions],
 ) -> tuple[pl.DataFrame, dict[str, float | None]]:
-    """Return the documents of one query, with the amount that each adds at its rank.
+    """Return the documents of one query, with what each adds at its rank.
 
     The result has one row per strategy and document, with these columns: `strategy`, `rank` (null
     if the document was not retrieved), `doc`, `grade`, the keys of `others`, and the Booleans
@@ -121,7 +121,10 @@ def compute_added_by_rank(
 
 
 def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
-    """Return the rows of one query; raise if there are none, or a direction lacks."""
+    """Return the rows of one query; raise if there are none.
+
+    Raise also if directions do not fit columns that may hold ranks.
+    """
     has_several_columns, columns = len(request.query) > 1, ", ".join(map(repr, request.query))
     if has_several_columns and not (isinstance(of, tuple) and len(of) == len(request.query)):
         msg = f"`of` must be a tuple with one value for each of {columns}, got {of!r}"

@@ -106,7 +106,7 @@ def is_called_rank(column: str) -> bool:
 
 
 def find_measures_without_scale(request: Request) -> list[str]:
-    """Return the names of measures that need `max_grade`; none if it is passed.
+    """Return the names of measures that need `max_grade`, unless passed.
 
     Without it, these measures use the highest grade of each query as the highest of the scale.
     """
@@ -162,7 +162,7 @@ class NotedData:
         return all(each[count] for each in self.strategies)
 
     def format_share(self, counts: Sequence[int], totals: Sequence[int]) -> str:
-        """Return "n of m queries", or "n of m rankings" for several stacked strategies."""
+        """Return "n of m queries", or "n of m rankings" of several strategies."""
         if self.request.strategy is None:
             return f"{counts[0]} of {totals[0]} queries"
         affected = [pair for pair in zip(counts, totals, strict=True) if pair[0]]
@@ -203,7 +203,7 @@ class NotedData:
                 )
 
     def find_unlike_scales(self) -> Iterator[str]:
-        """Yield a sentence if measures use highest grades that differ between queries."""
+        """Yield a sentence if the scale of a measure differs between queries."""
         if not (names := find_measures_without_scale(self.request)):
             return
         relevant = [each for each in self.strategies if each["queries_with_relevant"]]
@@ -251,7 +251,7 @@ class NotedData:
             )
 
     def find_grades_below_zero(self) -> Iterator[str]:
-        """Yield a sentence about grades below 0, which may mean unjudged documents."""
+        """Yield a sentence about grades below 0, which may mean unjudged."""
         scale, grade = self.request.scale, self.request.grade
         if all(each.function == "infap" for each in self.request.measures.values()):
             return  # for `infap`, such grades mark pooled documents that nobody judged
@@ -354,9 +354,9 @@ class NotedData:
             )
 
     def _select_unlike_judgments(self) -> pl.DataFrame:
-        """Return the rows of queries in which stacked strategies differ in relevance.
+        """Return the rows of queries whose judgments differ between strategies.
 
-        They differ in the number of relevant documents, or in the sum of their grades.
+        Relevant documents differ in their number, or in the sum of their grades.
         """
         keys, query = self.request.result_keys, self.request.query
         rows = self.values.select(*keys, pl.col(NOTES).struct.unnest()).drop_nulls(keys)
@@ -367,7 +367,7 @@ class NotedData:
         )
 
     def find_missing_rankings(self) -> Iterator[str]:
-        """Yield sentences about strategies that retrieved nothing or lack some queries."""
+        """Yield sentences about strategies that lack rankings of queries."""
         if without_answers := [each["name"] for each in self.strategies if not each["answered"]]:
             yield (
                 f"{first_few(without_answers)} retrieved nothing for any query, so there is no "
@@ -387,7 +387,7 @@ class NotedData:
             )
 
     def find_unlike_judged_shares(self) -> Iterator[str]:
-        """Yield a sentence if strategies differ in the judged share of the first ten."""
+        """Yield a sentence if judged shares of the first ten differ too much."""
         with_enough_queries = [
             each for each in self.strategies if each["queries"] >= MIN_QUERIES_FOR_SHARES
         ]
@@ -513,5 +513,5 @@ WARNING_RULES = (
     (DataWarning.ties, NotedData.find_decisive_ties),
     (DataWarning.ties, NotedData.find_tied_pairs),
 )
-"""Kinds of warnings and the functions that yield their sentences, in the order in which the warnings
-are issued."""
+"""Kinds of warnings and the functions that yield their sentences, in the order in which
+the warnings are issued."""

@@ -126,8 +126,8 @@ class Directions:
                 if is_first and evidence.is_conclusive and evidence.n_low:
                     _refuse_low_codes(name, column, evidence.n_low)
                 continue
-            # Numbers that hardly repeat are evidence only in the first sort column. In a column that
-            # breaks ties, they may be ids. There, only numbers that count from 1 are evidence.
+            # Numbers that hardly repeat are evidence only in the first sort column. In a column
+            # that breaks ties, they may be ids: there, only numbers that count from 1 are evidence.
             if evidence.is_conclusive if is_first else evidence.has_counts_from_one:
                 owner = "" if self.request.strategy is None else f" of strategy {strategy!r}"
                 msg = (

@@ -37,7 +37,7 @@ def split_words(column: str) -> set[str]:
 def find_document_column(
     schema: Mapping[str, pl.DataType], others: Collection[str] = ()
 ) -> str | None:
-    """Return the column "doc", or else the first whose name means document ids.
+    """Return the column "doc", or the first whose name means document ids.
 
     Columns in `others` and columns of floats or objects are left out. Return None if none remains.
     """

@@ -1,4 +1,4 @@
-"""Find documents that occur twice in a ranking, or that have two grades or features."""
+"""Find documents that are twice in a ranking, or have two grades or features."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ A label is a column, such as the device, whose values may separate rankings.
 """
 
 CHECKED_SHARE = 0.05
-"""Approximate minimum share of the rows of a part that is checked once this part and those before it
-have more than `MAX_CHECKED_ROWS` rows."""
+"""Approximate minimum share of the rows of a part that is checked, once this part and those before
+it have more than `MAX_CHECKED_ROWS` rows."""
 
 MIXER = np.uint64(0x9E3779B97F4A7C15)
 """Odd factor that spreads the bits of combined hashes."""
@@ -49,9 +49,9 @@ class Duplicates:
     """Number of rows of all parts so far."""
 
     def check(self, part: pl.DataFrame, groups: Groups) -> None:
-        """Raise if a document occurs twice in a ranking, or has two grades or values.
+        """Raise if a document occurs twice in a ranking, or has two values.
 
-        Values are those of the inputs that describe a document: its popularity and features.
+        Values are its grade, popularity and features.
         """
         request, rows_before = self.requests[0], self.rows
         self.rows += part.height
@@ -87,9 +87,10 @@ class Duplicates:
 
 
 def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterator[bool]:
-    """Yield for each checked stretch whether a group in it seems to repeat a document.
+    """Yield for each checked stretch whether a document seems to be repeated.
 
-    A stretch is a series of consecutive groups with about `STRETCH_ROWS` rows. If there are more
+    A document is repeated if it occurs twice in a group. A stretch is a series of consecutive
+    groups with about `STRETCH_ROWS` rows. If there are more
     than `max_rows` rows, only some stretches are checked, evenly spaced over the rows.
     """
     edges = np.searchsorted(groups.offsets, np.arange(0, len(documents), STRETCH_ROWS))
@@ -111,7 +112,10 @@ def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterat
 def _sample_queries(
     request: Request, part: pl.DataFrame, groups: Groups, max_rows: int
 ) -> pl.DataFrame:
-    """Return the keys, documents and grades of a sample of queries, chosen by hash."""
+    """Return the rows of a sample of queries, chosen by the hash of the query.
+
+    The columns are keys and documents, and for stacked strategies the grade.
+    """
     grades = [] if request.strategy is None else [request.grade]
     rows = part.select([*dict.fromkeys([*request.keys, request.document or "", *grades])])
     if groups.rows is not None:
@@ -164,7 +168,7 @@ def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
-    """Raise an error with a count and examples if a ranking repeats a document."""
+    """Raise if a ranking repeats a document, with a count and examples."""
     repeated = select_repeated_rows(request, rows)
     if repeated.is_empty():
         return
@@ -189,7 +193,7 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
 
 
 def _find_label(request: Request, rows: pl.DataFrame, repeated: pl.DataFrame) -> str | None:
-    """Return a column of few values that separates nearly all repeats, or None."""
+    """Return a column of few values that separates most repeats, or None."""
     keys = [*request.keys, request.document]
     for name, dtype in repeated.schema.items():
         if name in request.columns or not (dtype in TEXT_TYPES or dtype.is_integer()):

@@ -17,7 +17,7 @@ Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[str] | IO[bytes]"
 Paths: TypeAlias = "Source | Iterable[Source]"
 
 BLOCK_BYTES = 1 << 24
-"""Approximate size of a block in bytes: it keeps all cores busy, but is small beside parsed rows."""
+"""Approximate size of a block in bytes: it keeps all cores busy and is small beside parsed rows."""
 
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -35,11 +35,14 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file: a path, its content as bytes, or an open file, read from where it stands."""
+    """A text file: its path, its content as bytes, or an open file.
+
+    An open file is read from its current position.
+    """
 
     source: Path | bytes | IO[str] | IO[bytes]
     strategy: str | None = None
-    """Name of the strategy of a run; None for other files, or if the tag in the lines is the name."""
+    """Name of the strategy of a run; None for other files, or if the tag in the lines names it."""
 
     @property
     def name(self) -> str:

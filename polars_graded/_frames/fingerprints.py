@@ -31,7 +31,10 @@ DEFAULT_CHUNK_ROWS = 1 << 16
 
 
 def check_fingerprint(requests: Sequence[Request], doc: Any, schema: pl.Schema) -> None:
-    """Raise if the document column is missing or nested, or a new column's name is taken."""
+    """Raise if the document column does not fit, or a new name is taken.
+
+    The document column must be in the frame and must not be nested.
+    """
     column = check_column_name("fingerprint", doc)
     check_columns("frame", [column], schema, argument="fingerprint")
     if schema[column].is_nested():
@@ -106,7 +109,7 @@ def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.
 
 
 def _unify_type(dtype: pl.DataType, column: str) -> pl.Expr:
-    """Return an input of measures in a form in which equal values have equal text.
+    """Return an input column, converted so that equal values give equal text.
 
     Files with equal values may differ in the types of numbers and in the order of labels.
     """
@@ -118,7 +121,10 @@ def _unify_type(dtype: pl.DataType, column: str) -> pl.Expr:
 
 
 def _hash_documents(documents: pl.Series) -> pl.Series:
-    """Return a hash of each document with its value: its grade, or its inputs as text."""
+    """Return a hash of each document and its value.
+
+    The value is the grade, or the inputs of measures as text.
+    """
     parts = []
     for first in range(0, len(documents), DEFAULT_CHUNK_ROWS):
         part = documents.slice(first, DEFAULT_CHUNK_ROWS).struct.unnest()
@@ -193,6 +199,6 @@ def _describe_tie_order(column: str, schema: Mapping[str, pl.DataType]) -> str:
 
 
 def _collapse_equal(settings: Mapping[str, list[Any]]) -> list[Any] | dict[str, list[Any]]:
-    """Return the list that all strategies share, or the mapping if lists differ."""
+    """Return the list that all strategies share, or all lists by strategy."""
     first, *others = settings.values()
     return first if all(each == first for each in others) else dict(settings)

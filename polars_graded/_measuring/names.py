@@ -214,7 +214,7 @@ _CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")
 
 def _check_not_foreign(text: str) -> None:
     """Raise if other tools use this name, with its translation or meaning."""
-    # A name that begins with one of our measures is foreign only if it is spelt exactly as there.
+    # A name that begins with one of our measures is foreign only if another tool spells it so.
     function = re.match(r"\s*(\w*)", text)
     is_own = function is not None and function[1] in DEFINITIONS
     calls = translate_foreign_name(text, any_case=not is_own)

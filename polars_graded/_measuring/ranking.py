@@ -130,7 +130,7 @@ class Ranking:
         return replace(self, inputs=inputs)
 
     def column(self, number: int) -> str:
-        """Return the name of column 1 (the grade), 2 (the first score) and so on."""
+        """Return the name for errors of column 1 (grade), 2 (first score) and so on."""
         name = (self.grade, *self.by)[number - 1].meta.output_name(raise_if_undetermined=False)
         kind = "grade" if number == 1 else "score"
         return f"{kind} {name!r}" if name else kind
@@ -252,8 +252,8 @@ def plan_dtype(
     """Return `dtype` in a form that makes Polars check the types of columns.
 
     If a column has another type than its rule allows, Polars raises an error with the rule while it
-    plans the query. The only error available there is that a struct lacks a field, so the rule is the name of
-    that field. Computed columns are checked when the query runs.
+    plans the query. The only error that a plan can raise is that a struct lacks a field, so the
+    rule is the name of that field. Computed columns are checked when the query runs.
     """
     checked_rules = [each for each in rules if each[0].meta.is_column()]
     expr = pl.lit(None, dtype=dtype)

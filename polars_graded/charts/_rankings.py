@@ -33,11 +33,11 @@ def rankings(
     Strategies are columns, side by side. Each tile is a document in the colour of its grade; an
     unjudged document is white with a dashed outline. A thick bar at the left of a tile marks a
     document with the same score as another. A line connects the tiles of a document in neighbouring
-    columns, and is strong if the document is relevant; with more than four columns, there are no such
-    lines. The number beside a tile is the amount that the document adds to the measure at its rank,
-    and the sum over all ranks is the value above the column. Below the horizontal line are relevant
-    documents outside the first n, with their ranks if they were retrieved. On a web page, the
-    document under the pointer stays and the others fade.
+    columns, and is strong if the document is relevant; with more than four columns, there are no
+    such lines. The number beside a tile is the amount that the document adds to the measure at its
+    rank, and the sum over all ranks is the value above the column. Below the horizontal line are
+    relevant documents outside the first n, with their ranks if they were retrieved. On a web page,
+    the document under the pointer stays and the others fade.
 
     Parameters
     ----------

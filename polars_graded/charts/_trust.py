@@ -314,7 +314,8 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
         area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2=alt.Y2("tau_high:Q"))
         layers.insert(0, area.encode(color=_choose_colours(table), detail=alt.Detail("measure:N")))
     max_queries: Any = table["queries"].max()
-    headline = f"How closely fewer queries order strategies as all {max_queries:,g} do (rank correlation τ)"
+    how_closely = f"How closely fewer queries order strategies as all {max_queries:,g} do"
+    headline = f"{how_closely} (rank correlation τ)"
     level = chart_rows.find_confidence(table)
     share = "most" if level is None else format_percent(level)
     note = "line: mean of the samples"

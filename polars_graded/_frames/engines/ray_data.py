@@ -47,10 +47,10 @@ def evaluate_rows(request: Request, dataset: Any, parts: Parts) -> Any:
 def _assign_buckets(
     table: pa.Table, columns: list[str], query: list[str], buckets: int
 ) -> pa.Table:
-    """Return the needed columns, renamed `column_0` and so on, and the bucket of each row.
+    """Return the needed columns and the bucket of each row.
 
-    The bucket comes from Polars' hash of the query. All machines need the same version of Polars,
-    so that they compute the same bucket for a query.
+    Columns are renamed `column_0`, `column_1` and so on. The bucket comes from Polars' hash of the
+    query, so all machines need the same version of Polars.
     """
     import numpy as np
 
@@ -67,7 +67,7 @@ def _measure_bucket(table: pa.Table, worker: Worker) -> pa.Table:
 
 
 def _read_arrow_schema(dataset: Any) -> pa.Schema:
-    """Return the schema of a dataset; Ray Data may read the first block for it."""
+    """Return the schema of a dataset; Ray Data may have to read a block."""
     import pyarrow as pa
 
     schema = dataset.schema().base_schema

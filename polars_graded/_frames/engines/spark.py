@@ -115,7 +115,7 @@ def _check_not_stacked(schema: pl.Schema, key: list[str]) -> None:
 
 
 def _fail_on_nulls(frame: Any, name: str, key: Mapping[str, str]) -> Any:
-    """Return the rows, with a check that stops the Spark job if a key is null."""
+    """Return the rows, with a check that stops the job if a key is null."""
     from pyspark.sql import functions as f
 
     for column, original in key.items():
@@ -127,7 +127,7 @@ def _fail_on_nulls(frame: Any, name: str, key: Mapping[str, str]) -> Any:
 
 
 def _fail_on_duplicates(frame: Any, name: str, key: Mapping[str, str]) -> Any:
-    """Return the rows, with a check that stops the Spark job if two keys are equal."""
+    """Return the rows, with a check that stops the job if two keys are equal."""
     from pyspark.sql import functions as f
 
     others = [column for column in frame.columns if column not in key]
@@ -144,7 +144,10 @@ def _fail_on_duplicates(frame: Any, name: str, key: Mapping[str, str]) -> Any:
 
 
 def _read_arrow_schema(frame: Any) -> pa.Schema:
-    """Return the Arrow schema of a frame; an empty struct replaces types Arrow lacks."""
+    """Return the Arrow schema of a frame.
+
+    An empty struct stands for a type that Arrow lacks.
+    """
     import pyarrow as pa
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import to_arrow_schema

@@ -127,8 +127,8 @@ class Ragged:
     def level_counts(self) -> Levels | None:
         """Return the counts of each level (distinct value) in each list, or None.
 
-        If all values are integers in a small range, each integer of the range is a level. The result is
-        None if there are no values, too many levels, or too many levels times lists.
+        If all values are integers in a small range, each integer of the range is a level. The
+        result is None if there are no values, too many levels, or too many levels times lists.
         """
         values = self.values
         if not len(values):

@@ -11,7 +11,7 @@ from polars_graded._measuring.kernels.queries import Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 
 MAX_ROUNDING = 1e-12
-"""Mean distance below which it counts as 0: rounding can give equal vectors a small distance."""
+"""Limit below which a mean distance counts as 0: rounding can separate equal vectors a little."""
 
 
 def popularity(queries: Queries, n: int | None) -> Floats:

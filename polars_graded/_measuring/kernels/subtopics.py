@@ -37,9 +37,9 @@ class Subtopics:
     hits: Documents
     """Relevant documents among the first n."""
     document: Integers
-    """Pairs of a hit and one of its subtopics, in rank order: the index of the hit in `hits`."""
+    """Index in `hits`, for each pair of a hit and one of its subtopics, in rank order."""
     subtopic: Integers
-    """The same pairs: the number of the subtopic, which no other query uses."""
+    """Number of the subtopic, for each of these pairs; queries do not share numbers."""
     relevant_subtopics: Integers
     """Numbers of the subtopics of all relevant documents, retrieved or not; ascending, distinct."""
     n_relevant: Integers
@@ -233,7 +233,8 @@ def compute_over_ideal(
         ("subtopics", alpha, threshold, weights.tobytes()),
         lambda: sum_ideal_gains(queries, weights, alpha, threshold),
     )
-    return divide_by_ideal(reached, ideal)
+    # The greedy ideal ranking is not always the best one. A ranking that exceeds it is ideal.
+    return divide_by_ideal(reached, np.maximum(reached, ideal))
 
 
 def subtopic_recall(queries: Queries, n: int | None, threshold: float | None) -> Floats:

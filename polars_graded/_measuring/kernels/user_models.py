@@ -229,7 +229,7 @@ def sum_inverse_squares(first: Floats, n: Integers | int | None = None) -> Float
     """Return Σ_{0≤j<n} 1 / (first + j)², with n = ∞ for None.
 
     The infinite sum is the trigamma function of `first`: `N_TERMS` terms are added one by one, and
-    the asymptotic expansion (with Bernoulli numbers) gives the sum of the others.
+    the asymptotic expansion (with Bernoulli numbers) gives the sum of the other terms.
     """
     if n is not None:
         return sum_inverse_squares(first) - sum_inverse_squares(first + n)
