@@ -150,8 +150,8 @@ def test_ties_are_broken_as_is_said():
 
 def test_it_is_said_which_documents_have_the_score_of_another():
     frame = SMALL.with_columns(score=pl.Series([1.0, 2.0, 1.0]))
-    for ties in (None, "doc", "trec_eval"):
-        chart = charts.rankings(frame, "q1", "ap", ties=ties)
+    for order in ({}, {"ties": "doc"}, {"ties": "trec_eval"}, {"by": [["score", "doc"]]}):
+        chart = charts.rankings(frame, "q1", "ap", **order)
         assert documents(chart).sort("doc")["tied"].to_list() == [True, False, True]
         # A line marks them, which a note explains.
         [lines] = [

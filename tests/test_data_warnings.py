@@ -604,6 +604,9 @@ def test_a_query_that_is_cut_in_two_by_a_null_is_told(lazily):
     with assert_warned("1 query may be split in two: 'country' is null in some of the rows"):
         cut = measured(judged, "ap", query=["query", "country"], lazily=lazily)
     assert cut["ap"].to_list() == [0, 1]
+    two = {"by": {"a": "score", "b": "score"}, "query": ["query", "country"]}
+    with assert_warned("1 query may be split in two: 'country' is null in some of the rows"):
+        measured(judged, "ap", lazily=lazily, **two)
     assert measured(judged, "ap", lazily=lazily)["ap"].to_list() == [0.5]
     alone = judged.filter(pl.col("country").is_null())
     alone = alone.with_columns(score=pl.lit(1.0))

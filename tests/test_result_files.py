@@ -160,6 +160,18 @@ def test_a_fingerprint_is_the_same_tomorrow():
     assert measured(numbers)["judgments"].equals(measured(texts)["judgments"])
 
 
+def test_settings_contain_the_expression_that_breaks_ties():
+    rows = rankings().filter(pl.col("query") != 2)
+    settings = {
+        json.loads(
+            evaluate(rows, "ap", by={"a": ["score", key]}, fingerprint="doc")["settings"][0]
+        )["ties"][0]
+        for key in (pl.col("grade"), -pl.col("grade"), pl.col("doc"))
+    }
+    assert len(settings) == 3
+    assert sum(each.endswith("(as numbers)") for each in settings) == 2
+
+
 def test_results_are_as_they_were_but_for_two_columns():
     rows = rankings().filter(pl.col("query") != 2)
     found = measured(rows, "ap", "ndcg@3")

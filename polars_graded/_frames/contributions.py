@@ -91,8 +91,11 @@ def compute_added_by_rank(
     rows = select_query(request, opened, of)
     parts, values = [], {}
     for name, ranked in rank_rows_of_strategies(request, rows):
-        # Documents with equal sort columns count as tied, even if `ties` decides their order.
-        tied = rank_rows(replace(request, ties=None).build_ranking(name)).struct.field("tied")
+        # Documents with equal scores count as tied, even if other columns decide their order.
+        by_score = request.scale.ranked_by(
+            request.find_columns(name)[:1], descending=request.find_directions(name)[:1]
+        )
+        tied = rank_rows(by_score).struct.field("tied")
         table = ranked.select(
             pl.lit(name).alias("strategy"),
             pl.col(RANK).alias("rank"),

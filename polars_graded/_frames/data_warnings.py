@@ -180,7 +180,8 @@ class NotedData:
             others = [key for key in self.request.result_keys if key != name]
             keys = self.values.select(self.request.result_keys)
             lacking, complete = keys.filter(is_null), keys.filter(~is_null)
-            if n_split := lacking.join(complete, on=others, how="semi", nulls_equal=True).height:
+            split = lacking.join(complete, on=others, how="semi", nulls_equal=True)
+            if n_split := split.select(self.request.query).n_unique():
                 subject = "1 query" if n_split == 1 else f"{n_split} queries"
                 yield (
                     f"{subject} may be split in two: {name!r} is null in some of the rows, and "

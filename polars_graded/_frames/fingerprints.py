@@ -57,7 +57,8 @@ def add_fingerprints(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Add fingerprints and settings to the values of `evaluate`."""
     first = requests[0]
-    settings = describe_settings(first, frame.collect_schema())
+    schema = first.add_computed_columns(frame.lazy()).collect_schema()
+    settings = describe_settings(first, schema)
     parts = [
         compute_fingerprints(each, each.add_computed_columns(frame.lazy()), doc)
         for each in requests
@@ -158,7 +159,7 @@ def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> st
     """Return the settings of a measurement as JSON."""
     scale = request.scale
     last_keys = [
-        name if name == request.document else _describe_tie_order(name, schema)
+        name if name == request.document else _describe_tie_order(request, name, schema)
         for name in request.ties or ()
     ]
     if request.tie_column is not None or request.tool is not None:
@@ -168,7 +169,8 @@ def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> st
     tie_orders = {
         name: [
             *(
-                _describe_tie_order(column, schema) + ("" if highest_first else " ascending")
+                _describe_tie_order(request, column, schema)
+                + ("" if highest_first else " ascending")
                 for column, highest_first in zip(
                     columns[1:], request.find_directions(name)[1:], strict=True
                 )
@@ -193,9 +195,10 @@ def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> st
     )
 
 
-def _describe_tie_order(column: str, schema: Mapping[str, pl.DataType]) -> str:
-    """Return the name of a column that breaks ties, with a note if it holds numbers."""
-    return f"{column} (as numbers)" if schema[column].is_numeric() else column
+def _describe_tie_order(request: Request, column: str, schema: Mapping[str, pl.DataType]) -> str:
+    """Return the column or expression that breaks ties, with a note if it gives numbers."""
+    name = str(request.computed.get(column, column))
+    return f"{name} (as numbers)" if schema[column].is_numeric() else name
 
 
 def _collapse_equal(settings: Mapping[str, list[Any]]) -> list[Any] | dict[str, list[Any]]:
