@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack, overload
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -13,7 +13,7 @@ from polars_graded._frames.fingerprints import add_fingerprints, check_fingerpri
 from polars_graded._frames.measuring import measure_frame, open_frame
 from polars_graded._frames.parts import Parts, check_parts
 from polars_graded._frames.request import Column, Measures, Request, RequestOptions
-from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
 
 
 class FrameOptions(RequestOptions, total=False):
@@ -29,17 +29,7 @@ class FrameOptions(RequestOptions, total=False):
     progress: bool
 
 
-@overload
-def evaluate(
-    frame: pl.LazyFrame,
-    *measures: Measures,
-    fingerprint: str | None = None,
-    **options: Unpack[FrameOptions],
-) -> pl.LazyFrame: ...
-@overload
-def evaluate(
-    frame: Any, *measures: Measures, fingerprint: str | None = None, **options: Unpack[FrameOptions]
-) -> pl.DataFrame: ...
+@returns_lazy_for_lazy
 @takes_options_of(Request.of)
 def evaluate(
     frame: Any,
@@ -54,7 +44,7 @@ def evaluate(
     progress: bool = True,
     fingerprint: str | None = None,
     **options: Unpack[RequestOptions],
-) -> Any:
+) -> pl.DataFrame | pl.LazyFrame:
     """Measure the rankings of a whole frame: one row per strategy and query.
 
     A row of the frame is a document of a query. As in `Graded`, a null score means that the
@@ -302,8 +292,7 @@ def evaluate(
         msg = "`fingerprint` must be None for frames of Spark and Ray, got a column"
         raise ValueError(msg)
     requests, frame = open_frame(requests, frame)
-    if fingerprint is None:
-        return measure_frame(requests, frame, parts, shown=shown)
-    check_fingerprint(requests, fingerprint, frame.collect_schema())
-    values = measure_frame(requests, frame, parts, shown=shown)
-    return add_fingerprints(values, requests, frame, fingerprint)
+    if fingerprint is not None:
+        check_fingerprint(requests, fingerprint, frame.collect_schema())
+    values: pl.DataFrame | pl.LazyFrame = measure_frame(requests, frame, parts, shown=shown)
+    return values if fingerprint is None else add_fingerprints(values, requests, frame, fingerprint)
