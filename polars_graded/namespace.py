@@ -15,7 +15,7 @@ from polars_graded._measuring.kernels.gains import Discount, GainName
 from polars_graded._measuring.kernels.queries import Over, StrictTieRule, TieRule
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.phi import ControlPoints, Direction, phi_relevance
-from polars_graded._measuring.ranking import Ranking
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS, Ranking
 
 
 @pl.api.register_expr_namespace("graded")
@@ -103,16 +103,11 @@ class Graded:
         other._ranking = ranking
         return other
 
-    def _one(
-        self,
-        function: str,
-        n: int | None = None,
-        *,
-        columns: Mapping[str, str | pl.Expr] | None = None,
-        **options: Any,
-    ) -> pl.Expr:
-        inputs = {name: check_column(name, column) for name, column in (columns or {}).items()}
-        return measure_one(Measure.of(function, n, **options), self._ranking.with_inputs(**inputs))
+    def _one(self, function: str, n: int | None = None, **options: Any) -> pl.Expr:
+        columns = {
+            name: check_column(name, options.pop(name)) for name in options.keys() & DOCUMENT_INPUTS
+        }
+        return measure_one(Measure.of(function, n, **options), self._ranking.with_inputs(**columns))
 
     # Reading of rows.
 
@@ -2605,7 +2600,7 @@ class Graded:
         │ 0.5            │
         └────────────────┘
         """
-        return self._one("coverage_ratio", columns={"known": known}, threshold=threshold)
+        return self._one("coverage_ratio", known=known, threshold=threshold)
 
     def novelty_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the share of retrieved relevant documents that was new.
@@ -2648,7 +2643,7 @@ class Graded:
         │ 0.5           │
         └───────────────┘
         """
-        return self._one("novelty_ratio", columns={"known": known}, threshold=threshold)
+        return self._one("novelty_ratio", known=known, threshold=threshold)
 
     def relative_recall(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the ratio of relevant documents retrieved to those expected.
@@ -2694,7 +2689,7 @@ class Graded:
         │ 1.0             │
         └─────────────────┘
         """
-        return self._one("relative_recall", columns={"known": known}, threshold=threshold)
+        return self._one("relative_recall", known=known, threshold=threshold)
 
     def recall_effort(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the ratio of relevant documents expected to all retrieved.
@@ -2738,7 +2733,7 @@ class Graded:
         │ 0.666667      │
         └───────────────┘
         """
-        return self._one("recall_effort", columns={"known": known}, threshold=threshold)
+        return self._one("recall_effort", known=known, threshold=threshold)
 
     # Covering the subtopics of a query.
 
@@ -2811,9 +2806,7 @@ class Graded:
         │ b     ┆ 0.0         │
         └───────┴─────────────┘
         """
-        return self._one(
-            "alpha_dcg", n, columns={"subtopics": subtopics}, alpha=alpha, threshold=threshold
-        )
+        return self._one("alpha_dcg", n, subtopics=subtopics, alpha=alpha, threshold=threshold)
 
     def alpha_ndcg(
         self,
@@ -2884,9 +2877,7 @@ class Graded:
         │ b     ┆ 0.0          │
         └───────┴──────────────┘
         """
-        return self._one(
-            "alpha_ndcg", n, columns={"subtopics": subtopics}, alpha=alpha, threshold=threshold
-        )
+        return self._one("alpha_ndcg", n, subtopics=subtopics, alpha=alpha, threshold=threshold)
 
     def err_ia(
         self,
@@ -2957,9 +2948,7 @@ class Graded:
         │ b     ┆ 0.0      │
         └───────┴──────────┘
         """
-        return self._one(
-            "err_ia", n, columns={"subtopics": subtopics}, alpha=alpha, threshold=threshold
-        )
+        return self._one("err_ia", n, subtopics=subtopics, alpha=alpha, threshold=threshold)
 
     def nerr_ia(
         self,
@@ -3026,9 +3015,7 @@ class Graded:
         │ b     ┆ 0.0       │
         └───────┴───────────┘
         """
-        return self._one(
-            "nerr_ia", n, columns={"subtopics": subtopics}, alpha=alpha, threshold=threshold
-        )
+        return self._one("nerr_ia", n, subtopics=subtopics, alpha=alpha, threshold=threshold)
 
     def nrbp(
         self,
@@ -3100,8 +3087,9 @@ class Graded:
         │ b     ┆ 0.0       │
         └───────┴───────────┘
         """
-        options = {"alpha": alpha, "beta": beta, "threshold": threshold}
-        return self._one("nrbp", n, columns={"subtopics": subtopics}, **options)
+        return self._one(
+            "nrbp", n, subtopics=subtopics, alpha=alpha, beta=beta, threshold=threshold
+        )
 
     def nnrbp(
         self,
@@ -3170,8 +3158,9 @@ class Graded:
         │ b     ┆ 0.0      │
         └───────┴──────────┘
         """
-        options = {"alpha": alpha, "beta": beta, "threshold": threshold}
-        return self._one("nnrbp", n, columns={"subtopics": subtopics}, **options)
+        return self._one(
+            "nnrbp", n, subtopics=subtopics, alpha=alpha, beta=beta, threshold=threshold
+        )
 
     def subtopic_recall(
         self, n: int | None = None, *, subtopics: str | pl.Expr, threshold: float | None = None
@@ -3225,9 +3214,7 @@ class Graded:
         │ b     ┆ 0.0               │
         └───────┴───────────────────┘
         """
-        return self._one(
-            "subtopic_recall", n, columns={"subtopics": subtopics}, threshold=threshold
-        )
+        return self._one("subtopic_recall", n, subtopics=subtopics, threshold=threshold)
 
     def precision_ia(
         self, n: int | None = None, *, subtopics: str | pl.Expr, threshold: float | None = None
@@ -3281,7 +3268,7 @@ class Graded:
         │ b     ┆ 0.0            │
         └───────┴────────────────┘
         """
-        return self._one("precision_ia", n, columns={"subtopics": subtopics}, threshold=threshold)
+        return self._one("precision_ia", n, subtopics=subtopics, threshold=threshold)
 
     def ap_ia(
         self, n: int | None = None, *, subtopics: str | pl.Expr, threshold: float | None = None
@@ -3335,7 +3322,7 @@ class Graded:
         │ b     ┆ 0.0      │
         └───────┴──────────┘
         """
-        return self._one("ap_ia", n, columns={"subtopics": subtopics}, threshold=threshold)
+        return self._one("ap_ia", n, subtopics=subtopics, threshold=threshold)
 
     # Recommending beyond accuracy.
 
@@ -3384,7 +3371,7 @@ class Graded:
         │ b    ┆ 0.1          │
         └──────┴──────────────┘
         """
-        return self._one("popularity", n, columns={"popularity": popularity})
+        return self._one("popularity", n, popularity=popularity)
 
     def novelty(self, n: int | None = None, *, popularity: str | pl.Expr) -> pl.Expr:
         r"""Return the mean self-information of the first n documents.
@@ -3436,7 +3423,7 @@ class Graded:
         │ b    ┆ 2.0       │
         └──────┴───────────┘
         """
-        return self._one("novelty", n, columns={"popularity": popularity})
+        return self._one("novelty", n, popularity=popularity)
 
     def diversity(self, n: int | None = None, *, features: str | pl.Expr) -> pl.Expr:
         r"""Return intra-list diversity, the mean distance of pairs in the top n.
@@ -3497,7 +3484,7 @@ class Graded:
         │ b    ┆ 0.5         │
         └──────┴─────────────┘
         """
-        return self._one("diversity", n, columns={"features": features})
+        return self._one("diversity", n, features=features)
 
     def unexpectedness(self, n: int | None = None, *, reference: str | pl.Expr) -> pl.Expr:
         r"""Return the share of the top n that a reference does not recommend.
@@ -3548,7 +3535,7 @@ class Graded:
         │ b    ┆ 1.0              │
         └──────┴──────────────────┘
         """
-        return self._one("unexpectedness", n, columns={"reference": reference})
+        return self._one("unexpectedness", n, reference=reference)
 
     def serendipity(
         self,
@@ -3605,7 +3592,7 @@ class Graded:
         │ b    ┆ 0.0           │
         └──────┴───────────────┘
         """
-        return self._one("serendipity", n, columns={"reference": reference}, threshold=threshold)
+        return self._one("serendipity", n, reference=reference, threshold=threshold)
 
     # Counts.
 

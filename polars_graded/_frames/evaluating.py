@@ -7,7 +7,6 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_graded._checks import check_flag
-from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.engines import find_engine
 from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
 from polars_graded._frames.measuring import measure_frame, open_frame
@@ -16,8 +15,8 @@ from polars_graded._frames.request import Column, Measures, Request, RequestOpti
 from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
 
 
-class FrameOptions(RequestOptions, total=False):
-    """Keywords that other functions pass through to `evaluate`."""
+class DocumentOptions(RequestOptions, total=False):
+    """Keywords of `evaluate` that define the meaning of rows and their documents."""
 
     doc: str | None
     known: Column | None
@@ -25,6 +24,11 @@ class FrameOptions(RequestOptions, total=False):
     popularity: Column | None
     features: Column | None
     reference: Column | None
+
+
+class FrameOptions(DocumentOptions, total=False):
+    """Keywords that other functions pass through to `evaluate`."""
+
     parts: Parts
     progress: bool
 
@@ -34,16 +38,10 @@ class FrameOptions(RequestOptions, total=False):
 def evaluate(
     frame: Any,
     *measures: Measures,
-    doc: str | None = DEFAULT_DOC,
-    known: Column | None = None,
-    subtopics: Column | None = None,
-    popularity: Column | None = None,
-    features: Column | None = None,
-    reference: Column | None = None,
     parts: Parts = None,
     progress: bool = True,
     fingerprint: str | None = None,
-    **options: Unpack[RequestOptions],
+    **options: Unpack[DocumentOptions],
 ) -> pl.DataFrame | pl.LazyFrame:
     """Measure the rankings of a whole frame: one row per strategy and query.
 
@@ -279,14 +277,7 @@ def evaluate(
     │ ours     ┆ b     ┆ 0.5             ┆ 0.0         │
     └──────────┴───────┴─────────────────┴─────────────┘
     """
-    columns: dict[str, Any] = {
-        "known": known,
-        "subtopics": subtopics,
-        "popularity": popularity,
-        "features": features,
-        "reference": reference,
-    }
-    requests = Request.of_graders(measures, doc=doc, **columns, **options)
+    requests = Request.of_graders(measures, **options)
     parts, shown = check_parts(parts), check_flag("progress", progress)
     if fingerprint is not None and find_engine(frame) is not None:
         msg = "`fingerprint` must be None for frames of Spark and Ray, got a column"
