@@ -155,7 +155,7 @@ def find_evidence(lists: Lists) -> RankNumbers:
     indices = indices[may_be_rank]
     candidates = _select(lists, indices)
     of_candidates = find_rank_numbers(candidates.between(0, len(candidates)))
-    evidence = RankNumbers.empty(len(lists))
+    evidence = RankNumbers._make(np.zeros(len(lists), each.dtype) for each in of_candidates)
     evidence.has_number[:] = has_numbers
     for values, values_of_candidates in zip(evidence, of_candidates, strict=True):
         values[indices] = values_of_candidates
