@@ -37,10 +37,15 @@ class RankOptions(TypedDict, total=False):
 
 
 class StrategyOptions(RankOptions, total=False):
-    """Keywords that define the rankings of strategies, and relevant documents."""
+    """Keywords that define the rankings of strategies without grades."""
 
     by: By
     strategy: str | None
+
+
+class RelevanceOptions(StrategyOptions, total=False):
+    """Keywords that define the rankings of strategies, and relevant documents."""
+
     irrelevant: float
     relevant_from: float | None
 
@@ -66,7 +71,7 @@ def similarity(
     baseline: Any = None,
     parts: Parts = None,
     progress: bool = True,
-    **options: Unpack[StrategyOptions],
+    **options: Unpack[RelevanceOptions],
 ) -> pl.DataFrame | pl.LazyFrame:
     r"""Compare the rankings of strategies with each other, without grades.
 
