@@ -15,7 +15,7 @@ from polars_graded._measuring.kernels.gains import Discount, GainName
 from polars_graded._measuring.kernels.queries import Over, StrictTieRule, TieRule
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.phi import ControlPoints, Direction, phi_relevance
-from polars_graded._measuring.ranking import Ranking
+from polars_graded._measuring.ranking import DOCUMENT_INPUTS, Ranking
 
 
 @pl.api.register_expr_namespace("graded")
@@ -104,16 +104,11 @@ class Graded:
         other._ranking = ranking
         return other
 
-    def _one(
-        self,
-        function: str,
-        n: int | None = None,
-        *,
-        columns: Mapping[str, str | pl.Expr] | None = None,
-        **options: Any,
-    ) -> pl.Expr:
-        inputs = {name: check_column(name, column) for name, column in (columns or {}).items()}
-        return measure_one(Measure.of(function, n, **options), self._ranking.with_inputs(**inputs))
+    def _one(self, function: str, n: int | None = None, **options: Any) -> pl.Expr:
+        columns = {
+            name: check_column(name, options.pop(name)) for name in options.keys() & DOCUMENT_INPUTS
+        }
+        return measure_one(Measure.of(function, n, **options), self._ranking.with_inputs(**columns))
 
     # Reading of rows.
 
@@ -2638,7 +2633,7 @@ class Graded:
         │ 0.5            │
         └────────────────┘
         """
-        return self._one("coverage_ratio", columns={"known": known}, threshold=threshold)
+        return self._one("coverage_ratio", known=known, threshold=threshold)
 
     def novelty_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the share of retrieved relevant documents new to the user.
@@ -2681,7 +2676,7 @@ class Graded:
         │ 0.5           │
         └───────────────┘
         """
-        return self._one("novelty_ratio", columns={"known": known}, threshold=threshold)
+        return self._one("novelty_ratio", known=known, threshold=threshold)
 
     def relative_recall(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the number of relevant documents retrieved per expected one.
@@ -2727,7 +2722,7 @@ class Graded:
         │ 1.0             │
         └─────────────────┘
         """
-        return self._one("relative_recall", columns={"known": known}, threshold=threshold)
+        return self._one("relative_recall", known=known, threshold=threshold)
 
     def recall_effort(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
         r"""Return the number of expected relevant documents per retrieved document.
@@ -2771,7 +2766,7 @@ class Graded:
         │ 0.666667      │
         └───────────────┘
         """
-        return self._one("recall_effort", columns={"known": known}, threshold=threshold)
+        return self._one("recall_effort", known=known, threshold=threshold)
 
     # Covering the subtopics of a query.
 
@@ -2845,9 +2840,7 @@ class Graded:
         │ b     ┆ 0.0         │
         └───────┴─────────────┘
         """
-        return self._one(
-            "alpha_dcg", n, columns={"subtopics": subtopics}, alpha=alpha, threshold=threshold
-        )
+        return self._one("alpha_dcg", n, subtopics=subtopics, alpha=alpha, threshold=threshold)
 
     def alpha_ndcg(
         self,
@@ -2920,9 +2913,7 @@ class Graded:
         │ b     ┆ 0.0          │
         └───────┴──────────────┘
         """
-        return self._one(
-            "alpha_ndcg", n, columns={"subtopics": subtopics}, alpha=alpha, threshold=threshold
-        )
+        return self._one("alpha_ndcg", n, subtopics=subtopics, alpha=alpha, threshold=threshold)
 
     def err_ia(
         self,
@@ -2993,9 +2984,7 @@ class Graded:
         │ b     ┆ 0.0      │
         └───────┴──────────┘
         """
-        return self._one(
-            "err_ia", n, columns={"subtopics": subtopics}, alpha=alpha, threshold=threshold
-        )
+        return self._one("err_ia", n, subtopics=subtopics, alpha=alpha, threshold=threshold)
 
     def nerr_ia(
         self,
@@ -3062,9 +3051,7 @@ class Graded:
         │ b     ┆ 0.0       │
         └───────┴───────────┘
         """
-        return self._one(
-            "nerr_ia", n, columns={"subtopics": subtopics}, alpha=alpha, threshold=threshold
-        )
+        return self._one("nerr_ia", n, subtopics=subtopics, alpha=alpha, threshold=threshold)
 
     def nrbp(
         self,
@@ -3138,8 +3125,9 @@ class Graded:
         │ b     ┆ 0.0       │
         └───────┴───────────┘
         """
-        options = {"alpha": alpha, "beta": beta, "threshold": threshold}
-        return self._one("nrbp", n, columns={"subtopics": subtopics}, **options)
+        return self._one(
+            "nrbp", n, subtopics=subtopics, alpha=alpha, beta=beta, threshold=threshold
+        )
 
     def nnrbp(
         self,
@@ -3209,8 +3197,9 @@ class Graded:
         │ b     ┆ 0.0      │
         └───────┴──────────┘
         """
-        options = {"alpha": alpha, "beta": beta, "threshold": threshold}
-        return self._one("nnrbp", n, columns={"subtopics": subtopics}, **options)
+        return self._one(
+            "nnrbp", n, subtopics=subtopics, alpha=alpha, beta=beta, threshold=threshold
+        )
 
     def subtopic_recall(
         self, n: int | None = None, *, subtopics: str | pl.Expr, threshold: float | None = None
@@ -3264,9 +3253,7 @@ class Graded:
         │ b     ┆ 0.0               │
         └───────┴───────────────────┘
         """
-        return self._one(
-            "subtopic_recall", n, columns={"subtopics": subtopics}, threshold=threshold
-        )
+        return self._one("subtopic_recall", n, subtopics=subtopics, threshold=threshold)
 
     def precision_ia(
         self, n: int | None = None, *, subtopics: str | pl.Expr, threshold: float | None = None
@@ -3320,7 +3307,7 @@ class Graded:
         │ b     ┆ 0.0            │
         └───────┴────────────────┘
         """
-        return self._one("precision_ia", n, columns={"subtopics": subtopics}, threshold=threshold)
+        return self._one("precision_ia", n, subtopics=subtopics, threshold=threshold)
 
     def ap_ia(
         self, n: int | None = None, *, subtopics: str | pl.Expr, threshold: float | None = None
@@ -3374,7 +3361,7 @@ class Graded:
         │ b     ┆ 0.0      │
         └───────┴──────────┘
         """
-        return self._one("ap_ia", n, columns={"subtopics": subtopics}, threshold=threshold)
+        return self._one("ap_ia", n, subtopics=subtopics, threshold=threshold)
 
     # Recommending beyond accuracy.
 
@@ -3423,7 +3410,7 @@ class Graded:
         │ b    ┆ 0.1          │
         └──────┴──────────────┘
         """
-        return self._one("popularity", n, columns={"popularity": popularity})
+        return self._one("popularity", n, popularity=popularity)
 
     def novelty(self, n: int | None = None, *, popularity: str | pl.Expr) -> pl.Expr:
         r"""Return the mean self-information of the first n documents.
@@ -3477,7 +3464,7 @@ class Graded:
         │ b    ┆ 2.0       │
         └──────┴───────────┘
         """
-        return self._one("novelty", n, columns={"popularity": popularity})
+        return self._one("novelty", n, popularity=popularity)
 
     def diversity(self, n: int | None = None, *, features: str | pl.Expr) -> pl.Expr:
         r"""Return intra-list diversity, the mean distance of pairs in the top n.
@@ -3539,7 +3526,7 @@ class Graded:
         │ b    ┆ 0.5         │
         └──────┴─────────────┘
         """
-        return self._one("diversity", n, columns={"features": features})
+        return self._one("diversity", n, features=features)
 
     def unexpectedness(self, n: int | None = None, *, reference: str | pl.Expr) -> pl.Expr:
         r"""Return the share of the top n that a reference does not recommend.
@@ -3590,7 +3577,7 @@ class Graded:
         │ b    ┆ 1.0              │
         └──────┴──────────────────┘
         """
-        return self._one("unexpectedness", n, columns={"reference": reference})
+        return self._one("unexpectedness", n, reference=reference)
 
     def serendipity(
         self,
@@ -3649,7 +3636,7 @@ class Graded:
         │ b    ┆ 0.0           │
         └──────┴───────────────┘
         """
-        return self._one("serendipity", n, columns={"reference": reference}, threshold=threshold)
+        return self._one("serendipity", n, reference=reference, threshold=threshold)
 
     # Counts.
 

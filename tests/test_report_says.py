@@ -527,7 +527,9 @@ def test_the_overview_is_that_of_the_frame(made, ranked):
         grades = [[each["grade"], each["rows"]] for each in expected.pop("grades")]
         assert (found.pop("strategy"), found.pop("grades")) == (expected.pop("strategy"), grades)
         assert found == pytest.approx(expected, rel=1e-6)
-    assert page["overview"]["note"] == f"{ranked.height:,} rows of documents."
+    assert page["overview"]["note"] == (
+        "4,000 rows of documents. 1 of 40 queries has no irrelevant document."
+    )
 
 
 def test_long_names_differ_in_charts_and_in_lists(made):
@@ -573,8 +575,8 @@ def test_the_overview_says_what_makes_means_wrong(made):
     )
     page = made(results, frame=frame.lazy(), by=["x", "y"])
     assert page["overview"]["note"] == (
-        "4 rows of documents. 1 query without any judged document. 1 query with judged documents, "
-        "but none relevant. Up to 1 query for which nothing was retrieved."
+        "4 rows of documents. 1 of 3 queries has no judged document; 1 of 3 queries has nothing "
+        "retrieved for y; 1 of 3 queries has no relevant document."
     )
     assert shown_documents(page, "3", "y") is None
     assert shown_documents(page, "2", "y") == [["c", None]]

@@ -17,7 +17,6 @@ SAID = [
     (_sentences.list_names(["a"]), "a"),
     (_sentences.list_names(["a", "b", "c"]), "a, b and c"),
     (_sentences.list_names(["a", "b", "c", "d", "e"]), "a, b and 3 others"),
-    (_sentences.join_words(["a", "b"], "or"), "a or b"),
     (_sentences.format_short(0.12345), "0.123"),
     (_sentences.format_short(1234.5), "1,234"),
     (_sentences.format_count(1, "queries"), "1 query"),

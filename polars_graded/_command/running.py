@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from polars_graded._command.tables import (
     write_tables,
 )
 from polars_graded._frames.evaluating import evaluate
-from polars_graded._frames.list_pairs import PairOptions, similarity
+from polars_graded._frames.list_pairs import similarity
 from polars_graded._frames.request import Request
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 from polars_graded._report.page import report
@@ -133,7 +134,7 @@ def _evaluate(arguments: Arguments, caught: Sequence[warnings.WarningMessage]) -
     names |= dict(zip(report_measures, report_measures, strict=True))
     doc = None
     if arguments.similarity:
-        keys = {name: columns[name] for name in PairOptions.__annotations__ if name in columns}
+        keys = {name: columns[name] for name in signature(similarity).parameters if name in columns}
         evaluated: Any = similarity(frame, names, **keys, baseline=arguments.baseline)
     elif arguments.per_query or arguments.gate:
         request, *_ = Request.of_graders(["n_retrieved"], **columns)

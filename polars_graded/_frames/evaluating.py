@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack, overload
+from typing import Any, Unpack
 
 import polars as pl
 
 from polars_graded._checks import check_flag
-from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.engines import find_engine
 from polars_graded._frames.fingerprints import add_fingerprints, check_fingerprint
 from polars_graded._frames.measuring import measure_frame, open_frame
 from polars_graded._frames.parts import Parts, check_parts
 from polars_graded._frames.request import Column, Measures, Request, RequestOptions
-from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
 
 
-class FrameOptions(RequestOptions, total=False):
-    """Keywords that other functions pass through to `evaluate`."""
+class DocumentOptions(RequestOptions, total=False):
+    """Keywords of `evaluate` that define the meaning of rows and their documents."""
 
     doc: str | None
     known: Column | None
@@ -25,36 +24,25 @@ class FrameOptions(RequestOptions, total=False):
     popularity: Column | None
     features: Column | None
     reference: Column | None
+
+
+class FrameOptions(DocumentOptions, total=False):
+    """Keywords that other functions pass through to `evaluate`."""
+
     parts: Parts
     progress: bool
 
 
-@overload
-def evaluate(
-    frame: pl.LazyFrame,
-    *measures: Measures,
-    fingerprint: str | None = None,
-    **options: Unpack[FrameOptions],
-) -> pl.LazyFrame: ...
-@overload
-def evaluate(
-    frame: Any, *measures: Measures, fingerprint: str | None = None, **options: Unpack[FrameOptions]
-) -> pl.DataFrame: ...
+@returns_lazy_for_lazy
 @takes_options_of(Request.of)
 def evaluate(
     frame: Any,
     *measures: Measures,
-    doc: str | None = DEFAULT_DOC,
-    known: Column | None = None,
-    subtopics: Column | None = None,
-    popularity: Column | None = None,
-    features: Column | None = None,
-    reference: Column | None = None,
     parts: Parts = None,
     progress: bool = True,
     fingerprint: str | None = None,
-    **options: Unpack[RequestOptions],
-) -> Any:
+    **options: Unpack[DocumentOptions],
+) -> pl.DataFrame | pl.LazyFrame:
     """Measure the rankings of a whole frame: one row per strategy and query.
 
     A row of the frame is a document of a query. As in `Graded`, a null score means that the
@@ -294,21 +282,13 @@ def evaluate(
     │ ours     ┆ b     ┆ 0.5             ┆ 0.0         │
     └──────────┴───────┴─────────────────┴─────────────┘
     """
-    columns: dict[str, Any] = {
-        "known": known,
-        "subtopics": subtopics,
-        "popularity": popularity,
-        "features": features,
-        "reference": reference,
-    }
-    requests = Request.of_graders(measures, doc=doc, **columns, **options)
+    requests = Request.of_graders(measures, **options)
     parts, shown = check_parts(parts), check_flag("progress", progress)
     if fingerprint is not None and find_engine(frame) is not None:
         msg = "`fingerprint` must be None for frames of Spark and Ray, got a column"
         raise ValueError(msg)
     requests, frame = open_frame(requests, frame)
-    if fingerprint is None:
-        return measure_frame(requests, frame, parts, shown=shown)
-    check_fingerprint(requests, fingerprint, frame.collect_schema())
-    values = measure_frame(requests, frame, parts, shown=shown)
-    return add_fingerprints(values, requests, frame, fingerprint)
+    if fingerprint is not None:
+        check_fingerprint(requests, fingerprint, frame.collect_schema())
+    values: pl.DataFrame | pl.LazyFrame = measure_frame(requests, frame, parts, shown=shown)
+    return values if fingerprint is None else add_fingerprints(values, requests, frame, fingerprint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Required, TypeAlias, Unpack, get_args, overload
+from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from polars_graded._frames.list_pairs import OF_GRADES, RankOptions
 from polars_graded._frames.measuring import measured
 from polars_graded._frames.request import NO_GRADE, By, Request
 from polars_graded._measuring.expression import rank_rows
-from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
 
 Method: TypeAlias = Literal[
     "rrf",
@@ -69,21 +69,7 @@ def _count_lists(scores: Sequence[pl.Expr]) -> pl.Expr:
     return pl.sum_horizontal(score.is_not_null() for score in scores)
 
 
-class FusionOptions(RankOptions, total=False):
-    """Keywords of `fuse`."""
-
-    by: Required[By]
-    method: Method
-    normalise: Normalisation | Literal["default"] | None
-    weights: Mapping[str, float] | Sequence[float] | None
-    k: float
-    name: str
-
-
-@overload
-def fuse(frame: pl.LazyFrame, **options: Unpack[FusionOptions]) -> pl.LazyFrame: ...
-@overload
-def fuse(frame: Any, **options: Unpack[FusionOptions]) -> pl.DataFrame: ...
+@returns_lazy_for_lazy
 @takes_options_of(Request.of, without=(*OF_GRADES, "strategy"))
 def fuse(
     frame: Any,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, TypedDict, Unpack
 
 import polars as pl
 
@@ -23,7 +23,7 @@ from polars_graded._frames.request import (
     parse_measures,
 )
 from polars_graded._measuring.definitions import SIMILARITIES
-from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
 
@@ -37,21 +37,17 @@ class RankOptions(TypedDict, total=False):
 
 
 class StrategyOptions(RankOptions, total=False):
-    """Keywords that define the rankings of strategies, and relevant documents."""
+    """Keywords that define the rankings of strategies without grades."""
 
     by: By
     strategy: str | None
+
+
+class RelevanceOptions(StrategyOptions, total=False):
+    """Keywords that define the rankings of strategies, and relevant documents."""
+
     irrelevant: float
     relevant_from: float | None
-
-
-class PairOptions(StrategyOptions, total=False):
-    """Keywords of `similarity`."""
-
-    grade: Column
-    baseline: Any
-    parts: Parts
-    progress: bool
 
 
 OF_GRADES = (
@@ -66,12 +62,7 @@ OF_GRADES = (
 """Keywords of `Request.of` that concern grades, or further columns of documents."""
 
 
-@overload
-def similarity(
-    frame: pl.LazyFrame, *measures: Measures, **options: Unpack[PairOptions]
-) -> pl.LazyFrame: ...
-@overload
-def similarity(frame: Any, *measures: Measures, **options: Unpack[PairOptions]) -> pl.DataFrame: ...
+@returns_lazy_for_lazy
 @takes_options_of(Request.of, without={*OF_GRADES} - {"irrelevant", "relevant_from"})
 def similarity(
     frame: Any,
@@ -80,8 +71,8 @@ def similarity(
     baseline: Any = None,
     parts: Parts = None,
     progress: bool = True,
-    **options: Unpack[StrategyOptions],
-) -> Any:
+    **options: Unpack[RelevanceOptions],
+) -> pl.DataFrame | pl.LazyFrame:
     r"""Compare the rankings of strategies with each other, without grades.
 
     A row of the frame is a document of a query, as for `evaluate`. A null score means that a
@@ -218,4 +209,7 @@ def similarity(
     request = replace(PairRequest.of(measures, grade=given, **options), baseline=baseline)
     request.check_pairs()
     parts, shown = check_parts(parts), check_flag("progress", progress)
-    return measure_frame(*open_frame([request], frame), parts, shown=shown)
+    values: pl.DataFrame | pl.LazyFrame = measure_frame(
+        *open_frame([request], frame), parts, shown=shown
+    )
+    return values

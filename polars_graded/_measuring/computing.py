@@ -153,16 +153,10 @@ def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:
     Polars rounds a number to the precision of the column of floats that it is compared with, and
     measures do the same. For grades that are not floats, numbers stay doubles.
     """
-    kinds: dict[Any, Callable[[Any], Any]] = {pl.Float32: np.float32}
-    if hasattr(pl, "Float16"):
-        kinds[pl.Float16] = np.float16
-    kind = kinds.get(dtype, float)
-
-    def round_grade(number: float) -> float:
-        with np.errstate(over="ignore"):  # a number too large becomes infinity
-            return float(kind(number))
-
-    return round_grade
+    if not dtype.is_float():
+        return float
+    # A number too large becomes infinity.
+    return lambda number: float(pl.Series([number], dtype=pl.Float64).cast(dtype)[0])
 
 
 def _collect_arguments(

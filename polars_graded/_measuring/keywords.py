@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+
+import polars as pl
 
 from polars_graded._checks import did_you_mean, nearest
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
@@ -39,6 +41,22 @@ def hint_at_option(function: str, definition: Definition, name: str, value: obje
     if own_name in EVALUATE_ARGUMENTS:
         return f"\n\nHint: pass it once for all measures: evaluate(..., {own_name}=...)"
     return did_you_mean(own_name, definition.options)
+
+
+class FrameFunction(Protocol[Given]):
+    """A function of a frame that returns a LazyFrame for a LazyFrame."""
+
+    @overload
+    def __call__(
+        self, frame: pl.LazyFrame, *args: Given.args, **options: Given.kwargs
+    ) -> pl.LazyFrame: ...
+    @overload
+    def __call__(self, frame: Any, *args: Given.args, **options: Given.kwargs) -> pl.DataFrame: ...
+
+
+def returns_lazy_for_lazy(function: Callable[Concatenate[Any, Given], Any]) -> FrameFunction[Given]:
+    """Return the function, typed as one that returns a LazyFrame for a LazyFrame."""
+    return cast("FrameFunction[Given]", function)
 
 
 def checks_keywords(function: Callable[Given, Result]) -> Callable[Given, Result]:

@@ -111,26 +111,22 @@ class Measure:
         """
         if self.name_as_written is not None:
             return self.name_as_written
-        changed_options = ", ".join(
-            f"{name}={_format_value(value)}"
-            for name, value in self.options.items()
-            if value != self.definition.options[name].default
-        )
-        cutoff = "" if self.n is None else f"@{self.n}"
-        return (
-            f"{self.function}({changed_options}){cutoff}"
-            if changed_options
-            else f"{self.function}{cutoff}"
-        )
+        options = self.definition.options
+        changed_options = {
+            name: value for name, value in self.options.items() if value != options[name].default
+        }
+        return self._write(changed_options)
 
     @property
     def formula(self) -> str:
         """Return the name with all options, even defaults, which `parse` reads."""
-        options = ", ".join(
-            f"{name}={_format_value(value)}" for name, value in self.options.items()
-        )
-        cutoff = "" if self.n is None else f"@{self.n}"
-        return f"{self.function}({options}){cutoff}" if options else f"{self.function}{cutoff}"
+        return self._write(self.options)
+
+    def _write(self, options: Mapping[str, Any]) -> str:
+        """Return the measure with its cutoff and some of its options."""
+        texts = ", ".join(f"{name}={_format_value(value)}" for name, value in options.items())
+        brackets = f"({texts})" if texts else ""
+        return f"{self.function}{brackets}" + ("" if self.n is None else f"@{self.n}")
 
     @property
     def is_curve(self) -> bool:

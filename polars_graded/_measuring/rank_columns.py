@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.kernels.ragged import Integers, offsets_of
+from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.kernels.rank_numbers import RankNumbers, find_rank_numbers
 
 MIN_QUERIES = 10
@@ -140,7 +140,7 @@ def sample_lists(lists: Lists) -> tuple[Lists, Integers]:
     indices = np.unique(
         np.linspace(0, n - 1, max(MIN_QUERIES, n * MAX_ROWS // (4 * rows))).astype(int)
     )
-    return _select(lists, indices), indices
+    return lists.select(indices), indices
 
 
 def find_evidence(lists: Lists) -> RankNumbers:
@@ -156,20 +156,10 @@ def find_evidence(lists: Lists) -> RankNumbers:
     first = lists.flat.gather(lists.offsets[indices]).cast(pl.Float64)
     may_be_rank = (2 * first % 1 == 0).fill_null(value=True).to_numpy()
     indices = indices[may_be_rank]
-    candidates = _select(lists, indices)
+    candidates = lists if len(indices) == len(lists) else lists.select(indices)
     of_candidates = find_rank_numbers(candidates.between(0, len(candidates)))
-    evidence = RankNumbers.empty(len(lists))
+    evidence = RankNumbers._make(np.zeros(len(lists), each.dtype) for each in of_candidates)
     evidence.has_number[:] = has_numbers
     for values, values_of_candidates in zip(evidence, of_candidates, strict=True):
         values[indices] = values_of_candidates
     return evidence
-
-
-def _select(lists: Lists, indices: Integers) -> Lists:
-    """Return the lists with these indices."""
-    if len(indices) == len(lists):
-        return lists
-    lengths = np.diff(lists.offsets)[indices]
-    offsets = offsets_of(lengths)
-    rows = np.arange(offsets[-1]) + np.repeat(lists.offsets[indices] - offsets[:-1], lengths)
-    return Lists(lists.flat.gather(rows), offsets)

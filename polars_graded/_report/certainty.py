@@ -52,7 +52,7 @@ def collect_verdict_facts(
         _find_first_places(measure, pairs_of_measure) for measure, pairs_of_measure in with_best
     ]
     better = sum(
-        _count_directions(measure, pairs_of_measure, tested).better > 0
+        _count_directions(measure, pairs_of_measure).better > 0
         for measure, pairs_of_measure in with_best
     )
     facts = []
@@ -63,7 +63,7 @@ def collect_verdict_facts(
         needed = (
             None if lead_pair is None else _find_needed_queries(grid, measure, lead_pair, tested)
         )
-        directions = _count_directions(measure, pairs_of_measure, tested)
+        directions = _count_directions(measure, pairs_of_measure)
         may_be_first = _find_first_places(measure, pairs_of_measure)
         facts.append(
             Facts(
@@ -79,20 +79,11 @@ def _find_first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> lis
     return find_undefeated(len(measure["means"]), pairs, measure["best"])
 
 
-def _count_directions(
-    measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested
-) -> FindingCounts:
-    """Count the pairs by significance and direction.
-
-    With a baseline, the direction is that of the other strategy of the pair; without one, it is
-    that of the first strategy.
-    """
-    is_lower_better, baseline = measure["best"] == "lowest", tested.baseline
+def _count_directions(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> FindingCounts:
+    """Count the pairs by significance and direction, which is that of the first strategy."""
+    is_lower_better = measure["best"] == "lowest"
     significant = [pair for pair in pairs if pair["significant"]]
-    better = sum(
-        (((pair["difference"] or 0) > 0) != is_lower_better) == (pair["strategy"] != baseline)
-        for pair in significant
-    )
+    better = sum(((pair["difference"] or 0) > 0) != is_lower_better for pair in significant)
     return FindingCounts(better, len(significant) - better, len(pairs) - len(significant))
 
 

@@ -25,7 +25,7 @@ from polars_graded._report.payload import Overview, PageRankings
 from polars_graded._results.per_query import Grid
 from polars_graded._results.regrading import unjudged_bounds
 from polars_graded._sentences import capitalise, format_count
-from polars_graded._sentences.titles import MANY_TIED, write_many_ties
+from polars_graded._sentences.titles import MANY_TIED, title_gaps, write_many_ties
 
 MAX_SHOWN_RANKS = 10
 """Maximum number of documents of a ranking that are shown."""
@@ -63,13 +63,6 @@ OVERVIEW_COLUMNS = {
 
 DOCUMENT_COLUMNS = {"doc": "document", "titles": "title"}
 """Titles in the table of documents, by the argument of `report` that names the column."""
-
-CONCERNS = {
-    "none_judged": "without any judged document",
-    "none_relevant": "with judged documents, but none relevant",
-    "none_retrieved": "for which nothing was retrieved",
-}
-"""Descriptions of queries that make means wrong or too low, by the column that counts them."""
 
 UNBROKEN_TIES = "the order of rows decides"
 """Description of the order of tied documents if no column breaks the ties."""
@@ -149,15 +142,11 @@ class RankedFrame:
         """Return the table of `overview`, with a note on problematic queries."""
         table = self.table
         key, *columns = table.columns
-        note = f"{format_count(self.frame.height, 'rows')} of documents."
-        for name, concern in CONCERNS.items():
-            most: Any = table[name].max()
-            if most:
-                up_to = "Up to " if table[name].n_unique() > 1 else ""
-                note += f" {up_to}{format_count(most, 'queries')} {concern}."
+        strategy = pl.col(key).cast(pl.String).fill_null("null").alias("strategy")
+        gaps = title_gaps(table.select(strategy, *columns).rows(named=True))
         rows = table.with_columns(pl.col(key).cast(pl.String)).iter_rows()
         return {
-            "note": note,
+            "note": f"{format_count(self.frame.height, 'rows')} of documents. {gaps}.",
             "columns": [OVERVIEW_COLUMNS[name] for name in columns],
             "mostTies": MANY_TIED,
             "rows": [[*map(format_cell, row)] for row in rows],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack, overload
+from typing import Any, Unpack
 
 import polars as pl
 
 from polars_graded._checks import check_frame, check_number
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.inputs import GRADER
+from polars_graded._measuring.keywords import returns_lazy_for_lazy
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import check_segment_columns
 from polars_graded._results.per_query import check_free_names, compute_curve_means
@@ -17,20 +18,7 @@ from polars_graded._results.per_query import check_free_names, compute_curve_mea
 __all__ = ["average_curves", "count_retrieved"]
 
 
-@overload
-def average_curves(
-    frame: pl.LazyFrame,
-    *curves: str,
-    segments: str | Sequence[str] | None = None,
-    **options: Unpack[FrameOptions],
-) -> pl.LazyFrame: ...
-@overload
-def average_curves(
-    frame: Any,
-    *curves: str,
-    segments: str | Sequence[str] | None = None,
-    **options: Unpack[FrameOptions],
-) -> pl.DataFrame: ...
+@returns_lazy_for_lazy
 def average_curves(
     frame: Any,
     *curves: str,
@@ -141,14 +129,7 @@ def _find_positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
     return name, pl.Series(name, position_values, dtype=pl.UInt32 if name == "rank" else pl.Float64)
 
 
-@overload
-def count_retrieved(
-    frame: pl.LazyFrame, *, threshold: float | None = None, **options: Unpack[FrameOptions]
-) -> pl.LazyFrame: ...
-@overload
-def count_retrieved(
-    frame: Any, *, threshold: float | None = None, **options: Unpack[FrameOptions]
-) -> pl.DataFrame: ...
+@returns_lazy_for_lazy
 def count_retrieved(
     frame: Any, *, threshold: float | None = None, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame | pl.LazyFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -21,11 +21,12 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.contributions import RANK, TIED, rank_rows_of_strategies
 from polars_graded._frames.directions import Directions
-from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.duplicates import Duplicates
-from polars_graded._frames.request import NO_GRADE, By, Columns, Descending, Request, Ties
+from polars_graded._frames.list_pairs import OF_GRADES, StrategyOptions
+from polars_graded._frames.request import NO_GRADE, Request
 from polars_graded._frames.values import grouped
 from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["catalogue", "catalogue_curve"]
@@ -34,6 +35,7 @@ ITEM, USER, POPULARITY = (f"polars_graded: {name}" for name in ("item", "user", 
 """Names of temporary columns, which no frame of a user contains."""
 
 
+@takes_options_of(Request.of, without=OF_GRADES)
 def catalogue(
     frame: Any,
     *,
@@ -41,15 +43,10 @@ def catalogue(
     items: Any = None,
     popularity: str | None = None,
     head: float = 0.2,
-    query: Columns = "query",
-    by: By = "score",
-    strategy: str | None = None,
-    ties: Ties = None,
-    descending: Descending = None,
-    doc: str | None = DEFAULT_DOC,
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
+    **ranking: Unpack[StrategyOptions],
 ) -> pl.DataFrame:
     r"""Measure what each strategy recommends to all users combined.
 
@@ -177,9 +174,7 @@ def catalogue(
     level, share = check_level(confidence), check_number("head", head, above=0, below=1)
     check_whole_number("resamples", resamples, at_least=2)
     check_whole_number("seed", seed, at_least=0)
-    request = _make_request(
-        query=query, by=by, strategy=strategy, ties=ties, descending=descending, doc=doc
-    )
+    request = Request.of(["n_retrieved"], grade=NO_GRADE, **ranking)
     tables = []
     for name, recommended in _recommend(request, frame, n, items, popularity, share):
         rng = np.random.default_rng(seed)
@@ -206,17 +201,13 @@ def catalogue(
     return table.sort(pl.col("measure").cast(pl.Enum(names)), maintain_order=True)
 
 
+@takes_options_of(Request.of, without=OF_GRADES)
 def catalogue_curve(
     frame: Any,
     *,
     n: int = 10,
     items: Any = None,
-    query: Columns = "query",
-    by: By = "score",
-    strategy: str | None = None,
-    ties: Ties = None,
-    descending: Descending = None,
-    doc: str | None = DEFAULT_DOC,
+    **ranking: Unpack[StrategyOptions],
 ) -> pl.DataFrame:
     """Return the Lorenz curve of the recommendations of each strategy.
 
@@ -272,9 +263,7 @@ def catalogue_curve(
     │ score    ┆ 1.0   ┆ 1.0             │
     └──────────┴───────┴─────────────────┘
     """
-    request = _make_request(
-        query=query, by=by, strategy=strategy, ties=ties, descending=descending, doc=doc
-    )
+    request = Request.of(["n_retrieved"], grade=NO_GRADE, **ranking)
     curves = []
     for name, recommended in _recommend(request, frame, n, items, None, 0.0):
         counts = np.sort(recommended.count(np.ones(recommended.n_users)))
@@ -346,11 +335,6 @@ def _find_ends(value: float | None, draws: Any, level: float) -> tuple[float | N
         return None, None
     low, high = np.quantile(values - values.mean(), [level / 2, 1 - level / 2])
     return value + float(low), value + float(high)
-
-
-def _make_request(**ranking: Any) -> Request:
-    """Return the request that ranks recommendations without grades."""
-    return Request.of(["n_retrieved"], grade=NO_GRADE, **ranking)
 
 
 def _recommend(

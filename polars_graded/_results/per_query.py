@@ -696,10 +696,8 @@ def compute_mean_margin(std: Any, n: Any, confidence: float) -> Any:
     return stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n)
 
 
-def compute_mean_interval(
-    values: Floats, confidence: float = 0.95
-) -> tuple[float, float | None, float | None]:
-    """Return the mean of values and its interval.
+def compute_mean_interval(values: Floats) -> tuple[float, float | None, float | None]:
+    """Return the mean of values and its 95 % interval.
 
     The interval is Student's. Its ends are None if all values are equal, or if there are fewer than
     two.
@@ -707,7 +705,7 @@ def compute_mean_interval(
     [mean], [std] = compute_mean_and_std(values[np.newaxis])
     if not std > 0:
         return float(mean), None, None
-    margin = compute_mean_margin(std, len(values), confidence)
+    margin = compute_mean_margin(std, len(values), 0.95)
     return float(mean), float(mean - margin), float(mean + margin)
 
 

@@ -114,9 +114,9 @@ def list_names(names: Sequence[Any]) -> str:
     return join_words(texts)
 
 
-def join_words(words: Sequence[str], last: str = "and") -> str:
+def join_words(words: Sequence[str]) -> str:
     """Return joined words: "a", "a and b", "a, b and c"."""
-    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def format_number(value: float) -> str:

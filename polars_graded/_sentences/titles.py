@@ -163,13 +163,13 @@ def title_strategies(
     return f"{text}, {share}intervals"
 
 
-def title_measures(what: str, drawn: Drawn, between: str = "of") -> str:
-    """Return a title such as "τ of ap and ndcg" or "τ of 5 measures"."""
+def title_measures(what: str, drawn: Drawn) -> str:
+    """Return a title such as "p values by ap and ndcg" or "p values by 5 measures"."""
     are_listed = len(drawn.measures) <= 3  # noqa: PLR2004
     measures = (
         list_names(drawn.measures) if are_listed else format_count(len(drawn.measures), "measures")
     )
-    return f"{what} {between} {measures}"
+    return f"{what} by {measures}"
 
 
 def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -> str:

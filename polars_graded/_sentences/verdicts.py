@@ -236,10 +236,7 @@ def _write_answer(facts: Facts) -> Sentence:
     """State the finding of the tests about the baseline or the first place."""
     baseline = facts.tested.baseline
     if baseline is not None:
-        only = None
-        if len(facts.pairs) == 1:
-            [pair] = facts.pairs
-            only = next(each for each in (pair["strategy"], pair["baseline"]) if each != baseline)
+        only = facts.pairs[0]["strategy"] if len(facts.pairs) == 1 else None
         return [*compare_with_baseline(facts.counts, baseline, only), ". "]
     if facts.may_be_first == [facts.measure["order"][0]]:
         return [facts.measure["order"][0], " is clearly first: "]

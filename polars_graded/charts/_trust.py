@@ -156,9 +156,7 @@ def significance_curves(
         names.mark_text(**texts).encode(color=_choose_colours(table)),
     ]
     tests = name_tests(table)
-    headline = titles.title_measures(
-        "p values of all pairs", chart_rows.collect_title_facts(table), "by"
-    )
+    headline = titles.title_measures("p values of all pairs", chart_rows.collect_title_facts(table))
     headline += f" ({tests})" if tests else ""
     note = f"pairs below the dashed line, p ≤ {level:g}, differ significantly"
     what, axes = "p of all pairs in falling order", ("place", "p_corrected")
@@ -217,7 +215,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     table = chart_rows.build_result_rows("curve", curve, *numbers, positions=positions, panel=panel)
     table = table.with_columns(pl.col("at_hand").cast(pl.Boolean))
     table = _sort_and_thin(table, "queries")
-    table = _add_names(table, "queries", by=["power"], ends=(0.0, 1.0), is_inside=True)
+    table = _add_names(table, by=["power"], ends=(0.0, 1.0), is_inside=True)
     x = _build_queries_axis(table)
     y = alt.Y(
         "power:Q",
@@ -301,7 +299,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     min_tau: Any = table.select(pl.min_horizontal("tau", "tau_low" if has_bands else "tau").min())
     # An axis needs two different ends, even if all orders are equal.
     ends = min(0.9, math.floor(10 * min_tau.item()) / 10), 1.0
-    table = _add_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
+    table = _add_names(table, by=["tau", "mean tau"], ends=ends).drop("mean tau")
     x, title = _build_queries_axis(table), "τ to the order from all queries"
     # Without explicit ends, a band would make the axis begin at 0, and names would overlap.
     y_options = style.bound_axis(ends, zero=False)
@@ -432,7 +430,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     notes = [f"dashed: {format_percent(rate)}"]
     notes += [f"{len(sizes)} of {len(all_sizes)} sizes are drawn"] * (len(sizes) < len(all_sizes))
     what = "How often other queries contradict a difference between strategies"
-    headline = titles.title_measures(what, facts, "by")
+    headline = titles.title_measures(what, facts)
     words = style.Words(headline, notes, described)
     shared = style.choose_panel_axis(table, "difference")
     return style.draw_panels(layers, table, panel, words, shared, columns=2)
@@ -748,12 +746,7 @@ def _sort_lines(table: pl.DataFrame, lines: list[str], position: str) -> pl.Data
 
 
 def _add_names(
-    table: pl.DataFrame,
-    position: str,
-    *,
-    by: Sequence[str],
-    ends: AxisEnds,
-    is_inside: bool = False,
+    table: pl.DataFrame, *, by: Sequence[str], ends: AxisEnds, is_inside: bool = False
 ) -> pl.DataFrame:
     """Return the rows with `label` and `label_at` for the name of each line.
 
@@ -768,12 +761,11 @@ def _add_names(
     names = _list_named_measures(table)
     named_rows = table.filter(pl.col("measure").is_in(names))
     name_position = (
-        line_names.choose_place(named_rows, position, by[0], ends, lines) if is_inside else None
+        line_names.choose_place(named_rows, "queries", by[0], ends, lines) if is_inside else None
     )
-    label_masks = [pl.col(position) == pl.col(position).max().over(lines)]
-    label_masks = (
-        label_masks if name_position is None else [pl.col(position) == name_position, *label_masks]
-    )
+    label_masks = [pl.col("queries") == pl.col("queries").max().over(lines)]
+    if name_position is not None:
+        label_masks.insert(0, pl.col("queries") == name_position)
     for is_named in label_masks:
         labelled_rows = line_names.add_labels(
             table, is_named & label.is_not_null(), by, ends, names, lines

@@ -46,86 +46,49 @@ def read_own_points(_ascending: Ragged, scores: Ragged, relevance: Ragged) -> Po
 def make_box_plot_points(
     ascending: Ragged, whisker: float, floor: float | None, direction: str
 ) -> Points:
-    """Return the control points of a box plot.
+    """Return the control points of a box plot; none for queries whose scores are equal.
 
-    There are none for queries whose scores are all equal. Only the direction "high" uses the floor.
+    They are (min, 1), (lower whisker, 1 - α), (median, 0), (upper whisker, 1 - α), (max, 1). Each
+    side has its own α: the share of the range from min to max that lies beyond its whisker. A
+    whisker counts only between the median and its end. With direction "high" or "low", the other
+    end has relevance 0 and its whisker does not count. If the median equals the relevant end, φ
+    jumps from 0 to 1 there: of two points with the same score, the later one counts. With direction
+    "both", an end that equals the median does not count. With a floor, only the scores above the
+    floor are used, and the floor is the lowest point.
     """
     has_different_scores = np.zeros(len(ascending.lengths), np.bool_)
     lowest, highest = find_ends(ascending)
     has_different_scores[ascending.lengths > 0] = lowest < highest
     ascending = ascending.keep(np.repeat(has_different_scores, ascending.lengths))
-    if direction == "low":
-        return mirror_points(make_rising_points(mirror_scores(ascending), whisker, None))
-    if direction == "both":
-        return make_two_sided_points(ascending, whisker)
-    return make_rising_points(ascending, whisker, floor)
-
-
-def make_rising_points(ascending: Ragged, whisker: float, floor: float | None) -> Points:
-    """Return the points of a box plot whose upper end is relevant.
-
-    They are (min, 0), (median, 0), (upper whisker, 1 - α), (max, 1), where α is the share of the
-    range from min to max that lies above the whisker. The minimum is left out if it is the median,
-    and the whisker unless it lies between median and maximum. Queries without scores get no points.
-    If the median equals the maximum, φ jumps from 0 to 1 there: of two points with the same score,
-    the later one counts. With a floor, only the scores above the floor are used, and the floor
-    takes the place of the minimum.
-    """
     if floor is not None:
         ascending = ascending.keep(ascending.values > floor)
     lowest, highest = find_ends(ascending)
     if floor is not None:
         lowest = np.full_like(highest, floor)
-    median, upper_whisker = find_median_and_upper_whisker(ascending, whisker)
-    alpha = (highest / 2 - upper_whisker / 2) / (highest / 2 - lowest / 2)
-    is_always, zero, one = (
-        np.ones(len(median), np.bool_),
-        np.zeros_like(median),
-        np.ones_like(median),
-    )
-    return select_points(
-        ascending.lengths > 0,
-        [
-            lowest < median,
-            is_always,
-            (median < upper_whisker) & (upper_whisker < highest),
-            is_always,
-        ],
-        [lowest, median, upper_whisker, highest],
-        [zero, zero, 1 - alpha, one],
-    )
-
-
-def make_two_sided_points(ascending: Ragged, whisker: float) -> Points:
-    """Return the points of a box plot whose ends are both relevant.
-
-    They are (min, 1), (lower whisker, 1 - α), (median, 0), (upper whisker, 1 - α), (max, 1). Each
-    side has its own α: the share of the range from min to max that lies beyond its whisker. A
-    whisker is left out unless it lies between the median and its end, and an end if it is the
-    median.
-    """
-    lowest, highest = find_ends(ascending)
     median, upper = find_median_and_upper_whisker(ascending, whisker)
-    # Mirroring reverses the order of the queries as well.
-    lower = -find_median_and_upper_whisker(mirror_scores(ascending), whisker)[1][::-1]
+    is_low, is_high = direction != "high", direction != "low"
+    lower = lowest
+    if is_low:  # Mirroring reverses the order of the queries as well.
+        lower = -find_median_and_upper_whisker(mirror_scores(ascending), whisker)[1][::-1]
     spread = highest / 2 - lowest / 2
     below, above = (lower / 2 - lowest / 2) / spread, (highest / 2 - upper / 2) / spread
-    is_always, zero, one = (
-        np.ones(len(median), np.bool_),
-        np.zeros_like(median),
-        np.ones_like(median),
-    )
     return select_points(
         ascending.lengths > 0,
         [
-            lowest < median,
-            (lowest < lower) & (lower < median),
-            is_always,
-            (median < upper) & (upper < highest),
-            median < highest,
+            (lowest < median) | (not is_high),
+            is_low & (lowest < lower) & (lower < median),
+            np.ones(len(median), np.bool_),
+            is_high & (median < upper) & (upper < highest),
+            (median < highest) | (not is_low),
         ],
         [lowest, lower, median, upper, highest],
-        [one, 1 - below, zero, 1 - above, one],
+        [
+            np.full_like(median, is_low),
+            1 - below,
+            np.zeros_like(median),
+            1 - above,
+            np.full_like(median, is_high),
+        ],
     )
 
 
@@ -163,11 +126,6 @@ def find_median_and_upper_whisker(ascending: Ragged, whisker: float) -> tuple[Fl
 def mirror_scores(ascending: Ragged) -> Ragged:
     """Return the negated scores, ascending, from the last query to the first."""
     return Ragged(-ascending.values[::-1], ascending.offsets[-1] - ascending.offsets[::-1])
-
-
-def mirror_points(points: Points) -> Points:
-    """Return the points of mirrored scores as points of the original scores."""
-    return Points(mirror_scores(points.scores), points.relevance[::-1])
 
 
 def compute_median(scores: Floats, start: Integers, n: Integers) -> Floats:

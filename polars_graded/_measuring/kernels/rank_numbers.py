@@ -43,27 +43,6 @@ class RankNumbers(NamedTuple):
     n_high: Integers
     """Count of numbers equal to the highest of all lists, perhaps codes, too; 0 if only one."""
 
-    @classmethod
-    def empty(cls, n: int) -> RankNumbers:
-        """Return the evidence of n lists without numbers."""
-        has_number, is_from_one, is_several_from_one, is_spread, is_informative = np.zeros(
-            (5, n), bool
-        )
-        lowest, slots, expected_pairs = np.zeros((3, n))
-        tied_pairs, n_low, n_high = np.zeros((3, n), np.int64)
-        evidence = (
-            has_number,
-            is_from_one,
-            is_several_from_one,
-            is_spread,
-            lowest,
-            slots,
-            is_informative,
-            tied_pairs,
-            expected_pairs,
-        )
-        return cls(*evidence, n_low, n_high)
-
 
 def find_rank_numbers(values: Ragged) -> RankNumbers:
     """Return the evidence of each list; NaN counts as no number.
