@@ -276,7 +276,7 @@ def looked_over(seed):
     for what, words in (
         ("none_judged", "no judged document"),
         ("none_retrieved", "nothing retrieved"),
-        ("none_relevant", "no relevant document"),
+        ("none_relevant", "judged documents, but none relevant"),
         ("only_relevant", "no irrelevant document"),
     ):
         worst = table[what].max()

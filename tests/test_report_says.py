@@ -576,7 +576,7 @@ def test_the_overview_says_what_makes_means_wrong(made):
     page = made(results, frame=frame.lazy(), by=["x", "y"])
     assert page["overview"]["note"] == (
         "4 rows of documents. 1 of 3 queries has no judged document; 1 of 3 queries has nothing "
-        "retrieved for y; 1 of 3 queries has no relevant document."
+        "retrieved for y; 1 of 3 queries has judged documents, but none relevant."
     )
     assert shown_documents(page, "3", "y") is None
     assert shown_documents(page, "2", "y") == [["c", None]]

@@ -51,7 +51,7 @@ IN_WORDS = {
 GAPS = {
     "none_judged": "have no judged document",
     "none_retrieved": "have nothing retrieved",
-    "none_relevant": "have no relevant document",
+    "none_relevant": "have judged documents, but none relevant",
     "only_relevant": "have no irrelevant document",
 }
 """Words for each kind of gap; a number of queries precedes them."""
