@@ -9,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import TEXT_TYPES, first_few
+from polars_graded._checks import first_few
 from polars_graded._frames.grouping import Groups
 from polars_graded._frames.joining import hash_keys
 from polars_graded._frames.request import Request
-from polars_graded._frames.unnamed_documents import MAX_LABELS, check_unnamed_documents
+from polars_graded._frames.unnamed_documents import check_unnamed_documents, find_label
 from polars_graded._measuring.kernels.ragged import list_rows
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
@@ -145,11 +145,12 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
     repeated = select_repeated_rows(request, rows)
     if repeated.is_empty():
         return
-    doc, query = request.document, list(request.query)
-    first = repeated.unique([*request.keys, doc], keep="first", maintain_order=True)
+    doc, query = request.document or "", list(request.query)
+    columns = [*request.keys, doc]
+    first = repeated.unique(columns, keep="first", maintain_order=True)
     queries, all_queries = repeated.select(query).n_unique(), rows.select(query).n_unique()
-    hint = f".unique({[*request.keys, doc]!r}, maintain_order=True) keeps the first row of each"
-    if label := _find_label(request, rows, repeated):
+    hint = f".unique({columns!r}, maintain_order=True) keeps the first row of each"
+    if label := find_label(rows, repeated, columns, request.columns, MAX_UNEXPLAINED_SHARE):
         query_hint = f"query={[*query, label]!r} makes each value of {label!r} a query"
         hint = query_hint
         if request.strategy is None:
@@ -162,19 +163,6 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
         "document"
     )
     raise ValueError(msg)
-
-
-def _find_label(request: Request, rows: pl.DataFrame, repeated: pl.DataFrame) -> str | None:
-    """Return a column of few values that distinguishes nearly all repeated rows, or None."""
-    keys = [*request.keys, request.document]
-    for name, dtype in repeated.schema.items():
-        if name in request.columns or not (dtype in TEXT_TYPES or dtype.is_integer()):
-            continue
-        n_unexplained = repeated.select(pl.struct(*keys, name).is_duplicated().sum()).item()
-        n = rows.get_column(name).n_unique()
-        if 1 < n <= MAX_LABELS and n_unexplained <= MAX_UNEXPLAINED_SHARE * repeated.height:
-            return name
-    return None
 
 
 def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:
