@@ -3482,9 +3482,9 @@ class Graded:
 
         As text: ``ILD@n = (sum of d(i, j) over the pairs of the first m documents) / pairs``
 
-        From 0 to 1 for categories, and from 0 to 2 for vectors. The value is null if m is below 2;
-        `undefined_as` does not apply. Source: Smyth, B. and McClave, P. (2001). Similarity vs.
-        Diversity. Ziegler, C.-N. et al. (2005). Improving Recommendation Lists Through Topic
+        Not below 0: at most 1 for categories, and at most 2 for vectors. The value is null if m is
+        below 2; `undefined_as` does not apply. Source: Smyth, B. and McClave, P. (2001). Similarity
+        vs. Diversity. Ziegler, C.-N. et al. (2005). Improving Recommendation Lists Through Topic
         Diversification. `IntraListDiversity` of RecTools is the same, but returns 0 for a list of
         one document.
 

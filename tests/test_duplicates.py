@@ -367,6 +367,15 @@ def test_unnamed_documents_of_many_rows_are_looked_at_in_whole_queries(monkeypat
     evaluate(frame, "ap")
 
 
+def test_queries_with_like_hashes_are_checked_in_any_order(monkeypatch):
+    """As in a part of a scratch folder, whose queries have the same hash modulo a number."""
+    monkeypatch.setattr(duplicates, "MAX_CHECKED_ROWS", 100)
+    frame = log(5000).filter(pl.col("query").hash(seed=0) % 64 == 1)
+    twice = pl.concat([frame, frame]).sample(fraction=1, shuffle=True, seed=0)
+    with pytest.raises(ValueError, match="each document of 'doc' once per ranking"):
+        evaluate(twice, "ap")
+
+
 def test_ties_broken_by_the_column_of_documents_are_those_of_the_default():
     """The warning says that ties="doc" means the same, of ids that are numbers too."""
     draw = np.random.default_rng(0)

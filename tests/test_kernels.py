@@ -154,26 +154,3 @@ def test_more_than_the_ideal_is_an_error_and_rounding_is_not():
     assert divide_by_ideal(np.array([1 + 1e-12, 0.5]), np.ones(2)).tolist() == [1, 0.5]
     with pytest.raises(ArithmeticError, match="the ranking reaches 2 times the ideal in 1 places"):
         divide_by_ideal(np.array([1.0, 2.0]), np.ones(2))
-
-
-@given(
-    st.lists(
-        st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=6),
-        min_size=1,
-        max_size=5,
-    )
-)
-def test_unlike_ties_are_the_sets_that_differ_elsewhere(lists):
-    """Against a loop over the lists: sets of equal values whose other values differ."""
-    offsets = offsets_of(np.array([len(each) for each in lists]))
-    scores = np.array([float(score) for each in lists for score, _ in each])
-    grades = np.array([float(grade) for each in lists for _, grade in each])
-    expected = []
-    for start, each in zip(offsets.tolist(), lists, strict=False):
-        for score in sorted({score for score, _ in each}):
-            places = [start + i for i, (other, _) in enumerate(each) if other == score]
-            if len({grades[place] for place in places}) > 1:
-                expected.append(places)
-    places, sets = Ragged(scores, offsets).find_differing_ties(Ragged(grades, offsets))
-    found = [places[sets == number].tolist() for number in np.unique(sets)]
-    assert found == expected

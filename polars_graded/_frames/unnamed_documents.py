@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from operator import attrgetter
 
 import polars as pl
 
@@ -28,20 +26,6 @@ MAX_LABELS = 100
 distinct values may be ids, however often they repeat."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A column that no argument names, and its number of repeated values within rankings."""
-
-    name: str
-    values: int
-    repeated: int
-
-    @property
-    def repeated_share(self) -> float:
-        """Return the share of values that occurred earlier in the same ranking."""
-        return self.repeated / self.values
-
-
 def check_unnamed_documents(
     frame: pl.DataFrame, query: Sequence[str], strategy: str | None, used: Sequence[str]
 ) -> None:
@@ -54,24 +38,23 @@ def check_unnamed_documents(
     few; in other cases, such as prices, only rows that are equal in all columns.
     """
     keys = [*query] if strategy is None else [strategy, *query]
-    candidates = _find_candidates(frame, keys, used)
-    best = min(candidates, key=attrgetter("repeated_share"), default=None)
-    if best is None or not best.repeated:
+    shares = _find_repeated_shares(frame, keys, used)
+    doc = min(shares, key=shares.__getitem__, default=None)
+    if doc is None or not 0 < shares[doc] <= MAX_SHARED_SHARE:
         return
-    if best.repeated_share > MAX_SHARED_SHARE:
-        return
-    _check_not_shared(frame, query, keys, best.name, used)
-    may_be_ids = frame.schema[best.name] in TEXT_TYPES or IDENTIFIERS & split_words(best.name)
-    are_ids = may_be_ids and best.repeated_share <= MAX_REPEATED_SHARE
-    _check_values_are_unique(
-        frame, query, keys, best.name, [*keys, best.name] if are_ids else frame.columns
-    )
+    _check_not_shared(frame, query, keys, doc, used)
+    may_be_ids = frame.schema[doc] in TEXT_TYPES or IDENTIFIERS & split_words(doc)
+    are_ids = may_be_ids and shares[doc] <= MAX_REPEATED_SHARE
+    _check_values_are_unique(frame, query, keys, doc, [*keys, doc] if are_ids else frame.columns)
 
 
-def _find_candidates(
+def _find_repeated_shares(
     frame: pl.DataFrame, keys: Sequence[str], used: Sequence[str]
-) -> list[Candidate]:
-    """Return the columns that may hold ids: texts and whole numbers that vary within rankings."""
+) -> dict[str, float]:
+    """Return the columns that may hold ids: texts and whole numbers that vary within rankings.
+
+    The value of a column is the share of its values that occurred earlier in the same ranking.
+    """
     names = [
         name
         for name, dtype in frame.schema.items()
@@ -80,20 +63,20 @@ def _find_candidates(
         and not _has_row_numbers(frame.get_column(name))
     ]
     if not names:
-        return []
+        return {}
     counts = frame.group_by(keys).agg(
         *(pl.col(name).count().alias(f"values {name}") for name in names),
         *(pl.col(name).drop_nulls().n_unique().alias(f"distinct {name}") for name in names),
     )
     if counts.height < MIN_RANKINGS:
-        return []
-    candidates = []
+        return {}
+    shares = {}
     for name in names:
         values, distinct = (counts.get_column(f"{each} {name}") for each in ("values", "distinct"))
         n, repeated = int(values.sum()), int((values - distinct).sum())
         if (distinct > 1).any() and _may_be_ids(frame.get_column(name), values, repeated):
-            candidates.append(Candidate(name, n, repeated))
-    return candidates
+            shares[name] = repeated / n
+    return shares
 
 
 def _has_row_numbers(column: pl.Series) -> bool:
@@ -140,15 +123,34 @@ def _check_not_shared(
 ) -> None:
     """Raise if a further column separates several rankings of the same documents."""
     rows = frame.filter(pl.col(doc).is_not_null())
-    for name, dtype in rows.schema.items():
-        if name in {*keys, doc, *used} or not (dtype in TEXT_TYPES or dtype.is_integer()):
+    name = find_label(rows, rows, [*keys, doc], used, 0)
+    if name is not None:
+        msg = (
+            f"`query` must separate rankings, got rankings with the same {doc!r} for "
+            f"{rows.get_column(name).n_unique()} values of {name!r}\n\n"
+            f"Hint: query={[*query, name]!r} makes each ranking a query; strategy={name!r} "
+            "compares them as strategies; doc=None ranks each row as a document"
+        )
+        raise ValueError(msg)
+
+
+def find_label(
+    rows: pl.DataFrame,
+    repeated: pl.DataFrame,
+    columns: Sequence[str],
+    used: Sequence[str],
+    max_share: float,
+) -> str | None:
+    """Return a column of few values that distinguishes nearly all repeated rows, or None.
+
+    `columns` are the keys of rankings and the column of documents. At most the share `max_share` of
+    the repeated rows may be equal in these columns and in the returned one.
+    """
+    for name, dtype in repeated.schema.items():
+        if name in {*columns, *used} or not (dtype in TEXT_TYPES or dtype.is_integer()):
             continue
-        n = rows.get_column(name).n_unique()
-        if 1 < n <= MAX_LABELS and not rows.select([*keys, doc, name]).is_duplicated().any():
-            msg = (
-                f"`query` must separate rankings, got rankings with the same {doc!r} for {n} "
-                f"values of {name!r}\n\n"
-                f"Hint: query={[*query, name]!r} makes each ranking a query; strategy={name!r} "
-                "compares them as strategies; doc=None ranks each row as a document"
-            )
-            raise ValueError(msg)
+        if 1 < rows.get_column(name).n_unique() <= MAX_LABELS:
+            n_unexplained = repeated.select([*columns, name]).is_duplicated().sum()
+            if n_unexplained <= max_share * repeated.height:
+                return name
+    return None

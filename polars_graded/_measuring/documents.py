@@ -78,23 +78,15 @@ class DocumentLists:
         descending_names = tie_order is None or tie_order.sort == "descending"
         if tie_order is not None and tie_order.sort == "ranx":
             rows = sort_as_ranx(scores, descending=ranking.descending[0])
-        elif keys[1:]:
+        elif keys[1:] or by_name is not None:
             descending = [*ranking.descending[1:], descending_names]
             order = _Order.of(scores, keys[1:], descending, by_name)
             rows = None if order is None else order.rows
-        elif by_name is not None:
-            # Tied documents of equal grade keep their rows, unless they may differ in further
-            # columns: then row numbers, which all differ, take the place of grades.
-            row_numbers = Lists(grades.flat.to_frame().with_row_index().to_series(), grades.offsets)
-            rows = _sort_ties_by_name(
-                scores, row_numbers if inputs else grades, by_name, descending=descending_names
-            )
-        if rows is not None and (order is not None or by_name is None):
-            # An order by name alone moves documents only among equal scores: no score changes.
-            scores = scores.at(rows)
-        ties = scores if order is None else Lists(pl.Series(order.tie_groups), scores.offsets)
         if rows is not None:
-            grades, inputs = grades.at(rows), {name: each.at(rows) for name, each in inputs.items()}
+            # Without another order, documents move only among equal scores, so scores stay.
+            scores, grades = scores.at(rows) if order is None else scores, grades.at(rows)
+            inputs = {name: each.at(rows) for name, each in inputs.items()}
+        ties = scores if order is None else Lists(pl.Series(order.tie_groups), scores.offsets)
         return cls(grades, scores, ties, rows, ranking.descending[0], inputs)
 
     def select(self, indices: Integers) -> DocumentLists:
@@ -115,36 +107,6 @@ class DocumentLists:
         """Return the columns of lists; a column that is used twice comes once."""
         lists = (self.grades, self.scores, self.ties, *self.inputs.values())
         return [each for each in dict.fromkeys(lists) if each is not None]
-
-
-def _sort_ties_by_name(
-    scores: Lists, values: Lists, names: Callable[[Integers], pl.Series], *, descending: bool
-) -> Integers | None:
-    """Return the old row of the document in each new row, with ties by name.
-
-    Only documents of the same score exchange rows. If all documents of a tie group have the same
-    value, they keep their rows, since their order changes no result. The result is None if this is
-    true of all tie groups.
-    """
-
-    def find_ties(scores: Ragged, values: Ragged) -> tuple[int, Integers, Integers]:
-        return len(scores.values), *scores.find_differing_ties(values)
-
-    parts, start = [], 0
-    for length, places, groups in batches.run([scores, values], find_ties):
-        # A chunk has at most as many tie groups as values, so no two chunks share a group number.
-        parts.append((places + start, groups + start))
-        start += length
-    places, groups = (np.concatenate(each) for each in zip(*parts, strict=True))
-    if not len(places):
-        return None
-    documents = pl.DataFrame([pl.Series("group", groups), names(places).alias("name")])
-    by = pl.arg_sort_by(
-        "group", "name", descending=[False, descending], nulls_last=True, maintain_order=True
-    )
-    rows = np.arange(start)
-    rows[places] = places[documents.select(by).to_series().to_numpy()]
-    return rows
 
 
 @dataclass(frozen=True)
@@ -170,19 +132,18 @@ class _Order:
         Nulls come last. Documents with equal keys are ordered by name if `names` is passed, but
         still count as tied.
         """
-        places = np.flatnonzero(np.concatenate(batches.run([scores], Ragged.mask_tied)))
+        parts, start = [], 0
+        for length, places, groups in batches.run([scores], Ragged.find_ties):
+            # A chunk has at most as many tie groups as values, so group numbers stay distinct.
+            parts.append((places + start, groups + start))
+            start += length
+        places, groups = (np.concatenate(each) for each in zip(*parts, strict=True))
         if not len(places):
             return None
-        query = np.searchsorted(scores.offsets, places, side="right")
-        columns = [scores.flat, *(key.flat for key in keys)]
-        tied = pl.DataFrame(
-            [
-                pl.Series("query", query),
-                *(column.gather(places).alias(str(n)) for n, column in enumerate(columns)),
-            ]
-        )
+        columns = (key.flat.gather(places).alias(str(n)) for n, key in enumerate(keys))
+        tied = pl.DataFrame([pl.Series("group", groups), *columns])
         ordered = tied if names is None else tied.with_columns(names(places).alias("name"))
-        flags = [False, False, *descending][: ordered.width]
+        flags = [False, *descending][: ordered.width]
         by = ordered.columns
         order = ordered.select(
             pl.arg_sort_by(by, descending=flags, nulls_last=True, maintain_order=True)

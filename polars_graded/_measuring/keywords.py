@@ -74,16 +74,25 @@ def takes_options_of(
     """
 
     def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
-        signature = inspect.signature(function)
-        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        further = [
-            each
-            for name, each in inspect.signature(other).parameters.items()
-            if each.kind is each.KEYWORD_ONLY and name not in {*signature.parameters, *without}
-        ]
-        return _wrap(function, signature.replace(parameters=[*own, *further]))
+        return _wrap(function, complete_signature(function, other, without))
 
     return decorate
+
+
+def complete_signature(
+    function: Callable[..., Any], other: Callable[..., Any], without: Collection[str] = ()
+) -> inspect.Signature:
+    """Return a signature with the keyword arguments of `other` in place of `**options`."""
+    signature = inspect.signature(function)
+    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    if len(own) == len(signature.parameters):
+        return signature
+    further = [
+        each
+        for name, each in inspect.signature(other).parameters.items()
+        if each.kind is each.KEYWORD_ONLY and name not in {*signature.parameters, *without}
+    ]
+    return signature.replace(parameters=[*own, *further])
 
 
 def _wrap(

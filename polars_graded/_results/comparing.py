@@ -7,14 +7,14 @@ column per query. All statistics are computed from these arrays.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_list, check_number
 from polars_graded._results.clusters import Clusters
-from polars_graded._results.keys import Columns, Missing, takes_results
+from polars_graded._results.keys import Columns, Keys, Missing, takes_results
 from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.per_query import (
     Grid,
@@ -65,10 +65,7 @@ def compare(
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Compare strategies in pairs: differences, intervals and p values.
 
@@ -337,16 +334,12 @@ def compare(
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     if trusted is not None:
         check_trusted_options(rope=(rope, None), cluster=(cluster, None), test=(test, "t"))
-        graders = check_graders(
-            per_query, measures, segments, query=query, strategy=strategy, missing=missing
-        )
+        graders = check_graders(per_query, measures, segments, **keys)
         return make_trusted_table(graders, trusted, confidence, (baseline, options.correction))
-    grid = check_per_query(
-        per_query, measures, segments, query=query, strategy=strategy, missing=missing
-    )
+    grid = check_per_query(per_query, measures, segments, **keys)
     clusters = None
     if cluster is not None:
-        clusters = Clusters.of(per_query, cluster, query, options)
+        clusters = Clusters.of(per_query, cluster, keys["query"], options)
     return compare_grid(grid, options, baseline, margin, clusters)
 
 
@@ -357,10 +350,7 @@ def summarise(
     segments: str | Sequence[str] | None = None,
     trusted: str | None = None,
     confidence: float = 0.95,
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Summarise each strategy's results: mean, interval, median and deviation.
 
@@ -495,16 +485,9 @@ def summarise(
     """
     check_level(confidence)
     if trusted is not None:
-        graders = check_graders(
-            per_query, measures, segments, query=query, strategy=strategy, missing=missing
-        )
+        graders = check_graders(per_query, measures, segments, **keys)
         return make_trusted_table(graders, trusted, confidence)
-    return summarise_grid(
-        check_per_query(
-            per_query, measures, segments, query=query, strategy=strategy, missing=missing
-        ),
-        confidence,
-    )
+    return summarise_grid(check_per_query(per_query, measures, segments, **keys), confidence)
 
 
 @takes_results()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from textwrap import fill
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 import polars as pl
 
@@ -19,7 +19,7 @@ from polars_graded._checks import (
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
-from polars_graded._results.keys import GRADER, Columns, Missing, run_one_grader, takes_results
+from polars_graded._results.keys import GRADER, Columns, Keys, run_one_grader, takes_results
 from polars_graded._results.per_query import (
     Grid,
     MeasureColumns,
@@ -143,10 +143,7 @@ def paper_table(
     confidence: float = 0.95,
     letters: Literal["worse", "groups"] = "worse",
     caption: bool = True,
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    **keys: Unpack[Keys],
 ) -> str:
     """Return the table of a paper: strategies, measures, significant pairs.
 
@@ -217,15 +214,11 @@ def paper_table(
     options = Options(test, correction, confidence)
     graders: Mapping[str, Grid] = {}
     if trusted is None:
-        grid = check_per_query(
-            per_query, measures, segments, query=query, strategy=strategy, missing=missing
-        )
+        grid = check_per_query(per_query, measures, segments, **keys)
         means = summarise_grid(grid, confidence)
     else:
         check_trusted_options(test=(test, "t"), letters=(letters, "worse"))
-        graders = check_graders(
-            per_query, measures, segments, query=query, strategy=strategy, missing=missing
-        )
+        graders = check_graders(per_query, measures, segments, **keys)
         grid = _select_model(graders, trusted)
         means = make_trusted_table(graders, trusted, confidence)
     parts = ["measure", *grid.segment_columns]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import polars as pl
@@ -36,7 +36,6 @@ from polars_graded._results.comparing import pair_values
 from polars_graded._results.keys import (
     Columns,
     Keys,
-    Missing,
     check_one_grader,
     check_segment_columns,
     run_one_grader,
@@ -99,10 +98,7 @@ def gate(
     judgments: Change = "same",
     formulas: Change = "same",
     scale: Change = "same",
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Decide for each strategy whether it is better, no worse or worse.
 
@@ -244,8 +240,7 @@ def gate(
     """
     options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
     changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
-    changes["missing"] = missing
-    keys: Keys = {"query": query, "strategy": strategy, "missing": missing}
+    changes["missing"] = keys["missing"]
     matched = pair_with_baseline(per_query, measures, baseline, segments, keys, changes)
     return decide_verdicts(matched, margin, options)
 

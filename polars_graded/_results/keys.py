@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
@@ -24,7 +23,7 @@ from polars_graded._frames.fingerprints import RECORDS
 from polars_graded._frames.inputs import GRADER as GRADER  # noqa: PLC0414, a re-export
 from polars_graded._frames.inputs import check_graders_named
 from polars_graded._frames.request import Columns as Columns  # noqa: PLC0414, a re-export
-from polars_graded._measuring.keywords import check_keywords
+from polars_graded._measuring.keywords import check_keywords, complete_signature
 from polars_graded._measuring.names import Measure
 
 Arguments = ParamSpec("Arguments")
@@ -36,12 +35,23 @@ KEYS = ("strategy", "query")
 """Keys of rows of results, in the order of `evaluate`."""
 
 
-class Keys(TypedDict):
-    """Columns of the keys of results, and the treatment of missing values."""
+class Keys(TypedDict, total=False):
+    """Keywords of functions of results: key columns, missing values, and the grader."""
 
     query: Columns
     strategy: str
     missing: Missing
+    grader: str | None
+
+
+def _take_keys(
+    *,
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,
+) -> None:
+    """Declare the defaults of `Keys`."""
 
 
 Parts: TypeAlias = "dict[str | None, Any]"
@@ -80,10 +90,12 @@ def takes_results(
     and `combine` combines the returned values. If `combine` is `run_all_graders`, the function gets
     the results of all graders at once. The same applies if `trusted` is passed; if `grader` is
     passed too, the function gets the results of these two graders only.
+
+    A function with `**keys` takes the keywords of `Keys`, and gets all of them.
     """
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-        signature = inspect.signature(function)
+        signature = complete_signature(function, _take_keys)
         first = next(iter(signature.parameters))
 
         @wraps(function)
@@ -95,6 +107,7 @@ def takes_results(
                 return function(*args, **kwargs)  # Python's own error names the missing argument
             frame = check_frame(first, bound.arguments[first])
             bound.arguments |= find_keys(frame, bound.arguments, function.__name__)
+            bound.apply_defaults()
             grader, trusted = (bound.arguments.get(name) for name in (GRADER, "trusted"))
             parts = split_by_grader(frame, bound.arguments)
             _check_graders(first, parts, grader=grader, trusted=trusted)

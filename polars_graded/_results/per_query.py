@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias, Unpack, get_args
 
 import numpy as np
 import polars as pl
@@ -31,7 +31,7 @@ from polars_graded._frames import sorting, strategies
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.names import ALL_DEFINITIONS, Measure
-from polars_graded._results.keys import Columns, check_segment_columns, split_by_grader
+from polars_graded._results.keys import Columns, Keys, check_segment_columns, split_by_grader
 from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, a re-export
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -63,6 +63,7 @@ def check_per_query(
     query: Columns = "query",
     strategy: str = "strategy",
     missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> Grid:
     """Return the grid of the named measures, or of all.
 
@@ -79,17 +80,12 @@ def check_graders(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: Sequence[MeasureColumns],
     segments: Columns | None = None,
-    *,
-    query: Columns,
-    strategy: str,
-    missing: Missing,
+    **keys: Unpack[Keys],
 ) -> dict[str, Grid]:
     """Return the grid of each grader, as `check_per_query` returns one."""
-    keys: dict[str, Any] = {"query": query, "strategy": strategy}
     parts = split_by_grader(per_query, {**keys, "measures": measures, "segments": segments})
     return {
-        str(name): check_per_query(rows, measures, segments, missing=missing, **keys)
-        for name, rows in parts.items()
+        str(name): check_per_query(rows, measures, segments, **keys) for name, rows in parts.items()
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.kernels.ragged import Floats
 from polars_graded._results.findings import find_agreeing_pairs
-from polars_graded._results.keys import Columns, Missing, takes_results
+from polars_graded._results.keys import Keys, takes_results
 from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.per_query import (
     ALL_QUERIES,
@@ -61,10 +61,7 @@ def discriminative_power(
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     """Return the share of pairs that each measure distinguishes.
 
@@ -126,7 +123,7 @@ def discriminative_power(
     │ precision@1 ┆ 3          ┆ 3     ┆ 2                 ┆ 0.666667             │
     └─────────────┴────────────┴───────┴───────────────────┴──────────────────────┘
     """
-    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    grid = check_per_query(per_query, measures, **keys)
     options = Options(test, correction, confidence, seed, resamples, progress)
     rows, messages = [], dict[str, None]()
     for pairs, p in _compute_p_values(grid, options):
@@ -156,10 +153,7 @@ def significance_levels(
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     """Return the p values of all pairs of strategies, in descending order.
 
@@ -214,7 +208,7 @@ def significance_levels(
     │ ap      ┆ 3     ┆ x        ┆ y        ┆ 0.25        │
     └─────────┴───────┴──────────┴──────────┴─────────────┘
     """
-    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    grid = check_per_query(per_query, measures, **keys)
     options = Options(test, correction, seed=seed, resamples=resamples, progress=progress)
     tables = []
     for pairs, p in _compute_p_values(grid, options):
@@ -259,10 +253,7 @@ def queries_needed(
     unit: Unit = "measure",
     power: float = 0.8,
     confidence: float = 0.95,
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Return the number of queries that a difference needs to become significant.
 
@@ -351,7 +342,7 @@ def queries_needed(
     """
     target_power = check_number("power", power, above=0, below=1)
     level = check_level(confidence)
-    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    grid = check_per_query(per_query, measures, **keys)
     rows = [
         compute_needs(
             pairs, _find_target_difference(pairs, difference, unit)[0], target_power, level
@@ -384,10 +375,7 @@ def power_curve(
     difference: float = 0.02,
     unit: Unit = "measure",
     confidence: float = 0.95,
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     """Return the power to show a difference, for several numbers of queries.
 
@@ -443,7 +431,7 @@ def power_curve(
             check_whole_number("queries", number, at_least=2, at_most=MAX_QUERIES)
             for number in check_list("queries", queries)
         ]
-    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    grid = check_per_query(per_query, measures, **keys)
     tables = []
     for pairs in _list_pairs(grid, 2):
         std, n = _compute_pooled_std(pairs), pairs.n

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ import polars as pl
 from polars_graded._measuring.kernels.ragged import Integers, Mask
 from polars_graded._results.comparing import compare_grid, summarise_grid
 from polars_graded._results.findings import is_significant
-from polars_graded._results.keys import Columns, Missing, takes_results
+from polars_graded._results.keys import Keys, takes_results
 from polars_graded._results.per_query import (
     Grid,
     MeasureColumns,
@@ -40,10 +41,7 @@ def rank_strategies(
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Rank strategies by mean, with intervals of ranks and groups.
 
@@ -135,12 +133,7 @@ def rank_strategies(
     └──────────┴───────┴──────┴──────────┴───────────┴───────┘
     """
     options = Options(test, correction, confidence, seed, resamples, progress)
-    return rank_grid(
-        check_per_query(
-            per_query, measures, segments, query=query, strategy=strategy, missing=missing
-        ),
-        options,
-    )
+    return rank_grid(check_per_query(per_query, measures, segments, **keys), options)
 
 
 def rank_grid(grid: Grid, options: Options) -> pl.DataFrame:

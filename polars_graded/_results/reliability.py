@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import polars as pl
@@ -19,8 +19,7 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.keys import (
-    Columns,
-    Missing,
+    Keys,
     Parts,
     run_all_graders,
     select_grader,
@@ -56,10 +55,7 @@ def swap_rate(
     width: float = 0.01,
     samples: int = 1000,
     seed: int = 0,
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     """Return how often two samples of queries reverse a pair of strategies.
 
@@ -128,7 +124,7 @@ def swap_rate(
     step = check_number("width", width, above=0)
     draws = check_whole_number("samples", samples)
     check_whole_number("seed", seed, at_least=0)
-    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    grid = check_per_query(per_query, measures, **keys)
     class_number, comparisons, swaps = pl.col("class"), pl.col("comparisons"), pl.col("swaps")
     tables = []
     for results in grid.list_results():
@@ -164,10 +160,7 @@ def order_stability(
     samples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Return the correlation between orders from samples and from all queries.
 
@@ -232,7 +225,7 @@ def order_stability(
     draws = check_whole_number("samples", samples)
     check_level(confidence)
     check_whole_number("seed", seed, at_least=0)
-    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    grid = check_per_query(per_query, measures, **keys)
     rows = [
         compute_stability(results, size, draws, method, confidence, seed)
         for results in grid.list_results()
@@ -337,10 +330,7 @@ def rank_correlation(
     *measures: MeasureColumns,
     reference: str | None = None,
     method: Literal["kendall", "ap"] = "kendall",
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,
+    **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Return the correlation of the orders of strategies by two measures.
 
@@ -419,12 +409,10 @@ def rank_correlation(
     └─────────┴───────────┴────────────┴──────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
-    keys: dict[str, Any] = {"query": query, "strategy": strategy}
     parts = split_by_grader(per_query, {**keys, "measures": measures})
-    keys["missing"] = missing
-    if len(parts) > 1 and grader is None:
+    if len(parts) > 1 and keys["grader"] is None:
         return _correlate_graders(parts, measures, reference, method, keys)
-    _, per_query = select_grader(parts, grader)
+    _, per_query = select_grader(parts, keys["grader"])
     if reference is not None and measures and reference not in list_named_columns(measures):
         measures = (*measures, reference)
     grid = check_per_query(per_query, measures, **keys)
@@ -448,7 +436,7 @@ def _correlate_graders(
     measures: Sequence[MeasureColumns],
     reference: str | None,
     method: str,
-    keys: Mapping[str, Any],
+    keys: Keys,
 ) -> pl.DataFrame:
     """Return a row for each measure and pair of graders to correlate.
 

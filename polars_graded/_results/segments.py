@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice
 from polars_graded._measuring.kernels.ragged import Floats
-from polars_graded._results.keys import Columns, Missing, takes_results
+from polars_graded._results.keys import Keys, takes_results
 from polars_graded._results.pairs import Pairs, find_pairs, name_pairs
 from polars_graded._results.per_query import (
     ALL_QUERIES,
@@ -31,10 +31,7 @@ def compare_segments(
     segments: str | Sequence[str],
     baseline: Any = None,
     correction: CorrectionName = "holm",
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    **keys: Unpack[Keys],
 ) -> pl.DataFrame:
     r"""Test whether a difference of two strategies varies between segments.
 
@@ -114,9 +111,7 @@ def compare_segments(
     └──────────┴──────────┴─────────┴──────┴─────┴─────────┘
     """
     check_choice("correction", correction, CORRECTIONS)
-    grid = check_per_query(
-        per_query, measures, segments, query=query, strategy=strategy, missing=missing
-    )
+    grid = check_per_query(per_query, measures, segments, **keys)
     return compute_interactions(grid, baseline, correction)
 
 

@@ -187,32 +187,23 @@ class Ragged:
 
         NaN never counts as equal to another value.
         """
-        is_tied, is_number = np.zeros(len(self.values), bool), ~np.isnan(self.values)
-        order, is_first = self.keep(is_number).argsort_unstable()
-        is_tied[np.flatnonzero(is_number)[order]] = _mask_tie_groups(is_first)
+        is_tied = np.zeros(len(self.values), bool)
+        is_tied[self.find_ties()[1]] = True
         return is_tied
 
-    def find_differing_ties(self, other: Ragged) -> tuple[Integers, Integers]:
-        """Return the indices and tie groups of tied values that differ in `other`.
+    def find_ties(self) -> tuple[int, Integers, Integers]:
+        """Return the number of values, and the indices and tie groups of tied values.
 
-        The first result contains the indices of all values in tie groups whose members differ in
-        `other`, by tie group and then by index; the second contains the number of the tie group of
-        each index. NaN is tied with no value of `self`, but counts as a value in `other`.
+        Indices are sorted by tie group, and within a tie group. NaN never counts as equal to
+        another value.
         """
         number_indices = np.flatnonzero(~np.isnan(self.values))
         order, is_first = self.keep(~np.isnan(self.values)).argsort_unstable()
-        order = number_indices[order]
-        if not len(order):
-            return order, order
-        values, numbers = other.values[order], np.cumsum(is_first) - 1
-        is_different = values[1:] != values[:-1]
-        is_different &= ~(np.isnan(values[1:]) & np.isnan(values[:-1])) & ~is_first[1:]
-        has_differences = np.zeros(numbers[-1] + 1, bool)
-        has_differences[numbers[1:][is_different]] = True
-        is_chosen = has_differences[numbers]
-        # One integer holds tie group and index, so that one sort orders by both.
-        packed = np.sort(numbers[is_chosen] * len(self.values) + order[is_chosen])
-        return packed % len(self.values), packed // len(self.values)
+        is_tied = _mask_tie_groups(is_first)
+        numbers, indices = np.cumsum(is_first)[is_tied], number_indices[order[is_tied]]
+        # One integer holds tie group and index, since NumPy sorts integers with SIMD.
+        packed = np.sort(numbers << INDEX_BITS | indices)
+        return len(self.values), packed & ((1 << INDEX_BITS) - 1), packed >> INDEX_BITS
 
     def argsort_unstable(self) -> tuple[npt.NDArray[Any], Mask]:
         """Return an ascending sort order of each list, and tie starts.
