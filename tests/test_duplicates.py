@@ -392,3 +392,18 @@ def test_ties_broken_by_the_column_of_documents_are_those_of_the_default():
             assert_frame_equal(evaluate(rows, "ndcg@10", "ap", ties=ties), default)
         lazily = evaluate(frame.lazy(), "ndcg@10", "ap", ties="doc").collect()
     assert_frame_equal(lazily, default)
+
+
+def test_grades_of_all_graders_are_compared_in_a_sample(monkeypatch):
+    monkeypatch.setattr(duplicates, "MAX_CHECKED_ROWS", 100)
+    place = pl.int_range(400)
+    one = pl.select(
+        query=place // 10, doc=place % 10, people=place % 3, model=place % 4, score=-place * 0.5
+    )
+    both = pl.concat(one.with_columns(strategy=pl.lit(name)) for name in "ab")
+    graders = {"grade": ["people", "model"], "strategy": "strategy", "doc": "doc"}
+    values = evaluate(both, "ap", **graders)
+    assert values.height == 2 * 2 * 40
+    other = both.with_columns(model=pl.when(strategy="a").then(pl.lit(9)).otherwise("model"))
+    with pytest.raises(ValueError, match="must have one 'model' for a document"):
+        evaluate(other, "ap", **graders)

@@ -75,7 +75,9 @@ class Duplicates:
             if any(_find_repeats(part.get_column(request.document), groups, max_rows)):
                 check_documents_are_unique(request, part)
             return
-        rows = part if part.height <= max_rows else _sample_queries(request, part, groups, max_rows)
+        rows = part
+        if part.height > max_rows:
+            rows = _sample_queries(self.requests, part, groups, max_rows)
         if has_repeated_documents(request, rows):
             check_documents_are_unique(request, part)
         if request.strategy is not None:
@@ -108,13 +110,14 @@ def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterat
 
 
 def _sample_queries(
-    request: Request, part: pl.DataFrame, groups: Groups, max_rows: int
+    requests: Sequence[Request], part: pl.DataFrame, groups: Groups, max_rows: int
 ) -> pl.DataFrame:
     """Return the rows of a sample of queries, chosen by the hash of the query.
 
-    The columns are keys and documents, and for stacked strategies the grade.
+    The columns are keys and documents, and for stacked strategies the grades of all graders.
     """
-    grades = [] if request.strategy is None else [request.grade]
+    request = requests[0]
+    grades = [] if request.strategy is None else [each.grade for each in requests]
     rows = part.select([*dict.fromkeys([*request.keys, request.document or "", *grades])])
     if groups.rows is not None:
         # All queries of a part may have the same hash modulo a number, so low hashes are chosen.
