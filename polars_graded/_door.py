@@ -58,7 +58,7 @@ def _convert_ray(dataset: Any) -> pl.DataFrame | None:
     import ray
 
     blocks = [pl.DataFrame(block) for block in ray.get(dataset.to_arrow_refs())]
-    return pl.concat([block for block in blocks if block.width] or blocks)
+    return pl.concat([block for block in blocks if block.width] or blocks or [pl.DataFrame()])
 
 
 def _convert_pandas(name: str, frame: Any) -> pl.DataFrame:

@@ -193,6 +193,10 @@ def swapped_rankings(
         msg = f"`swaps` must name each number once, got {numbers}"
         raise ValueError(msg)
     check_columns("rankings", [query, grade], rankings.columns)
+    for argument, name in (("query", query), ("grade", grade)):
+        if name in {"swaps", "score"}:
+            msg = f"`{argument}` must not be a column of the result, got {name!r}"
+            raise ValueError(msg)
     ideal = rankings.sort(
         query, grade, descending=[False, True], nulls_last=True, maintain_order=True
     )

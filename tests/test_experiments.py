@@ -14,7 +14,9 @@ from polars_graded.experiments import (
     ad_hoc_grade,
     ndcg_by_relevance,
     popularity_scenarios,
+    reference_rankings,
     robustness_to_levels,
+    swapped_rankings,
     threshold_profile,
 )
 
@@ -475,6 +477,13 @@ REFUSED = [
     (lambda: robustness_to_levels([], 0), ValueError, "`levels`"),
     (lambda: threshold_profile(JUDGED, **(PROFILE | {"grade": []})), ValueError, "`grade`"),
     (lambda: popularity_scenarios(1, imbalances=[]), ValueError, "`imbalances`"),
+    (
+        lambda: swapped_rankings(
+            reference_rankings(documents=2).rename({"query": "score"}), 1, query="score"
+        ),
+        ValueError,
+        "`query` must not be a column of the result, got 'score'",
+    ),
     (
         lambda: ndcg_by_relevance(worked_example("moniz"), by="score", grade="doc", cutoffs=[]),
         ValueError,

@@ -359,6 +359,16 @@ def test_intervals_are_those_of_their_seed():
     assert one["ci_low"].null_count() == 0
 
 
+def test_no_interval_reaches_beyond_the_range():
+    frame = pl.DataFrame({"query": np.arange(40) // 2, "doc": np.arange(40) % 4, "score": 0.5})
+    table = catalogue(frame, n=2, ties="doc").with_columns(pl.col("measure").str.strip_suffix("@2"))
+    highest = {"entropy": 2, "catalogue_coverage": 1, "gini_index": 1}
+    for measure, limit in highest.items():
+        [row] = table.filter(measure=measure).rows(named=True)
+        assert row["mean"] <= limit
+        assert row["ci_high"] is None or row["ci_high"] <= limit
+
+
 def test_one_user_has_no_interval():
     found = catalogue(RUN.filter(query=1, strategy="x").drop("strategy"), items=ITEMS)
     assert found["ci_low"].null_count() == found["ci_high"].null_count() == found.height

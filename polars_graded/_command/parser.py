@@ -143,8 +143,8 @@ OPTIONS = {
         GRADE,
     ),
     "--undefined-as": Option(
-        "the value of a query without a relevant document; 0 by default, and none for roc_auc and "
-        "pairwise_accuracy; none leaves the query out of means and comparisons",
+        "the value of a query without a relevant document; by default 0, 1 for e_measure, and none "
+        "for roc_auc and pairwise_accuracy; none leaves the query out of means and comparisons",
         {"type": _parse_undefined, "default": "default", "metavar": "VALUE"},
     ),
     "--condensed": Option("drop unjudged documents from the rankings", {"action": "store_true"}),
