@@ -812,7 +812,7 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and the order of ties, except `"average"`: see
+            The cutoff, the lowest relevant grade and the order of ties (not `"average"`): see
             `Graded`.
         beta
             Weight of recall relative to precision, above 0, at most 1e100.
@@ -901,7 +901,7 @@ class Graded:
         k
             Number of the relevant document, at least 1.
         threshold, ties
-            The lowest relevant grade and the order of ties, except `"average"`: see `Graded`.
+            The lowest relevant grade and the order of ties (not `"average"`): see `Graded`.
 
         See Also
         --------
@@ -948,7 +948,7 @@ class Graded:
         See Also
         --------
         success : 1 if there is a relevant document.
-        precision_at_hit : The same for the k-th relevant document.
+        precision_at_hit : k over the rank of the k-th relevant document.
 
         Examples
         --------
@@ -1133,7 +1133,7 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and the order of ties, except `"average"`: see
+            The cutoff, the lowest relevant grade and the order of ties (not `"average"`): see
             `Graded`.
 
         See Also
@@ -1324,7 +1324,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of ties, except `"average"`: see `Graded`.
+            The cutoff and the order of ties (not `"average"`): see `Graded`.
         levels
             The levels L of the scale, increasing; by default the relevant grades of the judged
             documents of the query. `"all"` stands for the levels from `irrelevant + 1` to
@@ -1381,7 +1381,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of ties, except `"average"`: see `Graded`.
+            The cutoff and the order of ties (not `"average"`): see `Graded`.
         levels
             Increasing grades. Each is equally likely to be the lowest grade that satisfies the
             user. By default V(g) is proportional to the distance of g from `irrelevant`. `"all"`
@@ -1440,7 +1440,7 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and the order of ties, except `"average"`: see
+            The cutoff, the lowest relevant grade and the order of ties (not `"average"`): see
             `Graded`.
 
         See Also
@@ -1934,7 +1934,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of ties, except `"average"`: see `Graded`.
+            The cutoff and the order of ties (not `"average"`): see `Graded`.
 
         See Also
         --------
@@ -1974,7 +1974,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of ties, except `"average"`: see `Graded`.
+            The cutoff and the order of ties (not `"average"`): see `Graded`.
 
         See Also
         --------
@@ -2083,7 +2083,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of ties, except `"average"`: see `Graded`.
+            The cutoff and the order of ties (not `"average"`): see `Graded`.
         beta
             Weight of the gain relative to the hits, from 0 to 1e4.
         gain
@@ -2172,9 +2172,10 @@ class Graded:
 
         The gain of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
-        query. A user who wants a total gain of T continues from rank i with probability C_i, and
-        thus reaches rank i with probability W_i. Both sums end at rank n. Without a cutoff, the
-        user may look beyond the end of the list, where nothing is gained.
+        query. A user who wants a total gain of T continues from rank i to rank i + 1 with
+        probability C_i. W_i is the probability that the user reaches rank i. Both sums of the
+        formula end at rank n. Without a cutoff, the user may look beyond the end of the list, where
+        nothing is gained.
 
         .. math::
 
@@ -2189,7 +2190,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of ties, except `"average"`: see `Graded`.
+            The cutoff and the order of ties (not `"average"`): see `Graded`.
         target
             The total gain T that the user wants, above 0. A document of the highest grade gains 1.
 
@@ -2224,10 +2225,11 @@ class Graded:
 
         The gain of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
-        query. A user who wants a total gain of T continues from rank i with probability C_i, and
-        thus reaches rank i with probability W_i. T_i is the gain that is still missing: T minus the
-        gain of the first i documents. The smaller T_i is, the lower is C_i. Both sums end at rank
-        n. Without a cutoff, the user may look beyond the end of the list, where nothing is gained.
+        query. A user who wants a total gain of T continues from rank i to rank i + 1 with
+        probability C_i. W_i is the probability that the user reaches rank i. T_i is the gain that
+        is still missing: T minus the gain of the first i documents. The smaller T_i is, the lower
+        is C_i. Both sums of the formula end at rank n. Without a cutoff, the user may look beyond
+        the end of the list, where nothing is gained.
 
         .. math::
 
@@ -2242,7 +2244,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of ties, except `"average"`: see `Graded`.
+            The cutoff and the order of ties (not `"average"`): see `Graded`.
         target
             The total gain T that the user wants, at least 0.5. A document of the highest grade
             gains 1.
@@ -2296,7 +2298,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff and the order of ties, except `"average"`: see `Graded`.
+            The cutoff and the order of ties (not `"average"`): see `Graded`.
         target
             The total gain T that the user wants, above 0. A document of the highest grade gains 1.
 
@@ -2325,7 +2327,7 @@ class Graded:
         return self._one("bpm", n, target=target, ties=ties)
 
     def nerr8(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
-        r"""Return Nearly ERR, equation 8: a user who stops when satisfied.
+        r"""Return NERR8: the mean gain for a user who stops when satisfied.
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
@@ -2343,12 +2345,12 @@ class Graded:
 
         From 0 to 1; 0 without a relevant document. Source: Azzopardi, L., Mackenzie, J. and Moffat,
         A. (2021). ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal Rank and
-        Other Metrics.
+        Other Metrics ("nearly ERR", equation 8).
 
         Parameters
         ----------
         n, ties
-            The cutoff and the order of ties, except `"average"`: see `Graded`.
+            The cutoff and the order of ties (not `"average"`): see `Graded`.
 
         See Also
         --------
@@ -2375,15 +2377,15 @@ class Graded:
         return self._one("nerr8", n, ties=ties)
 
     def nerr9(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
-        r"""Return Nearly ERR, equation 9: a user who may also lose interest.
+        r"""Return NERR9: the mean gain for a user who stops when satisfied or loses interest.
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
-        query. The user stops at a document with probability g, which replaces the R(g) of ERR;
-        otherwise the user continues from rank i with probability i / (i + 1). W_i is the
-        probability that the user reaches rank i. Unlike ERR, the value is the mean gain of the
-        documents that the user looks at. (`nerr` is another measure: ERR divided by ideal ERR.)
-        Without a cutoff, n is the length of the list.
+        query. The user stops at the document of rank i with probability g_i, which replaces the
+        R(g) of ERR. A user who does not stop continues to rank i + 1 with probability i / (i + 1),
+        and otherwise loses interest. W_i is the probability that the user reaches rank i. Unlike
+        ERR, the value is the mean gain of the documents that the user looks at. (`nerr` is another
+        measure: ERR divided by ideal ERR.) Without a cutoff, n is the length of the list.
 
         .. math::
 
@@ -2394,12 +2396,12 @@ class Graded:
 
         From 0 to 1; 0 without a relevant document. Source: Azzopardi, L., Mackenzie, J. and Moffat,
         A. (2021). ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal Rank and
-        Other Metrics.
+        Other Metrics ("nearly ERR", equation 9).
 
         Parameters
         ----------
         n, ties
-            The cutoff and the order of ties, except `"average"`: see `Graded`.
+            The cutoff and the order of ties (not `"average"`): see `Graded`.
 
         See Also
         --------
@@ -2428,15 +2430,16 @@ class Graded:
     def nerr10(
         self, n: int | None = None, *, p: float = 0.9, ties: StrictTieRule = "order"
     ) -> pl.Expr:
-        r"""Return Nearly ERR, equation 10: a user who may also stop as in RBP.
+        r"""Return NERR10: the mean gain for a user who stops when satisfied or as in RBP.
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
         query. The user stops at a document with probability g, which replaces the R(g) of ERR;
         otherwise the user continues with probability p. W_i is the probability that the user
         reaches rank i. Unlike ERR, the value is the mean gain of the documents that the user looks
-        at. (`nerr` is another measure: ERR divided by ideal ERR.) Both sums end at rank n. Without
-        a cutoff, the user may look beyond the end of the list, where nothing is gained.
+        at. (`nerr` is another measure: ERR divided by ideal ERR.) Both sums of the formula end at
+        rank n. Without a cutoff, the user may look beyond the end of the list, where nothing is
+        gained.
 
         .. math::
 
@@ -2447,12 +2450,12 @@ class Graded:
 
         From 0 to 1; 0 without a relevant document. Source: Azzopardi, L., Mackenzie, J. and Moffat,
         A. (2021). ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal Rank and
-        Other Metrics.
+        Other Metrics ("nearly ERR", equation 10).
 
         Parameters
         ----------
         n, ties
-            The cutoff and the order of ties, except `"average"`: see `Graded`.
+            The cutoff and the order of ties (not `"average"`): see `Graded`.
         p
             Probability that an unsatisfied user continues, above 0 and below 1.
 
@@ -2483,15 +2486,15 @@ class Graded:
     def nerr11(
         self, n: int | None = None, *, target: float = 1.0, ties: StrictTieRule = "order"
     ) -> pl.Expr:
-        r"""Return Nearly ERR, equation 11: a user who may also stop as in INSQ.
+        r"""Return NERR11: the mean gain for a user who stops when satisfied or as in INSQ.
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
         query. The user stops at a document with probability g, which replaces the R(g) of ERR;
         otherwise the user continues as in `insq`. W_i is the probability that the user reaches rank
         i. Unlike ERR, the value is the mean gain of the documents that the user looks at. (`nerr`
-        is another measure: ERR divided by ideal ERR.) Both sums end at rank n. Without a cutoff,
-        the user may look beyond the end of the list, where nothing is gained.
+        is another measure: ERR divided by ideal ERR.) Both sums of the formula end at rank n.
+        Without a cutoff, the user may look beyond the end of the list, where nothing is gained.
 
         .. math::
 
@@ -2502,12 +2505,12 @@ class Graded:
 
         From 0 to 1; 0 without a relevant document. Source: Azzopardi, L., Mackenzie, J. and Moffat,
         A. (2021). ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal Rank and
-        Other Metrics.
+        Other Metrics ("nearly ERR", equation 11).
 
         Parameters
         ----------
         n, ties
-            The cutoff and the order of ties, except `"average"`: see `Graded`.
+            The cutoff and the order of ties (not `"average"`): see `Graded`.
         target
             The total gain T that the user wants, above 0. A document of the highest grade gains 1.
 
@@ -2563,7 +2566,7 @@ class Graded:
             If False, the overlap is divided by the sum of p^(i - 1) over the same ranks instead. A
             ranking that continues after the last relevant document then stays below 1.
         ties
-            The order of ties, except `"average"`: see `Graded`.
+            The order of ties (not `"average"`): see `Graded`.
 
         See Also
         --------
@@ -2793,8 +2796,9 @@ class Graded:
 
         As text: ``α-DCG@n = sum gain_i / log2(i + 1) / (N sum (1 - α)^(i - 1) / log2(i + 1))``
 
-        N is the number of subtopics of all relevant documents of the query, and c_{s,i} the number
-        of relevant documents above rank i with subtopic s.
+        The sum of gain_i is over the subtopics s of the document at rank i; the gain of an
+        irrelevant document is 0. c_{s,i} is the number of relevant documents above rank i with
+        subtopic s. N is the number of different subtopics of the relevant documents of the query.
 
         From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Craswell,
         N., Soboroff, I. and Ashkan, A. (2011). A Comparative Analysis of Cascade Measures for
@@ -2937,8 +2941,9 @@ class Graded:
 
         As text: ``ERR-IA@n = (sum of gain_i / i) / (N sum of (1 - α)^(i - 1) / i)``
 
-        N is the number of subtopics of all relevant documents of the query, and c_{s,i} the number
-        of relevant documents above rank i with subtopic s.
+        The sum of gain_i is over the subtopics s of the document at rank i; the gain of an
+        irrelevant document is 0. c_{s,i} is the number of relevant documents above rank i with
+        subtopic s. N is the number of different subtopics of the relevant documents of the query.
 
         From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Craswell,
         N., Soboroff, I. and Ashkan, A. (2011). A Comparative Analysis of Cascade Measures for
@@ -3075,8 +3080,9 @@ class Graded:
 
         As text: ``NRBP = (1 - (1 - α) β) / N × sum of gain_i β^(i - 1)``
 
-        N is the number of subtopics of all relevant documents of the query, and c_{s,i} the number
-        of relevant documents above rank i with subtopic s.
+        The sum of gain_i is over the subtopics s of the document at rank i; the gain of an
+        irrelevant document is 0. c_{s,i} is the number of relevant documents above rank i with
+        subtopic s. N is the number of different subtopics of the relevant documents of the query.
 
         From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Kolla, M.
         and Vechtomova, O. (2009). An Effectiveness Measure for Ambiguous and Underspecified
@@ -3747,7 +3753,7 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and the order of ties, except `"average"`: see
+            The cutoff, the lowest relevant grade and the order of ties (not `"average"`): see
             `Graded`.
 
         See Also
@@ -3961,7 +3967,7 @@ class Graded:
             Increasing levels from 0 to 1; or the number of levels, at least 2, in equal steps from
             0 to 1.
         threshold, ties
-            The lowest relevant grade and the order of ties, except `"average"`: see `Graded`.
+            The lowest relevant grade and the order of ties (not `"average"`): see `Graded`.
 
         See Also
         --------

@@ -23,7 +23,8 @@ MAX_SESSION_CLICKS = 1000
 """Maximum number of clicks of a session that is not reported as a bot."""
 
 MAX_PART_ROWS = 1 << 24
-"""Approximate maximum number of rows of one part of a log. Only one part is in memory at once."""
+"""Approximate maximum number of rows of one part of a log. Only the lists of one
+part are in memory at once."""
 
 
 @takes_log
@@ -38,8 +39,8 @@ def describe_log(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Describe a click log: what was shown, what was clicked, and what is wrong.
 
-    This function also counts invalid rows. For most kinds of them, the estimators raise an error. A
-    result list contains the documents shown for one query in one session.
+    This function also counts invalid rows. The functions that use a column raise an error for its
+    invalid values. A result list contains the documents shown for one query in one session.
 
     Parameters
     ----------
@@ -63,13 +64,14 @@ def describe_log(
         - `lists`, pairs of a session and a query; `sessions`; `queries`; `documents`, pairs of a
           query and a document; `impressions`, the rows; `clicks`; and `click_rate`, clicks over
           impressions, null without rows;
-        - `movable_share`: the share of `documents` that were shown at several ranks, null without
-          ranks. If the share is 0, the quality of documents cannot be separated from their ranks;
+        - `movable_share`: the share of the documents with a rank that were shown at several ranks,
+          null without ranks. If the share is 0, the quality of documents cannot be separated from
+          their ranks;
         - `lists_without_click`;
         - `duplicate_rows`: rows that repeat a document of a list;
         - `gap_lists`: lists in which some rank from 1 to the last rank has no document;
         - `invalid_ranks`: rows whose rank is null or below 1; `hidden_clicks`: clicks in these
-          rows, such as clicks joined to a log that did not show the document;
+          rows, such as those that a full join of clicks and shown documents leaves without a rank;
         - `invalid_clicks`: rows whose `clicked` is null or another value than 0 and 1;
         - `max_session_clicks`: the largest number of clicks of a session.
 

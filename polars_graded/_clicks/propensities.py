@@ -79,10 +79,11 @@ def estimate_propensities(
     Raises
     ------
     ValueError
-        As for `count_clicks`; if a query or a document is null; if a log of several ranks shows
-        each document at one rank only, or if documents do not link all ranks, because quality and
-        rank cannot then be separated; if documents that link ranks have no click at the first rank
-        or, except for `"em"`, at another of these ranks.
+        As for `count_clicks`; if a query or a document is null; if quality and rank cannot be
+        separated, because a log of several ranks shows each document at one rank only, or because
+        its ranks fall into groups without a common document; if the documents shown at several
+        ranks have no click at the first rank. For `"pivot"` and `"chain"`, also if the documents
+        shown at both ranks of a ratio have no click at one of them, or if there are none.
 
     See Also
     --------

@@ -1,8 +1,8 @@
 """Draw the marks that charts and the report share, from names, limits of axes and titles.
 
 No function here reads rows. A chart attaches a table to the marks, and a page of the report
-attaches its own rows; docstrings list the fields that both must have. Most marks of a single chart
-are in the module of the chart.
+attaches its own rows; docstrings list the fields that both must have. Most marks that only one
+chart uses are in the module of that chart.
 """
 
 from __future__ import annotations
@@ -107,11 +107,11 @@ def draw_curves(
 
     The points are invisible unless `show_points` is true. A line fades unless all `selections`
     select it. The names are to the left of the lines if `named_at` is -1, and to the right if it is
-    1. If there are more than `MAX_BANDS` bands, only the band of the line that the first selection
-    selects, which is the line under the pointer, is drawn.
+    1. If there are more than `MAX_BANDS` bands, only one is drawn: that of the line under the
+       pointer, which the first selection selects.
 
-    Rows have `strategy`, the field of `x` and `value`. A band also needs `ci_low` and `ci_high`, an
-    ideal curve needs `ideal`, and names beside lines need `label_at`.
+    Rows have the fields `strategy` and `value`, and the field of `x`. A band also needs `ci_low`
+    and `ci_high`, an ideal curve needs `ideal`, and names beside lines need `label_at`.
     """
     limits = {"scale": build_unit_scale(is_unit)} if ends is None else bound_axis(ends)
     y = alt.Y("value:Q", title=title, **limits)
@@ -148,9 +148,9 @@ def draw_curves(
     if named_at is not None:
         texts = draw_line_names(x, title, "strategy", look["color"], side=named_at, names=names)
         layers += [text.encode(**_fade_others(selections, 1)) for text in texts]
-    # Points are in front of lines, which would hide their tooltips. With a selection, the other
-    # layers let the pointer through, so the points may be at the back. There they are the first
-    # layer, in which Altair looks for the selection if a chart with panels is beside another chart.
+    # Points are in front of lines, since lines in front of them would hide their tooltips. With a
+    # selection, the other layers let the pointer through, so the points may be at the back. Altair
+    # looks for the selection in the first layer if a chart with panels is beside another chart.
     return [add_selection(points, *selections), *layers] if selections else [*layers, points]
 
 
@@ -230,7 +230,7 @@ def draw_mean_and_interval(
 def draw_better_sides(
     better_above: str | None, better_below: str | None, colour: alt.Color
 ) -> list[alt.Chart]:
-    """Draw beside the bars the strategies that are better above and below 0."""
+    """Write beside the bars which strategy is better above 0, and which below."""
     both = [str(name) for name in (better_above, better_below) if name is not None]
     sides = [
         (better_above, "↑", alt.value(8)),
@@ -329,7 +329,8 @@ def draw_forest(
     Behind them, a band shows the region of practical equivalence, from -`rope` to `rope`, unless
     `rope` is 0. `sides` are the words above the plot to the left and to the right of 0.
 
-    Rows have `pair`, `difference`, the `ends`, `significance` and the fields of the tooltip.
+    Rows have `pair`, `measure`, `strategy`, `baseline`, `difference`, the `ends`, `p_corrected` and
+    `significance`.
     """
     y = alt.Y("pair:N", title=None, axis=axis, sort=None, scale=alt.Scale(domain=pairs))
     scale = alt.Scale(padding=INTERVAL_PADDING)

@@ -30,8 +30,8 @@ Data: TypeAlias = pl.DataFrame | alt.NamedData
 """The rows of a chart, or the name of the rows that a page of the report attaches."""
 
 MAX_NAMED_MARKS = 60
-"""Maximum number of queries with names on an axis, and of strategies or pairs with rows of full
-height."""
+"""Maximum number of queries whose names are on an axis. The rows of more strategies or pairs than
+this are thinner."""
 
 MAX_BANDS = 3
 """Maximum number of overlapping bands that are drawn at once."""
@@ -109,8 +109,8 @@ FRAMELESS = {"view": {"stroke": None}}
 """Settings of a chart without a frame."""
 
 PANEL_SPACING = {"column": 36, "row": 20}
-"""Space between panels in pixels. Half of the last label of an axis and half of the first label of
-the next fit between two columns."""
+"""Space between panels in pixels. The space between two columns has room for half of the last label
+of the left axis and half of the first label of the right one."""
 
 NO_WORDS = Words()
 """Texts of a chart that has only the titles of its axes."""
@@ -166,7 +166,7 @@ def draw_layers(
 ) -> alt.LayerChart:
     """Draw the layers as one chart of one data set, so that it can be faceted.
 
-    Charts side by side share the scales of their common channels, such as `color` for strategies.
+    Charts side by side share the scales of their common channels except x and y, such as `color`.
     The channels in `independent` have scales of their own.
     """
     return escape_chart(_combine_layers(layers, table, words, independent, **size))
@@ -229,7 +229,8 @@ def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
 
 
 JOINED_WORDS = re.compile(r"(?<=\d) (?=[^\W\d]|%)|(?<=\d (?:is|to)) (?=\S)|(?<=\d are) (?=\S)")
-"""Spaces at which no line ends: after a number, and after a number with "is", "are" or "to"."""
+"""Spaces at which no line ends: before a word or % after a number, and in "5 is", "5 are", "5 to"
+before the next word."""
 
 
 def _wrap_evenly(text: str, max_letters: int) -> list[str]:
@@ -398,7 +399,7 @@ class CellColours(NamedTuple):
 
 
 def build_cell_colours(highest: float) -> CellColours:
-    """Return the colours of cells, from that of the background for 0."""
+    """Return the colours of cells, in which 0 has the colour of the background."""
     ink, paper = find_ink_and_paper()
     strongest = PALETTE[0] if ink == INK else STRONGEST_CELL_COLOUR_ON_DARK
     scale = alt.Scale(domain=[0, highest], range=[paper, strongest], interpolate="rgb")
@@ -463,7 +464,7 @@ MAX_LABEL_LETTERS = MAX_NAME_LETTERS
 
 
 def write_short_label(text: str, names: Iterable[Any] | None = None) -> str:
-    """Write an expression of Vega that shortens the expression of a text.
+    """Write a Vega expression that shortens the text of another expression.
 
     Shortened `names` keep the parts in which they differ. Without `names`, a text loses its
     middle, since most names differ at their ends.
@@ -517,7 +518,7 @@ def bound_axis(
 ) -> dict[str, Any]:
     """Return the settings of an axis of numbers with exactly these ends.
 
-    If one layer has bars, the axes of all layers need `zero=False` to start at another number.
+    If another layer has bars without such ends, the axis begins at 0 unless `zero=False`.
     """
     scale = alt.Scale(domain=[*ends], nice=False, zero=zero, reverse=reverse)
     # The labels at the ends are centred at their ticks.
@@ -560,14 +561,14 @@ def compute_name_step(n: int) -> int:
 def fit_name_axis(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any]:
     """Return the settings of an axis of names, horizontal if they fit.
 
-    A name fits if it has six pixels per letter, and four more, in a `step`.
+    A name fits if a `step` has room for six pixels per letter and four more.
     """
     fits = all(len(name) * 6 <= step - 4 for name in names)
     return {"labelAngle": 0 if fits else -90, "labelLimit": 250} | axis
 
 
 def write_labels(texts: Mapping[Any, str]) -> str:
-    """Write an expression for the labels of an axis, from one for each value."""
+    """Write an expression for the labels of an axis, given that of each value's label."""
     cases = (f"datum.value === {at!r} ? {label}" for at, label in texts.items())
     return " : ".join([*cases, "''"])
 
@@ -648,13 +649,13 @@ def draw_rule(**at: float) -> alt.Chart:
 
 
 def build_pointer(name: str, field: str, **options: Any) -> alt.Parameter:
-    """Return a parameter that selects all marks with the field of the mark under the pointer."""
+    """Return a parameter that selects the marks with the value of the mark under the pointer."""
     pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", **options}
     return alt.selection_point(name=name, fields=[field], **pointer)
 
 
 def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
-    """Return the layer with selections, and with a name after the first one."""
+    """Return the layer with selections, named after the first of them."""
     return layer.properties(name=f"view_{params[0].name}").add_params(*params)
 
 

@@ -378,8 +378,8 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
         A file, or several: paths, or patterns such as `"runs/*.gz"`. With a mapping from names to
         files, its keys are the names of the strategies.
     named_by
-        As for `read_run`, but only the first block of each file (about 16 MiB) is searched for
-        documents that files with the same tag share.
+        As for `read_run`, but the test whether files with the same tag share documents reads only
+        the first block (about 16 MiB) of each file.
 
     Returns
     -------

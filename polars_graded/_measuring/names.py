@@ -89,7 +89,7 @@ class Measure:
 
     @classmethod
     def parsed(cls, text: str) -> Measure | None:
-        """Return the measure that `text` names, of one ranking or two, or None."""
+        """Return the measure of one or two rankings that a text names; None if it names none."""
         start = re.match(r"\s*(\w+)", text)
         if start is None or start[1] not in ALL_DEFINITIONS:
             return None  # `parse` would search for suggestions, which takes time
@@ -105,7 +105,7 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """Return the name of the result column, which `parse` reads.
+        """Return the name of the result column, which `parsed` can read.
 
         It is the name as the user wrote it, or else contains the options that are not defaults.
         """
@@ -119,7 +119,7 @@ class Measure:
 
     @property
     def formula(self) -> str:
-        """Return the name with all options, even defaults, which `parse` reads."""
+        """Return the name with all options, even defaults, which `parsed` can read."""
         return self._write(self.options)
 
     def _write(self, options: Mapping[str, Any]) -> str:
@@ -162,7 +162,8 @@ class Measure:
     def ranked_depth(self) -> int | None:
         """Return the number of ranked documents that the measure needs; None for all.
 
-        A tie group can reach below the cutoff, so a measure that depends on ties needs all of them.
+        A tie group can reach below the cutoff, so a measure that depends on ties needs all ranked
+        documents.
         """
         return None if self.needs_ties else self.definition.ranked.of(self.n)
 

@@ -64,8 +64,8 @@ from polars_graded._writing import check_writable, write_atomically
 __all__ = ["report"]
 
 MAX_PAIRS = 4
-"""Maximum number of strategies for which the page first shows all pairs; with more, it compares
-the best with each other strategy."""
+"""Maximum number of strategies for which a page without a baseline shows all pairs at first. With
+more, it compares the best strategy with every other one."""
 
 MAX_LABEL_LETTERS = 20
 """Maximum number of letters of a name beside the forest, which is narrow."""
@@ -134,8 +134,8 @@ def report(
       `ideal_dcg_curve@20`: means, or the curves of the selected query;
     - recall-precision curves in the same way, if the results contain `interpolated_precision`;
     - the precision histogram of two strategies: their difference, one bar per query;
-    - the same two strategies as in `charts.explore`: you can select queries, and the page shows the
-      means over them;
+    - the views of `charts.explore` for the same two strategies: you can select queries in them, and
+      the page shows the means over the selected queries;
     - the first ten documents of both strategies in the selected query, as in `side_by_side`, if
       `frame` and `doc` are given;
     - for results of several graders, the order of strategies under each, as in
@@ -174,7 +174,8 @@ def report(
         The grader whose values are shown, by default the trusted one. For results of several
         graders, pass `grader` or `trusted`.
     trusted
-        The grader whose grades are trusted, as for `compare`, who judged some of the queries.
+        The grader whose grades are trusted, as for `compare`. This grader judged some of the
+        queries.
     frame
         The evaluated frame, of any kind. The page then also shows an overview of this frame, and
         the documents of queries. The strategies of the frame are in the column `strategy`, or else

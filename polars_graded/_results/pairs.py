@@ -63,11 +63,11 @@ class Pairs:
         return self.results.compute_differences(self.a[part], self.b[part])
 
     def compute_tolerances(self, part: slice) -> Floats:
-        """Return the tolerances of the differences of some pairs; 0 for ties."""
+        """Return the tolerances of the differences of some pairs; 0 for tied differences."""
         return self.results.compute_tolerances(self.a[part], self.b[part])
 
     def round_differences(self, part: slice) -> Floats:
-        """Round the differences of some pairs, so that ties are nearly always equal.
+        """Round the differences of some pairs, so that tied ones are nearly always equal.
 
         Each becomes a multiple of a power of 2 that exceeds the largest rounding error of the pair.
         """

@@ -1,4 +1,4 @@
-"""Charts of means along ranks, recall and thresholds."""
+"""Charts of means along ranks and recall."""
 
 from __future__ import annotations
 

@@ -244,16 +244,17 @@ def trusted_forest(
     Parameters
     ----------
     estimates
-        The result of `summarise` or `compare` with `trusted`, for one model, or for several models
-        and one measure with `panel="grader"`.
+        The result of `summarise` or `compare` with `trusted`. For several models, it must contain
+        one measure; pass `panel="grader"` to draw one panel per model.
     panel, strategy
         The column of panels, or None, and the column of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
-        There are three rows for each row of `estimates`, with `name` (the strategy, or the pair if
-        there are several baselines), `source`, `value`, `low` and `high`.
+        `chart.data` has three rows for each row of `estimates`, one for each `source` of the
+        estimate, with `name` (the strategy, or the pair if there are several baselines), `value`,
+        `low` and `high`.
 
     Examples
     --------

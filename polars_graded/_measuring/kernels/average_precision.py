@@ -85,7 +85,8 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
 
     d_t is the distance of level t from the next lower level; R_t documents reach level t. A
     document of grade g counts in AP at every level up to g, so its weight is
-    W(g) = Σ_{t ≤ g} d_t / R_t, and Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
+    W(g) = Σ_{t ≤ g} d_t / R_t. The documents at ranks j and p both count at the levels up to the
+    lower of their grades, so Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
     """
     ranked = queries.replace_grades(queries.hits(n, None))
     judged = queries.replace_grades(queries.judged.relevant)
@@ -148,10 +149,10 @@ def _sum_by_level(ranked: Documents, judged: Levels, *, divide_by_count: bool) -
     """Return Σ_t d_t · (Σ_p P@p · rel_t(p)), by one pass per level t.
 
     With `divide_by_count`, d_t is divided by R_t. The levels are those that occur in any query. A
-    level that does not occur in a query does not change its sum: this level and the next higher
-    level of the query select the same documents, and their distances add up to the distance between
-    levels of the query. A document that does not reach one level cannot reach the next, so each
-    pass drops the documents below its level.
+    level that a query lacks leaves its sum unchanged: it selects the same documents as the next
+    higher level of the query, and the distances up to that level add up to its distance from the
+    next lower level of the query. A document that does not reach one level cannot reach the next,
+    so each pass drops the documents below its level.
     """
     is_used = judged.counts.any(axis=1) & (judged.values > 0)
     levels, n_relevant = judged.values[is_used], judged.n_reaching[is_used]

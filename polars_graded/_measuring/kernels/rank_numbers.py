@@ -9,15 +9,16 @@ import numpy as np
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged, repeat_each
 
 MAX_SLOTS = 50
-"""Maximum ratio of the whole numbers in the range of a list (`slots`) to the count of its numbers.
-The ratio is high, because most of the documents of a ranking may be missing."""
+"""Maximum ratio of `slots`, the count of whole numbers in the range of a list, to the count of its
+numbers. The ratio is high, because most of the documents of a ranking may be missing."""
 
 
 class RankNumbers(NamedTuple):
     """Evidence that the numbers of each list are ranks, with one entry per list.
 
-    Numbers below 1 are left out, and so is the highest number of all lists in a list that repeats
-    it. They count only in `has_number`, `n_low` and `n_high`, and must be whole or halves, too.
+    Numbers below 1 are left out. If a list repeats the highest number of all lists, it is left out,
+    too. These numbers count only in `has_number`, `n_low` and `n_high`. `is_spread` is false if one
+    of them is neither whole nor a half.
     """
 
     has_number: Mask
@@ -33,7 +34,7 @@ class RankNumbers(NamedTuple):
     slots: Floats
     """Number of whole numbers from `lowest` to the highest number; 0 if `is_spread` is false."""
     is_informative: Mask
-    """True if ties are counted: `is_spread`, and three numbers or more that are not all equal."""
+    """True if ties are counted: `is_spread`, and three or more numbers of several integer parts."""
     tied_pairs: Integers
     """Number of pairs of numbers that are equal when rounded down; 0 if ties are not counted."""
     expected_pairs: Floats
@@ -47,8 +48,8 @@ class RankNumbers(NamedTuple):
 def find_rank_numbers(values: Ragged) -> RankNumbers:
     """Return the evidence of each list; NaN counts as no number.
 
-    Numbers below 1 are left out, and so is the highest number of all lists in a list that repeats
-    it: both may stand for documents that were not shown.
+    Numbers below 1 are left out, and the highest number of all lists where a list repeats it. Both
+    may stand for documents that were not shown.
     """
     is_number = ~np.isnan(values.values)
     is_low = is_number & (values.values < 1)
