@@ -85,9 +85,10 @@ def reference_rankings(
         Number of levels of relevance, at least 2: the grades are 0 to `levels - 1`.
     uniform
         If True, all levels have the same number of documents, or numbers that differ by at most 1.
-        If False, each query gets random probabilities of the levels, with all combinations equally
-        likely, and the level of each document is drawn with these probabilities. Some levels may
-        have no document. A query without any relevant document is drawn again.
+        If False, each query gets a random probability for each level, and the level of each
+        document is drawn with these probabilities. All sets of probabilities that add up to 1 are
+        equally likely. Some levels may have no document. A query without any relevant document is
+        drawn again.
     seed
         The same seed gives the same rankings.
 

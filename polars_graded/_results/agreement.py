@@ -124,9 +124,10 @@ def agreement(
 
         - `equal`: the share of documents with the same grade, from 0 to 1;
         - `kappa`, Cohen's :math:`\kappa`, where :math:`d_{ij}` is 1 for different grades;
-          `kappa_linear` and `kappa_quadratic`, where it is the distance of the two grades and its
-          square. These coefficients are at most 1. They are 0 if the graders agree only as much as
-          random grades with the same frequencies;
+          `kappa_linear`, where :math:`d_{ij}` is the distance of the two grades; and
+          `kappa_quadratic`, where it is the square of this distance. These coefficients are at most
+          1. They are 0 if the graders agree only as much as random grades with the same
+          frequencies;
         - `alpha_ordinal` and `alpha_interval`, Krippendorff's :math:`\alpha`: the same for the
           pooled grades of both, with a squared distance. The distance is the difference of the mean
           ranks of two grades among all grades (ordinal), or of the grades (interval);
@@ -146,9 +147,9 @@ def agreement(
         `ac2` and of the other coefficients, which increases the agreement. The warning is for:
 
         - grades outside those of the trusted grader;
-        - without a trusted grader, grades of one grader outside those of all others, if one of them
-          is more than one step outside, such as a 5 beside grades from 0 to 3, or if they are at
-          most 1 % of the grader's grades;
+        - without a trusted grader, grades of one grader outside the range of all others, if at
+          least one of these grades is more than one step outside, such as a 5 beside grades from 0
+          to 3, or if at most 1 % of the grader's grades are outside;
         - rare grades (at most 5 % of all) of several graders, or of the trusted one, that are more
           than one step above the common grades;
         - grades below 0, if other grades are above 0.

@@ -162,7 +162,7 @@ def order_stability(
     seed: int = 0,
     **keys: Unpack[Keys],
 ) -> pl.DataFrame:
-    r"""Return the correlation between orders from samples and from all queries.
+    r"""Correlate the order of strategies by samples of queries with that by all.
 
     Parameters
     ----------
