@@ -292,7 +292,7 @@ def check_comparable(names: Iterable[str], schema: Mapping[str, pl.DataType]) ->
 
 
 def did_you_mean(value: str, names: Iterable[str]) -> str:
-    """Return a hint with the name that `value` probably means; empty if none."""
+    """Return a hint with the name that `value` probably means, or ""."""
     suggestion = nearest(value, names)
     return "" if suggestion is None else f"\n\nHint: did you mean {suggestion!r}?"
 
@@ -314,7 +314,7 @@ def nearest(value: str, names: Iterable[str]) -> str | None:
 
 
 def _are_opposites(one: str, other: str) -> bool:
-    """Return whether one name is the opposite of the other, as `unjudged` of `judged`."""
+    """Return whether two names are opposites, as `judged` and `unjudged`."""
     short, long = sorted((one, other), key=len)
     if (short, long) == ("ascending", "descending"):
         return True

@@ -122,7 +122,7 @@ def reference_rankings(
     rng = _make_generator(seed)
 
     def draw(n: int) -> Integers:
-        """Draw the number of documents per level for n queries, highest first."""
+        """Draw the numbers of documents of n queries, the highest level first."""
         return rng.multinomial(n_documents, rng.dirichlet(np.ones(n_levels), n))
 
     if uniform:
@@ -154,7 +154,7 @@ def swapped_rankings(
     rankings
         One row per document of a query, with its grade.
     swaps
-        Number of swaps, or several numbers, each of which returns a ranking of each query.
+        Number of swaps. With several numbers, each query gets one ranking per number.
     query
         The column that identifies queries.
     grade
@@ -165,10 +165,10 @@ def swapped_rankings(
     Returns
     -------
     DataFrame
-        The rows of `rankings`, in ideal order, once for each number of swaps, with `swaps` as a new
-        first column and `score` as a new last column; columns of `rankings` with these names are
-        left out. For n documents, the scores fall from n / 10 at the first rank to 0.1 at the last,
-        so that they are not mistaken for ranks.
+        The rows of `rankings`, in ideal order, once for each number of swaps. `swaps` is a new
+        first column, and `score` a new last column. Columns of `rankings` with these names are left
+        out. For n documents, the scores fall from n / 10 at the first rank to 0.1 at the last, so
+        that they are not mistaken for ranks.
 
     Examples
     --------
@@ -455,7 +455,8 @@ def threshold_profile(
     query
         The column that identifies queries.
     thresholds
-        The lowest relevant grades. The default is every grade above 0; more than 20 are an error.
+        Each threshold is the lowest relevant grade. By default, every grade above 0 is a threshold;
+        more than 20 such grades raise an error.
     measures
         Measures to compute in addition to `ap` at the thresholds, as for `evaluate`.
     ties

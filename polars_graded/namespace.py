@@ -2143,7 +2143,7 @@ class Graded:
 
         See Also
         --------
-        ndcg : DCG over that of the ideal ranking.
+        ndcg : DCG divided by the DCG of the ideal ranking.
         dcg : The sum of discounted gains.
 
         Examples
@@ -2517,7 +2517,7 @@ class Graded:
         See Also
         --------
         err : Expected reciprocal rank.
-        insq : A user with the same target, whom no single document satisfies.
+        insq : A user with the same target, who never stops because of one document.
 
         Examples
         --------
@@ -2563,8 +2563,9 @@ class Graded:
             Persistence: factor by which the weight falls from each rank to the next, above 0 and
             below 1.
         normalised
-            If False, the overlap is divided by the sum of p^(i - 1) over the same ranks instead. A
-            ranking that continues after the last relevant document then stays below 1.
+            If True, the formula applies. If False, the divisor is the sum of p^(i - 1) over the
+            same ranks. Then even an ideally ordered list gets less than 1 if it continues after the
+            last relevant document.
         ties
             The order of ties (not `"average"`): see `Graded`.
 
@@ -2574,8 +2575,9 @@ class Graded:
 
         Examples
         --------
-        Query a: the ideal ranking has the documents at ranks 3, 4 and 1. At ranks 3 and 4 the
-        overlap is 2 and 3: (2/3 · 1/4 + 3/4 · 1/8) / (1 + 1/2 + 1/4 + 3/4 · 1/8).
+        Query a: the ideal ranking consists of the documents from ranks 3, 4 and 1, in this order.
+        It shares two documents with the first three of the ranking, and three with the first four:
+        (2/3 · 1/4 + 3/4 · 1/8) / (1 + 1/2 + 1/4 + 3/4 · 1/8).
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -2682,7 +2684,7 @@ class Graded:
         return self._one("novelty_ratio", known=known, threshold=threshold)
 
     def relative_recall(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
-        r"""Return the number of relevant documents retrieved per expected one.
+        r"""Return the number of retrieved relevant documents per expected one.
 
         U is the set of relevant documents that the user knew and therefore expected; R_k and R_u
         are the sets of known and of new relevant documents that were retrieved. A value above 1
@@ -2783,10 +2785,10 @@ class Graded:
     ) -> pl.Expr:
         r"""Return α-DCG: the gain of new subtopics, discounted by rank.
 
-        A relevant document gains 1 for each of its subtopics, times 1 - α for each relevant
-        document above with the same subtopic. The discounted sum of gains is divided by that of a
-        list in which every document has all subtopics. (`alpha_ndcg` divides by that of the ideal
-        ranking.) Without a cutoff, n is the length of the list.
+        A relevant document gains (1 - α)^c for each of its subtopics, where c is the number of
+        relevant documents above it with the same subtopic. The discounted sum of gains is divided
+        by that of a list in which every document has all subtopics. (`alpha_ndcg` divides by that
+        of the ideal ranking.) Without a cutoff, n is the length of the list.
 
         .. math::
 
@@ -2856,13 +2858,13 @@ class Graded:
     ) -> pl.Expr:
         r"""Return α-NDCG: the gain of new subtopics divided by the ideal gain.
 
-        A relevant document gains 1 for each of its subtopics, times 1 - α for each relevant
-        document above with the same subtopic. The ideal ranking is greedy: each rank gets the
-        document with the highest gain, given the documents above. If several documents have the
-        highest gain, `evaluate` takes the one whose name is last in text order, as ndeval does.
-        Expressions, and `evaluate` without a column of documents, do not know the names: they take
-        the document whose labels are first in text order. The greedy ranking is not always the
-        best: a ranking that exceeds it gets 1, and a number above 1 in ndeval.
+        A relevant document gains (1 - α)^c for each of its subtopics, where c is the number of
+        relevant documents above it with the same subtopic. The ideal ranking is greedy: each rank
+        gets the document with the highest gain, given the documents above. If several documents
+        have the highest gain, `evaluate` takes the one whose name is last in text order, as ndeval
+        does. Expressions, and `evaluate` without a column of documents, do not know the names: they
+        take the document whose labels are first in text order. The greedy ranking is not always the
+        best. A ranking that is better gets 1 here, but more than 1 in ndeval.
 
         .. math::
 
@@ -2872,7 +2874,8 @@ class Graded:
 
         As text: ``α-NDCG@n = (sum of gain_i / log2(i + 1)) / (the same for the ideal ranking)``
 
-        c_{s,i} is the number of relevant documents above rank i with subtopic s.
+        c_{s,i} is the number of relevant documents above rank i with subtopic s. ideal_i is the
+        gain at rank i of the ideal ranking.
 
         From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C. and others
         (2008). Novelty and Diversity in Information Retrieval Evaluation.
@@ -3391,7 +3394,7 @@ class Graded:
             The cutoff: see `Graded`.
         popularity
             Column with the popularity of each document, at least 0: the number or the share of the
-            users who chose it. Null raises an error for a document among the first n.
+            users who chose it. An error is raised if it is null for one of the first n documents.
 
         See Also
         --------
@@ -3434,7 +3437,7 @@ class Graded:
         Not below 0, in bits. The value is null if nothing was retrieved; `undefined_as` does not
         apply. Source: Zhou, T. et al. (2010). Solving the apparent diversity-accuracy dilemma of
         recommender systems. RecTools calls the measure `MeanInvUserFreq`. `Surprisal` of RePlay
-        divides the sum by n instead of m, and by the log2 of the number of users.
+        divides the sum by n instead of m, then by the log2 of the number of users.
 
         Parameters
         ----------
@@ -3442,8 +3445,8 @@ class Graded:
             The cutoff: see `Graded`.
         popularity
             Column with the share of the users who chose the document, above 0 and at most 1.
-            Null or another value raises an error for a document among the first n. RecTools and
-            RePlay count one user for a document that nobody chose.
+            An error is raised if one of the first n documents has null or another value. RecTools
+            and RePlay count one user for a document that nobody chose.
 
         See Also
         --------
@@ -3486,9 +3489,9 @@ class Graded:
         .. math::
             ILD@n = \frac{2}{m (m - 1)} \sum_{i < j \le m} d(i, j), \quad m = \min(n, retrieved)
 
-        As text: ``ILD@n = (sum of d(i, j) over the pairs of the first m documents) / pairs``
+        As text: ``ILD@n = (sum of d(i, j) over the pairs of the top m) / (number of pairs)``
 
-        Not below 0: at most 1 for categories, and at most 2 for vectors. The value is null if m is
+        Not below 0, and at most 1 for categories or 2 for vectors. The value is null if m is
         below 2; `undefined_as` does not apply. Source: Smyth, B. and McClave, P. (2001). Similarity
         vs. Diversity. Ziegler, C.-N. et al. (2005). Improving Recommendation Lists Through Topic
         Diversification. `IntraListDiversity` of RecTools is the same, but returns 0 for a list of
@@ -3500,9 +3503,9 @@ class Graded:
             The cutoff: see `Graded`. With categories, computing takes time in proportion to the
             number of pairs.
         features
-            Column with the category, the list of categories or the vector of each document. Null,
-            an empty list or a vector of zeros raises an error for a document among the first n, and
-            so do vectors of different lengths in any row.
+            Column with the category, the list of categories or the vector of each document. An
+            error is raised if one of the first n documents has null, an empty list or a vector of
+            zeros, or if any two rows have vectors of different lengths.
 
         See Also
         --------
@@ -3538,11 +3541,12 @@ class Graded:
         r"""Return the share of the top n that a reference does not recommend.
 
         The reference is a simple recommender, such as a list of the most popular documents. The
-        reference recommends its first n documents, or all without a cutoff. Grades do not matter.
+        reference recommends its first n documents or, without a cutoff, all of its documents.
+        Grades do not matter.
 
         .. math:: Unexp@n = \frac{|\{i \le m : reference(i) > n\}|}{m}, \quad m = \min(n, retrieved)
 
-        As text: ``Unexp@n = (number of the first m documents that the reference lacks) / m``
+        As text: ``Unexp@n = (first m documents that the reference does not recommend) / m``
 
         From 0 to 1. The value is null if nothing was retrieved; `undefined_as` does not apply.
         Source: Murakami, T., Mori, K. and Orihara, R. (2007). Metrics for Evaluating the
@@ -3592,15 +3596,15 @@ class Graded:
         reference: str | pl.Expr,
         threshold: float | None = None,
     ) -> pl.Expr:
-        r"""Return precision that counts only documents that a reference lacks.
+        r"""Return the share of the top n that is relevant and unexpected.
 
-        A document is serendipitous if it is relevant, and not among the first n documents of a
-        reference, such as a list of the most popular documents. Without a cutoff, it must not be in
-        the reference at all.
+        A document is unexpected if a reference, such as a list of the most popular documents, does
+        not recommend it. The reference recommends its first n documents or, without a cutoff, all
+        of its documents.
 
         .. math:: Serendipity@n = \frac{|\{i \le n : relevant(i) \wedge reference(i) > n\}|}{n}
 
-        As text: ``Serendipity@n = (relevant documents in the top n that the reference lacks) / n``
+        As text: ``Serendipity@n = (relevant, unexpected documents in the top n) / n``
 
         From 0 to 1, and at most `precision`. A query without a relevant document gets 0, or the
         value of `undefined_as`. Source: Ge, M., Delgado-Battenfeld, C. and Jannach, D. (2010).
@@ -3682,8 +3686,8 @@ class Graded:
     def n_retrieved(self) -> pl.Expr:
         """Return the number of retrieved documents.
 
-        These are the rows with a score, judged or not, or all rows without `ranked_by`. `condensed`
-        leaves out unjudged rows.
+        Without `ranked_by`, all rows count. With `ranked_by`, the rows with a score count, judged
+        or not. `condensed` leaves out unjudged rows.
 
         One count per query. `undefined_as` does not apply.
 
@@ -3862,8 +3866,8 @@ class Graded:
 
         The value at rank k is `f_measure(k)`, even beyond the end of the list.
 
-        Values from 0 to 1. A query without a relevant document gets a list of 0, or of the value of
-        `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), alternative measures.
+        Values from 0 to 1. A query without a relevant document gets 0 at every rank, or the value
+        of `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), alternative measures.
 
         Parameters
         ----------
@@ -3907,7 +3911,7 @@ class Graded:
 
         Lower is better. The value at rank k is `e_measure(k)`, even beyond the end of the list.
 
-        Values from 0 to 1. A query without a relevant document gets a list of 1, or of one minus
+        Values from 0 to 1. A query without a relevant document gets 1 at every rank, or one minus
         the value of `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), alternative
         measures.
 
@@ -3950,9 +3954,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Return interpolated precision at levels of recall.
 
-        The precision at a level r is the highest precision at a rank where at least the share r of
-        the relevant documents was found. The value is 0 at a level that the ranking does not reach.
-        (trec_eval rounds r times R to a whole number, so it may require one document less.)
+        The value at level r is the highest precision of all ranks where recall is at least r. It is
+        0 if the ranking does not reach this recall. (trec_eval rounds r times the number of
+        relevant documents to a whole number, so it may require one relevant document less.)
 
         .. math:: P(r) = \max_{r' \ge r} P(r')
 
@@ -4083,9 +4087,10 @@ class Graded:
         discount: Discount = "log2",
         base: float = 2.0,
     ) -> pl.Expr:
-        r"""Return the DCG of the best order at every rank from 1 to n.
+        r"""Return ideal DCG at every rank from 1 to n.
 
-        The value at rank k is `ideal_dcg(k)`, which stays the same beyond the last judged document.
+        The value at rank k is `ideal_dcg(k)`, the DCG of the best order. It stays the same beyond
+        the last judged document.
 
         One value per rank, not below 0; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides).
@@ -4207,10 +4212,10 @@ class Graded:
 def graded(column: str | pl.Expr) -> Graded:
     """Return the `.graded` namespace of a column, for type checkers.
 
-    Type checkers and editors do not know a namespace that is registered at run time. The result
-    behaves like ``pl.col("grade").graded``. Jupyter completes the methods of
-    ``graded("grade").``, but completes ``pl.col("grade").graded.`` only if a variable holds the
-    expression, or after ``%config Completer.use_jedi = False`` and
+    Type checkers and editors do not know a namespace that is registered at run time, but they know
+    the result of this function. It behaves like ``pl.col("grade").graded``. Jupyter completes the
+    methods of ``graded("grade").``, but completes ``pl.col("grade").graded.`` only if a variable
+    holds the expression, or after ``%config Completer.use_jedi = False`` and
     ``%config Completer.evaluation = "unsafe"``.
 
     Parameters

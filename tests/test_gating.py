@@ -151,7 +151,7 @@ def frame_of(differences, measure="ap", base=0.5):
             [-0.05],
             0.01,
             "undecided",
-            "1 changed, fewer than 25, so the interval is conservative",
+            "1 changed, fewer than 25, so the interval allows for changes of other queries",
         ),
         ([-0.02] + [0.0] * 49, 0.01, "undecided", "1 changed, fewer than 25"),
         ([0.001] * 5, 0.05, "undecided", "that would decide is unknown or unrealistic"),
@@ -263,7 +263,11 @@ def test_the_queries_that_are_needed_decide_in_four_of_five():
     assert 40 + other["more_queries"] > 1.02 * (40 + row["more_queries"]) * skewed.var() / d.var()
     few = np.array([-0.001, 0.001] + [0.0] * 38)
     [other] = gate(frame_of(few), baseline="main").rows(named=True)
-    assert other["more_queries"] == 34 * 40 / 2 - 40
+    total = 40 + other["more_queries"]
+    assert scipy.stats.binom.sf(24, [total - 5, total], 2 / 40) == pytest.approx(0.95, abs=0.01)
+    # If all queries change, 25 queries are enough for Student's interval.
+    [every] = gate(frame_of([0.01, 0.012] * 5), baseline="main", margin=0.05).rows(named=True)
+    assert every["more_queries"] == 25 - 10
 
 
 def test_results_of_another_day_are_of_one_grader():

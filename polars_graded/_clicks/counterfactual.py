@@ -65,7 +65,7 @@ def estimate_clicks(
         queries, documents and ranks have the same names as in the log. Ranks are 1, 2, … without
         gaps. Each query of the log needs a ranking, with as many documents as its lists have.
     method
-        The part of a list that must match so that its click at rank k counts:
+        The part of a list that must match for a click at rank k to count:
 
         - `"list"`: the complete list. This needs no assumption about users, and has the largest
           variance.
@@ -83,7 +83,8 @@ def estimate_clicks(
     propensity
         The column of the log with the probability, above 0 and at most 1, that the old ranker shows
         the part of the list that must match: the document at this rank, the documents at ranks 1 to
-        this rank, or the complete list. By default, the share of the query's lists that match.
+        this rank, or the complete list. By default, this probability is estimated by the share of
+        the query's lists that match.
     strategy
         The column of `ranking` that distinguishes several new rankings, which are estimated
         separately.
@@ -96,8 +97,8 @@ def estimate_clicks(
     -------
     DataFrame
         One row per strategy: the strategy (under the name of its column, if there is one); `method`
-        and `weights` (String); `lists`; `matched_lists`, with at least one weight above 0 (Int64);
-        and as Float64
+        and `weights` (String); the number of all `lists`, and of `matched_lists`, in which at least
+        one rank matches (Int64); and as Float64
 
         - `effective_lists`: the number of equally weighted lists that would give the same variance,
           :math:`(\sum_i w_{ik})^2 / \sum_i w_{ik}^2`, at the rank k where it is lowest. Ranks
@@ -273,9 +274,10 @@ def _estimate(
 
     The estimate is the mean over lists of ∑ s w c, with the weight w, the click c and a scale s.
     The scale is 1 for `weights="ips"`. Self-normalised weights at a rank are scaled so that their
-    sum is the number of lists whose new ranking has this rank. The interval uses the variance of
-    ∑ s w (c - rate) over lists. The rate is 0 for `weights="ips"`. For self-normalised weights it
-    is the weighted mean of c at the rank, so that the sum approximates the ratio linearly.
+    sum is the number of lists for whose query the new ranking has this rank. The interval uses the
+    variance over lists of ∑ s w (c - rate). The rate is 0 for `weights="ips"`. For self-normalised
+    weights it is the weighted mean of c at the rank, so that the sum approximates the ratio
+    linearly.
     """
     by_rank = positions.group_by("rank").agg(pl.col("lists").sum().alias("lists_at_rank"))
     total = int(by_rank.filter(pl.col("rank") == 1)["lists_at_rank"].item())

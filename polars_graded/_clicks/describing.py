@@ -39,8 +39,8 @@ def describe_log(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Describe a click log: what was shown, what was clicked, and what is wrong.
 
-    This function also counts invalid rows. The functions that use a column raise an error for its
-    invalid values. A result list contains the documents shown for one query in one session.
+    This function counts invalid rows. Other functions raise an error for invalid values in a column
+    that they use. A result list contains the documents shown for one query in one session.
 
     Parameters
     ----------
@@ -63,10 +63,10 @@ def describe_log(
 
         - `lists`, pairs of a session and a query; `sessions`; `queries`; `documents`, pairs of a
           query and a document; `impressions`, the rows; `clicks`; and `click_rate`, clicks over
-          impressions, null without rows;
-        - `movable_share`: the share of the documents with a rank that were shown at several ranks,
-          null without ranks. If the share is 0, the quality of documents cannot be separated from
-          their ranks;
+          impressions, or null if there are no rows;
+        - `movable_share`: among the documents that have a rank, the share that was shown at several
+          ranks, or null if no document has a rank. If the share is 0, the quality of documents
+          cannot be separated from their ranks;
         - `lists_without_click`;
         - `duplicate_rows`: rows that repeat a document of a list;
         - `gap_lists`: lists in which some rank from 1 to the last rank has no document;

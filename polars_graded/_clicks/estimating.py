@@ -270,8 +270,8 @@ def estimate_sdbn(
     ------
     ValueError
         As for `count_clicks`; if a query or a document is null; if lists have gaps in their ranks,
-        or several documents at one rank, at or above their last click. Only totals are compared, so
-        a gap and a repeated rank can cancel out.
+        or several documents at one rank, at or above their last click. This check compares totals
+        over all lists, so it misses a gap and a repeated rank that cancel out.
 
     References
     ----------
@@ -399,8 +399,8 @@ def estimate_pbm(
     Raises
     ------
     ValueError
-        As for `estimate_coec`; if a rank has no propensity; if the propensities are estimated, as
-        for `estimate_propensities`.
+        As for `estimate_coec`; if a rank has no propensity; and as for `estimate_propensities`, if
+        the propensities are estimated.
 
     Notes
     -----
@@ -454,7 +454,7 @@ def _estimate_by_rank(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Return estimates by an exposure that depends on ranks.
 
-    `exposure` names the column of each document's sum of propensities over its impressions.
+    `exposure` names the column with the sum of propensities over the impressions of a document.
     """
 
     def estimate(collect: Collect) -> pl.DataFrame:

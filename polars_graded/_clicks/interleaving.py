@@ -78,15 +78,15 @@ def compare_interleaved(
           original ranks as `rankings`.
         - `"probabilistic"`: each ranker draws documents with probabilities that fall with the cube
           of their ranks, without replacement. The list does not reveal which ranker drew a
-          document. So in place of a win or a loss, the list counts as the probability that the
-          ranker wins plus half of that of a tie, over all assignments of documents to rankers. Pass
+          document. So a list does not count as a win or a loss. It counts as the probability of a
+          win plus half the probability of a tie, over all assignments of documents to rankers. Pass
           the columns of the original ranks as `rankings`.
     baseline
         The ranker to compare with; by default the second one of `rankings`, or for `"team_draft"`
         the second one in alphabetical order.
     team
-        The column of the ranker that contributed the document; null for a document without credit,
-        such as one that both rankers rank first.
+        The column of the ranker that contributed the document. It is null if no ranker gets the
+        clicks on the document, for example because both rank it first.
     rankings
         The columns of the document's rank in both original rankings, by the ranker's name:
         `{"old": "old_rank", "new": "new_rank"}`. Ranks are whole numbers from 1, and null for a
@@ -108,11 +108,11 @@ def compare_interleaved(
     -------
     DataFrame
         The columns of `polars_graded.compare` for the measure `preference`, so that
-        `charts.comparison_forest` draws it: `strategy` and `baseline` are the rankers, `difference`
-        is :math:`\Delta` from -0.5 to 0.5, with its interval from `ci_low` to `ci_high`, and `mean`
-        is the share of wins plus half the share of ties. `baseline_mean` is 0.5, the share of a
-        ranker that users like as much as the other. `queries` counts lists, or queries with
-        `unit="query"`. Lists without a click are ties.
+        `charts.comparison_forest` can draw them. `strategy` and `baseline` are the rankers,
+        `difference` is :math:`\Delta` from -0.5 to 0.5, with its interval from `ci_low` to
+        `ci_high`, and `mean` is the share of wins plus half the share of ties. `baseline_mean` is
+        0.5, the share of a ranker that users like as much as the other. The column `queries` counts
+        lists, or with `unit="query"` it counts queries. Lists without a click are ties.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def _prefer_by_depth(
 def _prefer_by_chance(
     rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], depth: int | None
 ) -> pl.DataFrame:
-    """Return the first ranker's probability of a win, plus half that of a tie.
+    """Return the first ranker's chance of a win plus half that of a tie.
 
     A ranker draws the document at its rank r with a probability proportional to r^-3, among the
     documents that are not yet in the interleaved list.
@@ -260,7 +260,7 @@ def _prefer_by_chance(
     for column in columns:
         weight = (pl.col(column).cast(pl.Float64) ** -SOFTMAX_POWER).fill_null(0)
         weight_above = weight.cum_sum().over(LISTS, order_by="rank") - weight
-        # The weight that remains includes the document's own; a smaller value is a rounding error.
+        # The remaining weight includes that of the document: a smaller value is a rounding error.
         chances.append(weight / pl.max_horizontal(total - weight_above, weight, 1e-300))
     # A click counts if at least one ranker retrieves the document.
     is_click = (pl.col("clicked") == 1) & (pl.any_horizontal(pl.col(columns).is_not_null()))

@@ -75,7 +75,7 @@ class Log:
         return cls(frame.lazy().select(*renamed, *others), isinstance(frame, pl.LazyFrame), names)
 
     def find_names(self, columns: Sequence[str]) -> list[str]:
-        """Return the names in `rows` of columns that the user names."""
+        """Return the names in `rows` for the user's names of columns."""
         schema = self.rows.collect_schema()
         names_in_rows = {column: name for name, column in self.names.items()}
         for name in columns:
@@ -124,7 +124,7 @@ class Log:
 
         if not self.is_lazy:
             return self.rename(compute(collect))
-        # A LazyFrame needs a schema, which is that of the result for plans without rows.
+        # A LazyFrame needs a schema. It is the schema of the result of plans without rows.
         schema = compute(lambda *plans: [each.collect_schema().to_frame() for each in plans])
         return scan_frames(
             self.rename(schema).schema, lambda *_: iter([self.rename(compute(collect))])

@@ -72,9 +72,9 @@ def estimate_propensities(
     -------
     DataFrame
         One row per rank, with these columns in this order: `rank`, of the same type as in the log;
-        `impressions` and `clicks` (Int64); `movable`, the number of documents (of a query) shown at
-        this and at other ranks (Int64); and `propensity` (Float64), 1 for the first rank. By chance
-        the propensities of `"pivot"` and `"chain"` may exceed 1.
+        `impressions` and `clicks` (Int64); `movable`, the number of pairs of a query and a document
+        shown at this and at other ranks (Int64); and `propensity` (Float64), 1 for the first rank.
+        By chance the propensities of `"pivot"` and `"chain"` may exceed 1.
 
     Raises
     ------
@@ -82,8 +82,8 @@ def estimate_propensities(
         As for `count_clicks`; if a query or a document is null; if quality and rank cannot be
         separated, because a log of several ranks shows each document at one rank only, or because
         its ranks fall into groups without a common document; if the documents shown at several
-        ranks have no click at the first rank. For `"pivot"` and `"chain"`, also if the documents
-        shown at both ranks of a ratio have no click at one of them, or if there are none.
+        ranks have no click at the first rank. For `"pivot"` and `"chain"`, also if no document was
+        shown at both ranks of a ratio, or if such documents have no click at one of the two ranks.
 
     See Also
     --------

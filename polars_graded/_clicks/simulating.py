@@ -51,8 +51,8 @@ def simulated_log(
         their attractiveness plus normal noise with this standard deviation. The noise is drawn once
         for each ranker, query and document. The default is `{"old": 0.5, "new": 0.1}`.
     shuffled
-        The probability, from 0 to 1, that a list shows random documents in random order in place of
-        the ranker's.
+        The probability, from 0 to 1, that a list does not show a ranker's ranking, but random
+        documents in random order.
     model
         - `"pbm"`: the user examines rank r with the probability :math:`r^{-\text{decay}}`,
           independent of other ranks, and clicks an examined document with the probability a.
@@ -62,7 +62,7 @@ def simulated_log(
           and a document's relevance is a s.
         - `"dcm"`: the dependent click model. The user reads from the top and clicks with the
           probability a. After a click at rank r the user reads on with the probability
-          :math:`1 - r^{-\text{decay}} / 2`, and without a click always.
+          :math:`1 - r^{-\text{decay}} / 2`. Without a click the user always reads on.
     decay, continuation
         Parameters of the models: `decay`, at least 0, for `"pbm"` and `"dcm"`, and `continuation`,
         from 0 to 1, for `"dbn"`.

@@ -80,7 +80,7 @@ def _parse_columns(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _read_features(arguments: Arguments) -> Rows:
-    """Return the rows of LETOR or Parquet files, or the example without files."""
+    """Return the rows of LETOR or Parquet files, by default of the example."""
     files = arguments.letor or []
     are_parquet = [*map(_is_parquet, files)]
     if not files:
@@ -104,7 +104,7 @@ def _read_features(arguments: Arguments) -> Rows:
 
 
 def _read_runs(arguments: Arguments) -> Rows:
-    """Return the rows of runs with their judgments, if there are any.
+    """Return the rows of runs, joined with judgments if any are passed.
 
     The rows are lazy if they may exceed memory. The tag of a run names its strategy; but if runs
     share a tag, all strategies are named after files.

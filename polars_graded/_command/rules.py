@@ -36,7 +36,7 @@ def _find_one_grader_options(arguments: Arguments) -> Iterable[str]:
 
 
 def _find_number_options(arguments: Arguments) -> Iterable[str]:
-    """Return the passed options that need numbers, if there are only curves."""
+    """Return the passed options that need numbers, if all measures are curves."""
     return () if arguments.scalar_measures else filter(arguments.get_value, ("--format", "--chart"))
 
 
@@ -149,7 +149,7 @@ RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
         "--qrels takes a judgment file and at least one run, got {}",
     ),
 )
-"""Rules: a function that returns violations, and an error in which {} stands for them."""
+"""Pairs of a function that returns violations, and an error in which {} stands for them."""
 
 
 def check_options(arguments: Arguments) -> None:

@@ -41,7 +41,7 @@ def _write_option(argument: re.Match[str]) -> str:
 
 
 def _write_value(name: str, value: Any) -> str | None:
-    """Return a value as text that the command reads; None if there is none."""
+    """Return a value as text, or None if the command cannot read it."""
     if isinstance(value, bool):
         return str(value).lower()
     if value is None:

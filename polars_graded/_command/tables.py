@@ -39,7 +39,10 @@ def write_tables(per_query: pl.DataFrame, arguments: Arguments) -> str:
 
 
 def _write_paper_tables(per_query: pl.DataFrame, arguments: Arguments) -> str:
-    """Return a table for a paper; with a trusted grader, one for each other grader."""
+    """Return the table for a paper.
+
+    With a trusted grader, return a table for each other grader.
+    """
     options = arguments.comparison | {"format": arguments.format, "trusted": arguments.trusted}
     graders: list[str | None] = [None]
     if arguments.trusted is not None:
@@ -80,7 +83,7 @@ def _write_means(per_query: pl.DataFrame, arguments: Arguments) -> Iterator[str]
 
 
 def _write_trusted_means(per_query: pl.DataFrame, arguments: Arguments) -> str:
-    """Return estimates of the means with trusted grades for all queries."""
+    """Return estimates of the means that trusted grades of all queries give."""
     means = summarise(per_query, arguments.scalar_measures, trusted=arguments.trusted)
     keys = ["grader", "measure", "strategy"]
     columns = ["mean", "ci_low", "ci_high", "trusted_mean", "model_mean"]

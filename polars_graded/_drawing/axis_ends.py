@@ -53,7 +53,8 @@ def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[AxisEnds, AxisEnds]
 def choose_rank_ticks(last: int) -> list[int]:
     """Return the ranks to label on an axis.
 
-    Up to ten ranks are all labelled. Of more ranks, 1 and the multiples of a round step are.
+    If there are at most ten ranks, all are labelled. Otherwise, rank 1 and the multiples of a round
+    step are labelled.
     """
     if last <= 10:  # noqa: PLR2004
         return list(range(1, last + 1))

@@ -23,9 +23,10 @@ BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
 def build_shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
     """Return one bar per query, or bars that neighbouring queries share.
 
-    If `size` is above 1, each block of `size` neighbours has a bar for each strategy that is better
-    in some of its queries. The height of the bar is the sum of the differences in the queries in
-    which this strategy is better, divided by the number of all queries of the block.
+    If `size` is above 1, each block of `size` neighbouring queries has a bar for each strategy that
+    is better in at least one of these queries. The height of the bar is the sum of the differences
+    over the queries in which this strategy is better, divided by the number of queries in the
+    block.
     """
     bar = (pl.col("position") - 1) // size
     bars = table.with_columns(

@@ -63,7 +63,7 @@ def build_name_column(column: str) -> pl.Expr:
 
 
 def build_name_columns(names: Mapping[str, str]) -> list[pl.Expr]:
-    """Return the expressions of names, by new name and column in `names`."""
+    """Return expressions of names; `names` maps each new name to a column."""
     return [build_name_column(column).alias(name) for name, column in names.items()]
 
 

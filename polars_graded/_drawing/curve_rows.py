@@ -140,7 +140,7 @@ def _subtract_baseline(
 ) -> pl.DataFrame:
     """Subtract the baseline's curve from each other curve of the same query.
 
-    Curves without a curve of the baseline of the same length are left out.
+    A curve is left out if its query has no curve of the baseline, or one of another length.
     """
     [name] = format_names([baseline])
     find_index(frame["strategy"].unique().sort(), name)
@@ -221,7 +221,7 @@ def thin_by_position(table: pl.DataFrame, position: str) -> pl.DataFrame:
 
 
 def compute_max_points(n_lines: int) -> int:
-    """Return the maximum number of points per line; raise at too many lines."""
+    """Return the maximum number of points per line; raise for too many lines."""
     check_count("lines", n_lines, MAX_DRAWN_ROWS // 2)
     return MAX_DRAWN_ROWS // n_lines
 
@@ -263,9 +263,9 @@ def write_curve_title(curve: str, frame: pl.DataFrame, *, each_query: bool) -> s
 
 
 def find_kind(curve: str) -> str | None:
-    """Return the x axis of a curve, "rank" or "recall"; None for ideal DCG.
+    """Return the x axis of a curve: "rank", "recall" or None.
 
-    Any other column has "rank".
+    Interpolated precision has "recall", ideal DCG has None, and any other column has "rank".
     """
     if curve.startswith("interpolated_precision"):
         return "recall"

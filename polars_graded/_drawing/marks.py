@@ -106,9 +106,9 @@ def draw_curves(
     """Draw a line for each strategy with the encodings in `look`, and points with tooltips.
 
     The points are invisible unless `show_points` is true. A line fades unless all `selections`
-    select it. The names are to the left of the lines if `named_at` is -1, and to the right if it is
-    1. If there are more than `MAX_BANDS` bands, only one is drawn: that of the line under the
-       pointer, which the first selection selects.
+    select it. If `named_at` is -1, the names are to the left of the lines; if it is 1, they are to
+    the right. If there are more than `MAX_BANDS` bands, only one is drawn: that of the line under
+    the pointer, which the first selection selects.
 
     Rows have the fields `strategy` and `value`, and the field of `x`. A band also needs `ci_low`
     and `ci_high`, an ideal curve needs `ideal`, and names beside lines need `label_at`.

@@ -23,7 +23,8 @@ SIDES = (
 def choose_interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
     """Return the columns of the ends of the intervals to draw.
 
-    These are the intervals that agree with corrected p values, if any pair has one.
+    If any pair has an interval that agrees with corrected p values, these intervals are drawn.
+    Otherwise the intervals from `ci_low` to `ci_high` are drawn.
     """
     has_values = (
         set(AGREEING_ENDS) <= set(comparison.columns)

@@ -37,7 +37,7 @@ ROW_HEIGHT = 34
 """Height of the row of a mean, with the name and the number above it, in pixels."""
 
 MAX_SEPARATE_PER_PIXEL = 0.15
-"""Number of queries per pixel of the highest bar from which the cells of a bar overlap."""
+"""If the highest bar has at least this many queries per pixel, the cells of bars overlap."""
 
 POINT_SIZE, MAX_LARGE_POINTS = 40, 300
 """Size of a point in square pixels, and maximum number of queries with points of this size."""
@@ -54,7 +54,7 @@ class ExploredQueries:
     """
 
     name: str
-    """The end of the names of selections and views, which no other chart may have."""
+    """Suffix of the names of selections and views. No other chart may have the same suffix."""
     a: str
     b: str
     measure: str
@@ -128,8 +128,8 @@ def draw_views(
 ) -> alt.VConcatChart:
     """Draw all views as one chart.
 
-    `ranks` maps each column with the differences of a curve at one rank to that rank. If it is
-    empty, the lowest view shows the differences of queries in order.
+    Each key of `ranks` is a column with the differences of a curve at one rank, and its value is
+    this rank. If `ranks` is empty, the lowest view shows the differences of queries in order.
     """
     both = {"value_a": queries.a, "value_b": queries.b}
     aligned: dict[str, Any] = {"spacing": VIEW_SPACING, "bounds": "flush"}
@@ -142,8 +142,8 @@ def draw_views(
     lower_view = (
         _draw_by_rank(queries, ranks, curve or "") if ranks else _draw_in_order(queries, query)
     )
-    # Each row of views has its own colour scale, so that a chart next to this one adds no values to
-    # its legend.
+    # Each row of views has its own colour scale. Otherwise, a chart beside this one would add its
+    # values to the legend of the views.
     own_colours = alt.Resolve(scale=alt.ScaleResolveMap(color="independent"))
     grid: Any = alt.vconcat(upper_row, means_row, lower_view, resolve=own_colours)
     left, right = grid.vconcat[0].hconcat
@@ -311,9 +311,9 @@ def _summarise_selected(
 ) -> alt.Chart:
     """Compute means over the selected queries in the browser, with intervals.
 
-    The result has one row for each column with a number. `key` is the name of the field with the
-    value of `key_expression`; the other fields are `queries`, `mean`, `low` and `high`. Intervals
-    are Student's.
+    The result has one row for each of the `columns` that contains a number. The field that `key`
+    names has the value of `key_expression`. The other fields are `queries`, `mean`, `low` and
+    `high`. The intervals use Student's t.
     """
     has_several = "datum.queries > 1"
     margin = f"{write_t_quantile('(datum.queries - 1)', queries.confidence)} * datum.std"

@@ -87,7 +87,7 @@ MAX_LARGE_PANELS = 9
 """Maximum number of panels of full size. More panels are smaller, by default five in a row."""
 
 PANEL_SIZES = {2: 270, 3: 175}
-"""Width and height of panels, by their number side by side, in a notebook of 700 pixels."""
+"""Width and height of a panel, by the number of panels in a row, for a notebook of 700 pixels."""
 
 
 SHARED_LETTERS = "strategies with a common letter do not differ significantly"
@@ -166,8 +166,8 @@ def draw_layers(
 ) -> alt.LayerChart:
     """Draw the layers as one chart of one data set, so that it can be faceted.
 
-    Charts side by side share the scales of their common channels except x and y, such as `color`.
-    The channels in `independent` have scales of their own.
+    Charts side by side share the scale of a common channel such as `color`, but not of x and y. The
+    channels in `independent` have scales of their own.
     """
     return escape_chart(_combine_layers(layers, table, words, independent, **size))
 
@@ -446,7 +446,7 @@ def mix_colours(one: str, other: str, share: float) -> str:
 def build_ramp(one: str, other: str, n: int, *, single_share: float = 0.5) -> list[str]:
     """Return n colours from one to the other.
 
-    A single colour is a mix in which the other has the share `single_share`.
+    If n is 1, the result is a mix in which the colour `other` has the share `single_share`.
     """
     shares = [single_share] if n == 1 else [step / (n - 1) for step in range(n)]
     return [mix_colours(one, other, share) for share in shares]
@@ -568,7 +568,7 @@ def fit_name_axis(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any
 
 
 def write_labels(texts: Mapping[Any, str]) -> str:
-    """Write an expression for the labels of an axis, given that of each value's label."""
+    """Write an expression for the labels of an axis, from one for each label."""
     cases = (f"datum.value === {at!r} ? {label}" for at, label in texts.items())
     return " : ".join([*cases, "''"])
 

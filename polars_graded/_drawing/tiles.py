@@ -44,7 +44,8 @@ BAR_START, BAR_END = round(TILE_WIDTH + TILE_GAP, 2), round(TILE_WIDTH + TILE_GA
 """Both ends of the longest bar beside a tile, as shares of a column."""
 
 MAX_COLOURED_GRADES = 6
-"""Maximum number of grades above irrelevant that each have a colour; more share four colours."""
+"""Maximum number of grades above irrelevant that each have a colour. If there are more, they share
+four colours."""
 
 IRRELEVANT_COLOUR, UNJUDGED_LEVEL = "#e6e8eb", "unjudged"
 LOWEST_GRADE_COLOUR, HIGHEST_GRADE_COLOUR = "#8fbfe6", "#103a66"
@@ -79,7 +80,8 @@ MAX_NUMBERED_RANKS = 25
 """Maximum number of ranks for which the axis shows every number."""
 
 COUNT_WORDS = " relevant below", " below"
-"""Words after the number of relevant documents below the line; the longest that fits is used."""
+"""Texts that can follow the number of relevant documents below the line, the longest first. The
+first text that fits is drawn."""
 
 LABELS_ONLY: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
 """Settings of an axis that consists of labels only."""
@@ -129,10 +131,10 @@ def build_tile_rows(
 def _list_documents_below(
     documents: pl.DataFrame, top_documents: pl.DataFrame, n: int, first_y: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return relevant documents outside the first n, and their numbers.
+    """Return relevant documents outside the first n, and count them.
 
-    All are counted for each strategy, but at most `MAX_MISSED_DOCUMENTS` of them are returned,
-    beginning with those in the first n of another strategy.
+    The counts are of all such documents of a strategy. At most `MAX_MISSED_DOCUMENTS` of the
+    documents are returned for a strategy. Those in the first n of another strategy are preferred.
     """
     missed_documents = documents.filter(
         pl.col("relevant"), (pl.col("rank") > n) | pl.col("rank").is_null()
@@ -174,8 +176,8 @@ def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
 def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame, dict[str, str]]:
     """Return the rows with a column `level`, and the colour of each level.
 
-    A level is a grade or, if there are many grades, a range of them that shares a colour. Levels
-    that occur are in ascending order, with unjudged last.
+    A level is a grade or, if there are many grades, a range of them that shares a colour. Only
+    levels that occur have a colour, in ascending order, with unjudged last.
     """
     grade = pl.col("grade")
     grades = documents["grade"].drop_nulls()

@@ -80,9 +80,9 @@ def compute_added_by_rank(
 
     The result has one row per strategy and document, with these columns: `strategy`, `rank` (null
     if the document was not retrieved), `doc`, `grade`, the keys of `others`, and the Booleans
-    `tied` and `relevant`. `adds` is the amount by which the rank raises the measure, null below
-    rank n. For measures with a gain, `gain` is the amount by which the rank raises cumulated gain.
-    The dictionary contains the value of the measure for each strategy.
+    `tied` and `relevant`. `adds` is the amount by which the rank raises the measure. It is null
+    below rank n. For measures with a gain, `gain` is the amount by which the rank raises cumulated
+    gain. The dictionary contains the value of the measure for each strategy.
     """
     check_whole_number("n", n)
     request = Request.of([measure.name], **options)
@@ -162,9 +162,9 @@ def _compute_added(
 ) -> pl.DataFrame:
     """Return the amounts by which each of the first n ranks raises the measures.
 
-    Each amount is the difference of two values: of the ranking cut below this rank, and cut above
-    it. Documents below a cut stay in the table as not retrieved, so that the measure's divisor
-    (such as R or the ideal gain) stays the same.
+    Each amount is the value of the ranking cut below this rank, minus the value of the ranking cut
+    above this rank. Documents below a cut stay in the table as not retrieved, so that the measure's
+    divisor (such as R or the ideal gain) stays the same.
     """
     scale = replace(request.scale, grade=pl.col("grade")).ranked_by(["kept"], descending=False)
     names = ["adds", "gain"][: len(measures)]

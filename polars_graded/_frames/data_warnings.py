@@ -67,7 +67,10 @@ evidence for an error, such a name causes a warning."""
 
 
 def find_order_dependent_measures(request: Request) -> list[Measure]:
-    """Return the measures that may depend on the order of ties, unless `ties` is passed."""
+    """Return the measures that may depend on the order of ties.
+
+    If `ties` is passed, there are none.
+    """
     if request.ties is not None or request.tool is not None:
         return []
     return [measure for measure in request.measures.values() if not measure.needs_ties]
@@ -106,9 +109,10 @@ def is_called_rank(column: str) -> bool:
 
 
 def find_measures_without_scale(request: Request) -> list[str]:
-    """Return the names of measures that need `max_grade`, unless passed.
+    """Return the names of measures that lack the `max_grade` they need.
 
-    Without it, these measures use the highest grade of each query as the highest of the scale.
+    Without `max_grade`, these measures use the highest grade of each query as the highest of the
+    scale.
     """
     if request.scale.max_grade is not None:
         return []

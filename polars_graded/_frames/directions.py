@@ -32,8 +32,8 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
     """Return the rows with computed columns, and keywords that name columns.
 
     These keywords of `evaluate` are `by`, `descending` and `grade`. `descending` becomes a mapping
-    of strategies, which no longer shows that a single False was passed for all of them, so this
-    function checks the directions in that case.
+    of strategies. The mapping does not show whether a single False was passed for all strategies.
+    If it was, this function checks the directions itself.
     """
     if request.all_ascending:
         check_directions(request, frame)

@@ -25,7 +25,7 @@ STRETCH_ROWS = 1 << 14
 """Approximate number of rows that are checked at once, so that they fit in the cache."""
 
 MAX_UNEXPLAINED_SHARE = 0.2
-"""Maximum share of the repeated rows that are still equal within each value of a label.
+"""Maximum share of the repeated rows that a label may fail to separate.
 
 A label is a column, such as the device, whose values may separate rankings.
 """
@@ -47,9 +47,9 @@ class Duplicates:
     """Number of rows of all parts so far."""
 
     def check(self, part: pl.DataFrame, groups: Groups) -> None:
-        """Raise if a document occurs twice in a ranking, or has two values.
+        """Raise if a document occurs twice in a ranking, or its values differ.
 
-        Values are its grade, popularity and features.
+        Its values are its grade in a query, and its popularity and features in all queries.
         """
         request, rows_before = self.requests[0], self.rows
         self.rows += part.height
@@ -90,8 +90,8 @@ def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterat
     """Yield for each checked stretch whether a document seems to be repeated.
 
     A document is repeated if it occurs twice in a group. A stretch is a series of consecutive
-    groups with about `STRETCH_ROWS` rows. If there are more
-    than `max_rows` rows, only some stretches are checked, evenly spaced over the rows.
+    groups with about `STRETCH_ROWS` rows. If there are more than `max_rows` rows, only some
+    stretches are checked, evenly spaced over the rows.
     """
     edges = np.searchsorted(groups.offsets, np.arange(0, len(documents), STRETCH_ROWS))
     stretches = [*pairwise([*np.unique(edges).tolist(), groups.n])]

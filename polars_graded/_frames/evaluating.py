@@ -202,7 +202,7 @@ def evaluate(
         twice within a ranking. This is checked for DataFrames with ten rankings or more in which no
         column has a usual name for documents. Of the columns of text or whole numbers, the one
         whose values repeat least within rankings is checked, provided that at most 70 % of its
-        values do. It seems to hold documents in three cases. (1) It holds text, or its name
+        values repeat. It seems to hold documents in three cases. (1) It holds text, or its name
         suggests ids, and at most 20 % of its values repeat. (2) Some rows of a ranking are equal in
         all columns. (3) Another column, such as the device, distinguishes all rows that repeat a
         value.

@@ -22,8 +22,8 @@ def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If a file has an unsupported extension or another separator, cannot be parsed, or has
-        different columns from the first file.
+        If a file has an unsupported extension, has a separator other than the one that its
+        extension implies, cannot be parsed, or has different columns from the first file.
     ColumnNotFoundError
         If a file lacks a column that `names` renames.
     """

@@ -263,7 +263,10 @@ def _build_fusion(
     weights: Mapping[str, float],
     k: float,
 ) -> pl.Expr:
-    """Return the expression of the fused score; null if no strategy retrieved the document."""
+    """Return the expression of the fused score.
+
+    The score is null if no strategy retrieved the document.
+    """
     query = [*request.query]
     parts = []
     scores = {name: _get_score(request, schema, name) for name in request.by}

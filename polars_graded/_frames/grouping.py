@@ -17,7 +17,10 @@ KEY = "polars_graded: {}"
 ROW = KEY.format("row")
 
 MAX_RUNS_PER_ROW = 0.75
-"""Ratio of runs (adjacent rows with equal keys) to rows from which keys count as scattered."""
+"""Minimum ratio of runs to rows at which keys count as scattered.
+
+A run consists of adjacent rows with equal keys.
+"""
 
 
 @dataclass(frozen=True)

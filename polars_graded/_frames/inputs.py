@@ -30,7 +30,8 @@ class Runs(NamedTuple):
     strategy: str | None
     """Column of strategies, if one was passed or the run is a mapping from names."""
     names: Sequence[str] = ()
-    """All strategies of a mapping with a lazy frame, which are checked when it is collected."""
+    """All names in a mapping that contains a lazy frame. When the frame is collected, each name is
+    checked to have rows."""
 
 
 def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:

@@ -17,11 +17,15 @@ ROW_NUMBER = "polars_graded: row number"
 ROWS = "polars_graded: rows"
 FOUND = "polars_graded: found"
 NO_STRATEGY = "polars_graded: no strategy"
-"""Names of temporary columns, which no frame has: the row number of a judgment; for a strategy and
-query, the number of rows and of judged rows; and nulls in place of a run's missing strategies."""
+"""Names of temporary columns, which no frame has.
+
+`ROW_NUMBER` holds row numbers of judgments. `ROWS` and `FOUND` hold the numbers of all rows and of
+judged rows of a strategy and query. `NO_STRATEGY` holds nulls, if the run has no strategies.
+"""
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Maximum number of rows of counts that wait to be summed; a longer total allows more."""
+"""Maximum number of rows of counts that wait to be added to the total. If the total has more rows
+than this, as many rows as it has may wait."""
 
 MAX_HELD_HASHES = 1 << 22
 """Number of row hashes (32 MiB) above which the hashes of several blocks are written to files."""
@@ -180,7 +184,7 @@ class Join:
             self._counts = [self.counts()]
 
     def _mark_matches(self, rows: pl.DataFrame) -> None:
-        """Mark the judgments that each strategy retrieved."""
+        """Mark the judgments whose documents each strategy retrieved."""
         matches = rows.select(self.strategy, ROW_NUMBER).drop_nulls(ROW_NUMBER)
         for (name,), matches_of_strategy in matches.partition_by(
             [self.strategy], as_dict=True

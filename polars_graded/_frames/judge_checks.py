@@ -215,14 +215,14 @@ def check_overlap(join: Join) -> None:
 
 
 MAX_COMMON_SHARE = 0.05
-"""Maximum share of common documents at which the identifiers may be written differently."""
+"""Maximum share of common documents for a warning that identifiers may be written differently."""
 
 
 def _has_few_matches(join: Join, retrieved: int, n_found: int) -> bool:
-    """Return whether few retrieved documents are judged, for any query.
+    """Return whether few retrieved documents are judged, whatever the query.
 
     In recommendation, each user judges few of many documents, so few retrieved documents are judged
-    for the same user. If they are judged for other users, the identifiers are written alike.
+    for the same user. If the others are judged for other users, identifiers are written alike.
     """
     max_matches = min(retrieved, join.judged.height * len(join.strategies))
     if not max_matches or n_found > MAX_COMMON_SHARE * max_matches:

@@ -105,8 +105,9 @@ def similarity(
 
           As text: ``RBO = (1 - p) Σ_d p^(d - 1) A_d + p^l A_l``. If the
           shorter list ends at depth s, then :math:`A_d = (X_d + (d - s) A_s) / d` for d > s.
-        - `rbo_min`, `rbo_max`: the bounds of `rbo`, if the lists continue with no further common
-          document or with as many as possible. Their difference is the residual.
+        - `rbo_min`, `rbo_max`: the lowest value of `rbo`, if the lists continue with no further
+          common document, and the highest, if they continue with as many as possible. The
+          difference of the two is the residual.
         - `kendall_tau`: Kendall's :math:`\tau_b` of the common documents, from -1 to 1.
         - `spearman`: the correlation of the ranks of common documents, from -1 to 1.
         - `tau_ap`: :math:`\tau_{AP}` of the common documents, from -1 to 1. Changes at the top of
@@ -134,9 +135,9 @@ def similarity(
         `spearman` correct for ties. The other measures have an option for the treatment of ties,
         such as `rbo(ties=b)`. Its letters are those of Corsi and Urbano, not the strategies:
         `a` (by default) is the mean over all orders of tied documents, `b` corrects it for the
-        information that ties lose, and `w` gives tied documents the same rank. These measures
-        ignore `ties` by default, because the same order of tied documents in both lists would make
-        them look more alike than they are.
+        information that ties lose, and `w` gives tied documents the same rank. Measures with
+        this option ignore `ties` by default, because the same order of tied documents in both lists
+        would make the lists look more alike than they are.
     doc
         The column of documents, as for `evaluate`.
     parts, progress

@@ -99,7 +99,7 @@ def measure_frame(
 
 
 def add_computed_columns(requests: Sequence[Request], frame: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns that the requests compute to rows of whole queries."""
+    """Add to rows of whole queries the columns that the requests compute."""
     for request in requests:
         frame = request.add_computed_columns(frame)
     return frame
@@ -131,6 +131,9 @@ def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:
 
 
 def _select_columns(request: Request, columns: Collection[str]) -> Request:
-    """Limit a request to the measures in `columns`, or to one if none are."""
+    """Limit a request to the measures in `columns`.
+
+    If `columns` contains no measure, keep the first one.
+    """
     names = [name for name in request.measures if name in columns] or [*request.measures][:1]
     return replace(request, measures={name: request.measures[name] for name in names})

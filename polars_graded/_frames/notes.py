@@ -70,7 +70,8 @@ number, `AT_CODE` counts the grades equal to it, and `BELOW_CODE` is the next hi
 """
 
 AT_MAXIMUM = "queries_at_maximum"
-"""Name of the count of a strategy's queries with the highest maximum grade of all its queries."""
+"""Name of a count for each strategy: the number of its queries whose maximum grade equals the
+highest maximum grade of any of its queries."""
 
 DEPENDS_ON_TIES = "depends_on_ties"
 """Name of the note on rankings whose values depend on the order of tied documents."""
@@ -96,7 +97,8 @@ class Notes:
         self.request = request
         self.strategy, *self.query = (KEY_TEMPLATE.format(key) for key in request.result_keys)
         self.n_dependent = 0
-        """Number of queries (of rankings if stacked) with a value that depends on ties."""
+        """Number of queries with a value that depends on ties; if strategies are stacked, number of
+        such rankings."""
         self._counts: list[pl.DataFrame] = []
         self._unjudged: list[pl.DataFrame] = []
         self._without_key: list[pl.DataFrame] = []

@@ -242,7 +242,7 @@ class PairPart(Part):
     def build_strategy_frames(
         self, name: str, computed: Sequence[Computed] | None
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the values of pairs that begin with `name`, and its notes.
+        """Return the values of pairs that begin with `name`, and notes on `name`.
 
         If strategies are stacked, `name` is the only entry of `by`, and all pairs are returned.
         """

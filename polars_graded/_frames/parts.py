@@ -196,7 +196,7 @@ def _slice_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 def check_queries_are_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
-    """Raise if a query occurs twice in `queries`: its rows are apart."""
+    """Raise if a query occurs twice, which means that its rows are apart."""
     varying_keys = [key for key in keys if queries.get_column(key).n_unique() > 1]
     if queries.height <= 1 or (
         varying_keys and queries.select(varying_keys).n_unique() == queries.height

@@ -106,8 +106,8 @@ def read_letor(paths: Paths) -> pl.DataFrame:
 
     A line is ``grade qid:query number:value … # comment``. The format is sparse: a feature that a
     line leaves out is 0. The numbers of a line's features are from 1 to 65535, in any order, each
-    at most once.
-    Blank lines, and lines that are only a comment, are skipped. A line ends in LF or CR LF.
+    at most once. Blank lines, and lines that are only a comment, are skipped. A line ends in LF or
+    CR LF.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     ValueError
         If a line is malformed: the message gives the file, the line number, the rule and the line.
         Grades and features must be finite. The absolute value of a grade that is written as a whole
-        number must be below 2**53, so that Float64 holds it exactly. Feature
-        numbers are refused if columns of mostly missing values would exceed half a gigabyte.
+        number must be below 2**53, so that Float64 holds it exactly. Feature numbers are refused if
+        columns of mostly missing values would exceed half a gigabyte.
 
     See Also
     --------
@@ -228,11 +228,11 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
         the strategies.
     named_by
         Source of a strategy's name: the `"tag"` in its lines, or the name of its `"file"` (or its
-        whole path, if two files have the same name). If two files share a tag and a document of a
-        query, they count as separate runs. Then, even with `"tag"`, the strategies of all files of
-        the call are named after their files, not only those of these two, and a warning reports
-        this; a file with several tags then gets one name per tag, such as "a.run:tag". Strategies
-        are only renamed if all files are passed as paths.
+        whole path, if two files have the same name). If two files have the same document for the
+        same query and also share a tag, they count as separate runs. In this case, the strategies
+        in all files of the call are named after their files, even with `"tag"`, and a warning
+        reports this. If a file contains several tags, each tag gets its own name, such as
+        "a.run:tag". Strategies are only renamed if all files are passed as paths.
 
     Returns
     -------
@@ -254,7 +254,7 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
 
     Examples
     --------
-    Text instead of a file; `{"ours": text}` would name the strategy:
+    Here, text takes the place of a file. To name the strategy, pass `{"ours": text}`:
 
     >>> read_run(b"301 Q0 FBIS3-10082 1 2.5 bm25\n301 Q0 CR93E-1282 2 1.75 bm25\n")
     shape: (2, 5)
@@ -285,8 +285,8 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
         A file, or several: paths, or patterns such as `"fold*/test.txt.gz"`.
     n_features
         The number of features, which must be known before the files are read. The default is the
-        highest feature number in the first 4096 lines of the first file that is not empty (fewer if
-        these exceed 16 MiB). A higher number in a later line raises an error.
+        highest feature number in the first 4096 lines of the first file that is not empty (in fewer
+        lines, if these exceed 16 MiB). A higher number in a later line raises an error.
 
     Returns
     -------
@@ -597,7 +597,10 @@ def _parse_block(block: Block, table_format: LineFormat) -> pl.DataFrame:
 
 
 def _split_lines(block: Block) -> pl.DataFrame:
-    """Return each stripped line, its number, and its wrong byte or line end."""
+    """Return each stripped line, its number and its fault, if any.
+
+    A fault is a byte that is not UTF-8, or a line end within the line.
+    """
     # The empty line is needed for the same reason as in `_parse_as_csv`.
     text, wrong_byte = b"\n" + block.text, pl.lit(None, pl.String)
     try:
@@ -677,7 +680,10 @@ def _parse_documents(
 
 
 def _parse_features(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per feature: text, number and value, null if malformed."""
+    """Return one row per feature: its text, number and value.
+
+    A malformed number or value is null.
+    """
     text = pl.col("features").str.replace_all("\t", " ", literal=True)
     parts = pl.col("feature").str.splitn(":", 2).struct.rename_fields(["index", "value"])
     return (

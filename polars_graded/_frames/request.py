@@ -96,7 +96,8 @@ class Request:
     """Columns that break ties. Empty for `ties="order"`; None if `ties` is not passed or names a
     tool."""
     descending: Mapping[str, tuple[bool, ...]]
-    """A flag per sort column (True for highest first) of each strategy that `descending` covers."""
+    """For each strategy that `descending` covers, a flag per sort column: True for highest
+    first."""
     scale: Ranking
     """The column and the scale of grades, `undefined_as` and `condensed`; no columns to rank by."""
     computed: Mapping[str, pl.Expr] = field(default_factory=dict)
@@ -104,8 +105,8 @@ class Request:
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Columns for the inputs of measures, by the name of the input, such as `known`."""
     doc: str | None = DEFAULT_DOC
-    """The column of documents, or None. `DEFAULT_DOC` stands for a column that is not passed, until
-    a frame is known."""
+    """The column of documents, or None. If no column is passed, this is `DEFAULT_DOC` until a frame
+    is known."""
     may_be_unnamed: bool = False
     """True if neither an argument nor a typical name identifies the frame's column of documents."""
     all_ascending: bool = False
@@ -113,9 +114,9 @@ class Request:
     grader: str | None = None
     """Name of the grader; None if `grade` is a single column, not a list or a mapping."""
     tool: Tool | None = None
-    """The tool that `ties` names, whose order of tied documents applies; None without one."""
+    """The tool that `ties` names, or None. Tied documents are in the order of this tool."""
     tie_column: str | None = None
-    """The column of documents that orders tied documents by default or for a tool, or None."""
+    """The column of documents, if it breaks ties by default or for a tool; otherwise None."""
 
     @classmethod
     @checks_keywords
@@ -301,7 +302,7 @@ class Request:
         """Return the request for a frame, and the frame as a Polars frame.
 
         The request gets the frame's document column. `others` are arguments that name further
-        columns. Raise if the frame lacks one of them or does not fit the request.
+        columns. Raise if the frame lacks a named column or does not fit the request.
         """
         checked = check_frame("frame", frame)
         schema = checked.collect_schema()
@@ -325,9 +326,10 @@ class Request:
         return replace(request, tie_column=request.find_tie_column(schema))
 
     def _find_text_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
-        """Return the last tie-breaking column, or None if it holds no texts.
+        """Return the last tie-breaking column if it holds texts, or None.
 
-        Rankings are sorted by `by` first and then by `ties`.
+        Tie-breaking columns of `by` come before those of `ties`. If the last one is a
+        key, the result is None.
         """
         columns = [*(name for by in self.by.values() for name in by[1:]), *(self.ties or ())]
         is_text = columns and schema.get(columns[-1]) in TEXT_TYPES
@@ -352,7 +354,10 @@ class Request:
         return column
 
     def add_computed_columns(self, frame: FrameT) -> FrameT:
-        """Return the frame with computed columns; expressions see one ranking."""
+        """Return the frame with computed columns.
+
+        Each expression is evaluated within each ranking.
+        """
         if not self.computed:
             return frame
         exprs = (
@@ -401,8 +406,8 @@ class Request:
     def check_not_stacked(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
         """Raise if several strategies would be ranked as one.
 
-        A column "strategy" that no argument names may hold only one value. The number of values is
-        unknown in a lazy frame, so there an argument must name the column.
+        A column "strategy" that no argument names may hold only one value. In a lazy frame, the
+        number of values is unknown, so an argument must name the column.
         """
         used = {*self.keys, self.grade, *self.scores}
         if "strategy" in used or "strategy" not in frame.collect_schema():

@@ -14,11 +14,11 @@ MIN_RANKINGS = 10
 """Minimum number of rankings that is needed to recognise a column of ids."""
 
 MAX_REPEATED_SHARE = 0.2
-"""Maximum share of values that repeat within rankings in a column of texts or ids for which each
-repeated value counts as a duplicate."""
+"""In a column of texts or ids, each repeated value counts as a duplicate if at most this share of
+the values repeat within rankings."""
 
 MAX_SHARED_SHARE = 0.7
-"""Maximum share of values that repeat within rankings for which a column is checked at all. If the
+"""A column is checked only if at most this share of its values repeat within rankings. If the
 rankings of three devices are mixed, up to two thirds of the values repeat."""
 
 MAX_LABELS = 100
@@ -31,11 +31,11 @@ def check_unnamed_documents(
 ) -> None:
     """Raise if a column that no argument names seems to repeat documents.
 
-    The candidate with the smallest share of repeated values is checked. If no value repeats, or
-    more than `MAX_SHARED_SHARE` do, no error is raised. If a further column differs in all
-    rows that repeat a value, it separates several rankings, which is an error. Otherwise the rows
-    are duplicates: all of them in columns of texts, or of numbers that are called ids, if they are
-    few; in other cases, such as prices, only rows that are equal in all columns.
+    The candidate with the smallest share of repeated values is checked. If this share is 0 or above
+    `MAX_SHARED_SHARE`, no error is raised. If a further column differs in all rows that repeat a
+    value, it separates several rankings, which is an error. Otherwise, if few values repeat and the
+    candidate holds texts or is named like ids, all rows that repeat a value are duplicates. In
+    other cases, such as prices, only rows that are equal in all columns are duplicates.
     """
     keys = [*query] if strategy is None else [strategy, *query]
     shares = _find_repeated_shares(frame, keys, used)
@@ -51,9 +51,10 @@ def check_unnamed_documents(
 def _find_repeated_shares(
     frame: pl.DataFrame, keys: Sequence[str], used: Sequence[str]
 ) -> dict[str, float]:
-    """Return the columns that may hold ids: texts and whole numbers that vary within rankings.
+    """Return the share of repeated values of each column that may hold ids.
 
-    The value of a column is the share of its values that occurred earlier in the same ranking.
+    Such a column holds texts or whole numbers that vary within rankings. A value is repeated if it
+    occurred earlier in the same ranking.
     """
     names = [
         name
@@ -101,7 +102,10 @@ def _may_be_ids(column: pl.Series, counts: pl.Series, repeated: int) -> bool:
 def _check_values_are_unique(
     frame: pl.DataFrame, query: Sequence[str], keys: Sequence[str], doc: str, equal: Sequence[str]
 ) -> None:
-    """Raise if two rows with a value of `doc` are equal in columns `equal`."""
+    """Raise if two rows are equal in the columns `equal`.
+
+    Rows whose `doc` is null do not count.
+    """
     repeated = frame.filter(pl.col(doc).is_not_null(), pl.struct(equal).is_duplicated())
     if repeated.is_empty():
         return

@@ -48,10 +48,10 @@ from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.tie_orders import TieOrder, group_by_order
 
 MAX_SHARED_ROWS = 1 << 24
-"""Maximum number of rows, counted once per strategy, of strategies that are measured together.
+"""Maximum product of the numbers of rows and of strategies that are measured together.
 
-Strategies that are measured together share work. If there are more rows, fewer strategies (at least
-one) are measured at once, and progress is shown in between.
+Strategies that are measured together share work. If all of them would exceed the maximum, fewer (at
+least one) are measured at once, and progress is shown in between.
 """
 
 

@@ -35,7 +35,7 @@ them fit into one heap of glibc, which is 64 MiB."""
 
 SCRATCH_BLOCK = 1 << 14
 """Size, in numbers, of the block that is allocated behind the memory of the scratch arrays. The
-block is too large for a small gap elsewhere in the heap."""
+block must be too large to fit into a small gap elsewhere in the heap."""
 
 
 def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
@@ -163,10 +163,10 @@ def _hold_memory(scratch: threading.local | None) -> None:
 def _split_into_chunks(lists: Sequence[Lists], values_per_query: int) -> list[tuple[int, int]]:
     """Return ranges of queries with about the same number of values in each.
 
-    Values are counted in the longest column. A query with fewer than `values_per_query` values
-    counts as that many, but at most as `CHUNK_ROWS`. A chunk ends with the query that reaches its
-    share of the values, so it can exceed `CHUNK_ROWS` by a part of one query. The number of chunks
-    is a multiple of the number of threads, unless there are too few values or queries.
+    Values are counted in the longest column. A query counts as at least `values_per_query` values,
+    or `CHUNK_ROWS` if that is less. A chunk ends with the query in which it reaches its share of
+    the values, so it can exceed `CHUNK_ROWS` by a part of one query. The number of chunks is a
+    multiple of the number of threads, unless there are too few values or queries.
     """
     ends = max((column.offsets for column in lists), key=lambda offsets: int(offsets[-1]))
     ends = offsets_of(np.maximum(np.diff(ends), min(values_per_query, CHUNK_ROWS)))

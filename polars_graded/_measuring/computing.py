@@ -139,8 +139,8 @@ def compute(
 
     n_values = max(measure.values_per_query for measure in measures)
     if pairs is not None:
-        # A chunk holds the rankings of all strategies, so it needs fewer queries if there are more
-        # strategies.
+        # A chunk holds the rankings of all strategies: the more strategies there are, the fewer
+        # queries it may have.
         n_rows = sum(len(documents.grades.flat) for documents in lists_of_strategies)
         n_values = max(n_values, n_rows // (2 * max(1, len(lists_of_strategies[0].grades))))
     chunks = batches.run(lists, measure_chunk, values_per_query=n_values)
@@ -150,8 +150,8 @@ def compute(
 def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:
     """Return a function that rounds a number to the precision of the grades.
 
-    Polars rounds a number to the precision of the column of floats that it is compared with, and
-    measures do the same. For grades that are not floats, numbers stay doubles.
+    When Polars compares a number with a column of floats, it rounds the number to the precision of
+    the column, and measures do the same. For grades that are not floats, numbers stay doubles.
     """
     if not dtype.is_float():
         return float
@@ -284,9 +284,9 @@ def _compute_values(
 def _fill_undefined(measure: Measure, defined: Mask, values: Floats, fill_value: float) -> Floats:
     """Return the values with the fill value where the measure is undefined.
 
-    `defined` marks queries with a relevant document. If a kernel returns NaN for one of them, the
-    value is undefined, too, if the measure `can_be_undefined`; otherwise the formula has a defect,
-    and an error is raised.
+    `defined` marks queries with a relevant document. If the measure `can_be_undefined`, NaN for one
+    of these queries also means that the value is undefined. For other measures, it is a defect of
+    the formula, and an error is raised.
     """
     missing = defined & np.isnan(values)
     if missing.any() and not measure.definition.can_be_undefined:

@@ -148,12 +148,12 @@ class Definition:
     `undefined_as` is passed: a random order gives 1/2, so 0 would be worse than random."""
     can_be_undefined: bool = False
     """True if the measure can also be undefined for a query with a relevant document. Its kernel
-    then returns NaN: for example without a pair to order, a known or retrieved document or a
-    subtopic, or if the ideal value is 0 because all gains are 0."""
+    then returns NaN. Examples are a query without pairs to order, without known or retrieved
+    documents or without subtopics, and one whose ideal value is 0 because all gains are 0."""
     if_undefined: Callable[[float], float] = lambda value: value
     """Function from the value of `undefined_as` to the fill value of an undefined query."""
     best: Best = "highest"
-    """Value that is the best: the highest, the lowest or none."""
+    """Which value is best: the highest, the lowest or neither."""
     is_of_a_scale: bool = False
     """True if the measure depends on the highest grade of the scale, even if no document has it.
     It is False for `rbp`, which does so only with `graded`."""

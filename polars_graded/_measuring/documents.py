@@ -104,7 +104,7 @@ class DocumentLists:
 
     @cached_property
     def lists(self) -> list[Lists]:
-        """Return the columns of lists; a column that is used twice comes once."""
+        """Return each column of lists once, even if it is used twice."""
         lists = (self.grades, self.scores, self.ties, *self.inputs.values())
         return [each for each in dict.fromkeys(lists) if each is not None]
 
@@ -168,7 +168,7 @@ def check_grades(ranking: Ranking, grades: Lists) -> None:
 
 
 def check_ranked_by(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> None:
-    """Raise if the first sort key has a wrong type, or any a wrong length."""
+    """Raise if the first sort key has a wrong type or any key a wrong length."""
     for number, key in enumerate(keys, 2):
         if number == 2:  # noqa: PLR2004, the first after the grade
             check_score(ranking.column(number), key.flat.dtype)

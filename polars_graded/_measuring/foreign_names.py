@@ -1,8 +1,8 @@
 """Translation of other tools' measures and arguments to calls here.
 
-`foreign_names.toml` contains the tables, tool by tool, and the book explains them. They serve hints
-in errors; a foreign name is never accepted in place of our own: `nDCG@10` of ir_measures and
-`ndcg@10` of this package are different measures.
+`foreign_names.toml` contains the tables, tool by tool, and the book explains them. The tables are
+used only for hints in errors. A foreign name is never accepted in place of our own, since `nDCG@10`
+of ir_measures and `ndcg@10` of this package are different measures.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 FIRST_OF_LIST = ", with .list.first() of its column"
-"""Further step for a single number of another tool that is a list of one number here."""
+"""Further step if another tool returns a single number, but this package a list of one number."""
 
 
 class Call(NamedTuple):
@@ -28,7 +28,7 @@ class Call(NamedTuple):
 
 
 def _read_tables() -> dict[str, Any]:
-    """Read the tables. This is done at each call, since only errors need them."""
+    """Read the tables. They are not kept, since only errors need them."""
     file = resources.files("polars_graded._measuring") / "foreign_names.toml"
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
@@ -70,7 +70,7 @@ def find_own_argument(name: str) -> str:
 
 
 def explain_foreign_name(name: str) -> str | None:
-    """Return the explanation of a foreign name without a single call, if any."""
+    """Return the explanation of a name that no single call computes, or None."""
     for pattern, sentence in _read_tables()["without_a_call"].items():
         if match := re.fullmatch(pattern, name.strip(), re.IGNORECASE):
             return str(sentence.format(*match.groups()))
@@ -123,7 +123,7 @@ def _translate_options(function: str, arguments: dict[str, str]) -> dict[str, st
 def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.RegexFlag) -> list[Call]:
     """Return a list with the call for a measure such as `AP(rel=2)@100`.
 
-    The list is empty if the name is none of ir_measures, or if this package has no such measure.
+    The list is empty if ir_measures has no measure of this name, or if this package lacks it.
     """
     match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?\s*(?:@\s*([\d.]+))?", name)
     patterns = [each for each in functions if match and re.fullmatch(each, match[1], flags)]
@@ -147,7 +147,7 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
         # `beta` of ir_measures is the square of our `beta`.
         options["beta"] = f"{math.sqrt(float(arguments.pop('beta'))):g}"
     if function in RANKS_1000 and not cutoff:
-        cutoff = "1000"  # ranks beyond the list count, but gain nothing
+        cutoff = "1000"  # ranks beyond the end of the list count with gain 0
     scale = {own: arguments.pop(name, "0").strip() for name, own in OWN_SCALE.items()}
     if scale_text := ", ".join(f"{own}={value}" for own, value in scale.items() if value != "0"):
         further += f" with {scale_text}"

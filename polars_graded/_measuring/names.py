@@ -89,7 +89,10 @@ class Measure:
 
     @classmethod
     def parsed(cls, text: str) -> Measure | None:
-        """Return the measure of one or two rankings that a text names; None if it names none."""
+        """Return the measure that a text names, or None if it names no measure.
+
+        The measure may be one of a single ranking or of two rankings.
+        """
         start = re.match(r"\s*(\w+)", text)
         if start is None or start[1] not in ALL_DEFINITIONS:
             return None  # `parse` would search for suggestions, which takes time
@@ -210,7 +213,7 @@ _CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")
 
 
 def _check_not_foreign(text: str) -> None:
-    """Raise if other tools use this name, with its translation or meaning."""
+    """Raise if other tools use this name; the error translates or explains it."""
     # A name that begins with one of our measures is foreign only if another tool spells it so.
     function = re.match(r"\s*(\w*)", text)
     is_own = function is not None and function[1] in DEFINITIONS

@@ -192,7 +192,8 @@ def _compute_relevance(
 ) -> pl.Series:
     """Return φ of every score, one list per query.
 
-    It is null where the score is null. Where φ is undefined, it is `undefined`, or null for None.
+    If the score is null, the value is null. If φ is undefined, the value is the argument
+    `undefined`, where None means null.
     """
     scores, *points = columns
     lists = [_read_scores(scores), *map(Lists.of, source.read_points(points))]

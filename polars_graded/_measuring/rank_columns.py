@@ -31,11 +31,11 @@ MAX_TIED_RATIO = 0.75
 """Maximum ratio of the tied pairs to the tied pairs that are expected by chance."""
 
 MIN_DEVIATIONS = 5
-"""Minimum number of standard deviations between the expected tied pairs and the fewer observed."""
+"""Minimum number of standard deviations by which the tied pairs are fewer than expected."""
 
 MAX_OFFSET = 2
-"""Maximum ratio of the lowest number to the count of whole numbers from it to the highest. Ranks on
-the second page of results pass; scores of the form 100 - rank do not."""
+"""Maximum ratio of the lowest number to the count of whole numbers from the lowest to the highest
+number. Ranks on the second page of results pass; scores of the form 100 - rank do not."""
 
 MAX_ROWS = 1 << 20
 """Maximum number of rows of a column for which all queries are checked. In a longer column, about a

@@ -130,13 +130,16 @@ class Ranking:
         return replace(self, inputs=inputs)
 
     def column(self, number: int) -> str:
-        """Return the name for errors of column 1 (grade), 2 (first score) and so on."""
+        """Return the name of a column, as errors state it.
+
+        Column 1 is the grade, column 2 the first score, and so on.
+        """
         name = (self.grade, *self.by)[number - 1].meta.output_name(raise_if_undetermined=False)
         kind = "grade" if number == 1 else "score"
         return f"{kind} {name!r}" if name else kind
 
     def name_input(self, name: str) -> str:
-        """Return the name of a further column for errors."""
+        """Return the name of a further column, as errors state it."""
         column = self.inputs[name].meta.output_name(raise_if_undetermined=False)
         return f"{name} {column!r}" if column else name
 

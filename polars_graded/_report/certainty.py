@@ -28,7 +28,7 @@ DEFAULT_DIFFERENCE_SHARE = 0.05
 """Difference for which the number of needed queries is computed, as a share of the best mean."""
 
 MAX_DRAWN_QUERIES = 2_000_000
-"""Maximum product of the numbers of queries and of draws of half of them, for each measure."""
+"""Maximum product of the number of queries and the number of draws (see `MAX_DRAWS`)."""
 
 MAX_DRAWS = 200
 """Maximum number of times that half of the queries are drawn."""
@@ -80,7 +80,10 @@ def _find_first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> lis
 
 
 def _count_directions(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> FindingCounts:
-    """Count the pairs by significance and direction, which is that of the first strategy."""
+    """Count the pairs whose first strategy is better, worse, or neither.
+
+    It is better or worse only if the difference is significant.
+    """
     is_lower_better = measure["best"] == "lowest"
     significant = [pair for pair in pairs if pair["significant"]]
     better = sum(((pair["difference"] or 0) > 0) != is_lower_better for pair in significant)
@@ -174,7 +177,7 @@ def _compute_power(pairs: Pairs, difference: float, level: float) -> dict[str, A
 
 
 def _estimate_stability(results: Results) -> dict[str, float | None]:
-    """Return the mean τ between the orders by half of the queries and by all.
+    """Return the mean τ of the order by half of the queries and that by all.
 
     `tau_low` and `tau_high` are the ends of the central interval of τ over all draws. All values
     are None if there are too few strategies or queries, or too many queries for enough draws.

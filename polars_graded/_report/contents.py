@@ -219,7 +219,10 @@ def _is_shared(lines: Floats) -> bool:
 
 
 def _average_points(points: Floats, is_complete: Mask) -> list[list[float | None]]:
-    """Average each strategy's points over complete queries; None without any."""
+    """Average each strategy's points over the complete queries.
+
+    In a complete query, no strategy lacks a point. If no query is complete, all averages are None.
+    """
     used = points[:, is_complete]
     means = (
         used.mean(axis=1) if is_complete.any() else np.full((len(points), points.shape[2]), np.nan)

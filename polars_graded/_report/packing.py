@@ -65,7 +65,7 @@ def _encode_base64(array: npt.NDArray[Any]) -> str:
 
 
 def round_number(value: float | None) -> float | None:
-    """Round a number to seven significant digits; None for None and NaN."""
+    """Round a number to seven significant digits; NaN becomes None."""
     return None if value is None or np.isnan(value) else float(f"{value:.7g}")
 
 

@@ -116,10 +116,10 @@ def report(
     - the verdict: the leader in the selected measure, its lead, whether the lead is significant,
       and if not, how many more queries would show a difference of this size;
     - the numbers of ranked and judged documents, as in `overview`, if `frame` is given;
-    - the strategies with the mean of each measure and its interval, as in `summarise`, and the best
-      mean marked. Beside the means are the values of the selected query. If retrieved documents are
-      unjudged, the page also shows the means if all of these were irrelevant, and if all had the
-      highest grade, as in `trust.unjudged_bounds`;
+    - the strategies with the mean of each measure and its interval, as in `summarise`. The best
+      mean is marked. Beside the means are the values of the selected query. If retrieved documents
+      are unjudged, the page also shows what the means would be if all of these were irrelevant, and
+      if all had the highest grade, as in `trust.unjudged_bounds`;
     - the certainty of the order: the smallest difference that the queries can show, as in
       `trust.queries_needed`, the number of distinguished pairs, and the correlation between the
       order of strategies by half of the queries and the order by all;

@@ -22,8 +22,8 @@ MAX_PAIRED_STRATEGIES = 10
 with all others."""
 
 MAX_COMPARED_ROWS = 50_000_000
-"""Maximum number of rows, counted once per score in `by` and, if every pair of strategies is
-compared, once per strategy."""
+"""Maximum product of the number of rows and the number of scores in `by`. If every pair of
+strategies is compared, the number of strategies is a third factor."""
 
 NOTE = (
     "Means over {queries} for {pairs}. Overlap is the share of the first ten documents that both "
@@ -34,7 +34,7 @@ NOTE = (
 
 
 def build_similarity(documents: RankedFrame, grid: Grid, payload: Payload) -> Similarity | None:
-    """Return the mean similarities of every pair, or of one with each other.
+    """Return mean similarities of all pairs, or of one strategy to all others.
 
     In the second case, the one strategy is the baseline or, if there are many strategies, the best
     by the first measure. Return None if the frame has fewer than two strategies of the page, lacks

@@ -68,7 +68,7 @@ BELIEVED, DOUBTED = "believed", "doubted"
 """Values of `significance` in the rows of the forest: significant, and not significant."""
 
 COLOUR = alt.Color("colour:N", scale=None, legend=None)
-"""The channel of a colour that the rows contain."""
+"""The colour channel of marks whose colour is given in their rows."""
 
 FOREST_STEPS = [24, 8]
 """Height of a row of the forest with names and without, in pixels."""

@@ -19,8 +19,8 @@ UNDEFINED = "If a measure is undefined for a query, the query is left out of tha
 def explain_measure(name: str, formula: str | None = None) -> str:
     """Explain a measure or curve in a line; return "" for a column that is not a measure.
 
-    `formula` is the measure that a column with a name of its own contains, such as "ndcg@10". If it
-    differs from the name, it precedes the explanation.
+    `formula` is the measure that the column contains, such as "ndcg@10". If the column has another
+    name, the formula precedes the explanation.
     """
     measure = Measure.parsed(formula or name)
     method = measure and getattr(Graded, measure.function, None)

@@ -36,8 +36,8 @@ MAX_GRADES = 101
 """Maximum number of different grades; with more, graders hardly ever give equal grades."""
 
 MAX_STRAY_SHARE = 0.01
-"""Maximum share of rare grades among the grades of a grader. Rare grades outside those of all other
-graders are stray."""
+"""Maximum share of a grader's grades that count as rare if they are outside those of all other
+graders. Such rare grades are stray."""
 
 MAX_SHARED_STRAY_SHARE = 0.05
 """Maximum share of a rare grade among all grades; a grade with a larger share is common."""
@@ -90,16 +90,16 @@ def agreement(
         `join_judgments` returns it for several judgments (a document may occur for each strategy).
         A long frame has one row per query, document and grader. A null grade is missing.
     *graders
-        The columns of grades, one by one or as a list, or the graders of a long frame, by default
-        all of them.
+        For a wide frame, the columns of grades, one by one or as a list. For a long frame, the
+        graders; by default all of them.
     trusted
         The grader that each other grader is compared with; by default all pairs are compared.
     query
         The column of queries, or several columns.
     doc
         The column of documents of a query. By default it is the column "doc", or one with an
-        equivalent name, such as "product_id" or "sku". With None, and without such a column, each
-        row of a wide frame is another document.
+        equivalent name, such as "product_id" or "sku". With None, or if there is no such
+        column, each row of a wide frame is another document.
     grader, grade
         The column of graders and the column of grades of a long frame. By default the column of
         graders is `"grader"` if no argument names columns of grades.
@@ -129,8 +129,8 @@ def agreement(
           1. They are 0 if the graders agree only as much as random grades with the same
           frequencies;
         - `alpha_ordinal` and `alpha_interval`, Krippendorff's :math:`\alpha`: the same for the
-          pooled grades of both, with a squared distance. The distance is the difference of the mean
-          ranks of two grades among all grades (ordinal), or of the grades (interval);
+          pooled grades of both, with a squared distance. The distance is the difference of the two
+          grades (interval), or of their mean ranks among all grades (ordinal);
         - `ac2`, Gwet's :math:`AC_2` with quadratic weights, for data in which most grades are
           equal. For such data, :math:`\kappa` and :math:`\alpha` may be near 0 although the graders
           agree;

@@ -1,4 +1,4 @@
-"""Averages of curves over queries, and counts of all queries together."""
+"""Averages of curves over queries, and counts of documents over all queries."""
 
 from __future__ import annotations
 

@@ -18,8 +18,9 @@ from polars_graded._results.significance import Options, run_test
 MIN_CHANGED_QUERIES = 25
 """Minimum number of queries with a difference; with fewer, Stringer's interval is used."""
 
-MIN_EXPECTED_CHANGED_QUERIES = 34
-"""Expected number of queries with a difference; in 19 of 20 samples, at least 25 have one."""
+SPARE_CHANGED_QUERIES = 9
+"""Number of further changed queries to expect, so that in 19 of 20 samples at least
+`MIN_CHANGED_QUERIES` change, if a small share of all queries changes."""
 
 DECIDING_POWER = 0.8
 """Probability that a gate reaches a decision with the recommended number of queries."""
@@ -78,9 +79,10 @@ def compute_stringer_interval(differences: Floats, level: float, max_difference:
     Let :math:`p_j` be the upper Clopper-Pearson bound of a probability if j of n were observed, and
     :math:`d_{(j)}` the differences in ascending order. The lower end is
     :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`. This end assumes that a share of :math:`p_0`,
-    which was not observed, is as bad as possible. For values of 0 and -w it is the exact binomial
-    bound. For others it is conservative in practice, and proven to be so for many values (de Jager,
-    Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the Stringer bound, 1997).
+    which was not observed, is as bad as possible. If all values are 0 or -w, this end is the
+    exact binomial bound. For other values it is conservative in practice, and proven to be so if
+    there are many (de Jager, Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the
+    Stringer bound, 1997).
     """
     from scipy.special import betaincinv
 
@@ -117,7 +119,9 @@ def count_deciding_queries(
     # standard errors. With skewness, x = sqrt(N) solves x * effect = a + c / x.
     c = skewness * (1 + 2 * stdtrit(max(n - 1, 1), 1 - level / 2) ** 2) / 6
     root = (np.sqrt(n) + np.sqrt(n + 4 * c / effect)) / 2
-    return max(int(np.ceil(root**2)), int(np.ceil(MIN_EXPECTED_CHANGED_QUERIES / changed_share)))
+    # The number of changed queries is binomial: if all queries change, it does not vary.
+    spare = SPARE_CHANGED_QUERIES * np.sqrt(1 - changed_share)
+    return max(int(np.ceil(root**2)), int(np.ceil((MIN_CHANGED_QUERIES + spare) / changed_share)))
 
 
 def compute_skewness(differences: Floats) -> Floats:

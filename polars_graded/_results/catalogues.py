@@ -129,11 +129,11 @@ def catalogue(
     A resample contains only about 63 % of the users, some of them several times. These users cover
     fewer items than all users do, so the coverage of a resample is too low. The ends of the
     interval are therefore the value plus quantiles of the deviations of the resamples from their
-    mean. They are limited to at least 0, and for coverage, Gini index and the share of the long
-    tail to at most 1, for entropy to log2 N. In simulations with 30 to 500 users, 93 to 99 % of
-    these intervals of coverage, Gini index and entropy contain the expected value for this number
-    of users. At most 73 % of the intervals between plain quantiles of the resamples contain it. All
-    strategies with the same number of users have the same resamples.
+    mean. The ends are at least 0. Those of coverage, Gini index and the share of the long tail are
+    at most 1, and those of entropy at most log2 N. In simulations with 30 to 500 users, 93 to 99 %
+    of these intervals of coverage, Gini index and entropy contain the expected value for this
+    number of users. At most 73 % of the intervals between plain quantiles of the resamples contain
+    it. All strategies with the same number of users have the same resamples.
 
     References
     ----------
@@ -419,7 +419,7 @@ def _read_items(rows: pl.DataFrame, popularity: str | None, is_frame: bool) -> p
 
 
 def _describe_items(items: pl.DataFrame, popularity: str, head: float) -> dict[str, Floats]:
-    """Return the popularity of each item, and 1 for the long tail, else 0."""
+    """Return the popularity of each item, and 1 if it is in the long tail, else 0."""
     values = items.get_column(popularity)
     if not values.dtype.is_numeric():
         msg = f"popularity {popularity!r} must be a number, got {values.dtype}"

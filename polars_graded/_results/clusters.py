@@ -94,7 +94,8 @@ class Clusters:
     def estimate_differences(self, pairs: Pairs) -> Estimate:
         r"""Return mean differences with their cluster-robust standard errors.
 
-        With G clusters and :math:`S_g`, the sum of a cluster's deviations from the mean difference,
+        Let G be the number of clusters, n the number of queries, and :math:`S_g` the sum of the
+        deviations of a cluster's queries from the mean difference. Then
         :math:`SE^2 = G / (G - 1) \sum_g S_g^2 / n^2` (Liang, Zeger 1986), with G - 1 degrees of
         freedom.
         """

@@ -165,7 +165,7 @@ def _check_judgments(
     shared = [each for each in rows.columns if each in older.columns]
     columns = [JUDGMENTS] if JUDGMENTS in shared else []
     if not columns:
-        # Without fingerprints, other judgments show only in measures of judgments alone.
+        # Without fingerprints, only measures that depend on judgments alone reveal other judgments.
         comparability.unchecked.append("judgments")
         columns = [each for each in shared if _is_of_judgments(each)]
     measures = (Measure.parsed(formula or column) for column, formula in formulas.items())

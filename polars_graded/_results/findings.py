@@ -36,7 +36,7 @@ def is_significant(columns: Collection[str], level: float) -> pl.Expr:
 
 
 def find_agreeing_pairs(pairs: Pairs, outcome: Outcome) -> Mask:
-    """Return the mask of pairs whose test and means have the same direction.
+    """Return the mask of pairs whose test and means favour the same strategy.
 
     For a test of means, these are all pairs.
     """
@@ -56,9 +56,9 @@ def name_test(test: TestName, correction: CorrectionName) -> str:
 
 
 def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
-    """Return the names of the tests in a table; "" if it has none.
+    """Return the names of the tests in a table, or "" if it has none.
 
-    With `alone`, each pair is tested alone, and the names of corrections are left out.
+    With `alone`, the names of corrections are left out, since each pair is tested alone.
     """
     if not {"test", "correction"} <= {*table.columns}:
         return ""

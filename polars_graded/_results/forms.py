@@ -181,9 +181,9 @@ def paper_table(
     Raises
     ------
     ValueError
-        If there are more than 25 groups, or with neither groups nor a baseline, more than 25
-        strategies, since there are not enough superscript letters. If `trusted` is combined with a
-        test other than the t test, with groups, or with several other graders.
+        If superscript letters do not suffice: with `letters="groups"`, for more than 25 groups;
+        with neither groups nor a baseline, for more than 25 strategies. If `trusted` is combined
+        with a test other than the t test, with groups, or with several other graders.
 
     Examples
     --------
@@ -353,7 +353,7 @@ class Writer(NamedTuple):
     bold: str
     raised: Callable[[str], str]
     write: Callable[[list[str], list[list[str]], str], list[str]]
-    """Function from the cells of the head, the cells of the rows and a caption to lines."""
+    """Function that returns lines, from cells of the head, rows of cells, and a caption."""
 
     def write_cell(self, mean: str, best: bool, signs: str | None) -> str:  # noqa: FBT001
         """Return the cell of a mean, with its superscripts."""

@@ -161,11 +161,11 @@ def gate(
           common), `strategy_queries` and `baseline_queries` (with a value), `lost` (with a value on
           one side only), `undefined` (with a value on neither side), `changed` (with a difference);
         - `best` (String), `baseline_mean`, `mean`;
-        - `more_queries` (UInt64): the number of further queries that would decide in 80 % of cases
-          if the difference stayed the same, for the verdicts "undecided" and "worse, perhaps by
-          more than the margin". It is null for other verdicts. It is also null in three cases: only
-          lost queries make the verdict undecided; the number is unknown; or more than 100 times the
-          number of given queries would be needed in total;
+        - `more_queries` (UInt64), for the verdicts "undecided" and "worse, perhaps by more than the
+          margin": the number of further queries that would decide in 80 % of cases if the
+          difference stayed the same. It is null for other verdicts. It is also null in three cases:
+          only lost queries make the verdict undecided; the number is unknown; or more than 100
+          times the number of given queries would be needed in total;
         - `confidence`, and `level`, the error rate of this interval alone;
         - `margin`, `difference` (strategy minus baseline), and `low` and `high`, the interval of
           the difference;
@@ -338,7 +338,7 @@ class Matched(NamedTuple):
     names: Sequence[pl.Series]
     """Names of the strategies, and names of their baselines, as in the given results."""
     formulas: Mapping[str, str]
-    """Formulas of measures that the caller passed or the results record, by column."""
+    """Formula of each column of a measure, if the caller passed it or the results record it."""
     notes: str
     """Differences that an argument allowed, and conditions that could not be checked."""
 
@@ -665,7 +665,7 @@ MAX_QUERIES_RATIO = 100
 def _compute_adverse_skewness(pairs: Pairs, inputs: VerdictInputs) -> Floats:
     """Return each pair's absolute skewness, if it is adverse, and 0 otherwise.
 
-    Skewness is adverse if it widens the interval on the side of minus the margin.
+    Skewness is adverse if it widens the interval on the side that faces `-margin`.
     """
     mean_gain = pairs.statistics.mean * pairs.results.sign
     skewness = [compute_skewness(pairs.compute_differences(part)) for part in pairs.split(pairs.n)]

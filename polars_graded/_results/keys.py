@@ -142,10 +142,10 @@ def _check_graders(argument: str, parts: Parts, **graders: str | None) -> None:
 
 
 def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any]) -> Parts:
-    """Return each grader's results, without queries not judged by the grader.
+    """Return each grader's results, for the queries that this grader judged.
 
-    A query counts as judged if any strategy has any value for it. A column named "grader" does not
-    split the results if it is passed as another key.
+    A query counts as judged if any strategy has any value for it. If the caller passes the column
+    "grader" as strategy, query or segment, it does not split the results.
     """
     others = (keys.get(name) for name in ("strategy", "query", "segments"))
     if GRADER not in frame.collect_schema() or GRADER in collect_column_names(*others):
@@ -297,7 +297,7 @@ def _is_nested(dtype: pl.DataType) -> bool:
 
 
 def collect_column_names(*given: Any) -> set[str]:
-    """Return the set of the column names in names, lists and mappings."""
+    """Return all column names from single names, lists and mappings."""
     columns = set[str]()
     for value in given:
         if isinstance(value, str):

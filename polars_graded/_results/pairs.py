@@ -63,13 +63,17 @@ class Pairs:
         return self.results.compute_differences(self.a[part], self.b[part])
 
     def compute_tolerances(self, part: slice) -> Floats:
-        """Return the tolerances of the differences of some pairs; 0 for tied differences."""
+        """Return the tolerances of the differences of some pairs.
+
+        The tolerance of a tied difference is 0.
+        """
         return self.results.compute_tolerances(self.a[part], self.b[part])
 
     def round_differences(self, part: slice) -> Floats:
-        """Round the differences of some pairs, so that tied ones are nearly always equal.
+        """Round some pairs' differences so that ties are nearly always equal.
 
-        Each becomes a multiple of a power of 2 that exceeds the largest rounding error of the pair.
+        Each difference becomes a multiple of a power of 2, which exceeds the largest rounding error
+        of the pair.
         """
         _, exponents = np.frexp(self.compute_tolerances(part).max(axis=1, keepdims=True))
         steps = np.ldexp(1.0, exponents)

@@ -131,8 +131,8 @@ def find_measures_and_curves(
 
     By default, measures are the columns of numbers with the name of a measure (other numbers may
     describe a query), and curves are all lists of numbers. A Boolean column is a measure only if
-    `measures` names it. With `curves`, `measures` may also name curves, and a frame may have curves
-    alone.
+    `measures` names it. With `curves`, `measures` may also name curves, and a frame with curves
+    needs no other measures.
     """
     schema = per_query.collect_schema()
     queries, requested = check_column_names("query", query), list_named_columns(measures)
@@ -367,8 +367,8 @@ class Grid:
     def _fill_missing(self, values: Floats, measure: str) -> Floats:
         """Return values with 0 for missing ones, if the caller requested that.
 
-        Raise if the lowest value is best, since a missing value would then count as a good one, or
-        if it is unknown which value is best.
+        Raise if it is unknown which value is best. Also raise if the lowest value is best, since a
+        missing value would then count as a good one.
         """
         if self.missing != "zero" or not np.isnan(values).any():
             return values

@@ -393,10 +393,13 @@ def power_curve(
     Returns
     -------
     DataFrame
-        One row per measure and number of queries: `measure` (String), `queries` (UInt64), `power`
-        (Float64), `at_hand` (Boolean), true for the number of given queries, `difference`
-        (Float64), the difference to detect in the unit of the measure, and `share_of_range`
-        (Float64), this difference divided by the range of the means, null if all means are equal.
+        One row per measure and number of queries:
+
+        - `measure` (String), `queries` (UInt64) and `power` (Float64);
+        - `at_hand` (Boolean), true for the number of given queries;
+        - `difference` (Float64), the difference to detect, in the unit of the measure;
+        - `share_of_range` (Float64), this difference divided by the range of the means; null if all
+          means are equal.
 
     See Also
     --------

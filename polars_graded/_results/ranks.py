@@ -94,7 +94,7 @@ def rank_strategies(
     documentation has the table.
 
     With Wilcoxon's test, which compares ranks of differences, intervals would miss true ranks far
-    more often: in more than half of the simulations with 200 queries of skewed differences.
+    more often: in more than half of the simulations with 200 queries and skewed differences.
 
     A group is a clique of strategies that are not distinguished. A greedy search finds a small
     number of cliques that together contain each pair that is not distinguished. If all intervals
@@ -199,8 +199,8 @@ def find_cliques(is_apart: Mask) -> list[Integers]:
     other is a set of its own.
 
     Strategies are in the order of their means, the best first. A similar pair is open as long as no
-    set contains both strategies. A new set begins with the first strategy that is in an open pair,
-    and the last strategy that forms an open pair with the first. All others are then tried in turn:
+    set contains both strategies. A new set begins with two strategies: the first one that is in an
+    open pair, and the last one that forms an open pair with it. All others are then tried in turn:
     those after the first strategy, then those before the first strategy. A strategy that is similar
     to all members so far joins the set.
     """

@@ -193,7 +193,7 @@ def unjudged_bounds(
         residual = pl.lit(None, pl.Float64)
         if measure.function == "rbp":
             depth = original.get_column(DEPTH_COLUMN).clip(upper_bound=measure.n).cast(pl.Float64)
-            # Moffat, Zobel 2008: the unjudged documents, and all ranks beyond depth d, p^d.
+            # Moffat, Zobel 2008: the share of unjudged documents, plus p^d for ranks beyond d.
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
         is_exact = has_both & (name not in without_relevance and _has_bounds(measure, resolved))
         rows_of_measure = original.select(
@@ -261,10 +261,11 @@ def robustness_to_grading(
     *measures
         Measures with one value per query, as for `evaluate`.
     gradings
-        A mapping from names to other gradings: a column of the frame, such as another grader's, an
-        expression, or a mapping from grades to grades, which keeps all other grades. The default is
-        every way to merge neighbouring levels into two or more groups (a group gets its lowest
-        grade; more than five levels are an error), and the grading of `moved`.
+        A mapping from names to other gradings. Each is a column of the frame (such as that of
+        another grader), an expression, or a mapping from grades to new grades; grades that are not
+        in the mapping stay the same. The default is every way to merge neighbouring levels into two
+        or more groups (a group gets its lowest grade; more than five levels are an error), and the
+        grading of `moved`.
     moved
         The probability with which the grade of a judged document moves up or down by one level (the
         lowest and the highest level only move inwards). The name of the grading is "10 % moved" for
@@ -276,7 +277,7 @@ def robustness_to_grading(
         The same seed moves the same grades.
     **options
         The keywords of `evaluate`. If `strategy` names a column, `doc` names the column of
-        documents, so that the grade of a document is moved for all strategies.
+        documents, so that the grade of a document moves in the same way for all strategies.
 
     Returns
     -------
@@ -287,9 +288,9 @@ def robustness_to_grading(
         - `mean` (Float64), and `place` (UInt32) among the strategies, with 1 for the best;
         - for the grading and measure: `tau` and `tau_ap` (Float64), the correlation between the
           order of strategies and the order under the given grades, null if all strategies tie in
-          one of them; and `lost`, `gained` and
-          `reversed` (UInt32), the numbers of pairs that are significant only under the given
-          grades, only in this grading, or in both with opposite signs;
+          one of these orders; and `lost`, `gained` and `reversed` (UInt32), the numbers of pairs
+          that are significant only under the given grades, only in this grading, or in both with
+          opposite signs;
         - `flipped` (List), the strategies whose difference from this one is lost, gained or
           reversed, in the order of strategies.
 

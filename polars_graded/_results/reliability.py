@@ -133,7 +133,7 @@ def swap_rate(
             for samples_of_block in _draw_samples(results, 2 * size, draws, seed):
                 first = _compute_differences(results, samples_of_block[:, :size]).ravel()
                 second = _compute_differences(results, samples_of_block[:, size:]).ravel()
-                # Rounding must not move a difference from the start of a class to the one below.
+                # Rounding must not move a difference from the start of a class to the class below.
                 classes = np.floor(np.abs(first) / step + 1e-9).astype(np.int64)
                 pairs = pl.DataFrame({"class": classes, "swaps": first * second < 0})
                 counts.append(pairs.group_by("class").agg(swaps.sum(), comparisons=pl.len()))
@@ -162,7 +162,7 @@ def order_stability(
     seed: int = 0,
     **keys: Unpack[Keys],
 ) -> pl.DataFrame:
-    r"""Correlate the order of strategies by samples of queries with that by all.
+    r"""Correlate orders of strategies from samples with that from all queries.
 
     Parameters
     ----------
@@ -186,8 +186,8 @@ def order_stability(
         One row per measure and size: `measure` (String), `strategies` and `queries` (UInt32), and
         the mean `tau` of the samples with the quantiles `tau_low` and `tau_high` (Float64, from -1
         to 1), and their `confidence` (Float64). Samples in which all strategies are tied are left
-        out; `tau` is null if no sample remains, or, for Kendall's τ, if all strategies have the
-        same mean over all queries. With two strategies, the τ of each sample is 1 or -1.
+        out; `tau` is null if no sample remains, or if all strategies have the same mean over all
+        queries. With two strategies, the τ of each sample is 1 or -1.
 
     See Also
     --------
@@ -361,9 +361,9 @@ def rank_correlation(
     Returns
     -------
     DataFrame
-        `measure`, `reference` (both String), `strategies` (UInt32) and `tau` (Float64), from -1 to
-        1. `tau` is null if one of both measures gives all strategies the same mean, or if there are
-           fewer than two strategies.
+        `measure`, `reference` (both String), `strategies` (UInt32) and `tau` (Float64, from -1 to
+        1). `tau` is null if one of the two measures gives all strategies the same mean, or if there
+        are fewer than two strategies.
 
         If there are several graders and `grader` is None, graders are compared instead of measures:
         one row per measure and pair of graders. The columns `grader` and `reference` (String) name

@@ -31,10 +31,10 @@ def write_results(
 
     The settings are each measure's full formula, the scale and the order of ties. They are only
     known if the results come from `evaluate(..., fingerprint=)`, which also adds the fingerprint of
-    each query's judgments as the column `judgments`. A Parquet file always contains the number of
-    queries and the version of polars_graded, and the settings if they are known, in its key-value
-    metadata under the key "polars_graded". A CSV file contains all this in the first row of a
-    column `settings`, and only if the settings are known. The file is written atomically.
+    each query's judgments as the column `judgments`. The key-value metadata of a Parquet file
+    contain, under the key "polars_graded", the number of queries, the version of polars_graded and,
+    if they are known, the settings. In a CSV file, all this is in the first row of a column
+    `settings`, which is written only if the settings are known. The file is written atomically.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If the suffix of the file is neither .parquet nor .csv, if the file is damaged, or if it has
-        fewer or more queries than it was written with (where that number is known).
+        If the suffix of the file is neither .parquet nor .csv, if the file is damaged, or if its
+        number of queries differs from the number that it records (if it records one).
 
     See Also
     --------
@@ -205,7 +205,7 @@ def cast_measures(frame: pl.DataFrame, columns: Sequence[str] | dict[str, str]) 
     """Return the frame with text columns of measures converted to numbers.
 
     A column holds a measure if it has the name of one, or if `columns` contains its name. Curves
-    stay text. A mapping contains the formula of each column.
+    stay text. If `columns` is a mapping, it contains the formula of each column.
     """
     numbers: dict[str, Any] = {}
     for name in frame.select(cs.string()).columns:

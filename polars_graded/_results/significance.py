@@ -1,7 +1,8 @@
 """Tests of differences between strategies, and corrections of p values.
 
-A test takes all pairs of a measure at once. It returns their p values, and functions that return
-the intervals of the differences at given levels of significance, up to that of the options.
+A test takes all pairs of a measure at once. It returns their p values, and functions that compute
+the intervals of the differences. These functions take levels of significance, of which none may
+exceed that of the options.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ TestName: TypeAlias = Literal["t", "wilcoxon", "permutation", "bootstrap", "rand
 CorrectionName: TypeAlias = Literal["none", "bonferroni", "holm", "benjamini_hochberg"]
 Progress: TypeAlias = Callable[[Sequence[int]], Iterable[int]]
 Ends: TypeAlias = "tuple[Floats, Floats]"
-"""Both ends of an interval of each pair; NaN if there is none."""
+"""Both ends of each pair's interval; NaN if it has none."""
 Interval: TypeAlias = "Callable[[Floats], Ends]"
 """Function from the levels of significance, one per pair, to the pairs' intervals."""
 
@@ -181,8 +182,8 @@ class Estimate(NamedTuple):
     def compute_p(self) -> Floats:
         """Return Student's p value.
 
-        With fewer than two values it is NaN. Otherwise it is 1 for a mean of 0, and NaN for another
-        mean whose error is NaN.
+        It is NaN if there are fewer than two values. Otherwise, if the error of a mean is NaN, p is
+        1 for a mean of 0 and NaN for any other mean.
         """
         from scipy.special import stdtr
 
@@ -472,7 +473,7 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
 
 
 def write_weak_test(options: Options, count: str, smallest_p: float) -> str:
-    """Return the clause that a test cannot find a difference.
+    """Return a clause which says that a test cannot find a difference.
 
     `count` is a number of queries, clusters or resamples with its noun, such as "5 queries".
     """
@@ -527,9 +528,9 @@ class Resamples:
         return np.maximum(n_extreme, -1)
 
     def find_distances(self, largest: Floats, levels: Floats) -> Floats:
-        """Return the largest distance of each pair with p above its level.
+        """Return, for each pair, the largest distance whose p is above the level.
 
-        It is infinite if p is above the level for all distances.
+        The distance is infinite if p is above the level for all distances.
 
         `largest` contains the largest distances of each pair in resamples, in descending order.
         """
@@ -624,7 +625,8 @@ class Correction:
 
     correct: Callable[[Floats], Floats]
     compute_levels: Callable[[Floats, float], Floats]
-    """Function from p values and a level to the levels of intervals that agree with the former."""
+    """Function that takes p values and a level, and returns the levels of the intervals that agree
+    with these p values."""
     words: str
     """Description of the p values in a sentence, such as "corrected by Holm's method"."""
     name: str
@@ -634,12 +636,12 @@ class Correction:
 
 
 def _correct_bonferroni(p: Floats) -> Floats:
-    """Return Bonferroni's p values: p times their number, at most 1."""
+    """Return Bonferroni's p values: p times the number of tests, at most 1."""
     return np.minimum(1, p * len(p))
 
 
 def _compute_bonferroni_levels(p: Floats, level: float) -> Floats:
-    """Return, for each p value, the level divided by their number."""
+    """Return, for each p value, the level divided by the number of p values."""
     return np.full(len(p), level / len(p))
 
 

@@ -35,7 +35,7 @@ MIN_FITTED_QUERIES = 4
 """Minimum number of queries with trusted values for a weight of the model above 0."""
 
 MIN_COMPARED_QUERIES = 5
-"""Minimum numbers of trusted and of other queries for a test that the sample is random."""
+"""Minimum numbers of trusted and of other queries to test whether the sample is random."""
 
 MAX_SELECTION_P = 0.001
 """Maximum p value, after correction, for a warning that queries are not a random sample."""
@@ -101,7 +101,10 @@ def _compute_covariance(x: Floats, y: Floats) -> Floats:
 
 
 def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
-    """Return the covariance of each row of x and y without each column."""
+    """Return covariances of rows of x and y, leaving out each column in turn.
+
+    The result has one row per row of x, and one column per column left out.
+    """
     n = x.shape[1]
     x, y = (each - compute_mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
     # Removing a column also changes the means, so the sum of products falls by n / (n - 1) times
@@ -214,7 +217,7 @@ class SharedValues(NamedTuple):
     """Number of queries that only the trusted grader judged."""
 
     def compare_pairs(self, a: Integers, b: Integers) -> SharedValues:
-        """Return the differences of pairs in place of the strategies' values."""
+        """Return a copy with differences of pairs in place of strategies' values."""
         results = (replace(each, values=each.compute_differences(a, b)) for each in self.results)
         return self._replace(results=tuple(results))
 

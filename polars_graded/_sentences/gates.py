@@ -127,13 +127,17 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
             "one side only, and the verdict changes if the missing values are the least favourable"
         )
     return (
-        f"the interval of {difference} ({interval}) reaches beyond the margin of {margin}"
+        f"the interval of the difference {difference} ({interval}) reaches beyond the margin of "
+        f"{margin}"
         f"{_write_more_queries(row)}"
     )
 
 
 def _write_more_queries(row: Mapping[str, Any]) -> str:
-    """Write how many more queries would decide for an unchanged difference."""
+    """Write how many more queries would decide.
+
+    The difference is assumed to stay the same.
+    """
     if row["more_queries"] is not None:
         more = format_count(row["more_queries"], "more queries")
         return f"; if the difference stays the same, {more} decide in about 4 of 5 cases"
@@ -153,7 +157,7 @@ def _write_counts(row: Mapping[str, Any], confidence: float, min_changed: int) -
     if row["verdict"] != UNCHANGED:
         if row["changed"] < min_changed and row["low"] is not None:
             changes = f"{row['changed']:,} changed, fewer than {min_changed}"
-            yield f"{changes}, so the interval is conservative"
+            yield f"{changes}, so the interval allows for changes of other queries"
         if row["mean"] is not None:
             yield f"means {format_short(row['mean'])} and {format_short(row['baseline_mean'])}"
         yield f"{100 * confidence:g} % confidence in all verdicts together"

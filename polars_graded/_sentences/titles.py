@@ -1,7 +1,7 @@
 """Describe what a chart draws: its title, and the measure and the queries in its subtitle.
 
-Titles do not state findings, except that of an overview: it states ties and gaps, since the rows of
-this chart are counts of them. For charts of test results, `verdicts` writes the findings.
+In this module, only the title of an overview states findings: the ties and gaps that this chart
+counts. For charts of test results, `verdicts` writes titles that state what the tests found.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ IN_WORDS = {
     "spearman": "Spearman's correlation",
     "tau_ap": "τ of average precision",
 }
-"""Words for measures whose names, without underscores, are not clear by themselves."""
+"""Words for measures whose names are not clear, even with spaces for underscores."""
 
 GAPS = {
     "none_judged": "have no judged document",
@@ -69,9 +69,9 @@ class Drawn(NamedTuple):
     measures: Sequence[str]
     strategies: int
     panels: int
-    """Number of panels; 0 if each panel is a measure, or without panels."""
+    """Number of panels; 0 if there are no panels, or if each panel is a measure."""
     queries: Sequence[int]
-    """Distinct numbers of queries that rows are based on, ascending; empty if unknown."""
+    """Distinct numbers of queries behind the rows, ascending; empty if unknown."""
     confidence: float | None = None
     """Confidence of all intervals; None if there are none, or several."""
 
@@ -80,7 +80,7 @@ class Drawn(NamedTuple):
 
 
 def write_axis_title(name: str) -> str:
-    """Return the axis title of a curve in words, or another column's name."""
+    """Return a curve in words, or the name of any other column unchanged."""
     measure = Measure.parsed(name)
     return name if measure is None or not measure.is_curve else _write_function(measure)
 
@@ -113,9 +113,10 @@ def _write_function(measure: Measure) -> str:
 
 
 def write_subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
-    """Return a line with the measure and the number of queries, if known.
+    """Return one line with the measure and the number of queries.
 
-    The measure is left out if there are several. The list is empty if nothing is known.
+    The measure is left out if there are several, and the number if it is unknown. If the line would
+    be empty, the list is empty.
     """
     measure = (
         f"{what} {measure_in_words(drawn.measures[0])}".strip() if len(drawn.measures) == 1 else ""
@@ -127,8 +128,8 @@ def write_subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
 def count_queries(drawn: Drawn) -> str:
     """Return the number of queries with its noun, or its range.
 
-    For the results of `clicks.compare_interleaved`, it is a number of comparisons: of lists or
-    queries that each compare two rankers.
+    For the results of `clicks.compare_interleaved`, the noun is "comparisons", since each list or
+    query compares two rankers.
     """
     if not drawn.queries:
         return ""
@@ -181,7 +182,7 @@ def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -
 def title_differences_of_curves(
     name: str, drawn: Drawn, at: str, baseline: str, confidence: float
 ) -> str:
-    """Return a title for curves minus that of a baseline, with their bands."""
+    """Return a title for curves minus the curve of a baseline, with bands."""
     kind = "band" if drawn.strategies == 1 else "bands, not simultaneous"
     bands = f"{format_percent(confidence)} {kind}"
     n = format_count(drawn.strategies, "strategies")
@@ -222,8 +223,8 @@ def write_wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
 def write_width_change(median: float | None) -> list[str]:
     """Return a note that compares the widths of two kinds of intervals.
 
-    `median` is the median relative change from intervals of trusted grades alone to intervals of
-    trusted grades and a model's grades.
+    One kind is computed from trusted grades alone, the other from trusted grades and a model's
+    grades. `median` is the median relative change of the width from the first kind to the second.
     """
     if median is None:
         return []
@@ -249,7 +250,8 @@ def write_extremes(strategy: str, queries: Sequence[str]) -> str:
 def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
     """Return the difference to find, with its share of the range of means.
 
-    If there are several differences, it is their common share, or else their range.
+    If the differences are not all equal, return the share if it is the same for all, or else the
+    range of the differences.
     """
     share = _format_span(shares, format_percent)
     share = f"{share} of the range of means" if share else ""
@@ -267,7 +269,7 @@ def _format_span(values: Sequence[float], form: Any) -> str:
 
 
 def write_equivalence(rope: float, inside: int, n: int, probability: float) -> list[str]:
-    """Return notes on the limit and the number of negligible differences."""
+    """Return notes on negligible differences: their limit and their number."""
     counts = f"{inside:,} of {format_count(n, 'differences')} {conjugate(inside, 'are')} negligible"
     return [
         f"shaded: negligible differences, up to {format_short(rope)}",
@@ -287,7 +289,7 @@ def title_gaps(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def write_many_ties(ties: Mapping[str, float | None]) -> str:
-    """State the share of tied scores of strategies with more than half tied."""
+    """State the share of tied scores, for strategies where it exceeds half."""
     tied = {name: share for name, share in ties.items() if (share or 0) > MANY_TIED}
     if not tied:
         return ""
@@ -299,7 +301,7 @@ def write_many_ties(ties: Mapping[str, float | None]) -> str:
 
 
 def _write_gap(rows: Sequence[Mapping[str, Any]], gap: str, verb: str) -> str:
-    """State the largest number of queries with a gap, and its strategies.
+    """State the largest count of a gap, and the strategies with this count.
 
     Return "" if no query has this gap.
     """

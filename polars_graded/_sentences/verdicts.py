@@ -35,7 +35,7 @@ MAX_NAMED_STRATEGIES = 3
 
 
 class FindingCounts(NamedTuple):
-    """Numbers of significant differences in each direction, and of the others."""
+    """Numbers of differences: significant in each direction, and undecided."""
 
     better: int
     worse: int
@@ -196,8 +196,8 @@ class Facts(NamedTuple):
     pairs: Sequence[Mapping[str, Any]]
     tested: Tested
     lead_pair: Mapping[str, Any] | None
-    """The leader and the baseline, or the leader and the second if there is no baseline or the
-    baseline leads; None if several strategies share the lead, or if there is only one strategy."""
+    """The leader and the baseline. If there is no baseline, or if the baseline leads, the leader
+    and the second. None if several strategies share the lead, or if there is only one strategy."""
     needed: QueriesNeeded | None
     """Queries that would show the difference of `lead_pair`; None if it was not computed."""
     counts: FindingCounts
@@ -205,8 +205,9 @@ class Facts(NamedTuple):
     may_be_first: Sequence[int]
     """Strategies that no other strategy is significantly better than."""
     n_supporting: int
-    """Number of measures by which any strategy is significantly better than the baseline or,
-    without a baseline, by which the leader of this measure is clearly first."""
+    """With a baseline, the number of measures by which at least one strategy is significantly
+    better than the baseline. Without, the number by which the leader of this measure is clearly
+    first."""
     n_measures: int
     """Number of measures whose `best` is not "none"."""
 
@@ -233,7 +234,7 @@ def write_verdict(facts: Facts) -> Sentence:
 
 
 def _write_answer(facts: Facts) -> Sentence:
-    """State the finding of the tests about the baseline or the first place."""
+    """State what the tests found about the baseline or the first place."""
     baseline = facts.tested.baseline
     if baseline is not None:
         only = facts.pairs[0]["strategy"] if len(facts.pairs) == 1 else None
@@ -336,7 +337,7 @@ def _write_others(facts: Facts, leader: int) -> Sentence:
 
 
 def _write_by_measures(facts: Facts) -> Sentence:
-    """State how many measures have a better or a clearly first strategy."""
+    """State by how many measures a strategy is better or clearly first."""
     if facts.n_measures < 2:  # noqa: PLR2004
         return []
     by = format_part(facts.n_supporting, facts.n_measures, "measures")
@@ -358,10 +359,10 @@ def write_power(
     share: float,
     needed: int | None,
 ) -> str:
-    """State what difference the queries show, and what another one needs.
+    """State which difference the queries show, and how many another needs.
 
-    The other one is `smaller_difference`. Despite its name, it can be larger than `detectable`. It
-    is `share` times the magnitude of the best mean; if it is 0, that part is left out.
+    The other difference is `smaller_difference`, which is `share` times the magnitude of the best
+    mean. Despite its name, it can be larger than `detectable`. If it is 0, it is not mentioned.
     """
     takes = (
         "an unrealistic number of queries" if needed is None else format_count(needed, "queries")

@@ -16,22 +16,22 @@ or panel is called "null".
 
 Up to ten strategies have colours of their own, the same in all charts with the same strategies.
 Readers with and without a colour vision deficiency can distinguish these colours. The colours of an
-active theme take precedence. If there are more than ten lines, or points of `trade_off`, ten of
-them have a colour (in `dcg_curves`, those that end highest), and the others are grey. If there are
-more than ten bars, or points of another chart, all have the same colour. Charts that are side by
-side share the colours of strategies.
+active theme take precedence. If there are more than ten lines, ten of them have a colour (in
+`dcg_curves`, those that end highest), and the others are grey. The same applies to the points of
+`trade_off`. More than ten bars, or more than ten points of any other chart, all have the same
+colour. Charts that are side by side share the colours of strategies.
 Two copies of a chart with a selection can be concatenated, but Altair cannot layer them.
 
 Altair's default renderer needs a network and a trusted notebook.
 ``alt.renderers.enable("png", ppi=144)`` needs neither.
 
 `panel` names a column. Each of its values gets a panel, in the order of the rows. For many
-charts the default is the measure, if there are several. With one value, or with `panel=None`, the
-result is a plain layered chart, which supports `.properties(width=...)` and `.facet(...)` by any
-column of `chart.data`. `strategy` names the column of strategies.
+charts the default is the measure, if there are several. If the column has only one value, or with
+`panel=None`, the result is a plain layered chart, which supports `.properties(width=...)` and
+`.facet(...)` by any column of `chart.data`. `strategy` names the column of strategies.
 
 A `ValueError` is raised if nothing can be drawn, if a strategy or a pair occurs twice in a panel,
-and for more than 60 panels or more than 3000 rows in a chart that draws each row.
+if there are more than 60 panels, or if a chart that draws each row has more than 3000 rows.
 """
 
 from __future__ import annotations

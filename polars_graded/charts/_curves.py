@@ -57,7 +57,7 @@ def dcg_curves(
     ideal
         The column of the ideal curve, which is dashed. For `dcg_curve`, True selects the
         `ideal_dcg_curve` with the same gain, discount, base and cutoff, if the frame contains it.
-        For `cg_curve`, it selects the one with `discount=none`.
+        For `cg_curve`, True selects the `ideal_dcg_curve` with `discount=none`.
     baseline
         A strategy with which the others are compared. The chart then shows each other strategy's
         curve minus that of the baseline, as the mean over queries, without an ideal curve. The band

@@ -85,10 +85,11 @@ def explore(
     -------
     VConcatChart
         A chart whose `data` has one row per query, with the columns `query`, `value_a`, `value_b`,
-        `difference`, `better` (the better strategy, null for a tie), `position` by descending
-        difference, the `middle` of the query's bin and its `place` in the bin. With `colour`, the
-        column `group` holds the value of that column, "others" or the range. With a curve, the
-        columns `rank_1` and so on hold the difference at each of up to 20 evenly spaced ranks.
+        `difference`, `better` (the better strategy, null for a tie), `position` (by descending
+        difference), `middle` (of the bin that contains the query) and `place` (of the query in this
+        bin). With `colour`, the column `group` holds the value of the `colour` column, "others" or
+        a range. With a curve, the columns `rank_1` and so on hold the difference at each of up to
+        20 evenly spaced ranks.
 
     See Also
     --------
@@ -193,7 +194,7 @@ def explore(
 def _find_only_rank_curve(curves: list[str]) -> str | None:
     """Return the only curve by rank that is not an ideal curve.
 
-    It is None if there is no such curve, or more than one.
+    Return None if there is no such curve, or more than one.
     """
     by_rank = [name for name in curves if curve_rows.find_kind(name) == "rank"]
     return by_rank[0] if len(by_rank) == 1 else None

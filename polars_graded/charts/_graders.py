@@ -19,7 +19,7 @@ from polars_graded._results.trusting import compute_median_width_change
 from polars_graded._sentences import format_count, shorten_name, shorten_names, titles
 
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
-"""Names of the grades that an estimate is computed from, by prefix of its interval's columns."""
+"""Names of the grades behind an estimate. A key is the prefix of the columns of its interval."""
 
 NAMES_PADDING = 0.1
 """Space before the first and after the last grader, relative to that between two graders."""

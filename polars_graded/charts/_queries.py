@@ -179,8 +179,8 @@ def build_compared_queries(
     """Return the compared queries, and the names of strategies and measure.
 
     Each row is a query with its two values. The column `key` contains the query in its original
-    type. The name of the query column is not used for `key`, since another column of the result may
-    have that name.
+    type. This column does not keep the name of the query column, since another column of the result
+    may have that name.
     """
     table = differences(per_query, measure, a, b, query=query, **options)
     [name] = list_named_columns([measure])
@@ -258,9 +258,10 @@ def query_heatmap(
     Returns
     -------
     LayerChart
-        The rows contain `strategy`, `position` (of the first query, from 1), `last`, `query` (the
-        name of the query, or of the first and the last), `queries` (their number) and `value`,
-        their mean. The heat map has at most 150 rows, 3000 cells and 1000 strategies.
+        The rows contain `strategy`, `position` and `last` (the positions of the first and the last
+        query, from 1), `query` (the name of the query, or of the first and the last), `queries`
+        (their number) and `value` (their mean). The heat map has at most 150 rows, 3000 cells and
+        1000 strategies.
 
     See Also
     --------
@@ -380,7 +381,7 @@ def measure_agreement(
         the histograms of several strategies. By default, each of up to ten strategies has a panel
         for its histogram, and points have no panels.
     query, strategy
-        The columns of queries and of strategies. The frame may lack either default column.
+        The columns of queries and of strategies. The frame may lack a column that you do not pass.
 
     Returns
     -------
@@ -391,9 +392,9 @@ def measure_agreement(
         equal widths, and 0 is in the middle of a bin. More than ten strategies have no colours, and
         are counted together, without the column `strategy`.
 
-        Both axes of `"agreement"` have the same ends, unless the range of both measures together is
-        more than ten times the range of one of them, and neither is constant. Then each axis has
-        its own ends, and there is no diagonal.
+        Both axes of `"agreement"` have the same ends, with one exception. If neither measure is
+        constant, and the range of both together is more than ten times the range of one of them,
+        each axis has its own ends, and there is no diagonal.
 
     Examples
     --------
@@ -663,7 +664,7 @@ def gain_by_similarity(
     panel
         A column whose values get a panel each. By default, there are no panels.
     query, strategy
-        The columns of queries and of pairs. The frame may lack either default column.
+        The columns of queries and of pairs. The frame may lack a column that you do not pass.
 
     Returns
     -------

@@ -27,7 +27,7 @@ MEANS_WIDTH, MAX_MEANS_WIDTH = 360, 640
 """Minimum and maximum width of the line of means, in pixels."""
 
 STRATEGY_WIDTH = 28
-"""Width per strategy of the line of means, in pixels, between its minimum and maximum."""
+"""Width of the line of means for each strategy, in pixels; the two limits apply to the total."""
 
 LETTER_SHARE = 0.07
 """Share of the axis that the letter of a group, at the left of its bar, occupies."""
@@ -150,9 +150,9 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     LayerChart
         The column `part` names what a row draws. A `"strategy"` has its `mean`. A `"bar"` is a
         group with the letter `set`, and reaches from `mean`, the lowest mean of the group, to `to`,
-        the highest. A `"dot"` is a strategy on a bar. `row` is the vertical position in pixels,
-        for a strategy that of its name. The title states which strategies may be first. There are
-        at most 60 strategies.
+        the highest. A `"dot"` is a strategy on a bar. `row` is the vertical position in pixels; for
+        a strategy, it is the position of its name. The title states which strategies may be first.
+        There are at most 60 strategies.
 
     Examples
     --------

@@ -176,8 +176,8 @@ def _draw_names(
     points = points.transform_calculate(position=f"({score} - {low}) / ({high} - {low})")
     points = points.transform_filter("isValid(datum.name) && datum.name !== 'lowest'")
     # The line rises, so there is room for a name above and to the left of a point, or below and to
-    # the right. To the left of a point near the left edge, a name would cover the axis, so that it
-    # begins at the point instead.
+    # the right. To the left of a point near the left edge, a name would cover the axis, so such a
+    # name begins at its point.
     is_beside, is_first = "datum.name === 'whisker'", f"datum.position < {MIN_NAME_POSITION}"
     text_options: dict[str, Any] = {
         "align": alt.ExprRef(f"{is_beside} || {is_first} ? 'left' : 'right'"),
@@ -309,7 +309,7 @@ def sample_boxes(
     ]
     if name:
         # The legend belongs to `fillOpacity`, since charts side by side would share the scale of
-        # `opacity`, which is that of the ideal curve.
+        # `opacity`, which the ideal curve uses.
         symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
         lines = style.draw_named_line(alt.FillOpacity, box, name, **symbol)
         lines = lines.mark_tick(**upright_options, size=step * 0.9, thickness=2, color="firebrick")

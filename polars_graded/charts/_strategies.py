@@ -127,7 +127,10 @@ def strategy_bars(
 
 
 def _write_finding(comparison: pl.DataFrame, level: float) -> str:
-    """Write how many differences are significant, and their directions for a single baseline."""
+    """Write how many differences are significant.
+
+    With a single baseline, write their directions, too.
+    """
     directions = count_directions(comparison, level)
     baselines = comparison["baseline"].unique().to_list()
     strategies = comparison["strategy"].unique().to_list()
@@ -394,7 +397,7 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
 
     See Also
     --------
-    similarity_histogram : The distribution over queries of the similarity of few pairs.
+    similarity_histogram : How the similarity of a pair is distributed over queries, for few pairs.
     comparison_matrix : The differences of a measure that needs judgments, for all pairs.
 
     Examples

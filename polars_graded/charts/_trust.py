@@ -34,7 +34,8 @@ SYMLOG_P = 0.001
 """Constant of the symlog axis of p, which is linear below this p and logarithmic above it."""
 
 MIN_COMPARISONS_SHARE = 0.02
-"""Minimum share of a line's comparisons in a drawn class and the classes of larger differences."""
+"""Minimum share of a line's comparisons that a drawn class needs, counted together with all classes
+of larger differences."""
 
 MIN_COMPARISONS = 30
 """Minimum number of comparisons in a drawn class."""
@@ -85,8 +86,8 @@ def significance_curves(
     -------
     LayerChart or FacetChart
         The rows are those of `levels`, with `label`, the text beside a line, and its position
-        `label_x` and `label_at`. These are null except in one row of each line that has a text.
-        The axis of p is logarithmic, except near 0.
+        `label_x` and `label_at`. If a line has a text, these columns have values in one of its
+        rows; in all other rows they are null. The axis of p is logarithmic, except near 0.
 
     Examples
     --------
@@ -186,7 +187,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     LayerChart or FacetChart
         The rows are those of `curve`, with `label` and `label_at`: the name of a line, and the
         height of the name. Names are placed at a number of queries at which lines are far apart, or
-        at the ends of lines if there is none.
+        at the ends of lines if there is no such number.
 
     Examples
     --------
@@ -244,7 +245,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
 
 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
-    """Draw τ between orders of strategies: from samples, and from all queries.
+    """Draw τ between the orders of strategies by samples and by all queries.
 
     Each measure has a line, the mean τ of the samples, and a band that contains τ of most samples.
     With more than three measures, bands would hide each other, so they are drawn only with
@@ -385,7 +386,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     has_enough = (comparisons_from_here >= MIN_COMPARISONS) & (
         comparisons_from_here >= MIN_COMPARISONS_SHARE * pl.col("comparisons").sum()
     )
-    # A class with few comparisons is left out even if larger classes have many.
+    # A class with few comparisons is left out even if classes of larger differences have many.
     has_enough &= pl.col("comparisons") >= MIN_COMPARISONS
     table = table.filter(
         (has_enough | (~has_enough.any() & (pl.int_range(pl.len()) == 0))).over(lines)
@@ -575,7 +576,7 @@ def grading_profile(
 def unjudged_bounds(
     bounds: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
-    """Draw means with unjudged documents irrelevant, and with them graded best.
+    """Draw means if unjudged documents are irrelevant, and if they are best.
 
     The point is the mean over queries if unjudged documents are irrelevant. The line reaches from
     the point to the mean if all unjudged documents have the highest grade. For rank-biased
@@ -597,8 +598,9 @@ def unjudged_bounds(
         The data have one row per measure and strategy (and panel). A row contains two means over
         queries: `mean` is the mean of `value`, and `if_best` is the mean of `value_if_best`. The
         smaller of the two is also in the column `low`, the larger in `high`. `queries` is the
-        number of queries. `beyond` is the mean of the smaller value plus `residual`, and null
-        without a residual. The strategy with the highest mean of the first measure is at the top.
+        number of queries. `beyond` is the mean of the sum of the smaller value and `residual`. It
+        is null if there is no residual. The strategy with the highest mean of the first measure is
+        at the top.
         Means ignore a query if either value is null, NaN or infinite.
 
     Examples
@@ -829,7 +831,7 @@ def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
 
 
 def _list_named_measures(table: pl.DataFrame) -> list[str]:
-    """Return the measures with a colour and a name; if there are many, only the first ones."""
+    """Return the measures with a colour and a name: at most the first ten."""
     return table["measure"].unique(maintain_order=True).head(style.MAX_COLOURS).to_list()
 
 

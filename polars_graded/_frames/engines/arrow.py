@@ -105,7 +105,7 @@ def _list_value_fields(request: Request, given: pa.Schema) -> pa.Schema:
 
 
 def _add_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> str:
-    """Return the text of the error, and add the queries that contain NaN or infinity."""
+    """Return the text of the error with the queries that contain NaN or infinity."""
     sentence, *hint = str(error).split("\n\n")
     frame = request.add_computed_columns(frame)
     scores = [columns[0] for columns in request.by.values()]

@@ -104,7 +104,8 @@ def join_rows(
 def _check_not_stacked(schema: pl.Schema, key: list[str]) -> None:
     """Raise if a column "strategy" exists that no argument names.
 
-    Spark would have to run a job to count its strategies, so even a single one is refused.
+    Spark would have to run a job to count the strategies in this column, so the column is refused
+    even if it holds only one.
     """
     if "strategy" in schema and "strategy" not in key:
         msg = (

@@ -149,10 +149,10 @@ def _sum_by_level(ranked: Documents, judged: Levels, *, divide_by_count: bool) -
     """Return Σ_t d_t · (Σ_p P@p · rel_t(p)), by one pass per level t.
 
     With `divide_by_count`, d_t is divided by R_t. The levels are those that occur in any query. A
-    level that a query lacks leaves its sum unchanged: it selects the same documents as the next
-    higher level of the query, and the distances up to that level add up to its distance from the
-    next lower level of the query. A document that does not reach one level cannot reach the next,
-    so each pass drops the documents below its level.
+    level t that a query lacks does not change the sum of the query. If a and b are the query's next
+    levels below and above t, then t selects the same documents as b, and the distances from a to t
+    and from t to b add up to that from a to b. A document that does not reach one level cannot
+    reach the next, so each pass drops the documents below its level.
     """
     is_used = judged.counts.any(axis=1) & (judged.values > 0)
     levels, n_relevant = judged.values[is_used], judged.n_reaching[is_used]
@@ -165,7 +165,7 @@ def _sum_by_level(ranked: Documents, judged: Levels, *, divide_by_count: bool) -
 
 
 def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> Floats:
-    """Return the sum of `sum_minima`, by one pass per bit of C.
+    """Return the result of `sum_minima`, by one pass per bit of C.
 
     C(g) is the number of judged documents at least as good as g, so a higher C is worse. Passes go
     from the highest bit of C to the lowest. Take two documents whose bits agreed so far: if one has

@@ -23,7 +23,7 @@ MIX_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def mix_bits(numbers: Hashes) -> Hashes:
-    """Return the output of SplitMix64 for each number as its state.
+    """Return the output of SplitMix64 with each number as the state.
 
     Each bit of the output depends on all bits of the number.
     """

@@ -38,16 +38,16 @@ GAINS: Mapping[GainName, Callable[[Floats], Floats]] = {"exp2": exp2_gain, "line
 
 
 def look_up_gains(grades: Floats, pairs: GradeGains) -> Floats:
-    """Return the gain of each grade from `pairs`; NaN for other grades."""
+    """Return the gain of each grade; NaN for a grade that `pairs` lacks."""
     mapped, gains = _split_pairs(pairs)
     index = np.minimum(np.searchsorted(mapped, grades), len(mapped) - 1)
     return np.where(mapped[index] == grades, gains[index], np.nan)
 
 
 def look_up_highest_gains(best: Floats, pairs: GradeGains) -> Floats:
-    """Return for each of `best` the gain of the highest grade that it reaches.
+    """Return the gain of the highest grade that each value of `best` reaches.
 
-    `pairs` contains the grades. A value that reaches none of them gets the gain of the lowest.
+    Only grades in `pairs` count. A value below all of them gets the gain of the lowest.
     """
     grades, gains = _split_pairs(pairs)
     return gains[np.maximum(np.searchsorted(grades, best, side="right") - 1, 0)]

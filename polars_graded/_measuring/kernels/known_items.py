@@ -18,7 +18,7 @@ def coverage_ratio(queries: Queries, threshold: float | None) -> Floats:
 
 
 def novelty_ratio(queries: Queries, threshold: float | None) -> Floats:
-    """Return |R_u| / (|R_u| + |R_k|): the share of new ones; 0 without hits."""
+    """Return |R_u| / (|R_u| + |R_k|): the share of new hits; 0 without hits."""
     n_retrieved = _count_retrieved(queries, threshold)
     n_new = n_retrieved - _count_known_retrieved(queries, threshold)
     return np.nan_to_num(_divide(n_new, n_retrieved))

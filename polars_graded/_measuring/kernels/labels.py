@@ -51,7 +51,8 @@ class Labels:
     def sum_distances(self, documents: Ragged) -> Floats:
         """Return the sum of distances over the pairs of documents of each list.
 
-        The distance of documents with the labels A and B is 1 - |A ∩ B| / |A ∪ B|.
+        The distance of two documents is 1 - |A ∩ B| / |A ∪ B|, where A and B are their sets of
+        labels.
         """
         indices = documents.values.astype(np.int64)
         sizes = self.offsets[indices + 1] - self.offsets[indices]

@@ -92,7 +92,7 @@ class RankedLists:
         return result
 
     def at_depths(self, values: Integers, depths: Ragged) -> Integers:
-        """Return the value at each depth; the depth itself below a list's end."""
+        """Return the value at each depth; below a list's end, the depth itself."""
         if np.array_equal(self.ranks.lengths, depths.lengths):
             return values
         result = depths.number.copy()
@@ -205,8 +205,9 @@ class ListPair:
             top_a, top_b = self.select_common(self.a.tops, self.b.tops)
             bottom_a, bottom_b = self.select_common(self.a.bottoms, self.b.bottoms)
             reached = self.count_reached(np.maximum(top_a, top_b))
-            # Common documents that both lists have reached at a depth: those above the tie group
-            # at this depth in `a`, those above that in `b`, and (`both`) those above both groups.
+            # Of the common documents that both lists have reached at a depth, `before` counts those
+            # above the tie group at this depth in `a`, and those above the group in `b`; `both`
+            # counts those above both groups.
             before = (
                 self.count_reached(np.maximum(bottom_a + 1, top_b)),
                 self.count_reached(np.maximum(top_a, bottom_b + 1)),
@@ -516,7 +517,7 @@ def _count_lower_in_rows(rows: Floats, axis: int = -1) -> Numbers:
     """Return the number of lower values before each value of a row.
 
     Long rows are partitioned stably by one bit after another, from the highest. Of numbers with the
-    same higher bits, those with bit 0 are lower than those with bit 1.
+    same higher bits, those whose bit is 0 are lower than those whose bit is 1.
     """
     rows = np.atleast_2d(rows)
     column, width = np.arange(rows.shape[axis], dtype=np.int32), rows.shape[axis]

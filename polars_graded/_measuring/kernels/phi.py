@@ -170,9 +170,9 @@ def find_point_before(points: Ragged, scores: Ragged) -> Integers:
     (1, 1), (1, 0) and (5, 0), φ is 1 at 1.
 
     This is a binary search. It tries steps of powers of two, the largest first, and takes a step if
-    the point there is not above the score. Example: the points are 1, 2, 5, 9 and 12, and the score
-    is 10. From point 0, four ahead is 12, which is above 10; two ahead is 5 (point 2), which is
-    not; one further is 9 (point 3), which is not either.
+    the point there is not above the score. Example: points 0 to 4 are 1, 2, 5, 9 and 12, and the
+    score is 10. From point 0, a step of four would reach 12, which is above 10, so it is not taken.
+    A step of two reaches 5 (point 2), and from there a step of one reaches 9 (point 3).
     """
     first, last = points.offsets[:-1][scores.query], (points.offsets[1:] - 1)[scores.query]
     point, is_above_first = first, scores.values > points.values[first]

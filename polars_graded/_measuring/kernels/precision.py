@@ -1,4 +1,4 @@
-"""Precision, recall and others that count documents or their pairs."""
+"""Precision, recall and other measures that count documents or pairs."""
 
 from __future__ import annotations
 
@@ -155,8 +155,8 @@ def expect_at_first_hit(
 def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
     """Return the share of pairs that are in the right order.
 
-    A pair is a relevant document and a judged one that is not relevant (Mann and Whitney's U over
-    the number of pairs). With `ties="average"`, tied pairs count half.
+    A pair is a relevant document and a judged one that is not relevant. The share is Mann and
+    Whitney's U over the number of pairs. With `ties="average"`, tied pairs count half.
     """
     ranked, hits = queries.ranked, queries.hits(None, threshold)
     n_relevant = queries.judged.n_relevant(threshold)
@@ -217,7 +217,7 @@ def judged(queries: Queries, n: int | None, ties: str) -> Floats:
 
 
 def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
-    """Return Σ of relevance divided by its maximum in the top n, over n.
+    """Return the sum of `share_of_best` over the top n, divided by n.
 
     Without `n`, the divisor is the number of retrieved documents.
     """

@@ -94,7 +94,7 @@ class Judged:
         return self.documents.count(~np.isnan(self.documents.values))
 
     def relevance(self, grades: Floats) -> Floats:
-        """Return grades minus the irrelevant grade; 0 below it and if unjudged."""
+        """Return grades minus the irrelevant grade; 0 if lower or unjudged."""
         return np.fmax(grades - self.irrelevant if self.irrelevant else grades, 0)
 
     def is_relevant(self, grades: Floats, threshold: float | None) -> Mask:
@@ -212,7 +212,7 @@ class Queries:
         return self.judged.irrelevant
 
     def relevance(self, grades: Floats) -> Floats:
-        """Return grades minus the irrelevant grade; 0 below it and if unjudged."""
+        """Return grades minus the irrelevant grade; 0 if lower or unjudged."""
         return self.judged.relevance(grades)
 
     def relevant(self, grades: Floats, threshold: float | None) -> Mask:
@@ -370,8 +370,8 @@ class Queries:
     def with_differing_ties(self) -> Queries | None:
         """Return the queries with a tie group of different grades, if any.
 
-        Two nulls count as different. The lists of these queries are at full depth; the lists of
-        other queries are empty. If there is no such tie group, the result is None.
+        Two nulls count as equal. The lists of these queries are at full depth; the lists of other
+        queries are empty. If there is no such tie group, the result is None.
         """
         return self.find_differing_ties([], None)
 
@@ -380,12 +380,14 @@ class Queries:
     ) -> Queries | None:
         """Return the queries in which tied documents differ; None if there are none.
 
-        Documents differ in grade or in one of the inputs `names`; two nulls are equal. With
-        `depth`, only tie groups that begin at this rank or above are considered, and documents of
-        other groups are left out; without it, lists are at full depth. The lists of the other
-        queries are empty. `depends_on_set` means that the measure depends only on the set of the
-        first `depth` documents: then only a tie group that reaches below `depth` is considered, and
-        none without `depth`. Of the inputs, the result has only `names`.
+        Documents differ in grade or in one of the inputs `names`; two nulls are equal. Queries
+        without tied documents that differ get empty lists. Of the inputs, the result has only
+        `names`.
+
+        Without `depth`, lists are at full depth. With it, tie groups that begin below this rank are
+        left out. `depends_on_set` means that the measure depends only on the set of the first
+        `depth` documents. Then only a tie group that also reaches below `depth` counts; without
+        `depth`, the result is None.
         """
         if self.full is None or (depends_on_set and depth is None):
             return None

@@ -149,7 +149,7 @@ class Ragged:
         return Levels(levels, counts.reshape(size))
 
     def sort_descending(self, n: int | None = None) -> Ragged:
-        """Return the `n` highest values of each list, all for None, descending."""
+        """Return the `n` highest values of each list (all for None), descending."""
         if self.level_counts is None:
             falling = -self.map_rows(np.sort, -self.values, np.inf)
             # The result is no `Documents`, since its ranks would not fit sorted values.
@@ -194,7 +194,7 @@ class Ragged:
     def find_ties(self) -> tuple[int, Integers, Integers]:
         """Return the number of values, and the indices and tie groups of tied values.
 
-        Indices are sorted by tie group, and within a tie group. NaN never counts as equal to
+        Indices are sorted by tie group, and ascend within a tie group. NaN never counts as equal to
         another value.
         """
         number_indices = np.flatnonzero(~np.isnan(self.values))
@@ -242,9 +242,10 @@ class Ragged:
     def rows(self) -> list[tuple[Mask | slice, Mask]]:
         """Return pairs of masks that put the values into arrays with a row per list.
 
-        The first mask selects the values of an array (or is a slice that selects all values), the
-        second mask selects the cells of these values. The longest list of an array is less than
-        twice as long as the shortest, so less than half of the cells are padding.
+        The first mask of a pair selects the values that go into an array (or is a slice that
+        selects all values). The second mask selects the cells that these values fill. The longest
+        list of an array is less than twice as long as the shortest, so less than half of the cells
+        are padding.
         """
         # Lists of at least 2^(e-1) and fewer than 2^e values share an array; e is the exponent.
         exponent = np.frexp(self.lengths)[1].astype(np.int8)

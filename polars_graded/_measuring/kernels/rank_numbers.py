@@ -9,16 +9,16 @@ import numpy as np
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged, repeat_each
 
 MAX_SLOTS = 50
-"""Maximum ratio of `slots`, the count of whole numbers in the range of a list, to the count of its
-numbers. The ratio is high, because most of the documents of a ranking may be missing."""
+"""Maximum number of slots per number of a list. Slots are the whole numbers in the range of a list.
+The maximum is high, because most of the documents of a ranking may be missing."""
 
 
 class RankNumbers(NamedTuple):
     """Evidence that the numbers of each list are ranks, with one entry per list.
 
-    Numbers below 1 are left out. If a list repeats the highest number of all lists, it is left out,
-    too. These numbers count only in `has_number`, `n_low` and `n_high`. `is_spread` is false if one
-    of them is neither whole nor a half.
+    Numbers below 1 are left out, and so is the highest number of all lists where a list repeats it.
+    These numbers count only in `has_number`, `n_low` and `n_high`; but if one of them is neither
+    whole nor a half, `is_spread` is false.
     """
 
     has_number: Mask
@@ -34,7 +34,8 @@ class RankNumbers(NamedTuple):
     slots: Floats
     """Number of whole numbers from `lowest` to the highest number; 0 if `is_spread` is false."""
     is_informative: Mask
-    """True if ties are counted: `is_spread`, and three or more numbers of several integer parts."""
+    """True if ties are counted. They are if `is_spread` is true and the list has three or more
+    numbers with at least two different integer parts."""
     tied_pairs: Integers
     """Number of pairs of numbers that are equal when rounded down; 0 if ties are not counted."""
     expected_pairs: Floats

@@ -54,7 +54,7 @@ def unexpectedness(queries: Queries, n: int | None) -> Floats:
 
 
 def serendipity(queries: Queries, n: int | None, threshold: float | None) -> Floats:
-    """Return the number of relevant, unexpected documents among n, over n.
+    """Divide the number of relevant, unexpected top n documents by n.
 
     Without n, the divisor is the length of the list.
     """

@@ -23,8 +23,8 @@ from polars_graded._measuring.kernels.ragged import (
 )
 
 MAX_RELATIVE_TIE = 1e-12
-"""Maximum relative difference of two gains that count as equal in the greedy ideal ranking, since
-they may be sums of the same numbers in another order."""
+"""Maximum relative difference of two gains that count as equal in the greedy ideal ranking. Such
+gains may be sums of the same numbers, added in another order."""
 
 MIN_WEIGHT = 1e-18
 """Minimum weight of a rank in the ideal ranking; lower weights change no digit of the sum."""
@@ -37,9 +37,9 @@ class Subtopics:
     hits: Documents
     """Relevant documents among the first n."""
     document: Integers
-    """Index in `hits`, for each pair of a hit and one of its subtopics, in rank order."""
+    """For each pair of a hit and one of its subtopics, the index of the hit; in rank order."""
     subtopic: Integers
-    """Number of the subtopic, for each of these pairs; queries do not share numbers."""
+    """The subtopic of each of these pairs, as a number. Queries do not share numbers."""
     relevant_subtopics: Integers
     """Numbers of the subtopics of all relevant documents, retrieved or not; ascending, distinct."""
     n_relevant: Integers
@@ -71,7 +71,10 @@ class Subtopics:
         return count_before_in_group(self.subtopic)
 
     def sum_by_hit(self, values: Floats) -> Floats:
-        """Return the sum of `values`, one per subtopic of a hit, for each hit."""
+        """Return, for each hit, the sum of the values of its subtopics.
+
+        `values` has one entry for each entry of `subtopic`.
+        """
         sums = np.bincount(self.document, values, minlength=len(self.hits.values))
         return sums.astype(np.float64, copy=False)
 
@@ -233,7 +236,8 @@ def compute_over_ideal(
         ("subtopics", alpha, threshold, weights.tobytes()),
         lambda: sum_ideal_gains(queries, weights, alpha, threshold),
     )
-    # The greedy ideal ranking is not always the best one. A ranking that exceeds it is ideal.
+    # The greedy ideal ranking is not always the best one. A ranking that exceeds it counts as
+    # ideal.
     return divide_by_ideal(reached, np.maximum(reached, ideal))
 
 
@@ -245,7 +249,7 @@ def subtopic_recall(queries: Queries, n: int | None, threshold: float | None) ->
 
 
 def precision_ia(queries: Queries, n: int | None, threshold: float | None) -> Floats:
-    """Return the mean over the subtopics of the precision of the first n documents."""
+    """Return the precision of the first n documents, averaged over subtopics."""
     subtopics = Subtopics.of(queries, n, threshold)
     counts = subtopics.sum_by_hit(np.ones(len(subtopics.document)))
     ranks = np.maximum(queries.ranked.lengths, 1) if n is None else n
@@ -253,7 +257,7 @@ def precision_ia(queries: Queries, n: int | None, threshold: float | None) -> Fl
 
 
 def ap_ia(queries: Queries, n: int | None, threshold: float | None) -> Floats:
-    """Return the mean over the subtopics of average precision."""
+    """Return average precision, averaged over subtopics."""
     subtopics = Subtopics.of(queries, n, threshold)
     n_relevant = subtopics.n_relevant[
         np.searchsorted(subtopics.relevant_subtopics, subtopics.subtopic)

@@ -20,7 +20,7 @@ from polars_graded._measuring.kernels.ragged import (
 )
 
 MIN_LOG = -746.0
-"""Natural logarithm of a number that is too small for a double, which becomes 0."""
+"""Natural logarithm of a number so small that it becomes 0 as a double."""
 
 N_TERMS = 24
 """Number of terms of a sum of inverse squares that are added one by one. A few terms of the
@@ -132,7 +132,7 @@ def inst(queries: Queries, n: int | None, target: float) -> Floats:
 def bpm(queries: Queries, n: int | None, target: float) -> Floats:
     """Return the mean gain of a user who stops at a total gain of T.
 
-    A user who does not reach T stops at rank n, or without n at the end of the list.
+    A user who does not reach T stops at rank n or, if n is None, at the end of the list.
     """
     hits = queries.hits(n, None)
     gains = queries.share_of_best(hits)
