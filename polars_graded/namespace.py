@@ -47,8 +47,8 @@ class Graded:
     Both return the same columns. Eight measures take about five times as long with separate
     expressions as with `measures`. `evaluate` ranks a complete frame once as well.
 
-    A grade is a number or a Boolean. NaN or infinity in a grade or a score raises a `ValueError`
-    that names the column and the number of queries. A query without a relevant document gets the
+    A grade is a number or a Boolean. If a grade or a score is NaN or infinite, a `ValueError` names
+    the column and in how many queries this occurs. A query without a relevant document gets the
     value of `undefined_as`, by default 0 for nearly all measures.
 
     These parameters mean the same in all measures that have them:
@@ -60,10 +60,10 @@ class Graded:
       accept `"average"`, which returns the expected value over all orders of tied documents.
     - `gain`, the gain of a grade: `"exp2"` (2^g - 1, where g is the grade minus `irrelevant`),
       `"linear"` (g), or a mapping from grade to gain, in which a higher grade never has a lower
-      gain. A document that is not relevant gains 0. An error is raised if a document that the
-      measure counts has a relevant grade that the mapping lacks. The same holds for `"exp2"` and a
-      grade more than 1000 above irrelevant, since sums of such gains may overflow (`"linear"` and
-      `ndcng` accept such grades).
+      gain. A document that is not relevant gains 0. An error is raised if the mapping lacks the
+      grade of a relevant document that the measure counts. `"exp2"` raises an error for a grade
+      more than 1000 above irrelevant, since sums of such gains may overflow. (`"linear"` and
+      `ndcng` accept such grades.)
     - `discount`, the factor of a gain at rank i: `"log2"` (1 / log_base(i + 1)),
       `"jarvelin"` (1 up to rank `base`, then 1 / log_base(i)), `"zipf"` (1 / i), or `"none"`
       (1); and `base`, the base of the logarithm, above 1.
@@ -133,9 +133,10 @@ class Graded:
         Raises
         ------
         ValueError
-            If `descending` is not passed and a column may hold ranks, as in `evaluate`. An
-            expression without `group_by` or `over` has only one query, too few to recognise ranks.
-            A tie-breaking column may hold any numbers if it is called `"doc"` or is computed.
+            If `descending` is not passed and a column may hold ranks. `evaluate` raises the same
+            error. Without `group_by` or `over`, ranks are not recognised, since all rows belong to
+            one query, which is too few. A column that breaks ties is not checked if it is called
+            `"doc"` or is an expression other than a plain column.
 
         Notes
         -----
@@ -214,12 +215,12 @@ class Graded:
     def undefined_as(self, value: float | None = 0.0) -> Graded:
         """Set the fill value of queries where a measure is undefined.
 
-        Most measures are undefined for a query without a relevant document. The default is 0. For
-        `roc_auc` and `pairwise_accuracy` it is null, since 0 would be worse than chance (1/2).
-        `e_measure` is one minus F, so its fill value is one minus the value. `phi_relevance`
-        returns the value for each score of a query where φ is undefined, by default null. The value
-        does not apply to counts, `judged`, `popularity`, `novelty`, `diversity` and
-        `unexpectedness`.
+        Most measures are undefined for a query without a relevant document. If `undefined_as` is
+        not called, such a query gets 0, but null from `roc_auc` and `pairwise_accuracy`, since 0
+        would be worse than chance (1/2). `e_measure` is one minus F, so its fill value is one minus
+        `value`. If φ is undefined for a query, `phi_relevance` returns `value` for each score of
+        the query, or null if `undefined_as` is not called. `value` does not apply to counts,
+        `judged`, `popularity`, `novelty`, `diversity` and `unexpectedness`.
 
         Parameters
         ----------
@@ -255,7 +256,7 @@ class Graded:
         Parameters
         ----------
         grade
-            The relevant grade. It is compared in the data type of the column, as in Polars.
+            The relevant grade. It is compared as in Polars, so 0.1 matches a Float32 column's 0.1.
 
         Examples
         --------
@@ -386,8 +387,8 @@ class Graded:
         Ratings are a poor input, since most queries have few ratings on few levels. In MovieLens, φ
         is 0 for two thirds of the test ratings, which are at or below the median of their query.
 
-        Between control points φ equals `scipy.interpolate.PchipInterpolator`. For several measures
-        of φ, store φ in a column first; otherwise each measure computes φ again.
+        Between control points φ equals `scipy.interpolate.PchipInterpolator`. If several measures
+        use φ as the grade, store φ in a column first; otherwise each measure computes φ again.
 
         Parameters
         ----------
@@ -399,8 +400,8 @@ class Graded:
             first row of each query is used; if it is null, φ is undefined. With control points, the
             other parameters have no effect.
         whisker
-            Limit of scores that are not outliers: the distance above the upper hinge, as a multiple
-            of the distance between the hinges; at least 0.
+            Number, at least 0, that decides which scores are outliers: those that exceed the upper
+            hinge by more than `whisker` times the distance between the hinges.
         floor
             Only scores above the floor count for the median, the hinges and the whisker. The floor
             replaces the minimum: scores up to the floor have relevance 0. `floor=0` leaves out
@@ -416,7 +417,8 @@ class Graded:
         Returns
         -------
         Expr
-            Float64 from 0 to 1 under the column's name; null if the score is null or φ undefined.
+            Float64 from 0 to 1 under the column's name. It is null if the score is null. Where φ is
+            undefined, it is null or the value of `undefined_as`.
 
         See Also
         --------
@@ -493,8 +495,9 @@ class Graded:
             Column with the category, the list of categories or the vector of each document, for
             `diversity`.
         reference
-            Column with the rank of each document in a reference ranking, or true for documents that
-            the reference recommends, for `unexpectedness` and `serendipity`.
+            Column with the rank of each document in a reference ranking, or a Boolean column that
+            is true for documents that the reference recommends. `unexpectedness` and `serendipity`
+            need it.
 
         Returns
         -------
@@ -536,7 +539,7 @@ class Graded:
     def rank(self) -> pl.Expr:
         """Return the rank of each row, to filter or aggregate other columns.
 
-        All measures rank the rows in this way. Rows with equal sort keys get different ranks, in
+        These are the ranks that all measures use. Rows with equal sort keys get different ranks, in
         the order of the rows. With `condensed`, unjudged documents have no rank.
 
         Returns
@@ -842,7 +845,7 @@ class Graded:
         return self._one("max_f_measure", n, beta=beta, threshold=threshold, ties=ties)
 
     def r_precision(self, *, threshold: float | None = None, ties: TieRule = "order") -> pl.Expr:
-        r"""Return precision at rank R, the number of relevant documents.
+        r"""Return precision at rank R, where R is the number of relevant documents.
 
         R counts all relevant documents, retrieved or not.
 
@@ -899,7 +902,7 @@ class Graded:
         Parameters
         ----------
         k
-            Number of the relevant document, at least 1.
+            Which relevant document, counted from the top of the list: 1 is the first.
         threshold, ties
             The lowest relevant grade and the order of ties (not `"average"`): see `Graded`.
 
@@ -1127,8 +1130,8 @@ class Graded:
 
         As text: ``Acc@n = pairs with the relevant document first / all pairs``
 
-        From 0 to 1; null without a pair, or the value of `undefined_as`. Source: `Accuracy` of
-        ir_measures.
+        From 0 to 1. Without a pair, the value is null, or that of `undefined_as`. Source:
+        `Accuracy` of ir_measures.
 
         Parameters
         ----------
@@ -1205,7 +1208,7 @@ class Graded:
         return self._one("generalized_precision", n, ties=ties)
 
     def generalized_recall(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
-        r"""Return generalized recall: the grade sum of the top n over that of all.
+        r"""Return generalized recall, the share of the grade sum in the top n.
 
         The sum of the grades of the first n documents is divided by the sum over all judged
         documents, retrieved or not. g is the grade minus `irrelevant`, at least 0.
@@ -1272,9 +1275,10 @@ class Graded:
         n, threshold, ties
             The cutoff, the lowest relevant grade and the order of tied documents: see `Graded`.
         over
-            Divisor of the sum: `"relevant"`, all R relevant documents; `"retrieved"`, the relevant
-            documents among the first n (the value is 0 if there is none), not with
-            `ties="average"`; `"cutoff"`, min(n, R), so that a perfect top n gives 1.
+            Divisor of the sum: `"relevant"`, the number R of all relevant documents; `"cutoff"`,
+            min(n, R), so that a perfect top n gives 1; or `"retrieved"`, the number of relevant
+            documents among the first n. With `"retrieved"`, the value is 0 if there are none, and
+            `ties="average"` raises an error.
 
         See Also
         --------
@@ -1311,9 +1315,9 @@ class Graded:
         r"""Return average precision over all levels of relevance (μAP).
 
         μAP is a weighted mean of AP. For each level t of relevance, AP(t) is the average precision
-        if grades of at least t are relevant, and its weight d(t) is the distance of t from the next
-        lower level, or from `irrelevant` for the lowest level. With one level above irrelevant, μAP
-        equals `ap`. The mean of μAP over queries is μMAP.
+        if grades of at least t are relevant. The weight d(t) of AP(t) is the distance of t from the
+        next lower level, or, if t is the lowest level, from `irrelevant`. With one level above
+        irrelevant, μAP equals `ap`. The mean of μAP over queries is μMAP.
 
         .. math:: \mu AP = \frac{1}{\sum_{t \in L} d_t} \sum_{t \in L} AP_t \, d_t
 
@@ -1763,7 +1767,7 @@ class Graded:
         base: float = 2.0,
         ties: TieRule = "order",
     ) -> pl.Expr:
-        r"""Return NDCG of grades divided by the highest grade (NDCNG).
+        r"""Return NDCNG: NDCG with each grade divided by the highest grade.
 
         :math:`g(i)` is the grade at rank i minus `irrelevant`, at least 0. :math:`m_q` is the
         highest g: that of the scale if `scaled(max_grade=...)` sets it, otherwise that of the
@@ -1785,7 +1789,7 @@ class Graded:
         gain
             `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain. With a
             mapping, ngain is the gain of the grade divided by the gain of the highest grade, and
-            the formula stays the same. With `"linear"`, the value equals `ndcg(gain="linear")`.
+            a document gains 2^ngain - 1. With `"linear"`, the value equals `ndcg(gain="linear")`.
 
         See Also
         --------
@@ -2027,8 +2031,8 @@ class Graded:
         p
             Probability that the user continues to the next document, above 0 and below 1.
         graded
-            If True, a relevant document counts as its grade divided by the highest grade (both
-            minus `irrelevant`; see `err`), not as 1.
+            By default, a relevant document counts as 1. If True, it counts as its grade divided by
+            the highest grade, both minus `irrelevant`. The highest grade is the same as in `err`.
 
         See Also
         --------
@@ -2118,12 +2122,12 @@ class Graded:
         return self._one("q_measure", n, beta=beta, gain=gain, over=over, ties=ties)
 
     def sdcg(self, n: int | None = None, *, ties: TieRule = "order") -> pl.Expr:
-        r"""Return scaled DCG: DCG divided by that of documents of the top grade.
+        r"""Return scaled DCG: DCG divided by the DCG of a list of top grades.
 
         The gain of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
         query. NDCG compares the ranking with the best judged documents, and SDCG with a list of n
-        documents of the highest grade, even if the query has fewer.
+        documents of the highest grade, even if the query has fewer such documents.
 
         .. math::
 
