@@ -173,7 +173,8 @@ OPTIONS = {
     ),
     "--margin": Option(
         "the margin by which a mean may be worse and still count as no worse; 0.01 by default",
-        {"type": float, "default": 0.01, "metavar": "DIFFERENCE"},
+        {"type": float, "metavar": "DIFFERENCE"},
+        needs=("--gate",),
     ),
     "--missing": Option(
         "drop allows --gate to leave out queries that the runs or the --baseline lack",

@@ -33,6 +33,7 @@ from polars_graded._report.page import report
 from polars_graded._results.comparability import CHANGES, NotComparableError
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.gating import (
+    DEFAULT_MARGIN,
     FAILING_VERDICTS,
     decide_verdicts,
     pair_with_baseline,
@@ -221,7 +222,9 @@ def _compare_with_baseline(
         )
         raise ValueError(msg) from None
     verdicts = decide_verdicts(
-        matched, arguments.margin, Options(arguments.comparison["test"], "none")
+        matched,
+        DEFAULT_MARGIN if arguments.margin is None else arguments.margin,
+        Options(arguments.comparison["test"], "none"),
     )
     if arguments.markdown:
         with (

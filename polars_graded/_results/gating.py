@@ -80,6 +80,9 @@ PASSING_VERDICTS = ("better", UNCHANGED, "no worse", WITHIN)
 OPEN_VERDICTS = (BEYOND, "undecided")
 """Verdicts that more queries could change."""
 
+DEFAULT_MARGIN = 0.01
+"""Largest loss of a mean that counts as no worse, in the unit of the measure."""
+
 MAX_WORSE_QUERIES = 5
 """Maximum number of worse queries that a summary lists per strategy."""
 
@@ -89,7 +92,7 @@ def gate(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: MeasureColumns,
     baseline: Any,
-    margin: float | Mapping[str, float] = 0.01,
+    margin: float | Mapping[str, float] = DEFAULT_MARGIN,
     segments: str | Sequence[str] | None = None,
     test: TestName = "t",
     confidence: float = 0.95,
@@ -285,7 +288,7 @@ def assert_no_worse(
     per_query: Any,
     *measures: MeasureColumns,
     baseline: Any,
-    margin: float | Mapping[str, float] = 0.01,
+    margin: float | Mapping[str, float] = DEFAULT_MARGIN,
     undecided: bool = False,
     **options: Any,
 ) -> None:
