@@ -3959,8 +3959,9 @@ class Graded:
         r"""Return interpolated precision at levels of recall.
 
         The value at level r is the highest precision of all ranks where recall is at least r. It is
-        0 if the ranking does not reach this recall. (trec_eval rounds r times the number of
-        relevant documents to a whole number, so it may require one relevant document less.)
+        0 if the ranking does not reach this recall. (trec_eval multiplies r by the number of
+        relevant documents and rounds the product to a whole number, so it may require one relevant
+        document less.)
 
         .. math:: P(r) = \max_{r' \ge r} P(r')
 

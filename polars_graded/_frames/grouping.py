@@ -17,7 +17,7 @@ KEY = "polars_graded: {}"
 ROW = KEY.format("row")
 
 MAX_RUNS_PER_ROW = 0.75
-"""Minimum ratio of runs to rows at which keys count as scattered.
+"""Keys count as scattered from this ratio of runs to rows.
 
 A run consists of adjacent rows with equal keys.
 """

@@ -50,7 +50,7 @@ def average_curves(
     DataFrame or LazyFrame
         The strategy, the segments, `rank` (UInt32, from 1; or `recall`, Float64, for interpolated
         precision) and one column per curve. Strategies come in the same order as from `evaluate`.
-        With several columns of grades, `grader` is the first column.
+        With several columns of grades, the result begins with the column `grader`.
 
     References
     ----------

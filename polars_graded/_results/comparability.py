@@ -1,4 +1,4 @@
-"""Checks for a gate that two results were measured under equal conditions."""
+"""Check, for a gate, that two results were measured under equal conditions."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ SYMLOG_P = 0.001
 """Constant of the symlog axis of p, which is linear below this p and logarithmic above it."""
 
 MIN_COMPARISONS_SHARE = 0.02
-"""Minimum share of a line's comparisons that a drawn class needs, counted together with all classes
-of larger differences."""
+"""Minimum share of a line's comparisons that a drawn class has together with all classes of larger
+differences."""
 
 MIN_COMPARISONS = 30
 """Minimum number of comparisons in a drawn class."""
@@ -245,7 +245,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
 
 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
-    """Draw τ between the orders of strategies by samples and by all queries.
+    """Draw τ between the order of strategies by all queries and their orders by samples.
 
     Each measure has a line, the mean τ of the samples, and a band that contains τ of most samples.
     With more than three measures, bands would hide each other, so they are drawn only with
@@ -576,14 +576,14 @@ def grading_profile(
 def unjudged_bounds(
     bounds: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
-    """Draw means if unjudged documents are irrelevant, and if they are best.
+    """Draw means with unjudged documents as irrelevant, and as best.
 
-    The point is the mean over queries if unjudged documents are irrelevant. The line reaches from
-    the point to the mean if all unjudged documents have the highest grade. For rank-biased
-    precision, a thin line adds the maximum contribution of documents beyond the end of the
-    rankings. Measures such as NDCG and average precision also depend on the number of relevant
-    documents, which further judgments change. For these measures, values outside the line are
-    possible, and the better strategy is unknown even if the lines do not overlap.
+    The point is the mean over queries if unjudged documents are irrelevant. The line ends at the
+    mean that results if all unjudged documents have the highest grade. For rank-biased precision, a
+    thin line adds the maximum contribution of documents beyond the end of the rankings. Measures
+    such as NDCG and average precision also depend on the number of relevant documents, which
+    further judgments change. For these measures, values outside the line are possible, and the
+    better strategy is unknown even if the lines do not overlap.
 
     Parameters
     ----------
@@ -598,10 +598,10 @@ def unjudged_bounds(
         The data have one row per measure and strategy (and panel). A row contains two means over
         queries: `mean` is the mean of `value`, and `if_best` is the mean of `value_if_best`. The
         smaller of the two is also in the column `low`, the larger in `high`. `queries` is the
-        number of queries. `beyond` is the mean of the sum of the smaller value and `residual`. It
-        is null if there is no residual. The strategy with the highest mean of the first measure is
-        at the top.
-        Means ignore a query if either value is null, NaN or infinite.
+        number of queries. For `beyond`, `residual` is added to the smaller of `value` and
+        `value_if_best` of each query, and the sums are averaged. It is null if there is no
+        residual. The strategy with the highest mean of the first measure is at the top. Means
+        ignore a query if either value is null, NaN or infinite.
 
     Examples
     --------

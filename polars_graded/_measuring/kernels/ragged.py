@@ -152,7 +152,7 @@ class Ragged:
         """Return the `n` highest values of each list (all for None), descending."""
         if self.level_counts is None:
             falling = -self.map_rows(np.sort, -self.values, np.inf)
-            # The result is no `Documents`, since its ranks would not fit sorted values.
+            # Not of the class `Documents`, whose ranks would not fit sorted values.
             return Ragged(falling, self.offsets).head(n)
         levels, counts = self.level_counts.values[::-1], self.level_counts.counts[::-1]
         if n is not None and self.lengths.max() > n:
@@ -316,8 +316,8 @@ class Ragged:
         is_empty = self.lengths == 0
         if not is_empty.any():
             return ufunc.reduceat(numbers, self.offsets[:-1]) if len(is_empty) else np.zeros(0)
-        # For an empty list, `reduceat` returns the number at its offset, which 0 replaces below. If
-        # the last list is empty, its offset is the end of `numbers`, so one number is added there.
+        # For an empty list, `reduceat` returns the number at its offset. It is replaced by 0 below.
+        # If the last list is empty, its offset is the end of `numbers`, so one is added there.
         numbers = np.append(numbers, 0.0) if is_empty[-1] else numbers
         reduced: Floats = ufunc.reduceat(numbers, self.offsets[:-1])
         reduced[is_empty] = 0.0
@@ -443,7 +443,7 @@ def repeat_each(values: npt.NDArray[Number], times: Integers) -> npt.NDArray[Num
 
 
 def list_rows(offsets: Integers, lists: Integers) -> Integers:
-    """Return the indices of the values in some lists; -1 is an empty list."""
+    """Return the indices of the values in some lists; -1 in `lists` stands for an empty list."""
     starts, lengths = offsets[lists], np.append(np.diff(offsets), 0)[lists]
     ends = np.cumsum(lengths)
     rows: Integers = np.arange(lengths.sum()) + repeat_each(starts - ends + lengths, lengths)

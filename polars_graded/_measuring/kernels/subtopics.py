@@ -1,4 +1,4 @@
-"""Measures of the subtopics, or intents, of a query that a list covers.
+"""Measures of how well a list covers the subtopics, or intents, of its query.
 
 A document counts for a subtopic if it is relevant and carries the subtopic as a label.
 """
