@@ -186,6 +186,22 @@ def test_results_are_as_they_were_but_for_two_columns():
         assert_frame_equal(function(two, **keys), function(plain, **keys))
 
 
+@pytest.mark.parametrize("function", [compare, summarise, rank_strategies])
+def test_strategies_with_other_judgments_are_refused(function):
+    rows = rankings().filter(pl.col("query") != 2)
+    others = rows.with_columns(grade=pl.when(query=3).then(5.0).otherwise("grade"))
+    old = measured(rows, by={"old": "score"})
+    new, same = (measured(each, by={"new": "score"}) for each in (others, rows))
+    sentence = "same judgments for all strategies, got other judgments in 1 of"
+    with pytest.raises(ValueError, match=sentence):
+        function(pl.concat([old, new]))
+    both = pl.concat([old, new])
+    assert_frame_equal(
+        function(both.drop("judgments")), function(both.drop("judgments", "settings"))
+    )
+    assert function(pl.concat([old, same])).height
+
+
 def test_results_of_several_graders_have_their_own_fingerprints():
     run = pl.DataFrame({"query": [1, 1, 2], "doc": [*"aba"], "score": [2.0, 1.0, 1.0]})
     people = pl.DataFrame({"query": [1, 1, 2], "doc": [*"aba"], "grade": [1, 0, 1]})

@@ -207,7 +207,8 @@ def compare(
     ------
     ValueError
         If a strategy is null or has a query twice; if a value is infinite, further from 0 than
-        1e150, or missing although `missing` does not allow that.
+        1e150, or missing although `missing` does not allow that; if fingerprints show that
+        strategies have other judgments.
 
     See Also
     --------

@@ -28,11 +28,13 @@ from polars_graded._checks import (
     hint_at_maker,
 )
 from polars_graded._frames import sorting, strategies
+from polars_graded._frames.fingerprints import DOCUMENTS, JUDGMENTS, SETTINGS
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.names import ALL_DEFINITIONS, Measure
 from polars_graded._results.keys import Columns, Keys, check_segment_columns, split_by_grader
 from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, a re-export
+from polars_graded._sentences import format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 MeasureColumns: TypeAlias = "str | Mapping[str, str]"
@@ -73,7 +75,26 @@ def check_per_query(
     keys["segments"] = check_segment_columns(segments)
     numbers, _ = find_measures_and_curves(per_query, measures, **keys)
     rows = collect_rows(per_query, numbers, **keys)
+    _check_equal_judgments(per_query, query)
     return Grid(rows, missing, measures=measures, segments=keys["segments"])
+
+
+def _check_equal_judgments(per_query: pl.DataFrame | pl.LazyFrame, query: Columns) -> None:
+    """Raise if strategies have other fingerprints of the judgments of a query."""
+    keys, schema = check_column_names("query", query), per_query.collect_schema()
+    columns = [each for each in (JUDGMENTS, DOCUMENTS) if schema.get(each) == pl.String]
+    if SETTINGS not in schema or not columns:  # not a result of evaluate(fingerprint=)
+        return
+    n_different = pl.col(columns).drop_nulls().n_unique()
+    counts = per_query.lazy().group_by(keys).agg(n_different).select(pl.exclude(keys)).collect()
+    if n := counts.filter(pl.any_horizontal(pl.all() > 1)).height:
+        msg = (
+            f"`per_query` must have the same judgments for all strategies, got other judgments in "
+            f"{n} of {format_count(counts.height, 'queries')}\n\n"
+            "Hint: evaluate all strategies with the same judgments; "
+            f".drop({', '.join(map(repr, columns))}) compares them nevertheless"
+        )
+        raise ValueError(msg)
 
 
 def check_graders(
