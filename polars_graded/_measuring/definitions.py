@@ -153,7 +153,7 @@ class Definition:
     if_undefined: Callable[[float], float] = lambda value: value
     """Function from the value of `undefined_as` to the fill value of an undefined query."""
     best: Best = "highest"
-    """Which value is best: the highest, the lowest or neither."""
+    """Best value: "highest", "lowest" or "none"."""
     is_of_a_scale: bool = False
     """True if the measure depends on the highest grade of the scale, even if no document has it.
     It is False for `rbp`, which does so only with `graded`."""
