@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 
 import polars_graded as pg
 from polars_graded.__main__ import main
+from polars_graded._frames.frame_files import read_frame
 
 LOG = ["--query", "search term", "--grade", "stars", "--doc", "product_id", "--by", "f4", "new=f12"]
 MEASURES = ["ndcg@10", "ap", "precision@10"]
@@ -175,3 +176,10 @@ def test_trusted_grades_are_drawn(tmp_path, monkeypatch):
     given = ["--qrels", "people=people", "--qrels", "model=model", "run", "--measure", "ap"]
     main([*given, "--trusted", "people", "--chart", "both.svg"])
     assert "trusted" in (tmp_path / "both.svg").read_text()
+
+
+def test_two_columns_can_swap_their_names(tmp_path):
+    path = tmp_path / "log.csv"
+    pl.DataFrame({"doc": ["x"], "strategy": ["a"], "grade": [1]}).write_csv(path)
+    rows = read_frame([str(path)], {"doc": "strategy", "strategy": "doc"})
+    assert rows.to_dicts() == [{"strategy": "x", "doc": "a", "grade": 1}]

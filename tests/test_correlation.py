@@ -93,6 +93,8 @@ def test_correlation_is_null_where_there_is_no_order(method):
 def test_correlation_is_null_where_only_one_measure_has_no_order(method):
     frame = orders(x=[1, 1, 1], y=[1, 2, 3])
     assert correlated(frame, method=method)["tau"].to_list() == [None]
+    tied = orders(ap=[1, 2, 3], ndcg=[1, 1, 1])
+    assert rank_correlation(tied, "ap", reference="ndcg", method=method)["tau"].to_list() == [None]
 
 
 def test_a_reference_is_added_and_stands_against_all():

@@ -184,3 +184,10 @@ def test_unusable_frames_raise_eager_and_lazy(columns, rule):
         pg.fuse(frame, by=BY, **options)
     with pytest.raises(COLLECTED, match=re.escape(rule)):
         pg.fuse(frame.lazy(), by=BY, **options).collect()
+
+
+def test_a_frame_of_an_engine_is_refused():
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})()
+    with pytest.raises(TypeError, match="must be a data frame") as caught:
+        pg.fuse(frame, by=["x", "y"])
+    assert "got DataFrame of pyspark" in str(caught.value)

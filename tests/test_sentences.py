@@ -18,6 +18,7 @@ SAID = [
     (_sentences.list_names(["a", "b", "c"]), "a, b and c"),
     (_sentences.list_names(["a", "b", "c", "d", "e"]), "a, b and 3 others"),
     (_sentences.format_short(0.12345), "0.123"),
+    (_sentences.format_short(999.9), "1,000"),
     (_sentences.format_short(1234.5), "1,234"),
     (_sentences.format_count(1, "queries"), "1 query"),
     (_sentences.format_count(1, "strategies"), "1 strategy"),
