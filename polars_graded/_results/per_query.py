@@ -8,7 +8,7 @@ pages use it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias, Unpack, get_args
@@ -32,7 +32,13 @@ from polars_graded._frames.fingerprints import DOCUMENTS, JUDGMENTS, SETTINGS
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.names import ALL_DEFINITIONS, Measure
-from polars_graded._results.keys import Columns, Keys, check_segment_columns, split_by_grader
+from polars_graded._results.keys import (
+    Columns,
+    Keys,
+    check_segment_columns,
+    collect_column_names,
+    split_by_grader,
+)
 from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, a re-export
 from polars_graded._sentences import format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -74,25 +80,36 @@ def check_per_query(
     keys: dict[str, Any] = {"query": query, "strategy": strategy}
     keys["segments"] = check_segment_columns(segments)
     numbers, _ = find_measures_and_curves(per_query, measures, **keys)
-    rows = collect_rows(per_query, numbers, **keys)
-    _check_equal_judgments(per_query, query)
-    return Grid(rows, missing, measures=measures, segments=keys["segments"])
+    used = collect_column_names(query, strategy, keys["segments"])
+    fingerprints = _find_fingerprints(per_query.collect_schema(), used)
+    rows = collect_rows(per_query, [*numbers, *fingerprints], **keys)
+    _check_equal_judgments(rows.drop(strategy, *numbers), fingerprints)
+    return Grid(rows.drop(fingerprints), missing, measures=measures, segments=keys["segments"])
 
 
-def _check_equal_judgments(per_query: pl.DataFrame | pl.LazyFrame, query: Columns) -> None:
-    """Raise if strategies have other fingerprints of the judgments of a query."""
-    keys, schema = check_column_names("query", query), per_query.collect_schema()
-    columns = [each for each in (JUDGMENTS, DOCUMENTS) if schema.get(each) == pl.String]
-    if SETTINGS not in schema or not columns:  # not a result of evaluate(fingerprint=)
+def _find_fingerprints(schema: pl.Schema, keys: Collection[str]) -> list[str]:
+    """Return the columns of fingerprints that `evaluate` has added and that are no keys."""
+    if SETTINGS not in schema:
+        return []
+    names = (JUDGMENTS, DOCUMENTS)
+    return [each for each in names if schema.get(each) == pl.String and each not in keys]
+
+
+def _check_equal_judgments(rows: pl.DataFrame, fingerprints: Sequence[str]) -> None:
+    """Raise if strategies have other fingerprints of the judgments of a query.
+
+    The columns are those of queries, segments and fingerprints.
+    """
+    if not fingerprints:
         return
-    n_different = pl.col(columns).drop_nulls().n_unique()
-    counts = per_query.lazy().group_by(keys).agg(n_different).select(pl.exclude(keys)).collect()
-    if n := counts.filter(pl.any_horizontal(pl.all() > 1)).height:
+    keys = [each for each in rows.columns if each not in fingerprints]
+    counts = rows.group_by(keys).agg(pl.col(fingerprints).drop_nulls().n_unique())
+    if n := counts.filter(pl.any_horizontal(pl.col(fingerprints) > 1)).height:
         msg = (
             f"`per_query` must have the same judgments for all strategies, got other judgments in "
             f"{n} of {format_count(counts.height, 'queries')}\n\n"
             "Hint: evaluate all strategies with the same judgments; "
-            f".drop({', '.join(map(repr, columns))}) compares them nevertheless"
+            f".drop({', '.join(map(repr, fingerprints))}) compares them nevertheless"
         )
         raise ValueError(msg)
 
