@@ -314,7 +314,8 @@ def estimate_sdbn(
         [last_clicks] = collect(last_ranks)
         # If each session has at most one list with clicks, the session identifies this list. A join
         # on one key takes half the time of a join on two.
-        on = ["session"] if last_clicks["session"].is_unique().all() else LISTS
+        is_key = last_clicks["session"].n_unique() == last_clicks.height
+        on = ["session"] if is_key else LISTS
         last_clicks = last_clicks.select(*on, pl.col("query").alias("clicked_query"), "last_rank")
         is_in_list = pl.col("query") == pl.col("clicked_query")
         is_examined = is_in_list & (pl.col("rank") <= pl.col("last_rank"))
