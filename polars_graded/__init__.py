@@ -1,8 +1,8 @@
 """Ranking evaluation with graded relevance, as a Polars expression namespace.
 
-Importing this registers `.graded` on expressions. `help(pl.col("grade").graded)` lists the
-measures, and `help(pg.evaluate)` explains a function below. The modules at the end of the list are
-loaded when they are first used.
+Importing this package, usually as `pg`, registers `.graded` on expressions.
+`help(pl.col("grade").graded)` lists the measures. The functions below have help, too, such as
+`help(pg.evaluate)`. The modules at the end of the list are loaded when they are first used.
 
 Measures of columns
     Graded               the class of `.graded`: rankings of rows, and measures
@@ -34,7 +34,7 @@ Results
     differences         two strategies query by query
     rank_strategies     strategies by their means, with intervals of their ranks
     gate                verdicts, such as better, no worse or worse than the baseline
-    assert_no_worse     the verdicts of `gate` as one line of a test
+    assert_no_worse     an error if a strategy may be worse than the baseline, for tests
     write_results, read_results   files of results that record how they were computed
     average_curves      curves averaged over queries
     agreement           agreement of graders on the grades of documents

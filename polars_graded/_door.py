@@ -91,8 +91,9 @@ def _convert_pandas_column(name: str, column: Any) -> pl.Series:
     try:
         return pl.Series(name, pl.from_pandas(column, nan_to_null=True))
     except (ImportError, NotImplementedError):
-        # pyarrow is not installed, or it rejects NumPy arrays among the values. Numbers without a
-        # mask of missing values are then passed as one array, and other values one by one.
+        # pyarrow is not installed, or it rejects NumPy arrays among the values. Numbers are then
+        # passed as one array, unless pandas stores them with a `_mask` that marks missing values.
+        # All other values are passed one by one.
         missing = column.isna().to_numpy()
         if column.dtype.kind in "iufb" and not hasattr(column.array, "_mask"):
             return pl.Series(name, column.to_numpy(), nan_to_null=True)

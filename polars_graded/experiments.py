@@ -52,7 +52,7 @@ def __dir__() -> list[str]:
 DrawnNumber = TypeVar("DrawnNumber", np.int64, np.float64)
 
 SCORES_PER_UNIT = 10
-"""Number of ranks per unit of score: scores in steps of 0.1 are not mistaken for ranks."""
+"""Number of ranks per unit of score. Scores in steps of 1 could be mistaken for ranks."""
 
 SWAPPED_RANK = 10
 """Rank in the scenarios of Moniz, Torgo and Vinagre: scenario 1 swaps the documents at this rank
@@ -122,7 +122,7 @@ def reference_rankings(
     rng = _make_generator(seed)
 
     def draw(n: int) -> Integers:
-        """Draw the numbers of documents of n queries, the highest level first."""
+        """Draw numbers of documents per level, highest first, for n queries."""
         return rng.multinomial(n_documents, rng.dirichlet(np.ones(n_levels), n))
 
     if uniform:
@@ -238,7 +238,7 @@ def popularity_rankings(
     Parameters
     ----------
     queries
-        Number of samples.
+        Number of random samples of documents. Each sample is a query of the result.
     documents
         Number of documents of each sample, at least 11.
     imbalance
@@ -455,8 +455,8 @@ def threshold_profile(
     query
         The column that identifies queries.
     thresholds
-        Each threshold is the lowest relevant grade. By default, every grade above 0 is a threshold;
-        more than 20 such grades raise an error.
+        Thresholds of `ap`. With each of them, documents with at least that grade are relevant. By
+        default, every grade above 0 is a threshold; more than 20 such grades raise an error.
     measures
         Measures to compute in addition to `ap` at the thresholds, as for `evaluate`.
     ties

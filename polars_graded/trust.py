@@ -1,4 +1,4 @@
-"""Assess how reliable results are: power, stability and other judgments.
+"""Assess how reliable results are: power, stability, effect of judgments.
 
 Each function takes the frame that `evaluate` returns, except `robustness_to_grading` and
 `unjudged_bounds`, which take the frame that is passed to `evaluate`.

@@ -422,7 +422,7 @@ def test_grades_below_zero_are_warned_of_however_many_there_are(coded):
     )
     with pytest.warns(DataWarning.scale, match="grades below 0, which count as grades") as caught:
         agreement(below, "a", "b")
-    hint = str(caught[0].message).partition("Hint: ")[2].partition(" leaves codes")[0]
+    hint = str(caught[0].message).partition("Hint: ")[2].partition(" leaves them")[0]
     with warnings.catch_warnings(action="error"):
         agreement(below.with_columns(eval(hint)), "a", "b")  # noqa: S307
 

@@ -1435,7 +1435,7 @@ ERRORS = {
         "recall_precision_curves",
         without("interpolated_precision"),
         {"curve": None},
-        "a column of lists or numbers beside a column 'recall', got strategy",
+        "a column of lists, or of numbers beside a column 'recall', got strategy",
     ),
     "an interval of ranks": (
         "dcg_curves of ranks",

@@ -100,9 +100,9 @@ def estimate_clicks(
         and `weights` (String); the number of all `lists`, and of `matched_lists`, in which at least
         one rank matches (Int64); and as Float64
 
-        - `effective_lists`: the number of equally weighted lists that would give the same variance,
-          :math:`(\sum_i w_{ik})^2 / \sum_i w_{ik}^2`, at the rank k where it is lowest. Ranks
-          without a match are left out;
+        - `effective_lists`: the number of equally weighted lists that would give the same variance.
+          At rank k it is :math:`(\sum_i w_{ik})^2 / \sum_i w_{ik}^2`. The column has the lowest of
+          these numbers over all ranks with a match;
         - `support`: the share of the ranks of the new ranking at which at least one list of the log
           matches. Queries are weighted by their number of lists;
         - `logged_clicks`: clicks per list of the log;
@@ -273,11 +273,12 @@ def _estimate(
     """Return clicks per list with their interval, and numbers of matches.
 
     The estimate is the mean over lists of ∑ s w c, with the weight w, the click c and a scale s.
-    The scale is 1 for `weights="ips"`. Self-normalised weights at a rank are scaled so that their
-    sum is the number of lists for whose query the new ranking has this rank. The interval uses the
-    variance over lists of ∑ s w (c - rate). The rate is 0 for `weights="ips"`. For self-normalised
-    weights it is the weighted mean of c at the rank, so that the sum approximates the ratio
-    linearly.
+    The scale is 1 for `weights="ips"`. Self-normalised weights at a rank are scaled so that they
+    add up to a number of lists: the lists of all queries for which the new ranking has a document
+    at this rank. The interval uses the variance over lists of ∑ s w (c - rate). The rate is 0 for
+    `weights="ips"`. For self-normalised weights, the rate is the weighted mean of c at the rank. At
+    each rank, the self-normalised estimate is a ratio of two sums over lists, and ∑ s w (c - rate)
+    comes from a linear approximation of this ratio.
     """
     by_rank = positions.group_by("rank").agg(pl.col("lists").sum().alias("lists_at_rank"))
     total = int(by_rank.filter(pl.col("rank") == 1)["lists_at_rank"].item())

@@ -70,8 +70,9 @@ def describe_log(
         - `lists_without_click`;
         - `duplicate_rows`: rows that repeat a document of a list;
         - `gap_lists`: lists in which some rank from 1 to the last rank has no document;
-        - `invalid_ranks`: rows whose rank is null or below 1; `hidden_clicks`: clicks in these
-          rows, such as those that a full join of clicks and shown documents leaves without a rank;
+        - `invalid_ranks`: rows whose rank is null or below 1;
+        - `hidden_clicks`: clicks in rows with an invalid rank. Example: after a full join of clicks
+          and shown documents, a click on a document that was not shown has no rank;
         - `invalid_clicks`: rows whose `clicked` is null or another value than 0 and 1;
         - `max_session_clicks`: the largest number of clicks of a session.
 
@@ -163,6 +164,8 @@ def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl
 
 def _describe_lists(log: Log, is_part: pl.Expr) -> pl.LazyFrame:
     """Return one row with counts of the lists and sessions in a part of the log."""
+    # `log.clicks` adds `FLAG` for each invalid value. So the remainder of a division by `FLAG` is
+    # the number of clicks, and the quotient is the number of invalid values.
     clicks, valid_rank = pl.col("clicks") % FLAG, pl.col("valid_rank")
     n_valid_ranks = valid_rank.n_unique() - (valid_rank.null_count() > 0)
     lists = (
@@ -215,9 +218,9 @@ def count_clicks(
 
     As text: ``(p + z² / 2n ± z sqrt(p (1 - p) / n + z² / 4n²)) / (1 + z² / n)``
 
-    If lists are in random order, click rates are proportional to the probabilities that the ranks
-    are examined (propensities). If rankers put better documents at better ranks, click rates fall
-    faster than propensities.
+    If the documents of each list are in random order, click rates are proportional to the
+    probabilities that the ranks are examined (propensities). If rankers put better documents at
+    better ranks, click rates fall faster than propensities.
 
     Parameters
     ----------

@@ -269,9 +269,9 @@ def estimate_sdbn(
     Raises
     ------
     ValueError
-        As for `count_clicks`; if a query or a document is null; if lists have gaps in their ranks,
-        or several documents at one rank, at or above their last click. This check compares totals
-        over all lists, so it misses a gap and a repeated rank that cancel out.
+        As for `count_clicks`; if a query or a document is null; if a rank at or above the last
+        click of a list has no document, or several. This check of ranks compares totals over all
+        lists, so it misses a gap and a repeated rank that cancel out.
 
     References
     ----------
@@ -453,9 +453,10 @@ def _estimate_by_rank(
     *,
     is_rate: bool = True,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Return estimates by an exposure that depends on ranks.
+    """Divide the clicks of documents by an exposure that depends on ranks.
 
-    `exposure` names the column with the sum of propensities over the impressions of a document.
+    `compute_propensities` returns the propensity of each rank. `exposure` names the column with the
+    sum of propensities over the impressions of a document.
     """
 
     def estimate(collect: Collect) -> pl.DataFrame:
@@ -504,7 +505,8 @@ def _make_estimates(
         mean = prior[0] / strength
     shrunk = pl.lit(mean, pl.Float64)
     if mean is not None and strength is not None:
-        # Without exposure, nothing but the mean is known, even if the prior is weak.
+        # Without exposure and with a prior of strength 0, the estimate would be 0 / 0, so the
+        # shrunk value is the mean.
         estimate = (c + strength * mean) / (e + strength)
         shrunk = pl.when(e + strength > 0).then(estimate).otherwise(shrunk)
     if is_rate:
@@ -520,11 +522,14 @@ def _fit_prior(
     """Return the mean and the strength of the prior, fitted to all documents.
 
     The strength is the exposure that the prior adds to each document. It is None if chance explains
-    all differences between documents, and both values are None without documents. If documents are
-    weighted by their exposures E, the expected sum of squared deviations is the sum of
-    E (1 - E / sum E) Var(c / E), where Var(c / E) = m / E - (m² + t) Q / E² + t. Here c is the
-    clicks, Q is the column `squares` as in `compute_interval`, and m and t are the mean and the
-    variance of the true values.
+    all differences between documents, and both values are None without documents.
+
+    The strength follows from m and t, the mean and the variance of the true values. Here m is the
+    clicks of all documents over their exposure. The variance t makes two numbers equal: the
+    observed sum of the squared deviations from m, weighted by the exposures E, and its expected
+    value. The expected value is the sum of E (1 - E / sum E) Var(c / E), where Var(c / E) = m / E -
+    (m² + t) Q / E² + t. Here c is the clicks, and Q is the column `squares` as in
+    `compute_interval`.
     """
     if rows.is_empty():
         return None, None

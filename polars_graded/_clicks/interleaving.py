@@ -73,9 +73,10 @@ def compare_interleaved(
         The interleaving method that made the lists. It determines which ranker gets a click:
 
         - `"team_draft"`: a click counts for the ranker in the column `team`.
-        - `"balanced"`: let k be the better of both original ranks of the lowest clicked document. A
-          ranker gets the clicks on the first k documents of its ranking. Pass the columns of the
-          original ranks as `rankings`.
+        - `"balanced"`: of the clicked documents, take the one that is lowest in the interleaved
+          list. Let k be the better of its ranks in the two original rankings. A ranker gets the
+          clicks on the first k documents of its ranking. Pass the columns of the original ranks as
+          `rankings`.
         - `"probabilistic"`: each ranker draws documents with probabilities that fall with the cube
           of their ranks, without replacement. The list does not reveal which ranker drew a
           document. So a list does not count as a win or a loss. It counts as the probability of a
@@ -101,8 +102,8 @@ def compare_interleaved(
     cluster
         The column of independent units, such as users, as for `polars_graded.compare`.
     query, session, clicked, rank
-        As for `describe_log`. A list contains the documents shown for one query in one session. Its
-        ranks are those of the interleaved list.
+        As for `describe_log`. A list contains the documents shown for one query in one session. The
+        column `rank` contains the ranks in the interleaved list.
 
     Returns
     -------
@@ -111,8 +112,8 @@ def compare_interleaved(
         `charts.comparison_forest` can draw them. `strategy` and `baseline` are the rankers,
         `difference` is :math:`\Delta` from -0.5 to 0.5, with its interval from `ci_low` to
         `ci_high`, and `mean` is the share of wins plus half the share of ties. `baseline_mean` is
-        0.5, the share of a ranker that users like as much as the other. The column `queries` counts
-        lists, or with `unit="query"` it counts queries. Lists without a click are ties.
+        always 0.5, the mean if users like both rankers equally. The column `queries` counts lists,
+        or with `unit="query"` it counts queries. Lists without a click are ties.
 
     Raises
     ------
@@ -260,7 +261,8 @@ def _prefer_by_chance(
     for column in columns:
         weight = (pl.col(column).cast(pl.Float64) ** -SOFTMAX_POWER).fill_null(0)
         weight_above = weight.cum_sum().over(LISTS, order_by="rank") - weight
-        # The remaining weight includes that of the document: a smaller value is a rounding error.
+        # The remaining weight, `total - weight_above`, includes the document's own weight. A
+        # smaller difference is a rounding error, so that weight is used instead.
         chances.append(weight / pl.max_horizontal(total - weight_above, weight, 1e-300))
     # A click counts if at least one ranker retrieves the document.
     is_click = (pl.col("clicked") == 1) & (pl.any_horizontal(pl.col(columns).is_not_null()))

@@ -29,7 +29,7 @@ LISTS = ["query", "session"]
 """Columns that identify a result list: the documents shown for one query in one session."""
 
 COLUMNS = ("query", "doc", "rank", "clicked", "impressions", "session")
-"""Arguments that name columns of a log; `Log` renames the columns to these arguments."""
+"""Arguments that name columns of a log. In `Log.rows`, each column has the name of its argument."""
 
 FLAG = 1 << 32
 """Number that is added to a sum of counts in place of each invalid value. If the valid
@@ -45,7 +45,10 @@ class Collect(Protocol):
 
 @dataclass(frozen=True)
 class Log:
-    """Rows of a click log, with each column renamed to its argument, such as `query`."""
+    """Rows of a click log, with the user's column names replaced.
+
+    The column that the argument `query` names is called `query` in `rows`, and so on.
+    """
 
     rows: pl.LazyFrame
     is_lazy: bool
@@ -75,7 +78,7 @@ class Log:
         return cls(frame.lazy().select(*renamed, *others), isinstance(frame, pl.LazyFrame), names)
 
     def find_names(self, columns: Sequence[str]) -> list[str]:
-        """Return the names in `rows` for the user's names of columns."""
+        """Translate the user's names of columns to the names in `rows`."""
         schema = self.rows.collect_schema()
         names_in_rows = {column: name for name, column in self.names.items()}
         for name in columns:
@@ -124,7 +127,8 @@ class Log:
 
         if not self.is_lazy:
             return self.rename(compute(collect))
-        # A LazyFrame needs a schema. It is the schema of the result of plans without rows.
+        # A LazyFrame needs its schema before it is collected. So `compute` first runs on empty
+        # frames with the schemas of its plans, and its result has the wanted schema.
         schema = compute(lambda *plans: [each.collect_schema().to_frame() for each in plans])
         return scan_frames(
             self.rename(schema).schema, lambda *_: iter([self.rename(compute(collect))])

@@ -79,11 +79,12 @@ def estimate_propensities(
     Raises
     ------
     ValueError
-        As for `count_clicks`; if a query or a document is null; if quality and rank cannot be
-        separated, because a log of several ranks shows each document at one rank only, or because
-        its ranks fall into groups without a common document; if the documents shown at several
-        ranks have no click at the first rank. For `"pivot"` and `"chain"`, also if no document was
-        shown at both ranks of a ratio, or if such documents have no click at one of the two ranks.
+        As for `count_clicks`; if a query or a document is null; if the attractiveness of documents
+        and the propensities of ranks cannot be separated, because a log of several ranks shows each
+        document at one rank only, or because its ranks fall into groups without a common document;
+        if the documents shown at several ranks have no click at the first rank. For `"pivot"` and
+        `"chain"`, also if no document was shown at both ranks of a ratio, or if such documents have
+        no click at one of the two ranks.
 
     See Also
     --------
@@ -133,7 +134,12 @@ def estimate_propensities(
 
 
 def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """Return a function from counts to propensities: a look-up or an estimate."""
+    """Return a function that returns the propensity of each rank.
+
+    The function takes a table of counts by query, document and rank. If `value` is a method, the
+    function estimates propensities from the counts. Otherwise it returns the propensities in
+    `value`, and raises if a rank of the counts is missing there.
+    """
     if isinstance(value, str):
         method = check_choice("propensities", value, get_args(Method))
         return lambda cells: _estimate(cells, method)

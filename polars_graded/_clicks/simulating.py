@@ -59,7 +59,7 @@ def simulated_log(
         - `"dbn"`: the user reads from the top, clicks an examined document with the probability a,
           and stops after a click with the probability s. Otherwise the user reads on with the
           probability `continuation`. If that is 1, this is the simplified dynamic Bayesian network,
-          and a document's relevance is a s.
+          and a document's relevance is the product of a and s.
         - `"dcm"`: the dependent click model. The user reads from the top and clicks with the
           probability a. After a click at rank r the user reads on with the probability
           :math:`1 - r^{-\text{decay}} / 2`. Without a click the user always reads on.

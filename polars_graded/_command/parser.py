@@ -50,7 +50,7 @@ def _parse_undefined(text: str) -> Undefined:
 
 
 def _describe_input(name: str) -> Option:
-    """Return the option that names a further column of documents."""
+    """Return the option for an input of measures, such as `known`."""
     measures = [each for each, definition in DEFINITIONS.items() if name in definition.inputs]
     help_text = f"with --frame, {DOCUMENT_INPUTS[name].meaning}, for {join_words(measures)}"
     if name == "subtopics":
@@ -143,8 +143,9 @@ OPTIONS = {
         GRADE,
     ),
     "--undefined-as": Option(
-        "the value of a query without a relevant document; by default 0, 1 for e_measure, and none "
-        "for roc_auc and pairwise_accuracy; none leaves the query out of means and comparisons",
+        "the value of a query without a relevant document; by default 0, but 1 for e_measure and "
+        "none for roc_auc and pairwise_accuracy; none leaves the query out of means and "
+        "comparisons",
         {"type": _parse_undefined, "default": "default", "metavar": "VALUE"},
     ),
     "--condensed": Option("drop unjudged documents from the rankings", {"action": "store_true"}),
@@ -177,22 +178,22 @@ OPTIONS = {
         needs=("--gate",),
     ),
     "--missing": Option(
-        "drop allows --gate to leave out queries that the runs or the --baseline lack",
+        "with drop, --gate leaves out queries that the runs or the --baseline lack",
         {"choices": ("error", "drop")},
         needs=("--gate",),
     ),
     "--judgments": Option(
-        "changed allows --gate to accept a --baseline measured with other judgments",
+        "with changed, --gate accepts a --baseline measured with other judgments",
         {"choices": get_args(Change)},
         needs=("--gate",),
     ),
     "--formulas": Option(
-        "changed allows --gate to accept a --baseline whose measures have other formulas",
+        "with changed, --gate accepts a --baseline whose measures have other formulas",
         {"choices": get_args(Change)},
         needs=("--gate",),
     ),
     "--scale": Option(
-        "changed allows --gate to accept a --baseline measured on another scale, or with another "
+        "with changed, --gate accepts a --baseline measured on another scale, or with another "
         "order of ties",
         {"choices": get_args(Change)},
         needs=("--gate",),
@@ -257,7 +258,7 @@ class Arguments(argparse.Namespace):
 
     @property
     def needed_inputs(self) -> set[str]:
-        """Return the keywords of further document columns that measures need."""
+        """Return the names of inputs that measures need, such as `known`."""
         return {name for each in self.measures.values() for name in each.definition.inputs}
 
     @cached_property

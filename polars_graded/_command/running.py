@@ -109,7 +109,9 @@ def _run(parser: Parser, arguments: Arguments) -> int:
     """Run the command and return the exit status."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        if arguments.qrels:  # the warning is about lost documents, and this join loses none
+        if arguments.qrels:
+            # This warning says that a join may have lost judged documents that were not retrieved.
+            # The join of runs with the files of --qrels keeps them.
             warnings.simplefilter("ignore", DataWarning.join)
         if arguments.unjudged_below is not None:
             warnings.filterwarnings("ignore", ".* below 0 counts? as judged", DataWarning.scale)
@@ -197,7 +199,10 @@ def _compare_with_baseline(
     gate_measures: Sequence[str],
     messages: Sequence[str],
 ) -> tuple[str, int]:
-    """Return the verdicts of the gate and the exit status; write --markdown."""
+    """Return the verdicts of the gate and the exit status.
+
+    With --markdown, also write the summary of the gate to that file.
+    """
     best = {name: arguments.scalar_measures[name] for name in parse_measures(gate_measures)}
     # If a measure is undefined for a query, its value is null for all strategies. The comparison
     # leaves out this query.

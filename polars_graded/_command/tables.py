@@ -83,7 +83,10 @@ def _write_means(per_query: pl.DataFrame, arguments: Arguments) -> Iterator[str]
 
 
 def _write_trusted_means(per_query: pl.DataFrame, arguments: Arguments) -> str:
-    """Return estimates of the means that trusted grades of all queries give."""
+    """Return a table of means that are estimated with a trusted grader.
+
+    They estimate the means that this grader would find over all queries.
+    """
     means = summarise(per_query, arguments.scalar_measures, trusted=arguments.trusted)
     keys = ["grader", "measure", "strategy"]
     columns = ["mean", "ci_low", "ci_high", "trusted_mean", "model_mean"]
@@ -160,7 +163,10 @@ def _format_numbers(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
 
 
 def format_table(table: pl.DataFrame) -> str:
-    """Return a table as text, with ASCII lines if it cannot be encoded."""
+    """Return a table as text.
+
+    Its lines are ASCII characters if standard output cannot encode the text otherwise.
+    """
     texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
     table = table.with_columns(
         pl.Series(

@@ -12,7 +12,10 @@ AxisEnds: TypeAlias = tuple[float, float]
 """The lowest and the highest value of an axis."""
 
 MIN_SPAN_RATIO = 10
-"""Ratio of the joint range of x and y to the narrower one; above it, each axis has its own ends."""
+"""Ratio above which the axes of x and y have different ends.
+
+It is the ratio of the range of x and y together to the narrower of their two ranges.
+"""
 
 
 def choose_step(minimum: float) -> float:
@@ -39,9 +42,10 @@ def choose_ends(values: pl.Series, steps: int = 5) -> AxisEnds:
 
 
 def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[AxisEnds, AxisEnds]:
-    """Return the ends of two axes, equal unless one would be nearly empty.
+    """Return the ends of both axes.
 
-    If all values of one axis are equal, the ends are equal, too.
+    Both axes get the same ends, unless the values of one axis would then cover only a small part of
+    it. If all values of one axis are equal, both get the same ends, too.
     """
     both = pl.concat([x, y])
     spans = [float(np.ptp(values.to_numpy())) for values in (x, y, both)]

@@ -14,7 +14,7 @@ from polars_graded._drawing.curve_rows import thin_by_value
 from polars_graded._results.per_query import Results
 
 MAX_BINS = 40
-"""Maximum range of the values of a histogram, in widths of a bin."""
+"""Maximum ratio of the range of a histogram's values to the width of its bins."""
 
 BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
 """Columns of the values that a box shows, from the lowest to the highest."""

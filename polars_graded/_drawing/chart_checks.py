@@ -56,10 +56,11 @@ def check_row_count(argument: str, table: pl.DataFrame) -> None:
 def check_not_repeated(
     argument: str, table: pl.DataFrame, name: str, panel: str | None, columns: Sequence[str] = ()
 ) -> None:
-    """Raise if a name occurs twice in a panel, since both would be drawn as one.
+    """Raise if two rows of a panel have the same name.
 
-    The names are in the column `name`, unless other `columns` together identify them. Without a
-    `panel`, nothing is checked.
+    A chart would draw these rows as one. Names are compared in the column `name`. If `columns` are
+    passed, rows are compared in these columns instead, and `name` is only a word of the message.
+    Without a `panel`, nothing is checked.
     """
     if panel and (repeated := table.height - table.n_unique([*(columns or [name]), "panel"])):
         msg = (

@@ -117,10 +117,11 @@ def build_result_rows(
     unique_column: str | None = None,
     draws_each_row: bool = False,
 ) -> pl.DataFrame:
-    """Return the rows of results that have a value and a position.
+    """Return the rows of results that can be drawn.
 
-    The value is the first of `numbers`. The columns `strategy` and `panel` contain strategies and
-    panels as text. With `draws_each_row`, too many rows raise an error. The values of
+    Rows are left out if they lack a number in the first column of `numbers` or in any column of
+    `positions`. The columns `strategy` and `panel` of the result contain the names of strategies
+    and panels as text. With `draws_each_row`, too many rows raise an error. The values of
     `unique_column` must not repeat in a panel.
     """
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
@@ -190,7 +191,8 @@ def build_query_rows(
 ) -> pl.DataFrame:
     """Return the rows that have all `numbers`.
 
-    The keys of the mappings are the new names of the columns.
+    Each argument maps new names of columns to columns of the frame: `keys` to columns of names, and
+    the others to columns of numbers. Only `optional_numbers` may be missing in a row.
     """
     table = frame.select(
         build_columns("frame", frame, keys, {**numbers, **(optional_numbers or {})})

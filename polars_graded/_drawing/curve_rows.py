@@ -1,4 +1,4 @@
-"""Convert a frame of lists or of points to as many points as can be drawn."""
+"""Convert a frame of curves to points, at most as many as a chart draws."""
 
 from __future__ import annotations
 
@@ -106,9 +106,12 @@ def build_curve_points(
 def find_panel(
     frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, position: str
 ) -> str | None:
-    """Return `panel`, or else the column that separates a strategy's curves.
+    """Return `panel` if it is passed, or else find the column of panels.
 
-    Return None if each strategy has one curve, if curves are lists, or if no column separates them.
+    If a strategy has several points at a position, its points belong to several curves. The column
+    of panels is the first column in which these curves have different values. Return None if each
+    strategy has one curve, if curves are lists, or if there is no such column. Raise if only
+    several columns together distinguish the curves.
     """
     used_columns = {strategy, position, curve}
     if panel or not used_columns <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
@@ -235,13 +238,17 @@ def choose_equal_steps(n: int, maximum: int) -> pl.Series:
 def find_only_curve(
     frame: pl.DataFrame, kind: str, position: str, excluded: Collection[str | None]
 ) -> str:
-    """Return the only curve of a kind: a column of lists, or of numbers at positions."""
+    """Return the name of the only column that contains a curve over an x axis.
+
+    `kind` is the x axis, "rank" or "recall". The column contains lists, or numbers beside a column
+    `position`.
+    """
     names = [name for name in frame.columns if name not in excluded and find_kind(name) == kind]
     columns = {name: frame.schema[name] for name in names}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
     if not lists and position not in frame.columns:
         msg = (
-            "`frame` must have a curve, a column of lists or numbers beside a column "
+            "`frame` must have a curve: a column of lists, or of numbers beside a column "
             f"{position!r}, got {', '.join(frame.columns)}\n\n"
             f"Hint: evaluate(frame, {EXAMPLE_CURVES[kind]!r}) returns one"
         )
@@ -265,7 +272,8 @@ def write_curve_title(curve: str, frame: pl.DataFrame, *, each_query: bool) -> s
 def find_kind(curve: str) -> str | None:
     """Return the x axis of a curve: "rank", "recall" or None.
 
-    Interpolated precision has "recall", ideal DCG has None, and any other column has "rank".
+    Interpolated precision has "recall", and any other column has "rank", except ideal DCG. It has
+    None, so that it is not chosen as the curve to draw.
     """
     if curve.startswith("interpolated_precision"):
         return "recall"

@@ -26,11 +26,13 @@ def choose_place(
     ends: AxisEnds,
     lines: Sequence[str] = ("strategy",),
 ) -> Any:
-    """Return the position on the x axis where names are closest to lines.
+    """Return the position on the x axis that is best for the names of lines.
 
-    Only positions that all lines have are considered. Return None if there is no such position. If
-    several are equally good, the last position of the axis is preferred, or else the position with
-    the widest gap between the two closest lines.
+    Names must not overlap, so some are moved up or down from their lines. The best position is the
+    one with the smallest sum of these moves. If several positions have the same sum, the last
+    position of the axis is preferred, or else the position where the gap between the two closest
+    lines is widest. Only positions at which every line has a point are considered. Return None if
+    there is no such position.
     """
     table = table.drop_nulls(height)
     n, penalties = table.select(lines).n_unique(), {}
@@ -71,8 +73,9 @@ def write_coinciding(
 def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float]:
     """Return the index of a point and the x at which a line falls to a height.
 
-    No point from this index on is above the height, and x is interpolated between the point and the
-    one before. If the line ends above the height, return its last index and the last x.
+    The index is that of the first point after the last point above the height. x is interpolated
+    between these two points. If the line ends above the height, return the index and the x of its
+    last point. If no point is above the height, return those of its first point.
     """
     above = (y > height).arg_true()
     if y[-1] > height:
@@ -123,8 +126,9 @@ def spread_heights(heights: Iterable[float], ends: AxisEnds) -> list[float]:
     """Return heights of names that do not overlap.
 
     The `heights` of the ends of lines must ascend. The results ascend, too, and minimise the sum of
-    squared displacements: isotonic regression fits the heights minus the space that the names below
-    need. Names stay within the axis. If there are too many, they are evenly spaced and overlap.
+    squared displacements. To find them, the space that the names below need is subtracted from each
+    height, isotonic regression makes these numbers ascend, and the space is added again. Names stay
+    within the axis. If there are too many names, they are evenly spaced and overlap.
     """
     from scipy.optimize import isotonic_regression
 

@@ -1,8 +1,8 @@
 """Draw the marks that charts and the report share, from names, limits of axes and titles.
 
 No function here reads rows. A chart attaches a table to the marks, and a page of the report
-attaches its own rows; docstrings list the fields that both must have. Most marks that only one
-chart uses are in the module of that chart.
+attaches its own rows. The docstring of a function lists the fields that the rows need. Most marks
+that only one chart uses are in the module of that chart.
 """
 
 from __future__ import annotations
@@ -148,9 +148,10 @@ def draw_curves(
     if named_at is not None:
         texts = draw_line_names(x, title, "strategy", look["color"], side=named_at, names=names)
         layers += [text.encode(**_fade_others(selections, 1)) for text in texts]
-    # Points are in front of lines, since lines in front of them would hide their tooltips. With a
-    # selection, the other layers let the pointer through, so the points may be at the back. Altair
-    # looks for the selection in the first layer if a chart with panels is beside another chart.
+    # Without a selection, points are in front, since lines in front of them would hide their
+    # tooltips. With a selection, points are the first layer, at the back, because Altair looks for
+    # the selection in the first layer if a chart with panels is beside another chart. Tooltips
+    # still work, since Vega-Lite ignores the pointer on layers without a selection or a tooltip.
     return [add_selection(points, *selections), *layers] if selections else [*layers, points]
 
 
@@ -167,8 +168,9 @@ def draw_line_names(
 ) -> list[alt.Chart]:
     """Draw the names of lines at `label_at`, with thin rules to their lines.
 
-    A rule starts at the height in the field `end`. The names are to the left of the lines if the
-    `side` is -1, and to the right if it is 1.
+    A rule connects the end of a line, at the height in the field `end`, with the name of the line,
+    at the height in the field `label_at`. The names are to the left of the lines if the `side` is
+    -1, and to the right if it is 1.
     """
     align: Any = {-1: "right", 1: "left"}.get(side) if isinstance(side, int) else None
     if isinstance(side, alt.ExprRef):
@@ -295,7 +297,8 @@ def _draw_bars(y_title: str, colour: alt.Color) -> alt.Chart:
 def _draw_ties() -> alt.Chart:
     """Draw a dot at 0 for each query in which neither strategy is better."""
     ties = alt.Chart().transform_filter("!isValid(datum.better)")
-    # The height is the constant 0, since a field has no extent if there are no ties.
+    # The height is the constant 0. If it were a field and there were no ties, the field would have
+    # no values, and Vega could not compute its extent.
     ties = ties.mark_point(filled=True, size=9, opacity=1, color=DOUBT)
     return ties.encode(
         y=alt.YDatum(0), tooltip=list_tooltips("query:N", *format_decimals("difference"))

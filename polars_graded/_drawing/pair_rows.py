@@ -1,4 +1,4 @@
-"""Name and order pairs of strategies, and exchange strategies of pairs."""
+"""Name and order pairs of strategies, or exchange a pair's strategies."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def put_higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def has_pairs(frame: pl.DataFrame, strategy: str) -> bool:
-    """Return whether the strategies are pairs, as `similarity` returns them."""
+    """Return whether a column contains names of pairs, as in `similarity`.
+
+    The name of a pair is "x and y", where x and y are its strategies in the columns `a` and `b`.
+    """
     if not {"a", "b", strategy} <= set(frame.columns):
         return False
     name = pl.format("{} and {}", "a", "b")

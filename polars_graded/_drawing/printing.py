@@ -1,4 +1,4 @@
-"""Replace characters of texts that no picture or script can contain."""
+"""Replace characters that pictures and scripts of pages cannot contain."""
 
 from __future__ import annotations
 

@@ -31,13 +31,16 @@ WIDTH, HEIGHT, VIEW_SPACING = 290, 260, 80
 """Width and height of the two upper views, and the space between views, in pixels."""
 
 FULL_WIDTH = 2 * WIDTH + VIEW_SPACING
-"""Width of a view below them, in pixels."""
+"""Width of the view below the two upper views, in pixels."""
 
 ROW_HEIGHT = 34
-"""Height of the row of a mean, with the name and the number above it, in pixels."""
+"""Height of a row that shows one mean and, above it, its name and number, in pixels."""
 
 MAX_SEPARATE_PER_PIXEL = 0.15
-"""If the highest bar has at least this many queries per pixel, the cells of bars overlap."""
+"""Limit of the number of queries per pixel in the highest bar of the histogram.
+
+Each query is a cell of a bar. The cells overlap if the number is not below this limit.
+"""
 
 POINT_SIZE, MAX_LARGE_POINTS = 40, 300
 """Size of a point in square pixels, and maximum number of queries with points of this size."""
@@ -50,7 +53,7 @@ MAX_LISTED_DEGREES = 60
 class ExploredQueries:
     """Facts that the views of queries need.
 
-    On the report's page, most numbers are Vega signals, which change with the rows.
+    On the report's page, most numbers are Vega signals, since the page can replace the queries.
     """
 
     name: str

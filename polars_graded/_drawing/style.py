@@ -27,17 +27,17 @@ from polars_graded._sentences import (
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
-"""The rows of a chart, or the name of the rows that a page of the report attaches."""
+"""The rows of a chart, or the name of a data set whose rows the script of a report supplies."""
 
 MAX_NAMED_MARKS = 60
-"""Maximum number of queries whose names are on an axis. The rows of more strategies or pairs than
-this are thinner."""
+"""Maximum number of queries whose names are on an axis. A chart with more strategies or pairs than
+this draws thinner rows."""
 
 MAX_BANDS = 3
 """Maximum number of overlapping bands that are drawn at once."""
 
 MAX_MARKED_POINTS = 30
-"""Maximum number of points of a curve whose points are marked."""
+"""Maximum number of points of a curve that has a mark at each point."""
 
 PALETTE = [
     *("#02307b", "#d92800", "#130e0b", "#236b57", "#c304e5"),
@@ -129,8 +129,8 @@ def draw_panels(
 ) -> Chart:
     """Draw the layers as one chart, with a panel for each value of `panel`.
 
-    A single value has no panel. The channels in `independent` must not have a legend, which each
-    panel would repeat.
+    If there is only one value, the chart has no panels. The channels in `independent` must not have
+    a legend, which each panel would repeat.
     """
     panel_names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
     if len(panel_names) < 2:  # noqa: PLR2004
@@ -166,8 +166,8 @@ def draw_layers(
 ) -> alt.LayerChart:
     """Draw the layers as one chart of one data set, so that it can be faceted.
 
-    Charts side by side share the scale of a common channel such as `color`, but not of x and y. The
-    channels in `independent` have scales of their own.
+    Charts side by side share the scale of a channel such as `color`, but not of x and y. A channel
+    in `independent` has a scale per layer, which no chart beside this one shares.
     """
     return escape_chart(_combine_layers(layers, table, words, independent, **size))
 
@@ -229,8 +229,8 @@ def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
 
 
 JOINED_WORDS = re.compile(r"(?<=\d) (?=[^\W\d]|%)|(?<=\d (?:is|to)) (?=\S)|(?<=\d are) (?=\S)")
-"""Spaces at which no line ends: before a word or % after a number, and in "5 is", "5 are", "5 to"
-before the next word."""
+"""Spaces at which no line ends. These are the space between a number and a following word or %, and
+the space after this word if it is "is", "are" or "to"."""
 
 
 def _wrap_evenly(text: str, max_letters: int) -> list[str]:
@@ -518,7 +518,8 @@ def bound_axis(
 ) -> dict[str, Any]:
     """Return the settings of an axis of numbers with exactly these ends.
 
-    If another layer has bars without such ends, the axis begins at 0 unless `zero=False`.
+    If another layer draws bars on this axis without setting its ends, the axis begins at 0, unless
+    `zero=False` is passed.
     """
     scale = alt.Scale(domain=[*ends], nice=False, zero=zero, reverse=reverse)
     # The labels at the ends are centred at their ticks.
@@ -568,7 +569,10 @@ def fit_name_axis(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any
 
 
 def write_labels(texts: Mapping[Any, str]) -> str:
-    """Write an expression for the labels of an axis, from one for each label."""
+    """Write one Vega expression for all labels of an axis.
+
+    `texts` maps each labelled value of the axis to the expression of its label.
+    """
     cases = (f"datum.value === {at!r} ? {label}" for at, label in texts.items())
     return " : ".join([*cases, "''"])
 

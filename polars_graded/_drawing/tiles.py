@@ -44,13 +44,13 @@ BAR_START, BAR_END = round(TILE_WIDTH + TILE_GAP, 2), round(TILE_WIDTH + TILE_GA
 """Both ends of the longest bar beside a tile, as shares of a column."""
 
 MAX_COLOURED_GRADES = 6
-"""Maximum number of grades above irrelevant that each have a colour. If there are more, they share
-four colours."""
+"""Maximum number of relevant grades that each have a colour of their own. If there are more, they
+share four colours."""
 
 IRRELEVANT_COLOUR, UNJUDGED_LEVEL = "#e6e8eb", "unjudged"
 LOWEST_GRADE_COLOUR, HIGHEST_GRADE_COLOUR = "#8fbfe6", "#103a66"
-"""Colours of the lowest and the highest grade above irrelevant. Higher grades are darker, also when
-printed in grey."""
+"""Colours of the lowest and the highest relevant grade. Higher grades are darker, also when printed
+in grey."""
 
 MAX_MISSED_DOCUMENTS = 10
 """Maximum number of relevant documents outside the first n that are drawn for a strategy."""
@@ -80,7 +80,7 @@ MAX_NUMBERED_RANKS = 25
 """Maximum number of ranks for which the axis shows every number."""
 
 COUNT_WORDS = " relevant below", " below"
-"""Texts that can follow the number of relevant documents below the line, the longest first. The
+"""Texts that can follow the number of relevant documents below the first n, the longest first. The
 first text that fits is drawn."""
 
 LABELS_ONLY: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
@@ -410,7 +410,8 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         numbers = numbers.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=find_ink())
         layers.append(numbers.encode(x=encode_across("column"), y=encode_down("at"), text=text))
     if lowest > last_rank:
-        # A caption below the line shows the number of relevant documents below it.
+        # A line separates the first n documents from the relevant documents outside them. A caption
+        # under the line shows the number of the latter.
         unit = next(
             (unit for unit in COUNT_WORDS if width >= (5 + len(unit)) * TILE_LETTER_WIDTH), ""
         )

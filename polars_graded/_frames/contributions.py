@@ -126,7 +126,8 @@ def compute_added_by_rank(
 def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
     """Return the rows of one query; raise if there are none.
 
-    Raise also if directions do not fit columns that may hold ranks.
+    Raise also if a column may hold ranks, and `descending` is missing or does not fit it (see
+    `check_directions`).
     """
     has_several_columns, columns = len(request.query) > 1, ", ".join(map(repr, request.query))
     if has_several_columns and not (isinstance(of, tuple) and len(of) == len(request.query)):

@@ -1,6 +1,7 @@
-"""Warn of data that make means misleading without an error.
+"""Warn of data that raise no error, but lead to misleading means.
 
-The evidence is in the values and the notes of all rankings. The module `notes` describes notes.
+The evidence is in the values and the notes of all rankings. The module `notes` explains what a note
+is.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ MIN_HALF_STAR = 0.5
 """Lowest grade of a scale of half stars."""
 
 MIN_STARS = 4
-"""Minimum of the highest grade for which grades count as stars. On a shorter scale without 0, such
-as 1 to 3, all grades may be relevant."""
+"""Number that the highest grade must reach for grades to count as stars. On a shorter scale without
+0, such as 1 to 3, all grades may be relevant."""
 
 GDEVAL_HIGHEST = 4
 """Highest grade on the scale of gdeval, the tool with which ir_measures computes ERR."""
@@ -62,8 +63,12 @@ MIN_CODE_RATIO = 3
 """Minimum ratio of a code to the highest of the other grades."""
 
 RANK_WORDS = {"rank", "ranks", "ranking", "position", "pos", "place"}
-"""Words for ranks in column names. If the numbers of a column count from 1 or 0, but are too little
-evidence for an error, such a name causes a warning."""
+"""Words for ranks in column names.
+
+A column of scores whose numbers count from 1 or 0 may contain ranks. In fewer than ten queries, for
+example, this is too little evidence for an error. If the name of the column contains such a word, a
+warning is issued instead.
+"""
 
 
 def find_order_dependent_measures(request: Request) -> list[Measure]:
@@ -124,7 +129,10 @@ def find_measures_without_scale(request: Request) -> list[str]:
 
 
 def warn_of_notes(request: Request, notes: Notes, values: pl.DataFrame) -> None:
-    """Warn of all that the notes and values show, if it concerns the result."""
+    """Warn of all that the notes and values show.
+
+    Kinds of warnings that do not concern the result (`unused_warnings`) are left out.
+    """
     noted = NotedData(request, notes, values)
     prefix = "" if request.grader is None else f"by the grades of {request.grader!r}: "
     for kind, find_sentences in WARNING_RULES:
@@ -435,7 +443,10 @@ class NotedData:
             )
 
     def find_inverted_ranks(self) -> Iterator[str]:
-        """Yield a sentence about the first column of ranks ordered highest first."""
+        """Yield a sentence if a column of ranks is ordered highest first.
+
+        If there are several such columns, the sentence is about the first one.
+        """
         for each in self.strategies:
             column = self.request.find_columns(each["name"])[0]
             if each["some_scores_count_like_ranks"]:

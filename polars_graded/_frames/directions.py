@@ -32,8 +32,8 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
     """Return the rows with computed columns, and keywords that name columns.
 
     These keywords of `evaluate` are `by`, `descending` and `grade`. `descending` becomes a mapping
-    of strategies. The mapping does not show whether a single False was passed for all strategies.
-    If it was, this function checks the directions itself.
+    of strategies. The mapping does not show whether a single False was passed for all strategies,
+    so `evaluate` cannot check the directions in this case. They are checked here instead.
     """
     if request.all_ascending:
         check_directions(request, frame)
@@ -68,7 +68,8 @@ class Directions:
 
     request: Request
     evidence: dict[tuple[str, Any, str], RankEvidence] = field(default_factory=dict)
-    """Evidence by name in `by`, stacked strategy (None if there is none) and column."""
+    """Evidence by name in `by`, strategy and sort column. The strategy is a value of the column of
+    stacked strategies, or None if there is no such column."""
 
     @classmethod
     def of(cls, request: Request, groups: Groups) -> Directions:

@@ -18,29 +18,35 @@ from polars_graded._measuring.kernels.ragged import list_rows
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
 MAX_CHECKED_ROWS = 1_000_000
-"""Maximum number of rows of a frame in which every row is checked. In a larger frame, a sample of
-about half this number or more is checked."""
+"""Maximum number of rows of a frame that is checked completely. In a larger frame, a sample is
+checked, with at least about half this number of rows."""
 
 STRETCH_ROWS = 1 << 14
 """Approximate number of rows that are checked at once, so that they fit in the cache."""
 
 MAX_UNEXPLAINED_SHARE = 0.2
-"""Maximum share of the repeated rows that a label may fail to separate.
+"""Maximum share of the repeated rows that may be repeated even within one value of a label.
 
-A label is a column, such as the device, whose values may separate rankings.
+A label is a column, such as the device, whose values may distinguish several rankings of a query.
+The error about repeated documents suggests such a column.
 """
 
 CHECKED_SHARE = 0.05
-"""Approximate minimum share of the rows of a part that is checked, once this part and those before
-it have more than `MAX_CHECKED_ROWS` rows."""
+"""Approximate minimum share of the rows of a part that is checked.
+
+If the part and those before it have at most `MAX_CHECKED_ROWS` rows in total, all rows are checked.
+"""
 
 MIXER = np.uint64(0x9E3779B97F4A7C15)
-"""Odd factor that spreads the bits of combined hashes."""
+"""Odd factor that spreads the bits of a group number before it is combined with a hash."""
 
 
 @dataclass
 class Duplicates:
-    """Check, part by part, that no ranking contains a document twice."""
+    """Check, part by part, that no ranking contains a document twice.
+
+    A part of a frame consists of all rows of some queries.
+    """
 
     requests: Sequence[Request]
     rows: int = 0
@@ -91,7 +97,8 @@ def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterat
 
     A document is repeated if it occurs twice in a group. A stretch is a series of consecutive
     groups with about `STRETCH_ROWS` rows. If there are more than `max_rows` rows, only some
-    stretches are checked, evenly spaced over the rows.
+    stretches are checked, evenly spaced over the rows. Only hashes are compared, so two different
+    documents may seem equal; the caller then compares the documents themselves.
     """
     edges = np.searchsorted(groups.offsets, np.arange(0, len(documents), STRETCH_ROWS))
     stretches = [*pairwise([*np.unique(edges).tolist(), groups.n])]
@@ -120,7 +127,8 @@ def _sample_queries(
     grades = [] if request.strategy is None else [each.grade for each in requests]
     rows = part.select([*dict.fromkeys([*request.keys, request.document or "", *grades])])
     if groups.rows is not None:
-        # All queries of a part may have the same hash modulo a number, so low hashes are chosen.
+        # A part may contain only queries with the same remainder of their hashes. A sample by
+        # remainder could then be empty or the whole part, so queries with low hashes are chosen.
         return rows.filter(hash_keys(part, request.query) < 2**64 // -(-part.height // max_rows))
     order = np.argsort(hash_keys(groups.keys, request.query), kind="stable")
     lengths = np.diff(groups.offsets)

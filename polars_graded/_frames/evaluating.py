@@ -172,8 +172,8 @@ def evaluate(
         If a column may hold ranks and `descending` is not passed for it. A column may hold ranks
         in two cases:
 
-        - In at least 90 % of the queries, and in at least ten with several numbers, its numbers are
-          1 to n, or 0 to n - 1.
+        - In at least 90 % of the queries, its numbers are 1 to n, or 0 to n - 1. At least ten of
+          these queries have several numbers.
         - In at least 90 % of the queries, its numbers are whole. Over all queries, they are small,
           and equal numbers are rare. Numbers are small if the lowest is, on average over queries,
           at most 2 times (highest - lowest + 1): the numbers 11 to 20 are small, and 81 to 90 are
@@ -224,10 +224,10 @@ def evaluate(
           by at least 0.2 between strategies, or is below 0.8 for one of them. Or one grader judged
           less than half as many documents of a query as another grader.
         - `join`: a measure depends on judged documents that were not retrieved, as recall does, and
-          these may be lost. Either the relevant documents of a query differ between stacked
-          strategies. Or there are ten queries or more, and in all of them every judged document was
-          retrieved, although some retrieved documents are unjudged. This is normal for logged data.
-          In other data, a left join from the run may have lost the judged documents.
+          the frame may lack such documents. Either the relevant documents of a query differ between
+          stacked strategies. Or there are ten queries or more, and in all of them every judged
+          document was retrieved, although some retrieved documents are unjudged. This is normal for
+          logged data. In other data, a left join from the run may have lost the judged documents.
         - `nulls`: some rows have null or NaN in place of a query or a strategy. Or queries consist
           of several columns, and one of these columns is null in some rows of a query.
         - `missing`: a stacked strategy has no row for some query, so that its mean excludes this

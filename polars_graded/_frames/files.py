@@ -17,7 +17,11 @@ Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[str] | IO[bytes]"
 Paths: TypeAlias = "Source | Iterable[Source]"
 
 BLOCK_BYTES = 1 << 24
-"""Approximate size of a block in bytes: it keeps all cores busy and is small beside parsed rows."""
+"""Approximate size of a block in bytes.
+
+Parsing a block of this size keeps all cores busy, and the block takes little memory compared with
+the parsed rows.
+"""
 
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -11,7 +11,7 @@ import polars as pl
 from polars_graded._checks import check_columns
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-"""Separator of columns by extension of a text file; the name may also end in .gz."""
+"""Separator between columns that each extension of a text file implies, also before .gz."""
 
 
 def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:

@@ -46,7 +46,8 @@ class Groups:
         values, keyed = frame.select(columns), frame.select(keys)
         starts = find_run_starts(keyed)
         runs = keyed[starts]
-        # With many runs, equal keys are probably not adjacent, so this is not checked.
+        # If there are few runs, each may be a whole group, so the distinct keys are counted. With
+        # many runs, equal keys are probably apart, so this count is skipped.
         has_few_runs = len(starts) < MAX_RUNS_PER_ROW * frame.height
         if are_sorted(runs) or (has_few_runs and runs.group_by(keys).agg().height == runs.height):
             return cls(values, runs, np.append(starts, frame.height), frame)
@@ -102,7 +103,10 @@ class Groups:
 
 
 def _drop_sorted_flags(keys: pl.DataFrame) -> pl.DataFrame:
-    """Return the same keys without the flags of `set_sorted`."""
+    """Return the same keys without the flags of `set_sorted`.
+
+    A user may have set such a flag on unsorted keys. Polars would then group them wrongly.
+    """
     has_flag = any(
         column.flags.get(f"SORTED_{direction}") for column in keys for direction in ("ASC", "DESC")
     )

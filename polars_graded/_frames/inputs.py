@@ -1,4 +1,4 @@
-"""Convert runs and judgments from the forms of other tools to one row per document."""
+"""Convert runs and judgments in various formats to one row per document."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Runs(NamedTuple):
     strategy: str | None
     """Column of strategies, if one was passed or the run is a mapping from names."""
     names: Sequence[str] = ()
-    """All names in a mapping that contains a lazy frame. When the frame is collected, each name is
-    checked to have rows."""
+    """Names of the strategies if the run is a mapping with a lazy frame, otherwise empty. When the
+    table is collected, an error is raised if one of these strategies has no rows."""
 
 
 def build_run_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:
@@ -151,7 +151,11 @@ def _unwrap_mapping(value: Any) -> Any:
 
 
 def _maps_queries(run: Mapping[Any, Any]) -> bool:
-    """Return whether the keys are queries, and not names of runs or graders."""
+    """Return whether the keys are queries, and not names of runs or graders.
+
+    A query is mapped to its documents, a list of ids or a mapping from ids to numbers. A name is
+    mapped to a run or to judgments, such as a frame or a mapping from queries.
+    """
     kinds = (Mapping, *_COLLECTIONS)
     first_documents = next(
         (documents for documents in run.values() if isinstance(documents, kinds) and documents),

@@ -1,6 +1,7 @@
 """Join a run with its judgments: one join by document per block of rows.
 
-Joining by document takes most of the time of `join_judgments`.
+Joining by document takes most of the time of `join_judgments`, so each block is joined only once.
+The row numbers of the matching judgments then show which judgments a strategy missed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ judged rows of a strategy and query. `NO_STRATEGY` holds nulls, if the run has n
 
 MAX_WAITING_COUNTS = 1 << 20
 """Maximum number of rows of counts that wait to be added to the total. If the total has more rows
-than this, as many rows as it has may wait."""
+than this number, the maximum is the number of rows of the total."""
 
 MAX_HELD_HASHES = 1 << 22
 """Number of row hashes (32 MiB) above which the hashes of several blocks are written to files."""
@@ -145,7 +146,8 @@ class Join:
     def add(self, block: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of judged queries in a block, with their judgments."""
         if self.strategy == NO_STRATEGY:
-            block = block.with_columns(pl.lit(None, pl.Boolean).alias(NO_STRATEGY))  # fast to group
+            # The nulls are Boolean, since Polars groups by a Boolean column fast.
+            block = block.with_columns(pl.lit(None, pl.Boolean).alias(NO_STRATEGY))
         pair = [self.query, self.doc]
         rows = block.join(self.judged, on=pair, how="left", maintain_order="left")
         counts = rows.group_by(self.strategy, self.query, maintain_order=True).agg(

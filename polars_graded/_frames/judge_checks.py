@@ -51,7 +51,8 @@ def check_schemas(
         )
         raise ValueError(msg)
     if not set(run).difference(key):
-        # A null in such a column marks documents that were not retrieved.
+        # After the join, a null score marks judged documents that were not retrieved. Without a
+        # score, they could not be distinguished from retrieved documents.
         msg = f"`run` must have a column to rank by, such as a score, got {_format_columns([*run])}"
         raise ValueError(msg)
     return key
@@ -145,8 +146,8 @@ def select_judgments(
             DataWarning.scale,
             f"{n_below} of {n_grades} judgments have a grade below 0, and count as judged and "
             "irrelevant\n\n"
-            "Hint: unjudged_below=0 treats them as unjudged, as trec_eval does; a lower bound "
-            "keeps them and silences this warning",
+            "Hint: unjudged_below=0 treats them as unjudged, as trec_eval does; a lower "
+            "number for unjudged_below keeps them and silences this warning",
         )
     return judged
 
@@ -219,10 +220,11 @@ MAX_COMMON_SHARE = 0.05
 
 
 def _has_few_matches(join: Join, retrieved: int, n_found: int) -> bool:
-    """Return whether few retrieved documents are judged, whatever the query.
+    """Return whether few retrieved documents are judged for any query.
 
-    In recommendation, each user judges few of many documents, so few retrieved documents are judged
-    for the same user. If the others are judged for other users, identifiers are written alike.
+    Few matches within the same query do not prove that identifiers are written differently. In
+    recommendation, a query is a user, and each user judges few of many documents. So the documents
+    without a match are also looked up among the judgments of all other queries.
     """
     max_matches = min(retrieved, join.judged.height * len(join.strategies))
     if not max_matches or n_found > MAX_COMMON_SHARE * max_matches:

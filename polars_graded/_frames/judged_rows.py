@@ -73,7 +73,11 @@ def judged_rows(
 def _iterate_parts(
     run: Frame, join: Join, key: Sequence[str], runs: Runs
 ) -> Iterator[pl.DataFrame]:
-    """Yield the rows of judged queries in their order, then missed documents by strategy."""
+    """Yield the rows of the run, then the documents that it missed.
+
+    The rows keep their order, without those of queries that have no judgments. Then follow, for
+    each strategy, the judged documents that it did not retrieve.
+    """
     if isinstance(run, pl.DataFrame):
         blocks: Iterable[pl.DataFrame] = [run]
     else:

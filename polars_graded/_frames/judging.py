@@ -80,8 +80,8 @@ def join_judgments(
     strategy
         The column of `run` that identifies the strategy, if there are several. Without it, the run
         is one ranking per query, and a column called "strategy" may hold only one value. Rows added
-        for judged documents get this value. The strategies of a mapping are stacked in a column
-        of this name, by default "strategy".
+        for judged documents get this value. If `run` is a mapping from names of strategies, this
+        argument names the column of the result that contains them, by default "strategy".
     subtopic
         The column of `judgments` that names the subtopic, if a document is judged once per
         subtopic. The result has one row per document with its highest grade, and a column

@@ -59,7 +59,10 @@ OF_GRADES = (
     "condensed",
     *DOCUMENT_INPUTS,
 )
-"""Keywords of `Request.of` that concern grades, or further columns of documents."""
+"""Keywords of `Request.of` for grades or for columns of some measures.
+
+An example of such a column is `popularity`.
+"""
 
 
 @returns_lazy_for_lazy
@@ -105,9 +108,9 @@ def similarity(
 
           As text: ``RBO = (1 - p) Σ_d p^(d - 1) A_d + p^l A_l``. If the
           shorter list ends at depth s, then :math:`A_d = (X_d + (d - s) A_s) / d` for d > s.
-        - `rbo_min`, `rbo_max`: the lowest value of `rbo`, if the lists continue with no further
-          common document, and the highest, if they continue with as many as possible. The
-          difference of the two is the residual.
+        - `rbo_min`, `rbo_max`: the lowest and the highest value that `rbo` can have if both lists
+          continue. It is lowest if they have no further document in common, and highest if they
+          have as many as possible. The difference of the two values is the residual.
         - `kendall_tau`: Kendall's :math:`\tau_b` of the common documents, from -1 to 1.
         - `spearman`: the correlation of the ranks of common documents, from -1 to 1.
         - `tau_ap`: :math:`\tau_{AP}` of the common documents, from -1 to 1. Changes at the top of
@@ -133,11 +136,11 @@ def similarity(
         changes only `jaccard`, `max_displacement`, `tau_ap`, `relevant_entered`, `relevant_left`,
         and measures whose own option requests it, such as `rbo(ties=order)`. `kendall_tau` and
         `spearman` correct for ties. The other measures have an option for the treatment of ties,
-        such as `rbo(ties=b)`. Its letters are those of Corsi and Urbano, not the strategies:
-        `a` (by default) is the mean over all orders of tied documents, `b` corrects it for the
-        information that ties lose, and `w` gives tied documents the same rank. Measures with
-        this option ignore `ties` by default, because the same order of tied documents in both lists
-        would make the lists look more alike than they are.
+        such as `rbo(ties=b)`. Corsi and Urbano named its values, which do not refer to the
+        strategies `a` and `b`. `a` (by default) is the mean over all orders of tied documents. `b`
+        corrects this mean for the information that ties lose. `w` gives tied documents the same
+        rank. Measures with this option ignore `ties` by default: if ties were broken in the same
+        way in both lists, the lists would look more alike than they are.
     doc
         The column of documents, as for `evaluate`.
     parts, progress

@@ -114,7 +114,8 @@ def measure_lazily(
         rows = frame
         if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].part_keys}:
             rows = frame.filter(wanted)
-        # The names of strategies come from the unfiltered frame, so a filter changes no pairs.
+        # The names of strategies come from the unfiltered frame. Even if a filter removes all rows
+        # of a strategy, the same pairs of strategies are compared.
         requests_for_columns = [
             _select_columns(each, columns).with_strategies(frame) for each in requests
         ]

@@ -1,9 +1,10 @@
-"""Reduce notes of rankings to counts and a few examples, part by part.
+"""Reduce notes of rankings to counts and a few examples.
 
 A note is a fact about a ranking that a data warning may need, such as its number of judged
-documents. Notes have one row per strategy and query, and are taken while a part of a frame is
-measured. They are reduced to a size that does not depend on the number of queries. A few notes are
-kept for each query, beside its values, because a warning compares them between rankings.
+documents. A large frame is measured in parts, which contain whole queries. The notes of a part have
+one row per strategy and query. After each part, they are reduced to a size that does not depend on
+the number of queries. A few notes are kept for each query, beside its values, because a warning
+compares them between rankings.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ SUMMARIES: Mapping[str, tuple[pl.Expr, str]] = {
     "highest_maximum_grade": (pl.col("maximum_grade").max(), "max"),
     "queries_with_relevant": (pl.col("maximum_grade").count(), "sum"),
 }
-"""For each summary of a strategy's rankings: its expression, and the function that combines parts.
+"""For each summary of a strategy's rankings: its expression, and the function that combines the
+summaries of all parts.
 
 The maximum grade of a query is the highest grade of its relevant documents.
 """
@@ -63,7 +65,7 @@ GRADE_NOTES: Mapping[str, str] = {
     AT_CODE: "sum",
     BELOW_CODE: "max",
 }
-"""For each note about the grades of a part: the function that combines it with other parts.
+"""For each note about the grades of a part: the function that combines the notes of all parts.
 
 A code is a number such as 99 that may stand for a missing grade. If the highest grade is such a
 number, `AT_CODE` counts the grades equal to it, and `BELOW_CODE` is the next highest grade.
@@ -97,8 +99,8 @@ class Notes:
         self.request = request
         self.strategy, *self.query = (KEY_TEMPLATE.format(key) for key in request.result_keys)
         self.n_dependent = 0
-        """Number of queries with a value that depends on ties; if strategies are stacked, number of
-        such rankings."""
+        """Number of queries with a value that depends on ties. If strategies are stacked (each has
+        its own rows, and a column names it), this is the number of such rankings."""
         self._counts: list[pl.DataFrame] = []
         self._unjudged: list[pl.DataFrame] = []
         self._without_key: list[pl.DataFrame] = []

@@ -152,7 +152,10 @@ def overview(
 
 
 def _count_rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Count duplicates, ties and grades of each strategy in an entry of `by`."""
+    """Count duplicates, ties and grades in the rankings of one entry of `by`.
+
+    The result has one row, or one row per strategy if strategies are stacked.
+    """
     strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
     grade, tied = pl.col(request.grade), rank_rows(request.build_ranking(name)).over(request.keys)
     doc = pl.lit(None) if request.document is None else pl.col(request.document)

@@ -62,18 +62,21 @@ class PairRequest(Request):
 
     @property
     def part_keys(self) -> list[str]:
-        """The columns of queries: all strategies of a query are compared together."""
+        """The columns of queries, so that a part has all rows of a query."""
         return [*self.query]
 
     @property
     def copied_keys(self) -> dict[str, str]:
-        """Key columns of the frame by the names that they have in the result."""
+        """Map keys of the result to the columns of the frame that they copy."""
         pair = {} if self.strategy is None else dict.fromkeys(PAIR, self.strategy)
         return {**pair, **{name: name for name in self.query}}
 
     @property
     def unused_warnings(self) -> set[type[DataWarning]]:
-        """The kinds of warnings that do not apply; no query can be missing."""
+        """The kinds of warnings that do not apply.
+
+        The result has a row for each pair and query, so no query can be missing.
+        """
         return {*super().unused_warnings, DataWarning.missing}
 
     @property
@@ -142,7 +145,10 @@ class PairRequest(Request):
 
 @dataclass(frozen=True)
 class PairPart(Part):
-    """Frame of whole queries and the request for the similarity of their rankings."""
+    """Frame of whole queries, and the request for similarities of rankings.
+
+    A query is whole if the frame has its rows of all strategies.
+    """
 
     request: PairRequest
     needs_judged_share = False
@@ -163,9 +169,10 @@ class PairPart(Part):
 
     @cached_property
     def numbers(self) -> Lists:
-        """Number the documents of each query alike for all strategies.
+        """Number the documents so that strategies can be compared by number.
 
-        Numbers rise from query to query.
+        A document of a query has the same number for all strategies. All numbers of a query are
+        higher than those of the queries before it.
         """
         groups, height = self.groups, self.groups.frame.height
         if self.request.strategy is None:
@@ -188,7 +195,10 @@ class PairPart(Part):
 
     @cached_property
     def grades(self) -> Lists:
-        """Return the grades; without grades, document numbers, which no measure reads."""
+        """Return the grades, or document numbers if no measure needs grades.
+
+        `DocumentLists` requires a column of grades, but then no measure reads it.
+        """
         return super().grades if self.request.is_graded else self.numbers
 
     @property
@@ -208,7 +218,11 @@ class PairPart(Part):
     def documents(
         self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
     ) -> DocumentLists:
-        """Return ranked documents; equal scores are tied even if `ties` is passed."""
+        """Return ranked documents.
+
+        If a strategy is ranked by a single column, documents with equal scores count as tied, even
+        if `ties` orders them.
+        """
         documents = super().documents(name, keys, measures, order)
         if self.request.ties is not None and len(self.request.find_columns(name)) == 1:
             return replace(documents, ties=documents.scores)
@@ -217,7 +231,10 @@ class PairPart(Part):
     def compute(
         self, measures: Sequence[Measure], documents: Mapping[str, DocumentLists]
     ) -> Iterator[tuple[str, Computed]]:
-        """Yield the entry of `by` for the first strategy of each pair, and the pair's values."""
+        """Yield the values of each pair, after the name of its first strategy.
+
+        If strategies are stacked, the name is the only entry of `by`.
+        """
         if len(documents) < len(self.request.by) or not self.request.pairs:
             return
         names, lists = [*documents], [*documents.values()]
@@ -266,7 +283,7 @@ class PairPart(Part):
 
 
 class GatheredPairs(Gathered):
-    """Values of pairs, collected part by part, with reduced notes."""
+    """Values of pairs, collected part by part, and a summary of the notes."""
 
     request: PairRequest
     part = PairPart

@@ -6,11 +6,11 @@
 | a number n | rows that can be read again | n passes, each for one share of the queries, by hash |
 | `"scratch"` | free disk space for all rows | one pass, then one or more over a scratch folder |
 
-Unless `parts` names the way, the steps in the query plan of a LazyFrame, its size and the free
-memory determine it. If a later version of Polars names a step differently, or returns no plan, a
-slower way is chosen, such as the scratch folder. The values stay the same, but evaluation takes
-more time, memory or disk space. On 20 million rows of Parquet, the scratch folder took 1.6 times as
-long as five passes.
+If `parts` is None, the way depends on the steps in the query plan of the LazyFrame, on the size of
+the frame, and on the free memory. If a later version of Polars names a step differently, or returns
+no plan, a slower way is chosen, such as the scratch folder. The values stay the same, but
+evaluation takes more time, memory or disk space. On 20 million rows of Parquet, the scratch folder
+took 1.6 times as long as five passes.
 
 The rows of a query keep their order, since it may decide the ranks of tied documents.
 """
@@ -196,7 +196,10 @@ def _slice_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 def check_queries_are_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
-    """Raise if a query occurs twice, which means that its rows are apart."""
+    """Raise if a query occurs twice, which means that its rows are apart.
+
+    `queries` has one row for each run of consecutive rows of a query, or for each row of a result.
+    """
     varying_keys = [key for key in keys if queries.get_column(key).n_unique() > 1]
     if queries.height <= 1 or (
         varying_keys and queries.select(varying_keys).n_unique() == queries.height

@@ -1,8 +1,8 @@
 """Read runs, judgments and features from files in the formats of TREC, BEIR and LETOR.
 
 A file is read in blocks of lines. If single blanks or single tabs separate the fields, Polars reads
-a block as CSV. If this fails, and for LETOR files, expressions parse the block and check each line.
-The error reports the first malformed line.
+a block as CSV. If a block cannot be read as CSV, Polars expressions parse it and check each line.
+Blocks of LETOR files are always parsed by expressions. The error reports the first malformed line.
 """
 
 from __future__ import annotations
@@ -615,7 +615,8 @@ def _split_lines(block: Block) -> pl.DataFrame:
     lines = pl.read_lines(
         text, name="line", row_index_name="number", row_index_offset=block.first - 1
     )
-    # A file with old Macintosh line ends (\r) is a single line, so only one row would be read.
+    # For `read_lines`, a file with old Macintosh line ends (\r) is a single line. So that its other
+    # lines are not lost, a \r within a line is a fault.
     line = pl.col("line").str.strip_chars_end("\r").str.strip_chars(_BLANKS)
     inner_return = pl.when(line.str.contains("\r", literal=True)).then(
         pl.lit(r"a line ends in \n or \r\n, got \r within it")

@@ -99,7 +99,8 @@ class Request:
     """For each strategy that `descending` covers, a flag per sort column: True for highest
     first."""
     scale: Ranking
-    """The column and the scale of grades, `undefined_as` and `condensed`; no columns to rank by."""
+    """A ranking with the column and the scale of grades, `undefined_as` and `condensed`, but
+    without columns to rank by. `build_ranking` adds those of a strategy."""
     computed: Mapping[str, pl.Expr] = field(default_factory=dict)
     """Expressions that were passed as arguments, by the name of the column that each computes."""
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -315,8 +316,8 @@ class Request:
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the document column of a frame.
 
-        Unless `ties` is passed, this column breaks ties if its values can be compared as text and
-        it is neither a key nor a column of grades, scores or inputs.
+        If `ties` is not passed, this column breaks ties, with two exceptions: its values cannot be
+        compared as text, or it is also a key or a column of grades, scores or inputs.
         """
         request = self
         if self.doc == DEFAULT_DOC:
@@ -433,7 +434,7 @@ class Request:
         return pl.Schema(keys | {c: m.definition.dtype for c, m in self.measures.items()})
 
     def build_document_ranking(self, strategy: str) -> Ranking:
-        """Return the ranking of a strategy with the document as last key.
+        """Return the ranking of a strategy, in which documents break ties last.
 
         Without a document column that breaks ties, for example if `ties` names columns or is
         "order", the ranking equals that of `build_ranking`.

@@ -18,8 +18,9 @@ MAX_REPEATED_SHARE = 0.2
 the values repeat within rankings."""
 
 MAX_SHARED_SHARE = 0.7
-"""A column is checked only if at most this share of its values repeat within rankings. If the
-rankings of three devices are mixed, up to two thirds of the values repeat."""
+"""A column is checked only if at most this share of its values repeat within rankings. For example,
+if each query has a ranking for each of three devices, and no argument names the column of devices,
+the three rankings are mixed, and up to two thirds of the values repeat."""
 
 MAX_LABELS = 100
 """Maximum number of distinct values in a column that may separate rankings. Whole numbers with more
@@ -31,11 +32,16 @@ def check_unnamed_documents(
 ) -> None:
     """Raise if a column that no argument names seems to repeat documents.
 
-    The candidate with the smallest share of repeated values is checked. If this share is 0 or above
-    `MAX_SHARED_SHARE`, no error is raised. If a further column differs in all rows that repeat a
-    value, it separates several rankings, which is an error. Otherwise, if few values repeat and the
-    candidate holds texts or is named like ids, all rows that repeat a value are duplicates. In
-    other cases, such as prices, only rows that are equal in all columns are duplicates.
+    Of the columns that may hold ids, the one with the smallest share of repeated values is checked.
+    If this share is 0 or above `MAX_SHARED_SHARE`, no error is raised. Otherwise there are three
+    cases:
+
+    - Another column always has different values where the checked column repeats a value. Then the
+      other column separates several rankings, and an error asks to name it.
+    - Few values repeat, and the checked column holds texts or is named like ids. Then all rows that
+      repeat a value are duplicates, and an error is raised.
+    - In other cases, such as a column of prices, only rows that are equal in all columns are
+      duplicates.
     """
     keys = [*query] if strategy is None else [strategy, *query]
     shares = _find_repeated_shares(frame, keys, used)
@@ -147,8 +153,9 @@ def find_label(
 ) -> str | None:
     """Return a column of few values that distinguishes nearly all repeated rows, or None.
 
-    `columns` are the keys of rankings and the column of documents. At most the share `max_share` of
-    the repeated rows may be equal in these columns and in the returned one.
+    `columns` are the keys of rankings and the column of documents. Rows of `repeated` that are
+    equal in these columns should differ in the returned one. At most the share `max_share` of all
+    rows of `repeated` may be equal in it, too.
     """
     for name, dtype in repeated.schema.items():
         if name in {*columns, *used} or not (dtype in TEXT_TYPES or dtype.is_integer()):

@@ -1,7 +1,7 @@
 """Compute one row per strategy and query from a request and a frame of whole queries.
 
-This module does not depend on any engine. Data too large for one frame are cut into parts of whole
-queries. The values of all parts are concatenated before the result is built.
+This module does not depend on any engine, such as Spark. Data too large for one frame are cut into
+parts of whole queries. The values of all parts are concatenated before the result is built.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ least one) are measured at once, and progress is shown in between.
 
 
 def grouped(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
-    """Return the rows of each ranking, for requests of different graders."""
+    """Group the rows of a frame by ranking, once for all requests.
+
+    The requests differ in their graders, but not in the columns that identify a ranking.
+    """
     columns = dict.fromkeys(name for request in requests for name in request.row_columns)
     return Groups.of(frame, requests[0].keys, [*columns])
 
@@ -319,7 +322,10 @@ def note_grades(grades: pl.Series) -> dict[str, object]:
 
 
 def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
-    """Return the notes of a strategy for each query; they need no measures."""
+    """Return those notes of a strategy that do not depend on measures.
+
+    Each note has one value per query.
+    """
     scores = part.groups.lists(part.request.find_columns(name)[0])
     is_retrieved = scores.flat.is_not_null()
     return {

@@ -30,8 +30,8 @@ CHUNK_ROWS = 1 << 19
 enough that threads seldom wait for the interpreter's lock."""
 
 SCRATCH_ARRAYS = 15
-"""Number of arrays for which a thread holds memory. Each array has `CHUNK_ROWS` numbers, and all of
-them fit into one heap of glibc, which is 64 MiB."""
+"""Number of arrays for which a thread holds memory, as `_hold_memory` explains. Each array has
+`CHUNK_ROWS` numbers, and all of them fit into one heap of glibc, which is 64 MiB."""
 
 SCRATCH_BLOCK = 1 << 14
 """Size, in numbers, of the block that is allocated behind the memory of the scratch arrays. The

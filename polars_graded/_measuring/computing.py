@@ -68,8 +68,9 @@ def compute(
     Strategies that share a column of grades share the computations on it. The result also marks the
     queries in which the order of tied documents changes a value of a measure in `tie_checked`.
 
-    With `pairs` of indices of strategies, there is one result per pair, and it marks the queries in
-    which either strategy has tied documents (none if no measure is in `tie_checked` or needs ties).
+    With `pairs` of indices of strategies, there is one result per pair. It marks the queries in
+    which either strategy has tied documents. But if `tie_checked` is empty and no measure needs
+    ties, it marks no query.
     """
     round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
     ranking = replace(
@@ -318,7 +319,11 @@ def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
 
 
 def check_measures(measures: Sequence[Measure], ranking: Ranking, inputs: Collection[str]) -> None:
-    """Raise if a measure lacks an input or the scale, or an input is unused."""
+    """Raise if a measure lacks an input, or if a passed input is unused.
+
+    Also raise for a measure with `levels="all"` if the highest grade of the scale is unknown, or if
+    the scale has too many levels.
+    """
     for measure in measures:
         for name in measure.definition.inputs:
             if name not in inputs:

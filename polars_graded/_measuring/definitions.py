@@ -148,24 +148,25 @@ class Definition:
     `undefined_as` is passed: a random order gives 1/2, so 0 would be worse than random."""
     can_be_undefined: bool = False
     """True if the measure can also be undefined for a query with a relevant document. Its kernel
-    then returns NaN. Examples are a query without pairs to order, without known or retrieved
-    documents or without subtopics, and one whose ideal value is 0 because all gains are 0."""
+    then returns NaN. For example, the query has no pairs to order, no known documents, no retrieved
+    documents or no subtopics, or its ideal value is 0 because all gains are 0."""
     if_undefined: Callable[[float], float] = lambda value: value
     """Function from the value of `undefined_as` to the fill value of an undefined query."""
     best: Best = "highest"
     """Best value: "highest", "lowest" or "none"."""
     is_of_a_scale: bool = False
-    """True if the measure depends on the highest grade of the scale, even if no document has it.
-    It is False for `rbp`, which does so only with `graded`."""
+    """True if the measure depends on the highest grade of the scale, even if no document has it. It
+    is False for `rbp`, which depends on this grade only with `graded=True`."""
     is_bounded: bool = True
     """True if all values lie between 0 and 1."""
     weighs_missing_ranks: bool = False
     """True if the kernel computes a weight for each rank down to the cutoff, even for ranks beyond
     the end of the list."""
     may_fall: bool = False
-    """True if, whatever the options are, the value may get worse when a document gets a better
-    grade, or when it moves past a worse document just above it. (Measures with `judged` may also
-    get worse with a better grade, because a new relevant document changes their divisor.)"""
+    """True if the value may get worse when a document gets a better grade, or when it moves past a
+    worse document just above it. It is False if this can happen only with some values of the
+    options: see `Measure.may_fall`. (Measures with `judged` may also get worse with a better grade,
+    because a new relevant document changes their divisor.)"""
     is_symmetric: bool = True
     """False if the value of two rankings depends on which is first."""
     compares_ties: bool = False

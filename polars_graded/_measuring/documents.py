@@ -1,4 +1,6 @@
-"""Documents as columns of lists, one per query, with checks and ties.
+"""Hold documents as columns of lists, with one list per query.
+
+This module also checks the columns and finds tied documents.
 
 Expressions get these lists from Polars, and `evaluate` makes them from the rows of a frame. Kernels
 then rank the documents in the same way for both.
@@ -42,11 +44,11 @@ class DocumentLists:
     """Scores, null for a document that was not retrieved. None if rows are in rank order, or if
     no measure needs a ranking."""
     ties: Lists | None
-    """Number that the documents of a tie group share, and no other document of the query has: a
-    score or an index. None if rows are in rank order, or if no measure needs ties."""
+    """A score or an index for each document. Documents of a query are tied if their numbers are
+    equal. None if rows are in rank order, or if no measure needs ties."""
     rows: Integers | None = None
-    """Row of each document before ties were broken; None if rows were not reordered, or if the
-    queries were selected afterwards."""
+    """Row of each document before ties were broken. None if rows were not reordered, and in the
+    result of `select`."""
     descending: bool = True
     """True if the highest score comes first."""
     inputs: Mapping[str, Lists] = field(default_factory=dict)
@@ -83,7 +85,8 @@ class DocumentLists:
             order = _Order.of(scores, keys[1:], descending, by_name)
             rows = None if order is None else order.rows
         if rows is not None:
-            # Without another order, documents move only among equal scores, so scores stay.
+            # `_Order` moves documents only among rows with equal scores, so that the column of
+            # scores stays the same. The sort of ranx moves documents with other scores too.
             scores, grades = scores.at(rows) if order is None else scores, grades.at(rows)
             inputs = {name: each.at(rows) for name, each in inputs.items()}
         ties = scores if order is None else Lists(pl.Series(order.tie_groups), scores.offsets)
@@ -148,9 +151,8 @@ class _Order:
         order = ordered.select(
             pl.arg_sort_by(by, descending=flags, nulls_last=True, maintain_order=True)
         ).to_series()
-        # The rows of tied documents are filled again with these documents, in their new order.
-        # Documents with equal keys form a run; the new row of the first one is the index of their
-        # tie group.
+        # The tied documents get the same rows (`places`), but in their new order. Documents with
+        # equal keys form a run. The new row of the first one is the index of their tie group.
         run = tied[order].to_struct().rle_id().to_numpy()
         tie_groups, rows = np.arange(len(scores.flat)), np.arange(len(scores.flat))
         tie_groups[places] = places[np.flatnonzero(np.diff(run, prepend=run[0] + 1))[run]]
@@ -162,7 +164,7 @@ class _Order:
 
 
 def check_grades(ranking: Ranking, grades: Lists) -> None:
-    """Raise if grades are not numbers, or are integers that doubles round."""
+    """Raise if grades are no numbers, or integers that no double can hold."""
     check_grade(ranking.column(1), grades.flat.dtype)
     check_exact(ranking.column(1), grades.flat)
 
@@ -285,7 +287,7 @@ def _read_vectors(subject: str, column: pl.Series) -> Vectors:
 
 
 def check_exact(name: str, grade: pl.Series) -> None:
-    """Raise if an integer is not exact as a double, which kernels use."""
+    """Raise if no double can hold an integer, since kernels use doubles."""
     if not grade.dtype.is_integer() or are_exact(grade):
         return
     doubles = grade.cast(pl.Float64).cast(grade.dtype, strict=False)
@@ -319,7 +321,7 @@ def find_not_finite(columns: Sequence[Lists]) -> Integers:
 def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
     """Raise if a sort key may hold ranks and no directions were passed.
 
-    Keys that break ties are not checked if they may number rows or documents.
+    Keys that break ties are not checked if they may be row or document numbers.
     """
     if ranking.direction_is_passed:
         return

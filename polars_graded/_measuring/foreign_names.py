@@ -34,7 +34,10 @@ def _read_tables() -> dict[str, Any]:
 
 
 class OwnMeasure(NamedTuple):
-    """Call that a name may mean, and its difference from other such calls."""
+    """Measure of this package that a foreign name may mean.
+
+    If there are several, `difference` states in words how this one differs from the others.
+    """
 
     measure: str
     difference: str = ""
@@ -70,7 +73,10 @@ def find_own_argument(name: str) -> str:
 
 
 def explain_foreign_name(name: str) -> str | None:
-    """Return the explanation of a name that no single call computes, or None."""
+    """Explain another tool's measure that no single call computes.
+
+    The explanation is the end of a sentence. It is None if the name is unknown.
+    """
     for pattern, sentence in _read_tables()["without_a_call"].items():
         if match := re.fullmatch(pattern, name.strip(), re.IGNORECASE):
             return str(sentence.format(*match.groups()))

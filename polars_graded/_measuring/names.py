@@ -126,7 +126,7 @@ class Measure:
         return self._write(self.options)
 
     def _write(self, options: Mapping[str, Any]) -> str:
-        """Return the measure with its cutoff and some of its options."""
+        """Return the text of the measure, with its cutoff and these options."""
         texts = ", ".join(f"{name}={_format_value(value)}" for name, value in options.items())
         brackets = f"({texts})" if texts else ""
         return f"{self.function}{brackets}" + ("" if self.n is None else f"@{self.n}")
@@ -138,7 +138,10 @@ class Measure:
 
     @property
     def positions(self) -> tuple[str, tuple[float, ...]] | None:
-        """Return the axis and positions of a curve; None if lengths may differ."""
+        """Return the name of a curve's axis, and the positions of its values on it.
+
+        Return None if the length of the curve depends on the query.
+        """
         if "recall_levels" in self.options:
             return "recall", list_recall_levels(self.options["recall_levels"])
         return None if self.n is None else ("rank", tuple(range(1, self.n + 1)))
@@ -214,7 +217,8 @@ _CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")
 
 def _check_not_foreign(text: str) -> None:
     """Raise if other tools use this name; the error translates or explains it."""
-    # A name that begins with one of our measures is foreign only if another tool spells it so.
+    # If the text begins with the name of one of our measures, it is foreign only if its case is the
+    # same as in the other tool. Otherwise, the case may differ.
     function = re.match(r"\s*(\w*)", text)
     is_own = function is not None and function[1] in DEFINITIONS
     calls = translate_foreign_name(text, any_case=not is_own)

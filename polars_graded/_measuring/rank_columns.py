@@ -19,7 +19,7 @@ from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.kernels.rank_numbers import RankNumbers, find_rank_numbers
 
 MIN_QUERIES = 10
-"""Minimum number of queries in which numbers count several documents from 1."""
+"""Minimum number of queries whose numbers are 1 to n, each once, with n at least 2."""
 
 MIN_INFORMATIVE_QUERIES = 3
 """Minimum number of queries in which ties are counted."""
@@ -34,8 +34,9 @@ MIN_DEVIATIONS = 5
 """Minimum number of standard deviations by which the tied pairs are fewer than expected."""
 
 MAX_OFFSET = 2
-"""Maximum ratio of the lowest number to the count of whole numbers from the lowest to the highest
-number. Ranks on the second page of results pass; scores of the form 100 - rank do not."""
+"""Maximum ratio of two sums over queries: the lowest number, and the count of whole numbers from
+the lowest to the highest number. Ranks 11 to 20 of the second page of results pass (11 / 10).
+Scores of the form 100 - rank, such as 90 to 99, do not (90 / 10)."""
 
 MAX_ROWS = 1 << 20
 """Maximum number of rows of a column for which all queries are checked. In a longer column, about a
@@ -111,7 +112,7 @@ class RankEvidence:
 
     @property
     def _code_clause(self) -> str:
-        """Return the clause about numbers that may be codes for documents not shown."""
+        """Return the clause about ignored numbers, which may mean "not retrieved"."""
         codes = [f"{self.n_low} numbers below 1"] if self.n_low else []
         codes += [f"{self.n_high} equal to the highest number"] if self.n_high else []
         if not codes:

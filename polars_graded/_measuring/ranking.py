@@ -35,7 +35,7 @@ class Ranking:
     rows: pl.Expr | None = None
     """Mask of the rows to use; None for all."""
     inputs: Mapping[str, pl.Expr] = field(default_factory=dict)
-    """Further columns of documents, by the name of a measure's input."""
+    """Columns that measures need besides the grade, by the keyword, such as `known`."""
 
     def ranked_by(
         self, by: Sequence[str | pl.Expr], *, descending: bool | Sequence[bool] | None = None
@@ -119,7 +119,7 @@ class Ranking:
         return replace(self, grade=grade, by=(first, *others), rows=None)
 
     def with_inputs(self, **columns: str | pl.Expr | None) -> Ranking:
-        """Return the ranking with the further columns that are not None."""
+        """Return the ranking with columns of inputs such as `known`; skip None."""
         inputs = {}
         for name, value in columns.items():
             if value is not None:
@@ -139,7 +139,7 @@ class Ranking:
         return f"{kind} {name!r}" if name else kind
 
     def name_input(self, name: str) -> str:
-        """Return the name of a further column, as errors state it."""
+        """Return an input such as `known` with its column, as errors state it."""
         column = self.inputs[name].meta.output_name(raise_if_undetermined=False)
         return f"{name} {column!r}" if column else name
 
@@ -187,7 +187,7 @@ REAL_NUMBERS = (*WHOLE_NUMBERS, pl.Float32, pl.Float64, pl.Decimal, pl.Null)
 
 
 class Input(NamedTuple):
-    """Kind of further column of documents that a measure can need."""
+    """Description of a column that a measure can need besides the grade."""
 
     meaning: str
     kind: str
@@ -246,7 +246,7 @@ DOCUMENT_INPUTS: Mapping[str, Input] = {
         ".cast(pl.Int64) reads ranks that are texts",
     ),
 }
-"""Further columns of documents by the keyword that names them."""
+"""Columns that measures can need besides the grade, by the keyword that names the column."""
 
 
 def plan_dtype(
@@ -255,8 +255,9 @@ def plan_dtype(
     """Return `dtype` in a form that makes Polars check the types of columns.
 
     If a column has another type than its rule allows, Polars raises an error with the rule while it
-    plans the query. The only error that a plan can raise is that a struct lacks a field, so the
-    rule is the name of that field. Computed columns are checked when the query runs.
+    plans the query. A plan can be made to fail only by a struct that lacks a field. The error then
+    contains the name of the field, so the text of the rule is used as this name. Computed columns
+    are checked when the query runs.
     """
     checked_rules = [each for each in rules if each[0].meta.is_column()]
     expr = pl.lit(None, dtype=dtype)

@@ -50,7 +50,8 @@ KEPT_BY_ROW = (
     *("rbp", "dcg", "roc_auc", "pairwise_accuracy", "sdcg", "insq", "inst", "bpm"),
     *("nerr8", "nerr9", "nerr10", "nerr11"),
 )
-"""Measures for which ir_measures keeps the order of tied rows. (It lacks `dcg` and `roc_auc`.)"""
+"""Measures for which ir_measures keeps the order of tied rows. It lacks `dcg` and `roc_auc`, which
+get the same order as the related measures `sdcg` and `pairwise_accuracy`."""
 
 
 def find_order(tool: Tool, measure: Measure) -> TieOrder:

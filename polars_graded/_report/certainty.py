@@ -177,7 +177,7 @@ def _compute_power(pairs: Pairs, difference: float, level: float) -> dict[str, A
 
 
 def _estimate_stability(results: Results) -> dict[str, float | None]:
-    """Return the mean τ of the order by half of the queries and that by all.
+    """Return the mean τ between the orders by half of the queries and by all.
 
     `tau_low` and `tau_high` are the ends of the central interval of τ over all draws. All values
     are None if there are too few strategies or queries, or too many queries for enough draws.

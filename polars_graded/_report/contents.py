@@ -48,7 +48,8 @@ MAX_SHOWN_QUERIES = 5000
 """Maximum number of queries that the page shows one by one."""
 
 MIN_POINTS = 20
-"""Minimum number of points that a longer curve keeps to fit in the page."""
+"""Curves with many points lose some of them to fit in the page, but keep at least this number,
+unless the chart has too many lines."""
 
 
 def describe_data(n_strategies: int, n_queries: int, n_shown: int, drawn: list[Curve]) -> str:
@@ -183,7 +184,8 @@ def _choose_points(
 ) -> tuple[Integers, Integers]:
     """Choose the points of a curve, and the queries whose own curve is stored.
 
-    The points of these queries must fit in the page, and those of the means in a chart.
+    The curves of these queries are all stored, so their points must fit in the page. The mean
+    curves of all strategies are drawn together, so their points must fit in one chart.
     """
     n_strategies, _, length = lines.shape
     kept = np.arange(length)
@@ -209,7 +211,7 @@ def explain_missing_curves(names: list[str], drawn: list[Curve]) -> dict[str, st
 
 
 def _find_kinds(names: list[str]) -> dict[str, str]:
-    """Return the kind of each curve that is not ideal: "rank" or "recall"."""
+    """Return the kind of each curve, "rank" or "recall"; skip ideal curves."""
     return {name: kind for name in names if (kind := curve_rows.find_kind(name))}
 
 

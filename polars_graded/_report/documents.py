@@ -37,8 +37,8 @@ MAX_SHOWN_DOCUMENTS = 300_000
 """Maximum number of documents that are shown, over all strategies and queries."""
 
 MAX_REGRADED_ROWS = 20_000_000
-"""Maximum number of rows, counted once per score in `by`, for which means are computed again with
-unjudged documents graded best."""
+"""Maximum size of a frame for which means are computed with unjudged documents graded best. The
+size is the number of rows times the number of scores in `by`."""
 
 MAX_DOCUMENT_LETTERS = 3_000_000
 """Maximum number of letters in the JSON of all shown documents."""
@@ -167,10 +167,11 @@ class RankedFrame:
         """Return means with unjudged documents irrelevant, and graded best.
 
         The result has an entry per measure, with this pair of means per strategy. A measure is left
-        out if grading unjudged documents best does not change it, or if it needs further columns of
-        documents. It is also left out if the values in `grid` differ from those of the frame, for
-        example because they were evaluated with other keywords. The result is empty if all
-        documents are judged, if the frame is too large, or if unjudged documents are dropped.
+        out if its means do not change when unjudged documents are graded best, or if the measure
+        needs further columns of documents. It is also left out if its values in `grid` differ from
+        those of the frame, for example because the values in `grid` were evaluated with other
+        keywords. The result is empty if all documents are judged, if the frame is too large, or if
+        unjudged documents are dropped.
         """
         formulas = {name: grid.formulas.get(name, name) for name in names}
         parsed = {name: Measure.parsed(formula) for name, formula in formulas.items()}
@@ -244,7 +245,10 @@ class RankedFrame:
     def _find_entries(
         self, strategies: Sequence[str], texts: pl.Series
     ) -> dict[str | None, dict[str, Any]]:
-        """Return the entries of queries with retrieved documents, by text."""
+        """Return the entries of queries with retrieved documents.
+
+        The result maps the text of a query to its entry.
+        """
         [query] = self.request.query
         text = pl.col(query).cast(pl.String)
         rows = self.frame.filter(text.is_in(texts.implode(), nulls_equal=True))

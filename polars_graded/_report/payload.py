@@ -10,7 +10,7 @@ OptionalNumber: TypeAlias = float | None
 
 
 class PageMeasure(TypedDict):
-    """A measure: a column of the table of strategies, and the values of single queries."""
+    """A measure: its column in the table of strategies, and its values for single queries."""
 
     name: str
     about: str
@@ -46,7 +46,7 @@ class PagePoints(TypedDict):
 class Curve(TypedDict):
     """A curve, and the specifications of its chart.
 
-    With an ideal curve, there are two specifications: without and with this curve.
+    If there is an ideal curve, the first specification leaves it out and the second draws it.
     """
 
     name: str
@@ -86,11 +86,13 @@ class Pair(PairNumbers):
 
 
 class Comparison(TypedDict):
-    """The pairs of each measure as rows of the same columns, and how they were tested."""
+    """The pairs of strategies for each measure, and how they were tested."""
 
     baseline: int | None
     columns: list[str]
+    """The fields of `Pair`; empty if there are no pairs."""
     rows: list[list[list[Any]]]
+    """By measure and pair, the values of `columns`."""
     note: str
     interval_note: str
 

@@ -36,9 +36,10 @@ NOTE = (
 def build_similarity(documents: RankedFrame, grid: Grid, payload: Payload) -> Similarity | None:
     """Return mean similarities of all pairs, or of one strategy to all others.
 
-    In the second case, the one strategy is the baseline or, if there are many strategies, the best
-    by the first measure. Return None if the frame has fewer than two strategies of the page, lacks
-    the one strategy, has too many rows, or has a column of strategies but none of documents.
+    If the page has a baseline, only the baseline is compared with the others. Without a baseline,
+    if there are more than `MAX_PAIRED_STRATEGIES`, only the best strategy by the first measure is.
+    Return None if the frame has fewer than two strategies of the page, lacks the strategy to
+    compare with the others, has too many rows, or has a column of strategies but none of documents.
     """
     request, frame, names = documents.request, documents.frame, payload["strategies"]
     doc = request.document or documents.shown.get("doc")

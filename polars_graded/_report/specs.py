@@ -106,9 +106,9 @@ def build_curve_specs(
 
     The name of a line is at the height `label_at`. For a curve by rank, it is to the right of the
     last rank. For a curve by recall, it is to the right of recall 1 if the signal `side` is 1, and
-    to the left of recall 0 if it is -1. The page chooses the side on which names move less. It also
-    sets the signals `room`, the width of the names in pixels, and `lowest` and `highest`, the ends
-    of the axis of values.
+    to the left of recall 0 if it is -1. To keep names from overlapping, the page moves them up or
+    down, and it chooses the side on which they move less. The page also sets the signals `room`,
+    the width of the names in pixels, and `lowest` and `highest`, the ends of the axis of values.
 
     If `ideal` is true, there are two charts: one without and one with the ideal curve. The page
     uses the first if there is no ideal value, since the legend of the second would name a curve

@@ -36,8 +36,8 @@ MAX_GRADES = 101
 """Maximum number of different grades; with more, graders hardly ever give equal grades."""
 
 MAX_STRAY_SHARE = 0.01
-"""Maximum share of a grader's grades that count as rare if they are outside those of all other
-graders. Such rare grades are stray."""
+"""Maximum share of rare grades. If at most this share of a grader's grades is outside the range of
+all other graders' grades, these grades are rare, and so they are stray."""
 
 MAX_SHARED_STRAY_SHARE = 0.05
 """Maximum share of a rare grade among all grades; a grade with a larger share is common."""
@@ -77,11 +77,11 @@ def agreement(
         \qquad AC_2 = \frac{\sum_{ij} w_{ij} p_{ij} - e}{1 - e} \qquad
         e = \frac{\sum_{ij} w_{ij}}{k (k - 1)} \sum_i \pi_i (1 - \pi_i)
 
-    As text: ``κ = 1 - ∑ d(i, j) p(i, j) / ∑ d(i, j) p(i) p(j); AC2 = (∑ w(i, j) p(i, j) - e) /
-    (1 - e); e = ∑ w(i, j) / (k (k - 1)) * ∑ π(i) (1 - π(i))``. k is the number of different
-    grades of all graders. π(i) is the share of grade i among the grades of both graders. w(i, j) is
-    1 minus the squared distance of the two grades, where the largest distance of grades counts as
-    1.
+    As text: ``κ = 1 - ∑ d(i, j) p(i, j) / ∑ d(i, j) p(i) p(j); AC2 = (∑ w(i, j) p(i, j) - e) / (1 -
+    e); e = ∑ w(i, j) / (k (k - 1)) * ∑ π(i) (1 - π(i))``. The disagreement d(i, j) of two grades
+    differs between the kinds of κ (see Returns). k is the number of different grades of all
+    graders. π(i) is the share of grade i among the grades of both graders. w(i, j) is 1 minus the
+    squared distance of the two grades, where the largest distance of grades counts as 1.
 
     Parameters
     ----------
@@ -101,8 +101,9 @@ def agreement(
         equivalent name, such as "product_id" or "sku". With None, or if there is no such
         column, each row of a wide frame is another document.
     grader, grade
-        The column of graders and the column of grades of a long frame. By default the column of
-        graders is `"grader"` if no argument names columns of grades.
+        The column of graders and the column of grades of a long frame. By default the frame is wide
+        if `graders` names one of its columns; otherwise it is long, and the column of graders is
+        `"grader"`.
     confidence
         The confidence of the intervals, between 0 and 1.
 
@@ -128,9 +129,10 @@ def agreement(
           `kappa_quadratic`, where it is the square of this distance. These coefficients are at most
           1. They are 0 if the graders agree only as much as random grades with the same
           frequencies;
-        - `alpha_ordinal` and `alpha_interval`, Krippendorff's :math:`\alpha`: the same for the
-          pooled grades of both, with a squared distance. The distance is the difference of the two
-          grades (interval), or of their mean ranks among all grades (ordinal);
+        - `alpha_ordinal` and `alpha_interval`, Krippendorff's :math:`\alpha`: like
+          `kappa_quadratic`, but random grades have the frequencies of the pooled grades of both
+          graders. The distance is the difference of the two grades (interval), or of their mean
+          ranks among all grades (ordinal);
         - `ac2`, Gwet's :math:`AC_2` with quadratic weights, for data in which most grades are
           equal. For such data, :math:`\kappa` and :math:`\alpha` may be near 0 although the graders
           agree;
@@ -147,9 +149,9 @@ def agreement(
         `ac2` and of the other coefficients, which increases the agreement. The warning is for:
 
         - grades outside those of the trusted grader;
-        - without a trusted grader, grades of one grader outside the range of all others, if at
-          least one of these grades is more than one step outside, such as a 5 beside grades from 0
-          to 3, or if at most 1 % of the grader's grades are outside;
+        - without a trusted grader, grades of one grader outside the range of all others, if they
+          are far outside or rare. Far means that at least one is more than one step outside, such
+          as a 5 beside grades from 0 to 3. Rare means at most 1 % of the grader's grades;
         - rare grades (at most 5 % of all) of several graders, or of the trusted one, that are more
           than one step above the common grades;
         - grades below 0, if other grades are above 0.
@@ -172,9 +174,10 @@ def agreement(
 
     As text: ``z ± t(n - 1) * SE; SE² = (n - 1) / n * ∑ (z(-q) - mean z)²``. The ends are converted
     back from z to values. The interval of `difference` is computed without this conversion. If only
-    one query has any disagreement, the value without this query counts as 1 - (1 - value) / n.
-    The interval is null with a single query, if the value is the same whichever query is left out,
-    or if the value cannot be computed without one of the queries.
+    one query has any disagreement, the value without this query is 1, for which z is infinite. It
+    is replaced by 1 - (1 - value) / n. The interval is null with a single query, if the value is
+    the same whichever query is left out, or if the value cannot be computed without one of the
+    queries.
 
     If all grades are common, a share of 0.94 to 0.96 of the intervals at 0.95 contains the true
     value, with 5 queries or more. If nine of ten grades are 0, the share is 0.88 to 0.97 with 5 or
@@ -372,7 +375,7 @@ class Grades:
     def _warn_below_zero(self, warned: Collection[str]) -> None:
         """Warn of grades below 0, which judgment files use for unjudged documents.
 
-        Graders in `warned` already have a warning of grades outside the others'.
+        Graders in `warned` are left out, since another warning reports their stray grades.
         """
         n_below = [
             0 if name in warned else int((self.values[codes[codes >= 0]] < 0).sum())
@@ -385,7 +388,8 @@ class Grades:
         warn_the_caller(
             DataWarning.scale,
             f"{first_few(graders)} give {sum(n_below)} grades below 0, which count as grades\n\n"
-            f"Hint: pl.when({column} >= 0).then({column}) leaves codes for no grade out",
+            f"Hint: pl.when({column} >= 0).then({column}) leaves them out, if they are codes for "
+            "no grade, such as -1",
         )
 
     def _warn_of_shared_strays(self, trusted: str | None) -> None:
@@ -484,7 +488,8 @@ class Grades:
                 **_compute_alphas(tables, self.values),
                 "ac2": _compute_ac2(near_pairs / n, shares, nearness),
             }
-        # Queries without a document with two grades have no agreement that could vary.
+        # The jackknife leaves out only queries that have a document with two grades or more. In the
+        # other queries, no grades can be compared.
         intervals = _compute_intervals(estimates, _find_counted(sums[:, :1]), level)
         return self._make_rows(
             (None, None),

@@ -147,10 +147,10 @@ def count_retrieved(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per strategy, in the order of `evaluate`: the strategy, `queries`, the number of
-        queries, and the sums of `retrieved`, `relevant` and `relevant_retrieved` documents over the
-        queries (all UInt32). With several columns of grades, there is one row per grader and
-        strategy, and `grader` is the first column.
+        One row per strategy, in the order of `evaluate`. The columns are the strategy; the number
+        of `queries`; and the sums over the queries of the `retrieved`, `relevant` and
+        `relevant_retrieved` documents. All numbers are UInt32. With several columns of grades,
+        there is one row per grader and strategy, and `grader` is the first column.
 
     References
     ----------

@@ -19,8 +19,8 @@ MIN_CHANGED_QUERIES = 25
 """Minimum number of queries with a difference; with fewer, Stringer's interval is used."""
 
 SPARE_CHANGED_QUERIES = 9
-"""Number of further changed queries to expect, so that in 19 of 20 samples at least
-`MIN_CHANGED_QUERIES` change, if a small share of all queries changes."""
+"""Number of changed queries to plan for, beyond `MIN_CHANGED_QUERIES`, if a small share of all
+queries changes. With these, at least `MIN_CHANGED_QUERIES` queries change in 19 of 20 samples."""
 
 DECIDING_POWER = 0.8
 """Probability that a gate reaches a decision with the recommended number of queries."""
@@ -77,11 +77,11 @@ def compute_stringer_interval(differences: Floats, level: float, max_difference:
     No value is larger than w, which is `max_difference`, in absolute value.
 
     Let :math:`p_j` be the upper Clopper-Pearson bound of a probability if j of n were observed, and
-    :math:`d_{(j)}` the differences in ascending order. The lower end is
-    :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`. This end assumes that a share of :math:`p_0`,
-    which was not observed, is as bad as possible. If all values are 0 or -w, this end is the
-    exact binomial bound. For other values it is conservative in practice, and proven to be so if
-    there are many (de Jager, Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the
+    :math:`d_{(j)}` the differences in ascending order. The lower end is :math:`-p_0 w + \sum_j (p_j
+    - p_{j-1}) d_{(j)}`. This end assumes that a share :math:`p_0` of all values, of which none was
+    observed, has the worst possible value, -w. If all values are 0 or -w, this end is the exact
+    binomial bound. For other values it is conservative in practice, and proven to be so if there
+    are many (de Jager, Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the
     Stringer bound, 1997).
     """
     from scipy.special import betaincinv
@@ -119,7 +119,8 @@ def count_deciding_queries(
     # standard errors. With skewness, x = sqrt(N) solves x * effect = a + c / x.
     c = skewness * (1 + 2 * stdtrit(max(n - 1, 1), 1 - level / 2) ** 2) / 6
     root = (np.sqrt(n) + np.sqrt(n + 4 * c / effect)) / 2
-    # The number of changed queries is binomial: if all queries change, it does not vary.
+    # The number of changed queries is binomial. For a given mean, its standard deviation is
+    # proportional to sqrt(1 - changed_share): if all queries change, no spare ones are needed.
     spare = SPARE_CHANGED_QUERIES * np.sqrt(1 - changed_share)
     return max(int(np.ceil(root**2)), int(np.ceil((MIN_CHANGED_QUERIES + spare) / changed_share)))
 

@@ -74,8 +74,8 @@ def catalogue(
         in `frame`. By default, the catalogue contains the items of `frame`, recommended or not.
     popularity
         The column with the popularity of each item, such as the number of users who chose it
-        before. It belongs to `items`, or without `items` to `frame`. Without a column, `popularity`
-        and `long_tail_share` are left out.
+        before. It is a column of `items` if `items` is passed, and of `frame` otherwise. By
+        default, the measures `popularity` and `long_tail_share` are left out.
     head
         The share of the items of the catalogue that are popular, between 0 and 1. All other items
         are the long tail. An item is popular if fewer than `head` · N items are more popular.
@@ -110,8 +110,8 @@ def catalogue(
     ValueError
         If there is no column of documents; if `items` repeats an item or lacks a recommended one;
         if an item has no popularity, a negative one or several; or if `evaluate` would refuse the
-        rankings, for example because a document occurs twice in a ranking, or because ranks have no
-        direction.
+        rankings, for example because a document occurs twice in a ranking, or because `descending`
+        is not passed for a column that may hold ranks.
 
     Warns
     -----
@@ -132,8 +132,9 @@ def catalogue(
     mean. The ends are at least 0. Those of coverage, Gini index and the share of the long tail are
     at most 1, and those of entropy at most log2 N. In simulations with 30 to 500 users, 93 to 99 %
     of these intervals of coverage, Gini index and entropy contain the expected value for this
-    number of users. At most 73 % of the intervals between plain quantiles of the resamples contain
-    it. All strategies with the same number of users have the same resamples.
+    number of users. If the ends were plain quantiles of the resamples, at most 73 % of the
+    intervals would contain the expected value. All strategies with the same number of users have
+    the same resamples.
 
     References
     ----------
@@ -432,7 +433,8 @@ def _describe_items(items: pl.DataFrame, popularity: str, head: float) -> dict[s
             "Hint: .fill_null(0) counts an item as never chosen"
         )
         raise ValueError(msg)
-    # Rounded, since 0.07 · 100 is above 7 in doubles.
+    # In doubles, 0.07 · 100 is slightly above 7. Without rounding, 8 instead of 7 items of 100
+    # would be popular.
     is_tail = numbers.rank("min", descending=True) - 1 >= round(head * items.height, 9)
     return {
         "popularity": numbers.to_numpy(),

@@ -165,7 +165,8 @@ def _check_judgments(
     shared = [each for each in rows.columns if each in older.columns]
     columns = [JUDGMENTS] if JUDGMENTS in shared else []
     if not columns:
-        # Without fingerprints, only measures that depend on judgments alone reveal other judgments.
+        # Without fingerprints, a difference in judgments is certain only if it changes a measure
+        # that depends on nothing but judgments.
         comparability.unchecked.append("judgments")
         columns = [each for each in shared if _is_of_judgments(each)]
     measures = (Measure.parsed(formula or column) for column, formula in formulas.items())

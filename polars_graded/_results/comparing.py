@@ -400,8 +400,8 @@ def summarise(
           grades of all queries;
         - `weight` of the model, from 0 to 1, and the `correlation` of both graders' values;
         - the `worth` of the model's grades: an estimate of how many more queries the trusted grader
-          would have to judge for an equally precise mean (below 0 if the model makes the mean less
-          precise); `confidence`;
+          would have to judge for an equally precise mean without the model (below 0 if the model
+          makes the mean less precise); `confidence`;
         - `mean`, the estimate of what the trusted grader would find in all queries, `ci_low` and
           `ci_high`;
         - `note` (String), null or a warning: there are fewer than ten trusted queries (with fewer

@@ -69,9 +69,9 @@ def long_form(
         curves).
     query, strategy
         The key columns; by default those called "query" and "strategy". If one of these does not
-        exist, the only other column that can be a key takes its place. If several columns are
-        possible, they form the query together, provided that every strategy has the same
-        combinations of their values and has each combination once; otherwise an error is raised.
+        exist, and exactly one other column can be a key, that column is used. If several columns
+        can be the query, they form it together. For this, every strategy must have the same
+        combinations of their values, and each combination once. Otherwise, an error is raised.
     grader
         As for `compare`.
 
@@ -287,9 +287,10 @@ def _write_meaning(letters: str, baseline: Any) -> str:
 
 
 def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
-    """Return the grid of the other grader, or of the trusted one if there is no other.
+    """Return the grid of the only grader besides the trusted one.
 
-    Raise if there are several others.
+    If the trusted grader is the only one, return its grid. Raise if there are several graders
+    besides it.
     """
     models = [name for name in graders if name != trusted]
     if len(models) > 1:

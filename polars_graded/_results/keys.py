@@ -84,12 +84,12 @@ def run_all_graders(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> An
 def takes_results(
     combine: Callable[[Parts, Callable[[pl.DataFrame], Any]], Any] = run_each_grader,
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Return a decorator that resolves a frame of results and its keys.
+    """Return a decorator that checks a frame of results and finds its keys.
 
     Results are split by grader. The decorated function gets the results of one grader at a time,
-    and `combine` combines the returned values. If `combine` is `run_all_graders`, the function gets
-    the results of all graders at once. The same applies if `trusted` is passed; if `grader` is
-    passed too, the function gets the results of these two graders only.
+    and `combine` combines the returned values. With `run_all_graders` as `combine`, the function
+    gets the results of all graders at once. With another `combine`, it gets them at once only if
+    `trusted` is passed; if `grader` is passed too, it gets the results of these two graders only.
 
     A function with `**keys` takes the keywords of `Keys`, and gets all of them.
     """
@@ -201,10 +201,10 @@ def find_keys(
     A key that is not passed is the column "strategy" or "query". If one key has no such column, and
     exactly one other column can be a key, that column is the key. If several query columns are
     possible, they form the query together, provided that every strategy has the same combinations
-    of their values and has each combination once. A column that is not needed to identify a query
-    does no harm, since the same rows are paired without it. If a key is still missing and several
-    columns are possible, an error asks for the key, because the order of columns does not show
-    which column is meant.
+    of their values and has each combination once. If one of these columns is not needed to identify
+    a query, the results stay the same, since the same rows are paired without it. If a key is still
+    missing and several columns are possible, an error asks for the key, because the order of
+    columns does not show which column is meant.
     """
     schema = frame.collect_schema()
     keys = {key: given[key] for key in KEYS if key in given}

@@ -65,15 +65,17 @@ class Pairs:
     def compute_tolerances(self, part: slice) -> Floats:
         """Return the tolerances of the differences of some pairs.
 
-        The tolerance of a tied difference is 0.
+        A difference that does not exceed its tolerance may be a rounding error. It counts as
+        exactly 0, and 0 is returned as its tolerance.
         """
         return self.results.compute_tolerances(self.a[part], self.b[part])
 
     def round_differences(self, part: slice) -> Floats:
-        """Round some pairs' differences so that ties are nearly always equal.
+        """Round some pairs' differences to remove rounding errors.
 
-        Each difference becomes a multiple of a power of 2, which exceeds the largest rounding error
-        of the pair.
+        Differences that are equal except for rounding errors then nearly always become equal, so a
+        test that ranks the differences gives them the same rank. Each difference becomes a multiple
+        of a power of 2. This power exceeds the largest tolerance of the pair.
         """
         _, exponents = np.frexp(self.compute_tolerances(part).max(axis=1, keepdims=True))
         steps = np.ldexp(1.0, exponents)
@@ -95,8 +97,9 @@ class Pairs:
             differences = self.compute_differences(part)
             mean[part], std[part] = compute_mean_and_std(differences)
             if self.n > 1:
-                # No tolerance exceeds `rounding`, so exact tolerances matter only for pairs whose
-                # spread does not exceed it either.
+                # If the spread of a pair's differences does not exceed their largest tolerance, the
+                # standard deviation is set to 0. No tolerance exceeds the maximum of `rounding`, so
+                # tolerances are computed only for pairs whose spread does not exceed this maximum.
                 spread = np.ptp(differences, axis=1)
                 near = np.flatnonzero(spread <= self.results.rounding.max())
                 a, b = self.a[part][near], self.b[part][near]

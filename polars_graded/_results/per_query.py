@@ -44,7 +44,7 @@ from polars_graded._sentences import format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 MeasureColumns: TypeAlias = "str | Mapping[str, str]"
-"""A column by its name, or a mapping from columns to measures or to which value is best, such as
+"""The name of a column, or a mapping from names of columns to measures or best values, such as
 `{"E": "e_measure@10", "seconds": "lowest"}`."""
 
 ROUNDING = 1e-12
@@ -96,9 +96,10 @@ def _find_fingerprints(schema: pl.Schema, keys: Collection[str]) -> list[str]:
 
 
 def _check_equal_judgments(rows: pl.DataFrame, fingerprints: Sequence[str]) -> None:
-    """Raise if strategies have other fingerprints of the judgments of a query.
+    """Raise if the judgments of a query differ between strategies.
 
-    The columns are those of queries, segments and fingerprints.
+    Judgments differ if their fingerprints do. `rows` has the columns of queries, segments and
+    fingerprints.
     """
     if not fingerprints:
         return
@@ -527,7 +528,8 @@ class Results:
         count = len(self.values)
         if not count or not self.n:
             return np.full(count, np.nan)
-        # Differences from the first strategy: a large common part then adds no rounding error.
+        # Mean differences from the first strategy are compared instead of means. A large number
+        # that all values of a query share then cancels and adds no rounding error.
         all_indices, first_indices = np.arange(count), np.zeros(count, dtype=np.int64)
         means = self.compute_differences(all_indices, first_indices).mean(axis=1)
         rounding = self.compute_tolerances(all_indices, first_indices).mean(axis=1)
@@ -706,8 +708,8 @@ def compute_mean_and_std(values: Floats) -> tuple[Floats, Floats]:
     deviations = values - mean[:, np.newaxis]
     highest, lowest = deviations.max(axis=1), deviations.min(axis=1)
     largest = np.maximum(highest, -lowest)
-    # The squares of tiny deviations would underflow to 0. If a row has no larger deviation, all its
-    # deviations are multiplied by a power of 2, which is exact.
+    # The squares of tiny deviations would underflow to 0. If all deviations of a row are tiny, they
+    # are multiplied by a power of 2, which is exact.
     scale = np.where(largest < 1e-100, 2.0**400, 1.0)  # noqa: PLR2004
     if (scale > 1).any():
         deviations *= scale[:, np.newaxis]

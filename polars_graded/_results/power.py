@@ -83,9 +83,10 @@ def discriminative_power(
     Returns
     -------
     DataFrame
-        One row per measure, in their order: `measure` (String), `test` and `correction` (String),
-        `strategies`, `pairs` and `significant_pairs` (UInt32), and `discriminative_power`, the
-        share of `pairs` that differ significantly (Float64, from 0 to 1).
+        One row per measure, in the order of the measures: `measure` (String), `test` and
+        `correction` (String), `strategies`, `pairs` and `significant_pairs` (UInt32), and
+        `discriminative_power`, the share of `pairs` that differ significantly (Float64, from 0 to
+        1).
 
     See Also
     --------
@@ -157,8 +158,8 @@ def significance_levels(
 ) -> pl.DataFrame:
     """Return the p values of all pairs of strategies, in descending order.
 
-    In a chart against `place`, a measure whose line is lower than all others everywhere
-    distinguishes the most pairs at any level.
+    Draw `p_corrected` against `place`, with one line per measure. If one line is below all others
+    everywhere, its measure distinguishes the most pairs at any level of significance.
 
     Parameters
     ----------
@@ -259,9 +260,9 @@ def queries_needed(
 
     The result also contains the smallest difference that the given queries can show.
 
-    Both numbers refer to the paired t test, with the variance of the differences between two
-    strategies, averaged over all pairs of strategies. With the noncentral t distribution of n - 1
-    degrees of freedom, the power of n queries is
+    Both numbers refer to the paired t test. The variance :math:`s^2` is that of the differences
+    between two strategies, averaged over all pairs of strategies. With the noncentral t
+    distribution of n - 1 degrees of freedom, the power of n queries is
 
     .. math:: P \big( |T| > t_{n-1, 1 - \alpha / 2} \big) \qquad
         T \sim t_{n-1} (\delta \sqrt n / s) \qquad s^2 = \operatorname{mean}_{i < j} s_{ij}^2
@@ -287,7 +288,7 @@ def queries_needed(
     Returns
     -------
     DataFrame
-        One row per measure, in their order:
+        One row per measure, in the order of the measures:
 
         - `measure` (String), `queries` (UInt32), the number of given queries, and `std` (Float64),
           which is s;
@@ -486,8 +487,8 @@ def compute_power(n: Any, effect: Any, alpha: float) -> Any:
     n = np.asarray(n, dtype=np.float64)
     limit = stdtrit(n - 1, alpha / 2)
     shift = effect * np.sqrt(n)
-    # The upper tail is the lower tail of the opposite effect. scipy may return NaN for the far tail
-    # if it is close to 0.
+    # The power is the sum of two tails. The upper tail of T equals the lower tail for the opposite
+    # effect. scipy may return NaN for the other tail if it is close to 0, so NaN counts as 0.
     return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
 
 

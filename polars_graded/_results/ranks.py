@@ -70,11 +70,11 @@ def rank_strategies(
           (UInt32), `best` (which value is best), `test` and `correction` (String), `confidence`,
           `mean`, and `ci_low` to `ci_high`, as in `summarise` (Float64);
         - `rank` (UInt32), from 1; strategies with the same mean share the best of their ranks;
-        - `rank_low`, `rank_high` (UInt32): the ends of an interval of the true rank. All intervals
-          of a measure are simultaneously right at `confidence` if `correction` bounds the
-          probability of any false finding, as `"holm"` does. If strategies have the same true mean,
-          each has several true ranks, which its interval must contain: two equal best strategies
-          both have the ranks 1 and 2;
+        - `rank_low`, `rank_high` (UInt32): the ends of an interval of the true rank. If
+          `correction` bounds the probability of any false finding, as `"holm"` does, the
+          probability is at least `confidence` that all intervals of a measure contain the true
+          ranks. If strategies have the same true mean, each has several true ranks, which its
+          interval must contain: two equal best strategies both have the ranks 1 and 2;
         - `group` (String): the letters of the groups of a strategy. No two strategies of a group
           are distinguished. Groups are ordered from the best mean to the worst. Two strategies
           share a letter if, and only if, they are not distinguished, as in a compact letter

@@ -162,7 +162,7 @@ def order_stability(
     seed: int = 0,
     **keys: Unpack[Keys],
 ) -> pl.DataFrame:
-    r"""Correlate orders of strategies from samples with that from all queries.
+    r"""Correlate orders of strategies in samples with the order in all queries.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def order_stability(
     samples
         The number of samples for each size.
     confidence
-        The share of samples whose τ lies between `tau_low` and `tau_high`.
+        The share of samples whose correlation τ lies between `tau_low` and `tau_high`.
     seed
         The seed of the samples. Measures with values for the same queries get the same samples.
 

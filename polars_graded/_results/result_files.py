@@ -19,7 +19,10 @@ from polars_graded._versions import __version__
 from polars_graded._writing import write_atomically
 
 METADATA_KEY = "polars_graded"
-"""Key of the metadata in a Parquet file, and of the version in the metadata."""
+"""Key of the metadata in a Parquet file.
+
+Within the metadata, the same key holds the version of polars_graded.
+"""
 
 FORMATS = (".parquet", ".csv")
 
@@ -79,7 +82,8 @@ def write_results(
     """
     file = _check_file(path)
     frame = check_frame("per_query", per_query).lazy().collect()
-    # This function needs only the columns of queries, so strategies may have a column of any name.
+    # Only the columns of queries are needed here. Since a column of strategies is given,
+    # `find_keys` raises no error if it cannot tell which column holds the strategies.
     given = {"strategy": "strategy"} | ({"query": query} if query else {})
     keys = find_keys(frame, given, "write_results")
     columns = check_column_names("query", keys["query"])
@@ -180,7 +184,7 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
 def read_settings(frame: pl.DataFrame) -> list[dict[str, Any]]:
     """Return the distinct settings of results.
 
-    Rows from several files can have different settings. The list is empty if there are none.
+    Rows from several files can have different settings. The list is empty if no row has settings.
     """
     if SETTINGS not in frame.columns or frame.schema[SETTINGS] != pl.String:
         return []
@@ -204,8 +208,8 @@ def _read_csv(file: Path) -> tuple[pl.DataFrame, dict[str, Any] | None]:
 def cast_measures(frame: pl.DataFrame, columns: Sequence[str] | dict[str, str]) -> pl.DataFrame:
     """Return the frame with text columns of measures converted to numbers.
 
-    A column holds a measure if it has the name of one, or if `columns` contains its name. Curves
-    stay text. If `columns` is a mapping, it contains the formula of each column.
+    A column holds a measure if its name is that of a measure, or is in `columns`. Curves stay text.
+    If `columns` is a mapping, it contains the formula of each column.
     """
     numbers: dict[str, Any] = {}
     for name in frame.select(cs.string()).columns:

@@ -1,8 +1,8 @@
 """Tests of differences between strategies, and corrections of p values.
 
 A test takes all pairs of a measure at once. It returns their p values, and functions that compute
-the intervals of the differences. These functions take levels of significance, of which none may
-exceed that of the options.
+the intervals of the differences. These functions take levels of significance, one per pair. No
+level may exceed `Options.level`, since tests keep only the resamples that this level needs.
 """
 
 from __future__ import annotations
@@ -264,10 +264,11 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
     Each column of values in `pairs` is the sum over a group; `sizes` are the numbers of queries in
     the groups, 1 for single queries.
 
-    The agreeing interval contains every mean difference δ that the test does not reject. A vector
-    of signs keeps the signs of some differences, whose mean is k, and turns the signs of the
-    others, whose mean is t. The vector is at least as extreme as the data if, and only if, δ lies
-    between k and t (Hartigan 1969).
+    The agreeing interval contains every mean difference δ that the test does not reject. To test δ,
+    subtract it from each difference. A vector of signs keeps the signs of some differences and
+    turns the signs of the others. Before the subtraction, let k be the mean of the kept differences
+    and t the mean of the turned ones. The vector is at least as extreme as the data if, and only
+    if, δ lies between k and t (Hartigan 1969).
     """
     n, units = sizes.sum(), pairs.n
     is_exact = 2**units <= options.resamples
@@ -530,7 +531,10 @@ class Resamples:
     def find_distances(self, largest: Floats, levels: Floats) -> Floats:
         """Return, for each pair, the largest distance whose p is above the level.
 
-        The distance is infinite if p is above the level for all distances.
+        A distance is a statistic of a resample from which an end of an interval is computed, such
+        as |t| in the bootstrap. The p of a distance is the p value if the resamples with at least
+        this distance are the extreme ones. The result is infinite if p is above the level for all
+        distances.
 
         `largest` contains the largest distances of each pair in resamples, in descending order.
         """
@@ -660,8 +664,9 @@ def _correct_holm(p: Floats) -> Floats:
 def _compute_holm_levels(p: Floats, level: float) -> Floats:
     """Return the levels of intervals that agree with Holm's p values.
 
-    They are the levels of Bonferroni's correction, except for differences that are significant by
-    Holm's correction alone: these have the level of their step in Holm's procedure.
+    They are the levels of Bonferroni's correction, with one exception: a difference that is
+    significant by Holm's correction, but not by Bonferroni's, has the level of its step in Holm's
+    procedure.
     """
     levels = _compute_bonferroni_levels(p, level)
     order = np.argsort(p)

@@ -32,7 +32,7 @@ MIN_TRUSTED_QUERIES = 10
 """Minimum number of queries with trusted values; a note warns of fewer."""
 
 MIN_FITTED_QUERIES = 4
-"""Minimum number of queries with trusted values for a weight of the model above 0."""
+"""Minimum number of queries with trusted values; with fewer, the weight of the model is 0."""
 
 MIN_COMPARED_QUERIES = 5
 """Minimum numbers of trusted and of other queries to test whether the sample is random."""
@@ -64,9 +64,9 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
 
     Trusted values are y. The model's values are f for the same queries, and `other_f` for the
     queries without a trusted value. The estimate is mean(other f) + mean(y - f) if the model's
-    weight is 1. Each query with a trusted value has its own weight. The covariance in this weight
-    leaves the query out, because a weight fitted on the query itself makes errors look too small.
-    The order of queries has no effect.
+    weight is 1. Each query with a trusted value has its own weight. This weight depends on the
+    covariance of y and f over the other queries with trusted values, because a weight fitted on the
+    query itself makes errors look too small. The order of queries has no effect.
     """
     n, others = y.shape[1], other_f.shape[1]
     trusted, model = _estimate_means(y), _estimate_means(np.concatenate([f, other_f], axis=1))
@@ -295,7 +295,7 @@ def _describe_selection(trusted: str, model: str, segments: list[SharedValues]) 
 
 
 def _describe_gain(correlation: float, n: int) -> str | None:
-    """Return a note if the model adds no precision, or if that is not certain.
+    """Return a note if a gain in precision is impossible or uncertain.
 
     The gain in precision depends on the correlation of both graders' values.
     """

@@ -19,7 +19,7 @@ MAX_LISTED_NAMES = 3
 """Maximum number of names in a list; in a longer list, the last ones are only counted."""
 
 COMPARES_RANKS = "compares ranks, not means"
-"""Predicate of a test of ranks."""
+"""Words that follow the name of a test of ranks in a sentence."""
 
 BOTH = 2
 """Number of things for which sentences say "both"."""
@@ -186,7 +186,11 @@ def format_p(p: float | None) -> str:
 
 
 def format_percent(share: float, decimals: int = 1) -> str:
-    """Return a share as a percentage; only exact values give 0 % and 100 %."""
+    """Return a share as a percentage.
+
+    Only shares of exactly 0 and 1 become "0 %" and "100 %". Others that would round to these texts
+    become, with one decimal, "< 0.1 %" and "> 99.9 %".
+    """
     step, percentage = 10.0**-decimals, round(100 * share, decimals)
     if share > 0 and percentage == 0:
         return f"< {step:g} %"

@@ -71,7 +71,8 @@ class Drawn(NamedTuple):
     panels: int
     """Number of panels; 0 if there are no panels, or if each panel is a measure."""
     queries: Sequence[int]
-    """Distinct numbers of queries behind the rows, ascending; empty if unknown."""
+    """Numbers of queries over which the drawn values were computed: distinct and ascending. Empty
+    if unknown."""
     confidence: float | None = None
     """Confidence of all intervals; None if there are none, or several."""
 
@@ -250,8 +251,8 @@ def write_extremes(strategy: str, queries: Sequence[str]) -> str:
 def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
     """Return the difference to find, with its share of the range of means.
 
-    If the differences are not all equal, return the share if it is the same for all, or else the
-    range of the differences.
+    If there are different `amounts`, return their common share of the range of means. If they have
+    no common share, return the lowest and the highest amount.
     """
     share = _format_span(shares, format_percent)
     share = f"{share} of the range of means" if share else ""

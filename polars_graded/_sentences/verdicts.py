@@ -79,7 +79,10 @@ class Tested(NamedTuple):
 
     @property
     def n_tested_together(self) -> int:
-        """Return the number of pairs that share the level; 1 without correction."""
+        """Return the number of pairs that are tested together.
+
+        It is 1 if neither p values nor intervals account for the number of pairs.
+        """
         return self.pairs if self.covers_several or self.is_corrected else 1
 
     @property
@@ -191,8 +194,9 @@ class Facts(NamedTuple):
     """Findings of the measure that a verdict is about, and of all measures."""
 
     measure: Mapping[str, Any]
-    """The keys are `name`, `best` and `queries`; `means` and `margins` of strategies; and indices
-    of strategies: `bests` (those with the best mean) and `order` (all, the best first)."""
+    """The keys are `name`; `best`, the better direction of values ("highest", "lowest" or "none");
+    `queries`, the number of queries; `means` and `margins` of strategies; and indices of
+    strategies: `bests` (those with the best mean) and `order` (all, the best first)."""
     pairs: Sequence[Mapping[str, Any]]
     tested: Tested
     lead_pair: Mapping[str, Any] | None
@@ -359,10 +363,11 @@ def write_power(
     share: float,
     needed: int | None,
 ) -> str:
-    """State which difference the queries show, and how many another needs.
+    """State which difference the queries show, and the queries for another.
 
-    The other difference is `smaller_difference`, which is `share` times the magnitude of the best
-    mean. Despite its name, it can be larger than `detectable`. If it is 0, it is not mentioned.
+    The queries show a difference of `detectable`. The other difference is `smaller_difference`,
+    which is `share` times the magnitude of the best mean. Despite its name, it can be larger than
+    `detectable`. If it is 0, it is not mentioned.
     """
     takes = (
         "an unrealistic number of queries" if needed is None else format_count(needed, "queries")

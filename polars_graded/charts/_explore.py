@@ -69,8 +69,9 @@ def explore(
         The column to compare; by default the only measure in the frame.
     curve
         A column of lists. In place of the bars, the chart then shows the mean difference at up to
-        20 ranks, with a band of its intervals from paired differences. By default it is the only
-        curve by rank in the frame that is not an ideal curve.
+        20 ranks. A band around it shows an interval at each rank, computed from the differences of
+        the selected queries. By default, the curve is the only one by rank in the frame that is not
+        an ideal curve.
     colour
         A column with an attribute of the query, such as its country, which must be the same in all
         rows of the query. With more than ten names, the nine most frequent are kept and the rest
@@ -209,7 +210,7 @@ def _add_ranks(
     query: str,
     strategy: str,
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Add a column with the difference of a curve at each of some ranks.
+    """Add columns with the difference of a curve, one for each drawn rank.
 
     Return the queries with these columns, and a mapping from the name of each column to its rank.
     """

@@ -189,7 +189,8 @@ def grader_orders(
     grader_axis = style.order_axis(
         graders, labelAngle=0, labelLimit=120, labelExpr=_write_grader_labels(table)
     )
-    # The last points are near the right edge, since the names of strategies begin there.
+    # With a small padding, the last points are near the right edge of the panel. The names of
+    # strategies are written to the right of these points, outside the panel.
     grader_axis["scale"].padding = NAMES_PADDING
     x = alt.X("grader:N", title="grader", **grader_axis)
     place_scale = alt.Scale(reverse=True, zero=False, domain=[0.5, len(names) + 0.5], nice=False)

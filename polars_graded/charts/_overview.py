@@ -62,10 +62,11 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     """Draw the data behind measures as a table of bars, one row per strategy.
 
     The filled part of a cell shows the share of documents or queries that the heading describes. It
-    is red if it warns of wrong means: by default, queries without a judged or without a retrieved
-    document count as 0, and a document counts twice if a row repeats it. One such row suffices to
-    fill the cell of repeated documents. If more than half of the scores are tied, the order of ties
-    decides the ranking; the cell of ties is then red too, and the title states this.
+    is red if it warns that means of measures may be wrong: by default, queries without a judged or
+    without a retrieved document count as 0, and a document counts twice if a row repeats it. One
+    such row suffices to fill the cell of repeated documents. If more than half of the scores are
+    tied, the order of ties decides the ranking; the cell of ties is then red too, and the title
+    states this.
 
     Parameters
     ----------

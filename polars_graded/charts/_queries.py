@@ -242,8 +242,8 @@ def query_heatmap(
     Each row is a query, the hardest (with the worst mean over strategies) at the top. Each column
     is a strategy, the best at the left, so that strategies with equal values are neighbours. A row
     of one colour is a query in which all strategies are equal. Up to 60 queries have names. If
-    there are more queries than rows, each row shows the means of several neighbouring queries. If
-    the frame has the column `n_relevant`, and another column is drawn, queries without a relevant
+    there are too many queries for one row each, a row shows the means of several neighbours. If the
+    frame has the column `n_relevant`, and another column is drawn, queries without a relevant
     document are left out and counted, since their values do not show how hard these queries are.
 
     Parameters

@@ -27,7 +27,10 @@ MEANS_WIDTH, MAX_MEANS_WIDTH = 360, 640
 """Minimum and maximum width of the line of means, in pixels."""
 
 STRATEGY_WIDTH = 28
-"""Width of the line of means for each strategy, in pixels; the two limits apply to the total."""
+"""Width that each strategy adds to the line of means, in pixels.
+
+The total stays between `MEANS_WIDTH` and `MAX_MEANS_WIDTH`.
+"""
 
 LETTER_SHARE = 0.07
 """Share of the axis that the letter of a group, at the left of its bar, occupies."""
@@ -53,7 +56,8 @@ def strategy_ranks(
     LayerChart or FacetChart
         The rows are those of `ranks`, with `strategy` as text, and `panel` if panels are drawn. The
         best strategy by the first measure is at the top. The title states which strategies may be
-        first, or for several measures, by how many of them one strategy is clearly first.
+        first. For several measures, it instead states by how many measures one strategy is clearly
+        first.
 
     Examples
     --------
@@ -103,9 +107,10 @@ def strategy_ranks(
 
 
 def _write_finding(ranks: pl.DataFrame) -> str:
-    """Write which strategies may be first, or how often one clearly is.
+    """Write the title, which states the strategies that may be first.
 
-    If there are several measures or panels, write by how many of them one is clearly first.
+    If there are several measures or panels, the title instead states their number, and by how many
+    of them one strategy is clearly first.
     """
     key = "panel" if "panel" in ranks.columns else "measure"
     names = ranks["strategy"].unique().sort()
@@ -134,8 +139,8 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     This is Demšar's critical difference diagram (2006, figure 1). His bars span one critical
     difference of mean ranks. Here, the bars are the groups of `rank_strategies`: strategies that do
     not differ significantly. The groups depend on the test and on means. A bar has a dot at each
-    strategy of its group. A strategy can lie under a bar without a dot: it differs significantly
-    from some strategies of the group, although its mean lies between theirs, because its
+    strategy of its group. If a strategy lies under a bar but has no dot there, it differs
+    significantly from some strategies of the group: its mean lies between theirs, but its
     differences vary less.
 
     Parameters

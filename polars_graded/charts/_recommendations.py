@@ -36,8 +36,10 @@ def trade_off(
         `ci_high` are drawn if the frame contains them.
     x, y
         The measures to draw, as in the column `measure`.
-    panel, strategy
-        The column of panels, such as a column of segments, or None, and the column of strategies.
+    panel
+        The column of panels, such as a column of segments. By default, there are no panels.
+    strategy
+        The column of strategies.
 
     Returns
     -------
@@ -165,17 +167,19 @@ def catalogue_curves(
 ) -> Chart:
     """Draw the Lorenz curve of recommendations, one line per strategy.
 
-    The items of the catalogue are sorted, the least recommended first. At x, a line shows the share
-    of all recommendations that the first items receive, where x is the share of these items in the
-    catalogue. On the diagonal all items are recommended equally often. A line far below the
+    The items of the catalogue are sorted, the least recommended first. A point of a line belongs to
+    the first items in this order: x is their share of the catalogue, and y is their share of all
+    recommendations. On the diagonal all items are recommended equally often. A line far below the
     diagonal belongs to a strategy that recommends few items, such as the most popular ones.
 
     Parameters
     ----------
     curve
         One row per strategy and point, as `catalogue_curve` returns it.
-    panel, strategy
-        The column of panels, or None, and the column of strategies.
+    panel
+        The column of panels. By default, there are no panels.
+    strategy
+        The column of strategies.
 
     Returns
     -------

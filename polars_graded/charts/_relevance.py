@@ -56,8 +56,9 @@ def relevance_function(
     LayerChart or FacetChart
         The rows contain `part` (`φ`, `score` or `control point`), `score`, `relevance`, `name`, and
         `panel` if panels are drawn. `name` is the name of a control point, null if you pass
-        `control_points`. If there are too many scores, those at equal steps of their rank are
-        drawn, including the lowest and the highest. NaN and infinity raise an error.
+        `control_points`. If there are too many scores, only some are drawn: they are evenly spaced
+        in the sorted scores, and include the lowest and the highest. NaN and infinity raise an
+        error.
 
     Examples
     --------
@@ -81,8 +82,8 @@ def relevance_function(
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
     chart_checks.check_numbers("frame", frame, [score])
-    # Errors about φ contain the name of this column. The name must differ from the names of other
-    # columns of the result.
+    # The column of scores keeps its name, since errors about φ contain this name. The name is
+    # changed only if another column of the tables below has the same name.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
     scores = frame.select(
         *chart_rows.build_name_columns(keys), pl.col(score).alias(axis_name)
@@ -251,8 +252,8 @@ def sample_boxes(
         A row is a box, or a point beyond the whiskers of a box. All rows contain `group`, and
         `panel` if panels are drawn. The row of a box contains `samples`, `whisker_low`, `q1`,
         `median`, `q3`, `whisker_high` and `reference`, which is null without a reference. The row
-        of a point contains `outlier`. If a box has too many points, those at equal steps of their
-        rank are drawn, including the lowest and the highest.
+        of a point contains `outlier`. If a box has too many points, only some are drawn: they are
+        evenly spaced in the sorted points, and include the lowest and the highest.
 
     Examples
     --------

@@ -34,8 +34,11 @@ SYMLOG_P = 0.001
 """Constant of the symlog axis of p, which is linear below this p and logarithmic above it."""
 
 MIN_COMPARISONS_SHARE = 0.02
-"""Minimum share of a line's comparisons that a drawn class has together with all classes of larger
-differences."""
+"""Minimum share of a line's comparisons for a class of differences to be drawn.
+
+The comparisons of the class and of all classes of larger differences are added up. Their sum must
+be at least this share.
+"""
 
 MIN_COMPARISONS = 30
 """Minimum number of comparisons in a drawn class."""
@@ -455,8 +458,9 @@ def grading_profile(
     robustness
         One row per grading, measure and strategy, as `trust.robustness_to_grading` returns it.
     show
-        `"differences"` of means from the mean of all strategies under the same grading, `"means"`,
-        or `"places"`, with the best at the top. Differences show crossings even if one grading is
+        The values to draw. `"means"` draws the mean of each strategy. `"differences"` draws this
+        mean minus the mean of all strategies under the same grading. `"places"` draws the places of
+        strategies, with the best at the top. Differences show crossings even if one grading is
         harder for all strategies. Places show all crossings, but not the differences between means.
     panel, strategy
         The column of panels, or None, and the column of strategies, as for every chart.
@@ -599,7 +603,7 @@ def unjudged_bounds(
         queries: `mean` is the mean of `value`, and `if_best` is the mean of `value_if_best`. The
         smaller of the two is also in the column `low`, the larger in `high`. `queries` is the
         number of queries. For `beyond`, `residual` is added to the smaller of `value` and
-        `value_if_best` of each query, and the sums are averaged. It is null if there is no
+        `value_if_best` of each query, and the sums are averaged. `beyond` is null if there is no
         residual. The strategy with the highest mean of the first measure is at the top. Means
         ignore a query if either value is null, NaN or infinite.
 

@@ -1,11 +1,11 @@
 """Engines that spread a frame over many machines.
 
-The class of a frame identifies the engine, so that engines not in use are not imported. An engine
-is a module with `evaluate_rows(request, frame, parts)`. This function puts all rows of a query into
-the same bucket, lets `arrow.Worker` measure one bucket at a time, and returns the values as a frame
-of the engine. Such a frame needs a method `union`, which concatenates the values of several
-graders. An engine may also have `join_rows(run, judgments, ...)`, which joins a run and its
-judgments on the machines of the engine.
+`find_engine` compares the names of a frame's class and of its module with `ENGINES`. So only an
+engine in use is imported. An engine is a module with `evaluate_rows(request, frame, parts)`. This
+function puts all rows of a query into the same bucket, lets `arrow.Worker` measure one bucket at a
+time, and returns the values as a frame of the engine. Such a frame needs a method `union`, which
+concatenates the values of several graders. An engine may also have `join_rows(run, judgments,
+...)`, which joins a run and its judgments on the machines of the engine.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ class Worker:
 
     request: Request
     schema: pa.Schema
-    """Schema of the result, with Arrow types that engines support instead of those of Polars."""
+    """Schema of the result. It contains Arrow types that engines support. Polars would choose other
+    types, such as uint32 instead of int64."""
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Return the values of the queries in a table.

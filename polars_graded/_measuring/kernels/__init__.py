@@ -1,6 +1,6 @@
 """Kernels of the measures, one module per family: NumPy over flat arrays.
 
 The kernel of a measure takes `Queries` (or a `ListPair`, for two rankings) and checked options, and
-returns one value or list per query. If the measure needs a relevant document, the caller puts the
-fill value in place of the kernel's values for queries without one.
+returns one value or list per query. Some measures are undefined for a query without a relevant
+document. For such a query, the caller replaces the kernel's value by a fill value.
 """

@@ -96,7 +96,10 @@ def ideal_dcg(
     base: float,
     form: Form = compute_gains,
 ) -> Floats:
-    """Return the DCG of judged documents in the best order, 1 / N_n in equation 3."""
+    """Return the DCG of judged documents in the best order.
+
+    In equation 3, N_n is the reciprocal of this value.
+    """
     worth = discount_ideal(queries, n, form, gain, discount, base)
     return worth.sum(worth.values)
 
@@ -169,12 +172,13 @@ def ndcg_area(
 ) -> Floats:
     """Return the area under the NDCG curve, which is its mean over all ranks.
 
-    A query without ranks gets 0. The curve keeps its last value beyond the end of both the ranking
-    and the judged documents.
+    A query without ranks gets 0. If `n` exceeds both the number of ranked documents and the number
+    of judged documents, the curve keeps its last value up to rank `n`.
     """
     ranks = find_curve_lengths(queries.ranked.lengths, n)
     lengths = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
-    # Each rank beyond both ends adds the last value of the curve.
+    # The curve is computed only up to the rank from which it is constant. Each later rank adds the
+    # last value of the curve.
     curve = ndcg_curve(queries, n, gain, discount, base, ties, form, lengths)
     total = curve.sum(curve.values) + (ranks - lengths) * curve.last_values()
     return np.where(ranks > 0, total / ranks, 0.0)

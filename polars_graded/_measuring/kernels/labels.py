@@ -32,7 +32,8 @@ class Labels:
     def find(self, documents: Integers) -> tuple[Integers, Integers]:
         """Return two arrays with an entry per label of the documents.
 
-        The first is the position of the label's document in `documents`, the second its code.
+        The first contains the position of the label's document in `documents`, the second the code
+        of the label.
         """
         document, indices = expand(self.offsets, documents)
         return document, self.codes[indices]

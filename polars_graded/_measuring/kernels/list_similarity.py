@@ -92,7 +92,10 @@ class RankedLists:
         return result
 
     def at_depths(self, values: Integers, depths: Ragged) -> Integers:
-        """Return the value at each depth; below a list's end, the depth itself."""
+        """Return the value at each depth; below a list's end, the depth itself.
+
+        The values are `tops` or `bottoms`, so each depth below the end is a tie group of its own.
+        """
         if np.array_equal(self.ranks.lengths, depths.lengths):
             return values
         result = depths.number.copy()
@@ -167,7 +170,8 @@ class ListPair:
     def count_reached(self, depth: Integers) -> Integers:
         """Return for each depth the number of common documents that count there.
 
-        A common document counts at all depths from its value of `depth` on.
+        `depth` has one value per common document, the first depth at which the document counts. The
+        document also counts at all greater depths.
         """
         depths = self.depths
         all_indices = depth - 1 + repeat_each(depths.offsets[:-1], self.n_common)
@@ -205,9 +209,10 @@ class ListPair:
             top_a, top_b = self.select_common(self.a.tops, self.b.tops)
             bottom_a, bottom_b = self.select_common(self.a.bottoms, self.b.bottoms)
             reached = self.count_reached(np.maximum(top_a, top_b))
-            # Of the common documents that both lists have reached at a depth, `before` counts those
-            # above the tie group at this depth in `a`, and those above the group in `b`; `both`
-            # counts those above both groups.
+            # At depth d, each list has a tie group that contains rank d. `reached` counts common
+            # documents that are in or above this group in both lists. Of these, `before` counts the
+            # documents above the group of `a`, and the documents above the group of `b`. `both`
+            # counts the documents above both groups.
             before = (
                 self.count_reached(np.maximum(bottom_a + 1, top_b)),
                 self.count_reached(np.maximum(top_a, bottom_b + 1)),
@@ -290,7 +295,7 @@ def average_overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
 
 
 def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
-    """Compute the number of documents in both top n over that in at least one."""
+    """Compute the share of documents of either top n that are in both."""
     of_a, of_b = (each.ranks.head(n).lengths for each in (pair.a, pair.b))
     shared = pair.agreement(ties).by_depth.head(n)
     common = np.rint(shared.last_values() * shared.lengths)
@@ -516,8 +521,9 @@ def count_lower_before(lists: Ragged) -> Floats:
 def _count_lower_in_rows(rows: Floats, axis: int = -1) -> Numbers:
     """Return the number of lower values before each value of a row.
 
-    Long rows are partitioned stably by one bit after another, from the highest. Of numbers with the
-    same higher bits, those whose bit is 0 are lower than those whose bit is 1.
+    Long rows are partitioned stably by one bit after another, from the highest. In each step,
+    numbers with the same higher bits form a block. A number whose bit is 1 is higher than all
+    numbers of its block whose bit is 0, so its count rises by the number of these before it.
     """
     rows = np.atleast_2d(rows)
     column, width = np.arange(rows.shape[axis], dtype=np.int32), rows.shape[axis]

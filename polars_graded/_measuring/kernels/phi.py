@@ -50,11 +50,14 @@ def make_box_plot_points(
 
     They are (min, 1), (lower whisker, 1 - α), (median, 0), (upper whisker, 1 - α), (max, 1). Each
     side has its own α: the share of the range from min to max that lies beyond its whisker. A
-    whisker counts only between the median and its end. With direction "high" or "low", the other
-    end has relevance 0 and its whisker does not count. If the median equals the relevant end, φ
-    jumps from 0 to 1 there: of two points with the same score, the later one counts. With direction
-    "both", an end that equals the median does not count. With a floor, only the scores above the
-    floor are used, and the floor is the lowest point.
+    whisker is left out unless it lies between the median and the end on its side.
+
+    With direction "high", the relevant end is the maximum, and with "low" the minimum. The other
+    end has relevance 0, and its whisker is left out. If the median equals the relevant end, two
+    points have this score. φ jumps from 0 to 1 there, and is 1 at the score itself.
+
+    With direction "both", an end that equals the median is left out. With a floor, only the scores
+    above the floor are used, and the floor is the lowest point.
     """
     has_different_scores = np.zeros(len(ascending.lengths), np.bool_)
     lowest, highest = find_ends(ascending)

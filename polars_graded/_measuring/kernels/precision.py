@@ -61,7 +61,7 @@ def e_measure(
 
 def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float | None) -> Floats:
     """Return the highest F at any of the first n ranks."""
-    # From one hit to the next, F falls, so the highest F is at a hit.
+    # At a rank without a hit, F is not higher than at the rank above, so the highest F is at a hit.
     hits = queries.hits(n, threshold)
     total = repeat_each(queries.judged.n_relevant(threshold), hits.lengths)
     return hits.max(compute_f(hits.number, hits.rank, total, beta))
@@ -167,7 +167,8 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
         is_other, starts = ~is_hit & is_judged, queries.tie_starts
         sizes = np.diff(starts, append=len(is_hit))
         tied = np.add.reduceat(is_other, starts, dtype=np.float64)
-        # Others above a hit: all down to the end of its tie group, minus half of those in it.
+        # Judged, irrelevant documents above a hit: all in earlier tie groups, and half of those in
+        # the tie group of the hit.
         above = ranked.count_so_far(is_other)[starts + sizes - 1] - tied / 2
         n_right = ranked.sum(
             is_hit * (repeat_each(n_other, ranked.lengths) - repeat_each(above, sizes))

@@ -22,7 +22,8 @@ from polars_graded._measuring.kernels.ragged import (
 )
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
-"""Divisor of a measure: R, or the smaller one of R and the cutoff."""
+"""Divisor of a measure: the number R of relevant documents, or the smaller one of R and the
+cutoff."""
 
 StrictTieRule: TypeAlias = Literal["order", "pessimistic", "optimistic"]
 TieRule: TypeAlias = Literal["order", "average", "pessimistic", "optimistic"]
@@ -143,8 +144,9 @@ class Queries:
     """Grades in rank order, down to the depth of the measure; NaN for an unjudged document."""
     judged: Judged
     ties: Ragged
-    """Number that the documents of a tie group share, and no other document of the query has: a
-    score or an index. Empty if no documents are tied, or if ties do not matter."""
+    """A number for each ranked document, such as its score. The documents of a tie group have the
+    same number, and different tie groups of a query have different numbers. Empty if no documents
+    are tied, or if ties do not matter."""
     max_grade: float | None
     """Highest grade of the scale; None if it was not passed."""
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
@@ -428,7 +430,10 @@ class Queries:
         return replace(self, ranked=self.ranked.keep(chosen), ties=ties, inputs=inputs, full=None)
 
     def sort_ties(self, queries: Queries, keys: Floats) -> Queries:
-        """Return `queries` with each tie group of `self` sorted by ascending keys."""
+        """Return `queries` with each tie group of `self` sorted by ascending keys.
+
+        `queries` are `self`, or a result of this method, which no longer contains the tie groups.
+        """
         starts = self.tie_starts
         groups = repeat_each(np.arange(len(starts)), np.diff(starts, append=len(keys)))
         order = np.lexsort((keys, groups))

@@ -18,7 +18,10 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Number = TypeVar("Number", bound=np.generic)
 
 MIN_SEARCHED_LENGTH = 8
-"""Minimum mean length of lists for which a binary search is faster than counting all values."""
+"""Minimum mean length of lists for which `Ragged.find_true` searches instead of counting.
+
+The binary search for the offset of each list is then faster than a running count over all values.
+"""
 
 INDEX_BITS = 40
 """Bits of an integer that hold the index of a value; the rest hold the number of its tie group."""
@@ -30,7 +33,10 @@ MIN_THREADED_VALUES = 1 << 20
 """Minimum number of values in a list that threads sort in pieces."""
 
 MAX_COUNTED_LEVELS, MAX_COUNTS = 64, 1 << 21
-"""Maximum number of levels, and of levels times lists, for which values are counted, not sorted."""
+"""Maximum number of levels (distinct values), and maximum product of levels and lists.
+
+Up to both limits, values are sorted by counting those on each level.
+"""
 
 
 @dataclass(frozen=True)
@@ -317,7 +323,7 @@ class Ragged:
         if not is_empty.any():
             return ufunc.reduceat(numbers, self.offsets[:-1]) if len(is_empty) else np.zeros(0)
         # For an empty list, `reduceat` returns the number at its offset. It is replaced by 0 below.
-        # If the last list is empty, its offset is the end of `numbers`, so one is added there.
+        # If the last list is empty, its offset is the end of `numbers`, so a 0 is appended there.
         numbers = np.append(numbers, 0.0) if is_empty[-1] else numbers
         reduced: Floats = ufunc.reduceat(numbers, self.offsets[:-1])
         reduced[is_empty] = 0.0

@@ -9,16 +9,17 @@ import numpy as np
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged, repeat_each
 
 MAX_SLOTS = 50
-"""Maximum number of slots per number of a list. Slots are the whole numbers in the range of a list.
-The maximum is high, because most of the documents of a ranking may be missing."""
+"""Maximum ratio of the slots of a list to its numbers. The slots are all whole numbers from the
+lowest to the highest number of the list. The maximum is high, because most of the documents of a
+ranking may be missing."""
 
 
 class RankNumbers(NamedTuple):
     """Evidence that the numbers of each list are ranks, with one entry per list.
 
-    Numbers below 1 are left out, and so is the highest number of all lists where a list repeats it.
-    These numbers count only in `has_number`, `n_low` and `n_high`; but if one of them is neither
-    whole nor a half, `is_spread` is false.
+    Numbers below 1 are left out. If a list contains the highest number of all lists more than once,
+    this number is left out of the list, too. The numbers left out count only in `has_number`,
+    `n_low` and `n_high`; but if one of them is neither whole nor a half, `is_spread` is false.
     """
 
     has_number: Mask
@@ -43,14 +44,16 @@ class RankNumbers(NamedTuple):
     n_low: Integers
     """Count of numbers below 1, perhaps codes for documents not shown; 0 if there is only one."""
     n_high: Integers
-    """Count of numbers equal to the highest of all lists, perhaps codes, too; 0 if only one."""
+    """Count of numbers equal to the highest of all lists, which may also be codes for documents not
+    shown; 0 if there is only one."""
 
 
 def find_rank_numbers(values: Ragged) -> RankNumbers:
     """Return the evidence of each list; NaN counts as no number.
 
-    Numbers below 1 are left out, and the highest number of all lists where a list repeats it. Both
-    may stand for documents that were not shown.
+    Numbers below 1 are left out. If a list contains the highest number of all lists more than once,
+    this number is left out of the list, too. Both kinds of numbers may stand for documents that
+    were not shown.
     """
     is_number = ~np.isnan(values.values)
     is_low = is_number & (values.values < 1)
@@ -71,7 +74,8 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
         is_spread = is_rank & (slots <= MAX_SLOTS * n)
     tied_pairs = count_tied_pairs(ranks)
     is_from_one = is_spread & (tied_pairs == 0) & (slots == n) & (lowest == 1) & ~has_halves
-    is_informative = is_spread & (n > 2) & (slots > 1)  # noqa: PLR2004, the two ends
+    # Two numbers with different integer parts are never tied, so they show nothing about ties.
+    is_informative = is_spread & (n > 2) & (slots > 1)  # noqa: PLR2004
     expected_pairs = np.zeros(len(n))
     expected_pairs[is_informative] = _expect_tied_pairs(n[is_informative], slots[is_informative])
     return RankNumbers(

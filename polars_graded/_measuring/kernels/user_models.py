@@ -210,8 +210,9 @@ def compute_mean_gain(
 
     `continuing` returns C_i for the ranks of a list. The user may continue beyond the end of the
     list, where nothing is gained: `weigh_rest` returns Σ_{i>m} W_i / W_{m+1} for a list of m
-    documents, or 0 if this sum is infinite. The arguments of `weigh_rest` are m, the total gain of
-    the list, and the number of ranks from m + 1 to n (None without a cutoff).
+    documents. If this sum is infinite, it returns 0, so that only the ranks of the list count. The
+    arguments of `weigh_rest` are m, the total gain of the list, and the number of ranks from m + 1
+    to n (None without a cutoff).
     """
     ranked = queries.ranked.head(n)
     gains = queries.share_of_best(ranked)

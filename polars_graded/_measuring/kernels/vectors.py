@@ -12,7 +12,7 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragg
 
 @dataclass(frozen=True)
 class Vectors:
-    """Vectors of all documents of a call, by the index of the document."""
+    """Vectors of documents; the index of a document is its row in `values`."""
 
     values: npt.NDArray[np.floating]
     """One row per document; zeros for a document without a vector."""
