@@ -1461,6 +1461,12 @@ ERRORS = {
         {},
         "must all have the same length, as for a curve with a cutoff, got 3 to 20",
     ),
+    "curves of another length than the baseline's": (
+        "dcg_curves with an interval",
+        shortened(DCG_20, pl.when(pl.col("strategy") == "s1").then(3)),
+        {"baseline": "s1"},
+        f"the lists of {DCG_20} must all have the same length, as for a curve",
+    ),
     "a query twice": (
         "dcg_curves",
         first_again,

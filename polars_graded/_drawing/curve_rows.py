@@ -143,8 +143,9 @@ def _subtract_baseline(
 ) -> pl.DataFrame:
     """Subtract the baseline's curve from each other curve of the same query.
 
-    A curve is left out if its query has no curve of the baseline, or one of another length.
+    A curve is left out if its query has no curve of the baseline.
     """
+    check_list_length(frame, [curve], curve)
     [name] = format_names([baseline])
     find_index(frame["strategy"].unique().sort(), name)
     shared_keys = [key for key in keys if key != "strategy"]
@@ -155,7 +156,6 @@ def _subtract_baseline(
         baseline_lists, on=shared_keys, nulls_equal=True, maintain_order="left"
     )
     one, other = pl.col(curve), pl.col("of the baseline")
-    paired_lists = paired_lists.filter(one.list.len() == other.list.len())
     floats = pl.List(pl.Float64)
     return paired_lists.with_columns(one.cast(floats) - other.cast(floats))
 
