@@ -1,8 +1,8 @@
 """Ranking evaluation with graded relevance, as a Polars expression namespace.
 
 Importing this package, usually as `pg`, registers `.graded` on expressions.
-`help(pl.col("grade").graded)` lists the measures. The functions below have help, too, such as
-`help(pg.evaluate)`. The modules at the end of the list are loaded when they are first used.
+`help(pl.col("grade").graded)` lists the measures. `help(pg.evaluate)` explains the function
+`evaluate`. Each function below has such a help text. The modules below are loaded on first use.
 
 Measures of columns
     Graded               the class of `.graded`: rankings of rows, and measures
@@ -11,18 +11,18 @@ Measures of columns
     phi_curve            φ from the lowest to the highest score, for each query
 
 Files, and runs with their judgments
-    read_run, scan_run         TREC runs at once, or lazily
+    read_run, scan_run         TREC runs, read at once or lazily
     read_qrels, scan_qrels     TREC judgments
     read_letor, scan_letor     LETOR's graded documents with their features
     join_judgments             a run and its judgments as the one frame that measures need
-    DataWarning                warnings about data whose mean may be misleading
+    DataWarning                warnings about data that make results misleading
 
 Whole frames
-    overview          shares of documents retrieved, judged and relevant, before measuring
+    overview          shares of documents that are retrieved, judged and relevant
     count_retrieved   numbers of retrieved and relevant documents over all queries together
     side_by_side      each strategy's document at each rank of one query
     evaluate          the measures of rankings: one row per strategy and query
-    similarity        how alike the rankings of two strategies are, mostly without grades
+    similarity        how alike two rankings are; most of these measures need no grades
     fuse              one score per document from those of several strategies
     catalogue         coverage, concentration and popularity of recommendations to all users
     catalogue_curve   the Lorenz curve of recommendations over the items of a catalogue
@@ -35,7 +35,7 @@ Results
     rank_strategies     strategies by their means, with intervals of their ranks
     gate                verdicts, such as better, no worse or worse than the baseline
     assert_no_worse     an error if a strategy may be worse than the baseline, for tests
-    write_results, read_results   files of results that record how they were computed
+    write_results, read_results   files of results, with the settings of `evaluate` if known
     average_curves      curves averaged over queries
     agreement           agreement of graders on the grades of documents
     long_form           one row per value, for charts
@@ -153,7 +153,7 @@ def _find_hint(name: str) -> str:
     if name in _NAMES_HERE:
         return f"\n\nHint: it is called pg.{_NAMES_HERE[name]}"
     if name.startswith("_"):
-        return ""  # names that tools look up in any module
+        return ""  # such as __wrapped__, which tools look up in every module
     homes = [module for module in _MODULES if name in import_module(f"{__name__}.{module}").__all__]
     places = " or ".join(f"pg.{module}.{name}" for module in homes)
     return f"\n\nHint: it is {places}" if places else ""

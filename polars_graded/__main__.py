@@ -1,4 +1,4 @@
-"""Entry point of `python -m polars_graded`, which prints measures of rankings in files."""
+"""Run `python -m polars_graded`, which prints measures of rankings."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Checks of arguments, one function per kind of argument, and the texts of their errors.
 
-A value of the wrong type raises `TypeError`, a wrong value of the right type `ValueError`, and a
-missing column Polars' `ColumnNotFoundError`. Most messages name the argument, the rule, and the
-value.
+A value of the wrong type raises `TypeError`. A wrong value of the right type raises `ValueError`.
+A missing column raises Polars' `ColumnNotFoundError`. Most messages name the argument, the rule,
+and the value.
 """
 
 from __future__ import annotations
@@ -101,7 +101,10 @@ def check_choice(name: str, value: Any, among: Iterable[str], *, instead: str | 
 
 
 def check_list(name: str, value: Any) -> list[Any]:
-    """Return `value` as a list that is not empty; a single value becomes a list."""
+    """Return `value` as a list; raise if the list is empty.
+
+    A single value, such as a string, becomes a list of one item.
+    """
     is_iterable = isinstance(value, Iterable) and not isinstance(value, str)
     result = list(value) if is_iterable else [value]
     if not result:
@@ -135,7 +138,7 @@ def check_increasing(name: str, value: Any, **bounds: float) -> tuple[float, ...
 
 
 def check_grade_gains(name: str, value: Mapping[Any, Any]) -> tuple[tuple[float, float], ...]:
-    """Return a mapping from grades to gains as pairs by ascending grade.
+    """Return the pairs (grade, gain) of a mapping, sorted by grade.
 
     A gain must be at least 0, and a higher grade must not have a lower gain.
     """
@@ -186,7 +189,7 @@ def check_column(name: str, value: Any) -> pl.Expr:
 
 
 def _check_no_pattern(column: str) -> None:
-    """Raise if a column's name is empty, or a pattern in Polars such as `*`."""
+    """Raise if a column's name is empty, or is a Polars pattern such as `*`."""
     if not column or column == "*" or (column.startswith("^") and column.endswith("$")):
         msg = (
             f"a column must have a name that is not a pattern in Polars, got {column!r}\n\n"
@@ -200,7 +203,7 @@ READERS = {
     "judgments": "read_qrels(path)",
     "frame": "join_judgments(read_run(path), read_qrels(path)) or read_letor(path)",
 }
-"""Calls that read a file into a frame, by the name of the argument that needs the frame."""
+"""Calls that read a file. Each key is the argument that takes the frame that the call returns."""
 
 MAKERS = {
     "per_query": "evaluate(frame, 'ap', ...)",
@@ -216,14 +219,17 @@ MAKERS = {
     "clicks": "clicks.count_clicks(log)",
     "bounds": "trust.unjudged_bounds(frame, 'ap', ...)",
 }
-"""Calls that return the frame for an argument, by the name of the argument."""
+"""Calls that make a frame. Each key is the argument that takes this frame."""
 
 
 HINT = "\n\nHint:"
 
 
 def hint_at_maker(name: str, hint: str = "") -> str:
-    """Return `hint` and, if known, the call that returns an argument's frame."""
+    """Append to `hint` the call that returns an argument's frame.
+
+    If `MAKERS` has no such call, return `hint` unchanged.
+    """
     if name not in MAKERS:
         return hint
     return f"{hint or HINT} `{name}` is what {MAKERS[name]} returns"
@@ -253,7 +259,7 @@ def check_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
 
 
 def check_collected(name: str, value: Any) -> pl.DataFrame:
-    """Return a frame of any kind as a DataFrame; a lazy one is collected."""
+    """Return a frame of any kind as a DataFrame; collect a lazy frame."""
     return check_frame(name, value).lazy().collect()
 
 
@@ -262,7 +268,7 @@ def check_columns(
 ) -> None:
     """Raise if the frame `name` lacks one of the `wanted` columns.
 
-    `argument` is the keyword by which the caller can name another column; the hint mentions it.
+    The hint mentions `argument`, the keyword that lets the caller name another column.
     """
     names = list(present)
     for column in wanted:
@@ -298,8 +304,8 @@ def did_you_mean(value: str, names: Iterable[str]) -> str:
 
 
 MIN_SIMILARITY = 0.7
-"""Minimum similarity, from 0 to 1, of a name and its misspelling. It excludes pairs such as `base`
-and `baseline`, or `b` and `by`."""
+"""Minimum similarity, from 0 to 1, of a name and a misspelling of this name. The names `base` and
+`baseline` are less similar, and so are `b` and `by`."""
 
 NEGATIONS = {"ir", "im", "in", "un", "non", "not", "dis"}
 

@@ -1,7 +1,7 @@
 """Conversion of any frame to Polars: pandas, pyarrow, DuckDB, Arrow, narwhals.
 
-Frames of Spark and datasets of Ray are fetched from the cluster, which suits small frames such as
-results.
+Spark frames and Ray datasets are fetched from the cluster to this machine, so they must be small,
+such as results.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import polars as pl
 def as_polars(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:
     """Return a frame of any kind as a Polars frame, or None for another value.
 
-    Named levels of the index of a pandas frame become columns, unless a column has the same name.
-    NaN in a pandas frame becomes null.
+    In a pandas frame, a named index level becomes a column. If a column has the same name, the
+    level is dropped instead. NaN in a pandas frame becomes null.
     """
     if isinstance(value, pl.DataFrame | pl.LazyFrame):
         return value
@@ -91,9 +91,9 @@ def _convert_pandas_column(name: str, column: Any) -> pl.Series:
     try:
         return pl.Series(name, pl.from_pandas(column, nan_to_null=True))
     except (ImportError, NotImplementedError):
-        # pyarrow is not installed, or it rejects NumPy arrays among the values. Numbers are then
-        # passed as one array, unless pandas stores them with a `_mask` that marks missing values.
-        # All other values are passed one by one.
+        # pyarrow is not installed, or rejects NumPy arrays among the values. Numbers and Booleans
+        # in a plain array are passed as this array. All other values are passed one by one,
+        # including numbers with a `_mask`, with which pandas marks missing values.
         missing = column.isna().to_numpy()
         if column.dtype.kind in "iufb" and not hasattr(column.array, "_mask"):
             return pl.Series(name, column.to_numpy(), nan_to_null=True)

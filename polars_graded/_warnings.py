@@ -11,7 +11,7 @@ class DataWarning(UserWarning):
     """Warning about data that make results misleading without an error.
 
     Each kind is a subclass and an attribute of this class, such as `DataWarning.ties`. Python
-    prints that name before the message: `DataWarning.ties: documents with the same score ...`. Pass
+    prints this name before the message: `DataWarning.ties: documents with the same score ...`. Pass
     the subclass to a filter of Python's module `warnings` to silence the kind, or `DataWarning` to
     silence all kinds.
 
@@ -30,11 +30,11 @@ class DataWarning(UserWarning):
     - `selection`: the queries that a trusted grader judged are probably not a random sample;
     - `support`: a click log never shows some documents at the ranks that they have in a new
       ranking;
-    - `tests`: a test cannot find a difference, however large, or has no p value;
-    - `ties`: the order of tied documents decides a result;
+    - `tests`: no difference can be expected to be significant, or a test has no p value;
+    - `ties`: the order of tied documents decides a result, or `ties` names the grades;
     - `topics`: queries of a run have no judgments and are left out, as is usual in a shared task;
-    - `unjudged`: queries, or many top-ranked documents of a strategy, have no judgments, or one
-      grader judged far fewer documents than another.
+    - `unjudged`: judgments are missing for whole queries or for many top-ranked documents, a grader
+      judged far fewer documents than another, or no grade is relevant for a measure.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Atomic writing of files: a temporary file is written, synced and moved into place."""
+"""Write files atomically: write a temporary file, sync it and move it."""
 
 from __future__ import annotations
 

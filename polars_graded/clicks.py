@@ -1,4 +1,7 @@
-"""Analyse click logs: relevance, interleaving, and rankings never shown.
+"""Analyse click logs.
+
+Estimate the relevance of documents, compare two rankers by interleaved lists, or estimate the
+clicks of rankings that no user saw.
 
 A log is any data frame with one row per document shown, clicked or not. Each function uses some of
 the columns `query`, `doc`, `rank` (from 1), `clicked` (Boolean, or 0 and 1), and `session`, which

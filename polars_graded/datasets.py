@@ -23,7 +23,7 @@ def __dir__() -> list[str]:
 
 
 STRATEGIES = {"strong": 5, "fair": 20, "weak": 60}
-"""Number of pairs of the ideal order that are swapped, for each strategy of `example`."""
+"""Number of swaps that turn the ideal order into the ranking of each strategy of `example`."""
 
 
 def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.DataFrame:
@@ -76,9 +76,9 @@ def worked_example(paper: str) -> pl.DataFrame:
     paper
         `"scheel"`: table 1 (and 2) of Scheel, Lommatzsch and Albayrak 2011, one ranking of eight
         documents. `"moniz"`: table 1 of Moniz, Torgo and Vinagre 2016, two days of five news items
-        each, with predicted and final popularity. `"chen"`: the two queries of Chen's slides, after
-        Baeza-Yates and Ribeiro-Neto, with the grades of the slides' vectors G1 and G2. The slides'
-        binary examples treat any grade above 0 as relevant.
+        each, with predicted and final popularity. `"chen"`: the two queries of Chen's slides, which
+        come from Baeza-Yates and Ribeiro-Neto. The grades are those of the vectors G1 and G2 in the
+        slides. The binary examples in the slides treat any grade above 0 as relevant.
 
     Returns
     -------

@@ -52,7 +52,8 @@ def __dir__() -> list[str]:
 DrawnNumber = TypeVar("DrawnNumber", np.int64, np.float64)
 
 SCORES_PER_UNIT = 10
-"""Number of ranks per unit of score. Scores in steps of 1 could be mistaken for ranks."""
+"""Divisor of scores. Scores fall by 0.1 from rank to rank, since whole numbers could be mistaken
+for ranks."""
 
 SWAPPED_RANK = 10
 """Rank in the scenarios of Moniz, Torgo and Vinagre: scenario 1 swaps the documents at this rank
@@ -122,7 +123,7 @@ def reference_rankings(
     rng = _make_generator(seed)
 
     def draw(n: int) -> Integers:
-        """Draw numbers of documents per level, highest first, for n queries."""
+        """Draw numbers of documents per level, highest level first, n times."""
         return rng.multinomial(n_documents, rng.dirichlet(np.ones(n_levels), n))
 
     if uniform:
@@ -144,10 +145,10 @@ def swapped_rankings(
 ) -> pl.DataFrame:
     """Return worse rankings: the ideal order with random pairs swapped.
 
-    A swap exchanges the ranks of two documents of a query, any two with the same probability. Each
-    number of swaps starts from the ideal order: by descending grade, and for equal grades by row. A
-    ranking with 0 swaps is therefore perfect. Source: Scheel, Lommatzsch, Albayrak (2011), section
-    2.1 and figure 1.
+    A swap exchanges the ranks of two documents of a query. All pairs of documents are equally
+    likely. Each ranking starts from the ideal order: by descending grade, and for equal grades in
+    row order. A ranking with 0 swaps is therefore perfect. Source: Scheel, Lommatzsch, Albayrak
+    (2011), section 2.1 and figure 1.
 
     Parameters
     ----------
@@ -242,21 +243,21 @@ def popularity_rankings(
     documents
         Number of documents of each sample, at least 11.
     imbalance
-        Share of the documents, from 0 to 0.2, that are far more popular than the others. 0 is the
-        balanced case: popularity is uniform from 1 to 1000. Otherwise the popularity of this share,
-        at least one document, is uniform from 500 to 1000, and that of the others from 1 to 500. A
-        sample is drawn again until it has an outlier by the box plot's rule. The paper states 0.1,
-        but its authors' runs used 0.2.
+        Share of popular documents, from 0 to 0.2. With 0, the popularity of all documents is
+        uniform from 1 to 1000. Otherwise the popularity of popular documents (at least one) is
+        uniform from 500 to 1000, and the popularity of the others is uniform from 1 to 500. Such a
+        sample is drawn again until the popularity of a document is above the upper whisker of the
+        box plot. The paper states 0.1, but its authors' runs used 0.2.
     seed
         The same seed gives the same samples.
 
     Returns
     -------
     DataFrame
-        `query`, `doc`, `popularity`, `grade` as `ad_hoc_grade` makes it, and two columns of scores:
-        in `scenario_1` the documents at ranks 10 and 11 of the ideal order are swapped, and in
-        `scenario_2` the first 10 documents of the ideal order are inverted. (The paper states that
-        all documents are inverted, but then the first 10 of 100 documents would all be irrelevant.)
+        `query`, `doc`, `popularity`, `grade` (from `ad_hoc_grade`), and two columns of scores. The
+        scores `scenario_1` swap the documents at ranks 10 and 11 of the ideal order. The scores
+        `scenario_2` invert the order of its first 10 documents. (The paper states that the order of
+        all documents is inverted, but then the first 10 of 100 documents would be irrelevant.)
         Rows are sorted by query and descending popularity.
 
     Examples
@@ -317,7 +318,7 @@ def _have_outliers(scores: Floats) -> npt.NDArray[np.bool_]:
 
 
 def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl.Expr:
-    """Return grades from ranks alone: the number of cuts at or after a rank.
+    """Return grades from ranks: for rank r, the number of cuts that are >= r.
 
     By default the 10 highest scores get grade 3, the scores at ranks 11 to 25 grade 2, the scores
     at ranks 26 to 50 grade 1, and the others 0. Unlike in `phi_relevance`, distances between scores
@@ -373,10 +374,11 @@ def robustness_to_levels(
     uniform: bool = True,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Evaluate equally bad rankings on scales with different numbers of levels.
+    """Evaluate equally bad rankings on scales with few and many levels.
 
-    The means of a measure at the same number of swaps differ between scales if the measure depends
-    on the number of levels. Source: Scheel, Lommatzsch, Albayrak (2011), figures 4 and 5.
+    Compare the means of a measure for the same number of swaps. For a measure that depends on the
+    number of levels, these means differ between scales. Source: Scheel, Lommatzsch, Albayrak
+    (2011), figures 4 and 5.
 
     Parameters
     ----------
@@ -448,19 +450,20 @@ def threshold_profile(
     frame
         A row is a document of a query. A LazyFrame is collected.
     by
-        The column of scores, or several, each a strategy; as for `evaluate`.
+        The column of scores, or several columns, as for `evaluate`. Each column is a strategy.
     grade
-        The column of relevance grades, or several, one per judge. A column of scores can serve as a
-        judge; the ranking by the same column is then perfect.
+        The column of relevance grades, or several columns, one per judge. A column of scores can
+        serve as a judge. The ranking by this column is then perfect for this judge.
     query
         The column that identifies queries.
     thresholds
-        Thresholds of `ap`. With each of them, documents with at least that grade are relevant. By
+        Thresholds of `ap`. At threshold t, documents with a grade of at least t are relevant. By
         default, every grade above 0 is a threshold; more than 20 such grades raise an error.
     measures
         Measures to compute in addition to `ap` at the thresholds, as for `evaluate`.
     ties
-        The order of tied documents, as for `evaluate`. A warning reports if it changes a value.
+        The order of tied documents, as for `evaluate`. If `ties` is not passed and the order
+        changes a value, there is a warning.
 
     Returns
     -------
@@ -520,7 +523,7 @@ def ndcg_by_relevance(
     frame
         A row is a document of a query. A LazyFrame is collected.
     by
-        The column of scores, or several, each a strategy; as for `evaluate`.
+        The column of scores, or several columns, as for `evaluate`. Each column is a strategy.
     popularity
         The column of popularity, which φ turns into relevance.
     grade
@@ -530,7 +533,8 @@ def ndcg_by_relevance(
     cutoffs
         The cutoffs n of NDCG@n.
     ties
-        The order of tied documents, as for `evaluate`. A warning reports if it changes a value.
+        The order of tied documents, as for `evaluate`. If `ties` is not passed and the order
+        changes a value, there is a warning.
 
     Returns
     -------

@@ -216,11 +216,11 @@ class Graded:
         """Set the fill value of queries where a measure is undefined.
 
         Most measures are undefined for a query without a relevant document. If `undefined_as` is
-        not called, such a query gets 0, but null from `roc_auc` and `pairwise_accuracy`, since 0
-        would be worse than chance (1/2). `e_measure` is one minus F, so its fill value is one minus
-        `value`. If φ is undefined for a query, `phi_relevance` returns `value` for each score of
-        the query, or null if `undefined_as` is not called. `value` does not apply to counts,
-        `judged`, `popularity`, `novelty`, `diversity` and `unexpectedness`.
+        not called, most measures return 0 for such a query. `roc_auc` and `pairwise_accuracy`
+        return null, since 0 would mean worse than chance (1/2). `e_measure` is one minus F, so its
+        fill value is one minus `value`. If φ is undefined for a query, `phi_relevance` returns
+        `value` for each score of the query, or null if `undefined_as` is not called. `value` does
+        not apply to counts, `judged`, `popularity`, `novelty`, `diversity` and `unexpectedness`.
 
         Parameters
         ----------
@@ -2806,7 +2806,7 @@ class Graded:
         irrelevant document is 0. c_{s,i} is the number of relevant documents above rank i with
         subtopic s. N is the number of different subtopics of the relevant documents of the query.
 
-        From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Craswell,
+        From 0 to 1; 0 if no relevant document has a subtopic. Source: Clarke, C., Craswell,
         N., Soboroff, I. and Ashkan, A. (2011). A Comparative Analysis of Cascade Measures for
         Novelty and Diversity.
 
@@ -2881,7 +2881,7 @@ class Graded:
         c_{s,i} is the number of relevant documents above rank i with subtopic s. ideal_i is the
         gain at rank i of the ideal ranking.
 
-        From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C. and others
+        From 0 to 1; 0 if no relevant document has a subtopic. Source: Clarke, C. and others
         (2008). Novelty and Diversity in Information Retrieval Evaluation.
 
         Parameters
@@ -2898,7 +2898,7 @@ class Graded:
 
         See Also
         --------
-        alpha_dcg : The same sum, divided by that of a list with all subtopics at every rank.
+        alpha_dcg : The numerator, divided by that of a list with all subtopics at every rank.
         subtopic_recall : The share of the subtopics that a list covers.
 
         Examples
@@ -2952,7 +2952,7 @@ class Graded:
         irrelevant document is 0. c_{s,i} is the number of relevant documents above rank i with
         subtopic s. N is the number of different subtopics of the relevant documents of the query.
 
-        From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Craswell,
+        From 0 to 1; 0 if no relevant document has a subtopic. Source: Clarke, C., Craswell,
         N., Soboroff, I. and Ashkan, A. (2011). A Comparative Analysis of Cascade Measures for
         Novelty and Diversity.
 
@@ -3020,7 +3020,7 @@ class Graded:
 
         c_{s,i} is the number of relevant documents above rank i with subtopic s.
 
-        From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Craswell,
+        From 0 to 1; 0 if no relevant document has a subtopic. Source: Clarke, C., Craswell,
         N., Soboroff, I. and Ashkan, A. (2011). A Comparative Analysis of Cascade Measures for
         Novelty and Diversity.
 
@@ -3038,7 +3038,7 @@ class Graded:
 
         See Also
         --------
-        err_ia : The same sum, divided by that of a list with all subtopics at every rank.
+        err_ia : The numerator, divided by that of a list with all subtopics at every rank.
 
         Examples
         --------
@@ -3091,7 +3091,7 @@ class Graded:
         irrelevant document is 0. c_{s,i} is the number of relevant documents above rank i with
         subtopic s. N is the number of different subtopics of the relevant documents of the query.
 
-        From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Kolla, M.
+        From 0 to 1; 0 if no relevant document has a subtopic. Source: Clarke, C., Kolla, M.
         and Vechtomova, O. (2009). An Effectiveness Measure for Ambiguous and Underspecified
         Queries.
 
@@ -3164,7 +3164,7 @@ class Graded:
 
         c_{s,i} is the number of relevant documents above rank i with subtopic s.
 
-        From 0 to 1; 0 without a relevant document with a subtopic. Source: Clarke, C., Kolla, M.
+        From 0 to 1; 0 if no relevant document has a subtopic. Source: Clarke, C., Kolla, M.
         and Vechtomova, O. (2009). An Effectiveness Measure for Ambiguous and Underspecified
         Queries.
 
@@ -3185,7 +3185,7 @@ class Graded:
 
         See Also
         --------
-        nrbp : The same sum, divided by that of an endless list with all subtopics at every rank.
+        nrbp : The numerator, divided by that of an endless list with all subtopics at every rank.
 
         Examples
         --------
@@ -3227,7 +3227,7 @@ class Graded:
 
         N is the number of subtopics of all relevant documents of the query.
 
-        From 0 to 1; 0 without a relevant document with a subtopic. Source: Zhai, C., Cohen, W. and
+        From 0 to 1; 0 if no relevant document has a subtopic. Source: Zhai, C., Cohen, W. and
         Lafferty, J. (2003). Beyond Independent Relevance.
 
         Parameters
@@ -3281,7 +3281,7 @@ class Graded:
 
         N is the number of subtopics of all relevant documents of the query.
 
-        From 0 to 1; 0 without a relevant document with a subtopic. Source: Agrawal, R., Gollapudi,
+        From 0 to 1; 0 if no relevant document has a subtopic. Source: Agrawal, R., Gollapudi,
         S., Halverson, A. and Ieong, S. (2009). Diversifying Search Results.
 
         Parameters
@@ -3335,7 +3335,7 @@ class Graded:
 
         N is the number of subtopics of all relevant documents of the query.
 
-        From 0 to 1; 0 without a relevant document with a subtopic. Source: Agrawal, R., Gollapudi,
+        From 0 to 1; 0 if no relevant document has a subtopic. Source: Agrawal, R., Gollapudi,
         S., Halverson, A. and Ieong, S. (2009). Diversifying Search Results.
 
         Parameters

@@ -622,15 +622,25 @@ def test_it_is_told_where_no_p_value_can_be_small_enough(test, correction, n, k)
 def test_what_limits_a_p_value_is_told():
     [sentence] = told(drawn(5), test="permutation")
     assert sentence.startswith(
-        "no difference, however large, can be found at 0.05: with 5 queries the smallest p value "
-        "of Fisher's randomisation test is 0.0625\n\nHint: more queries"
+        "no difference, however large, can be expected to be significant at 0.05: with 5 queries "
+        "the smallest p value to expect of Fisher's randomisation test is 0.0625\n\nHint: more "
+        "queries"
     )
     [sentence] = told(drawn(30, 3), test="bootstrap", resamples=20)
-    assert "with 20 resamples the smallest p value of the bootstrap is 0.0476" in sentence
+    assert "with 20 resamples the smallest p value to expect of the bootstrap is 0.0476" in sentence
     assert "is 0.0476, or 0.143 if corrected by Holm's method for 3 pairs" in sentence
     [needed] = re.findall(r"resamples=(\d+)", sentence)
     assert not told(drawn(30, 3), test="bootstrap", resamples=int(needed))
     assert not told(drawn(30, 3))
+
+
+def test_the_bootstrap_finds_a_difference_of_three_queries_with_one_at_the_mean():
+    """Two of the 27 resamples have an infinite t: p is 2 / 27, and nothing is said of a limit."""
+    values = {"a": [0.1, 0.2, 0.3], "b": [0.0] * 3}
+    options = {"test": "bootstrap", "confidence": 0.9, "resamples": 20_000}
+    [row] = compared(values, **options)
+    assert row["p_value"] == pytest.approx(2 / 27, abs=0.01)
+    assert not told(values, **options)
 
 
 @pytest.mark.parametrize("test", ["t", "bootstrap"])

@@ -40,12 +40,12 @@ def estimate_clicks(
     clicked: str = "clicked",
     session: str = "session",
 ) -> pl.DataFrame:
-    r"""Estimate the clicks per list of a new ranking from the log of an old ranker.
+    r"""Estimate clicks per list for a new ranking, from an old ranker's log.
 
-    A click counts only if the list of the log matches the new ranking, completely or in the part
-    that `method` defines. Few lists match, so each match is weighted by the inverse of its
-    probability (inverse propensity scoring). With N lists, and the clicks :math:`c_{ik}` at rank k
-    of list i,
+    The log has the lists that an old ranker showed. A click counts only if its list matches the new
+    ranking. `method` defines the part of the list that must match. Few lists match, so each match
+    is weighted by the inverse of its probability (inverse propensity scoring). With N lists, and
+    the clicks :math:`c_{ik}` at rank k of list i,
 
     .. math:: \hat V = \frac{1}{N} \sum_i \sum_k w_{ik} c_{ik} \qquad
         w_{ik} = \frac{m_{ik}}{p_{ik}}
@@ -53,13 +53,15 @@ def estimate_clicks(
     As text: ``V = ∑ w(i, k) c(i, k) / N; w(i, k) = m(i, k) / p(i, k)``
 
     Here :math:`m_{ik}` is 1 if list i matches the new ranking as `method` requires for rank k, and
-    otherwise 0. The probability that a list of the old ranker matches is :math:`p_{ik}`.
+    otherwise 0. The propensity :math:`p_{ik}` is the probability that the old ranker shows such a
+    match for rank k and the query of list i.
 
     Parameters
     ----------
     log
-        Any data frame, with one row per document shown, clicked or not. The old ranker must vary,
-        by chance or from session to session: nothing is known about lists that it never shows.
+        Any data frame, with one row per document shown, clicked or not. The old ranker must show
+        different lists for the same query, by chance or from session to session. The log has no
+        clicks on documents at ranks where they were never shown.
     ranking
         Any data frame of the new ranking, with one row per query and document. Its columns of
         queries, documents and ranks have the same names as in the log. Ranks are 1, 2, … without
@@ -81,10 +83,10 @@ def estimate_clicks(
         The highest weight, at least 1. Larger weights are clipped to it. This lowers the variance,
         and with `weights="ips"` it biases the estimate towards 0.
     propensity
-        The column of the log with the probability, above 0 and at most 1, that the old ranker shows
-        the part of the list that must match: the document at this rank, the documents at ranks 1 to
-        this rank, or the complete list. By default, this probability is estimated by the share of
-        the query's lists that match.
+        The column of the log with the propensity of each row, above 0 and at most 1. For the row at
+        rank k, this is the probability that the old ranker shows the part that `method` requires:
+        the complete list, the document at rank k, or the documents at ranks 1 to k. By default, the
+        propensity is estimated by the share of the query's lists that match.
     strategy
         The column of `ranking` that distinguishes several new rankings, which are estimated
         separately.
@@ -96,15 +98,17 @@ def estimate_clicks(
     Returns
     -------
     DataFrame
-        One row per strategy: the strategy (under the name of its column, if there is one); `method`
-        and `weights` (String); the number of all `lists`, and of `matched_lists`, in which at least
-        one rank matches (Int64); and as Float64
+        One row per strategy. If `strategy` is passed, the first column has this name and the names
+        of the strategies. The next columns are `method` and `weights` (String), and two counts
+        (Int64): `lists` counts all lists of the log, and `matched_lists` counts the lists in which
+        at least one rank matches. The other columns are Float64:
 
         - `effective_lists`: the number of equally weighted lists that would give the same variance.
           At rank k it is :math:`(\sum_i w_{ik})^2 / \sum_i w_{ik}^2`. The column has the lowest of
           these numbers over all ranks with a match;
-        - `support`: the share of the ranks of the new ranking at which at least one list of the log
-          matches. Queries are weighted by their number of lists;
+        - `support`: the share of ranks with support. A rank of a query's new ranking has support if
+          at least one list of the query matches there. Each rank is weighted by the query's number
+          of lists;
         - `logged_clicks`: clicks per list of the log;
         - `estimate`: clicks per list of the new ranking, at least 0, with the normal interval from
           `ci_low` to `ci_high`. The interval treats lists as independent; its ends are null if the
@@ -115,7 +119,7 @@ def estimate_clicks(
     ValueError
         If no list matches the new ranking; if a query of the log has no ranking; if ranks have
         gaps; if a ranking repeats a document or a rank; if a list repeats a row that matches; if
-        the propensity of a match is not above 0 and at most 1; if clicks are null, or neither 0
+        the propensity of a match is null, 0, negative or above 1; if clicks are null, or neither 0
         nor 1.
 
     Warns
@@ -123,7 +127,8 @@ def estimate_clicks(
     DataWarning.support
         If `support` is below 1: at some ranks of the new ranking, no list of the log matches. With
         `weights="ips"` these ranks count as not clicked, so the estimate is too low.
-        Self-normalised estimates use the clicks of other queries at the same rank.
+        With `weights="self_normalised"`, such a rank gets the weighted mean of the clicks of other
+        queries at the same rank, or 0 if no list of these queries matches there.
 
     References
     ----------
@@ -236,7 +241,8 @@ def _read_ranking(
 def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | None) -> pl.DataFrame:
     """Return the rows of the log that match the new ranking, with their propensity."""
     propensities = [] if propensity is None else [pl.col(propensity).alias("p")]
-    # Other columns of the log are dropped: they may have the names of columns of `positions`.
+    # Only the needed columns are selected, since another column of the log could be named "length"
+    # or "lists", as in `positions`.
     clicks = (pl.col("clicked") == 1).alias("clicks")
     rows = (
         log.rows.select(*LISTS, "doc", "rank", clicks, *propensities)
@@ -248,7 +254,7 @@ def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | Non
         msg = f"a list of `log` must have one row per rank, got {repeated} rows of repeated ranks"
         raise ValueError(msg)
     if method != "item_position":
-        # A row is kept only if the list also matches at all ranks above it.
+        # A row at rank k is kept only if its list matches at every rank from 1 to k.
         rows = rows.filter(pl.col("rank").rank("ordinal").over(LISTS) == pl.col("rank"))
     if method == "list":
         rows = rows.filter(pl.len().over(LISTS) == pl.col("length"))
@@ -272,13 +278,15 @@ def _estimate(
 ) -> dict[str, Any]:
     """Return clicks per list with their interval, and numbers of matches.
 
-    The estimate is the mean over lists of ∑ s w c, with the weight w, the click c and a scale s.
-    The scale is 1 for `weights="ips"`. Self-normalised weights at a rank are scaled so that they
-    add up to a number of lists: the lists of all queries for which the new ranking has a document
-    at this rank. The interval uses the variance over lists of ∑ s w (c - rate). The rate is 0 for
-    `weights="ips"`. For self-normalised weights, the rate is the weighted mean of c at the rank. At
-    each rank, the self-normalised estimate is a ratio of two sums over lists, and ∑ s w (c - rate)
-    comes from a linear approximation of this ratio.
+    Each match has a weight w, a click c and a scale s. The value of a list is V = ∑ s w c over its
+    matches. The estimate is the mean of V over all lists. With `weights="ips"`, s is 1. With
+    self-normalised weights, the products s w at rank k add up to N_k. This is the number of lists
+    that belong to queries with a rank k in the new ranking.
+
+    The interval uses the variance of L = ∑ s w (c - rate) over all lists. With `weights="ips"`, the
+    rate is 0. With self-normalised weights, the rate at rank k is the weighted mean of c at rank k.
+    The self-normalised estimate at a rank is a ratio of two sums over lists, and L comes from a
+    linear approximation of this ratio.
     """
     by_rank = positions.group_by("rank").agg(pl.col("lists").sum().alias("lists_at_rank"))
     total = int(by_rank.filter(pl.col("rank") == 1)["lists_at_rank"].item())

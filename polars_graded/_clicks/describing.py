@@ -64,9 +64,9 @@ def describe_log(
         - `lists`, pairs of a session and a query; `sessions`; `queries`; `documents`, pairs of a
           query and a document; `impressions`, the rows; `clicks`; and `click_rate`, clicks over
           impressions, or null if there are no rows;
-        - `movable_share`: among the documents that have a rank, the share that was shown at several
-          ranks, or null if no document has a rank. If the share is 0, the quality of documents
-          cannot be separated from their ranks;
+        - `movable_share`: the share of documents that were shown at two or more different ranks.
+          Documents without a rank are left out; if all are, the share is null. With a share of 0,
+          the quality of documents cannot be separated from their ranks;
         - `lists_without_click`;
         - `duplicate_rows`: rows that repeat a document of a list;
         - `gap_lists`: lists in which some rank from 1 to the last rank has no document;
@@ -79,7 +79,7 @@ def describe_log(
     Warns
     -----
     DataWarning.positions
-        If every document was shown at one rank only.
+        If `movable_share` is 0.
     DataWarning.bots
         If a session has more than 1000 clicks.
 
@@ -219,16 +219,16 @@ def count_clicks(
     As text: ``(p + z² / 2n ± z sqrt(p (1 - p) / n + z² / 4n²)) / (1 + z² / n)``
 
     If the documents of each list are in random order, click rates are proportional to the
-    probabilities that the ranks are examined (propensities). If rankers put better documents at
-    better ranks, click rates fall faster than propensities.
+    probabilities that the ranks are examined (propensities). If rankers put relevant documents near
+    the top, click rates fall faster from rank to rank than propensities.
 
     Parameters
     ----------
     log, rank, clicked
         As for `describe_log`.
     impressions
-        The column of the number of impressions, if a row stands for several impressions. The column
-        `clicked` then contains the number of their clicks.
+        A column with the number of impressions of each row. With this column, `clicked` contains
+        the number of clicks of each row. By default, each row is one impression.
     confidence
         The confidence of the intervals, between 0 and 1. The intervals assume independent
         impressions.
@@ -236,16 +236,17 @@ def count_clicks(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per rank, with these columns in this order: `rank`, of the same type as in the log;
-        `impressions` and `clicks` (Int64); the `confidence`; and `click_rate`, `ci_low` and
-        `ci_high` (Float64, from 0 to 1).
+        One row per rank, with these columns in this order: the rank, with the column name and type
+        of the log; `impressions` and `clicks` (Int64); the `confidence`; and `click_rate`, `ci_low`
+        and `ci_high` (Float64, from 0 to 1).
 
     Raises
     ------
     ValueError
-        If a rank is null or below 1, or was shown more often than the rank above it; if clicks are
-        null, or neither 0 nor 1; with `impressions`, if the impressions of a row are null or below
-        0, or its clicks are null, below 0 or above its impressions.
+        If a rank is null or below 1, or if rank r > 1 has more impressions than rank r - 1. Without
+        `impressions`, if `clicked` is null or neither 0 nor 1. With `impressions`, if a row has
+        null or fewer than 0 impressions; or if the row has null clicks, fewer than 0 clicks, or
+        more clicks than impressions.
 
     See Also
     --------

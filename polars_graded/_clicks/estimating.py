@@ -1,8 +1,13 @@
 """Estimates of the quality of documents from clicks.
 
-Each estimator divides clicks, or last clicks, by an exposure: the number of impressions, of
-examinations or of expected clicks. Except in `estimate_ctr`, the exposure corrects for the ranks at
-which a document was shown.
+Each estimator divides clicks by an exposure. `estimate_sdbn` counts only last clicks.
+
+- `estimate_ctr`: The exposure is the number of impressions.
+- `estimate_coec`: The exposure is the number of expected clicks.
+- `estimate_sdbn`: The exposure is the number of examined impressions.
+- `estimate_pbm`: The exposure is the number of examinations.
+
+The last three exposures depend on the ranks at which a document was shown.
 """
 
 from __future__ import annotations
@@ -63,16 +68,16 @@ def estimate_ctr(
         The column that states whether the document was clicked: Boolean, or 0 and 1.
     impressions
         The column of the number of impressions, if a row stands for several impressions. The column
-        `clicked` then contains the number of their clicks.
+        `clicked` then contains the number of clicks in these impressions.
     confidence
         The confidence of the intervals, between 0 and 1. The intervals assume independent
         impressions.
     prior
         The parameters a and b of the Beta distribution of the rates of all documents, both above 0.
         By default the mean and the variance of this distribution are estimated by the method of
-        moments (Kleinman 1973): the mean is the rate of all rows, and the variance is the part of
-        the variance of the rates that chance does not explain. If chance explains all of it, the
-        shrunk value is the mean.
+        moments (Kleinman 1973). The mean is all clicks divided by all impressions. Chance explains
+        a part of the variance between the estimates of documents. The rest is the variance of the
+        distribution. If nothing is left, each shrunk value is the mean.
 
     Returns
     -------
@@ -81,7 +86,7 @@ def estimate_ctr(
         the names of their columns), `impressions` and `clicks` (Int64), and as Float64 the
         `estimate`, Wilson's interval from `ci_low` to `ci_high`, and `shrunk`, which moves the
         estimates of rarely shown documents towards the mean. Values are from 0 to 1. The estimate
-        and its interval are null without impressions.
+        and its interval are null for a document with 0 impressions.
 
     Raises
     ------
@@ -138,17 +143,17 @@ def estimate_coec(
 ) -> pl.DataFrame | pl.LazyFrame:
     r"""Estimate clicks over expected clicks.
 
-    The expected clicks of a document are the sum, over its impressions, of the mean click-through
-    rate at the rank of the impression.
+    Each rank r has a mean click-through rate μ(r). An impression at rank r adds μ(r) to the
+    expected clicks of its document.
 
     .. math:: \mathrm{COEC} = \frac{\sum_i c_i}{\sum_i \mu(r_i)} \qquad
         \mu(r) = \frac{\text{clicks at } r}{\text{impressions at } r}
 
     As text: ``COEC = ∑ c(i) / ∑ μ(r(i)); μ(r) = clicks at r / impressions at r``
 
-    A document with a COEC of 1 is clicked as often as others at its ranks. If rankers put better
-    documents at better ranks, the mean rates fall faster than attention does, and COEC
-    underestimates documents at good ranks.
+    A document with a COEC of 1 gets as many clicks as the mean rates at its ranks predict. If
+    rankers put better documents at better ranks, the mean rates fall faster than attention does,
+    and COEC underestimates documents at good ranks.
 
     Parameters
     ----------
@@ -157,16 +162,16 @@ def estimate_coec(
     rank
         The column of ranks, whole numbers from 1.
     prior
-        The shape a and the rate b, both above 0, of a Gamma distribution of the values of all
-        documents. The column `shrunk` is (clicks + a) / (expected clicks + b). By default the mean
-        is 1, and the variance is estimated by the method of moments.
+        The parameters of a Gamma distribution of the COEC of all documents: the shape a and the
+        inverse scale b, both above 0. The column `shrunk` is (clicks + a) / (expected clicks + b).
+        By default the mean is 1, and the variance is estimated by the method of moments.
 
     Returns
     -------
     DataFrame or LazyFrame
         As for `estimate_ctr`, with `expected_clicks` (Float64) before the estimate. Values are at
-        least 0. The estimate and its interval are null if the expected clicks are 0, because nobody
-        clicked at the ranks of the document.
+        least 0. The estimate and its interval are null if the expected clicks are 0, for example
+        if the ranks of the document have no clicks.
 
     Raises
     ------
@@ -176,9 +181,10 @@ def estimate_coec(
     Notes
     -----
     The interval from `ci_low` to `ci_high` contains the values :math:`\gamma` with
-    :math:`(c - \gamma E)^2 \le z^2 (\gamma E - \gamma^2 Q)`. Here c is the number of clicks. E and
-    Q are the sums of :math:`\mu(r)` and of :math:`\mu(r)^2`, and Q is capped at :math:`E^2 / c`.
-    This is Wilson's interval if each :math:`\mu` is 1.
+    :math:`(c - \gamma E)^2 \le z^2 (\gamma E - \gamma^2 Q)`. Here c is the number of clicks. Over
+    the impressions of the document, E is the sum of :math:`\mu(r)`, and Q is the sum of
+    :math:`\mu(r)^2`, but at most :math:`E^2 / c`. If each :math:`\mu(r)` is 1, the interval is
+    Wilson's.
 
     References
     ----------
@@ -233,8 +239,8 @@ def estimate_sdbn(
     r"""Estimate relevance by the simplified dynamic Bayesian network.
 
     The model's users read a result list from the top, click attractive documents, and stop after a
-    click that satisfies them. The estimate counts the documents at or above the last click of a
-    list as examined. In a list without a click, no document counts as examined.
+    click that satisfies them. If the last click of a list is at rank r, the documents at ranks 1 to
+    r count as examined. In a list without a click, no document counts as examined.
 
     .. math:: a = \frac{\text{clicks}}{\text{examined}} \qquad
         s = \frac{\text{last clicks}}{\text{clicks}} \qquad
@@ -262,16 +268,16 @@ def estimate_sdbn(
         the names of their columns); `impressions`, `clicks`, `examined` (the number of impressions
         at or above the last click of their list) and `last_clicks`, all Int64; `attractiveness`,
         `satisfaction`, the `estimate` of relevance, Wilson's interval from `ci_low` to `ci_high`,
-        and `shrunk` as for `estimate_ctr`, all Float64 from 0 to 1. Satisfaction is null without a
-        click. Attractiveness, estimate and interval are null for a document that nobody
-        examined.
+        and `shrunk` as for `estimate_ctr`, all Float64 from 0 to 1. Satisfaction is null for a
+        document with 0 clicks. Attractiveness, estimate and interval are null for a document that
+        nobody examined.
 
     Raises
     ------
     ValueError
         As for `count_clicks`; if a query or a document is null; if a rank at or above the last
-        click of a list has no document, or several. This check of ranks compares totals over all
-        lists, so it misses a gap and a repeated rank that cancel out.
+        click of a list has no document, or several documents. The check of ranks compares totals
+        over all lists. If lists have both gaps and repeated ranks, the check may find neither.
 
     References
     ----------
@@ -384,18 +390,19 @@ def estimate_pbm(
         As for `estimate_ctr`. The intervals treat the propensities as exact: they do not account
         for the error of estimated propensities.
     propensities
-        The probability that a rank is examined, relative to rank 1: a mapping from ranks, or the
-        frame that `estimate_propensities` returns, with values above 0 and at most 1. Or the method
-        of `estimate_propensities` that estimates them from this log.
+        The propensity of each rank, above 0 and at most 1: the probability that the rank is
+        examined, divided by the probability for rank 1. Pass a mapping from ranks to propensities,
+        or the frame that `estimate_propensities` returns. To estimate the propensities from `log`,
+        pass the name of a method of `estimate_propensities`.
     rank
         The column of ranks, whole numbers from 1.
 
     Returns
     -------
     DataFrame or LazyFrame
-        As for `estimate_ctr`, with `examinations` (Float64), the sum of the propensities of the
-        document's impressions, before the estimate. Values are at least 0. By chance the estimate
-        and its interval may exceed 1; `shrunk` is at most 1.
+        As for `estimate_ctr`, with the column `examinations` (Float64) before `estimate`. An
+        impression at rank r adds θ(r) to the examinations of its document. Values are at least 0.
+        By chance the estimate and its interval may exceed 1; `shrunk` is at most 1.
 
     Raises
     ------
@@ -490,9 +497,9 @@ def _make_estimates(
     clicks: str = "clicks",
     is_rate: bool = True,
 ) -> pl.DataFrame:
-    """Return a table of clicks and exposures with estimates, intervals and shrunk values.
+    """Add estimates, intervals and shrunk values to clicks and exposures.
 
-    The prior of rates is a Beta distribution, and that of other values a Gamma distribution.
+    If `is_rate`, the prior is a Beta distribution. Otherwise it is a Gamma distribution.
     """
     c, e = pl.col(clicks), pl.col(exposure)
     q = pl.col("squares") if "squares" in table.columns else e
@@ -521,15 +528,19 @@ def _fit_prior(
 ) -> tuple[float | None, float | None]:
     """Return the mean and the strength of the prior, fitted to all documents.
 
-    The strength is the exposure that the prior adds to each document. It is None if chance explains
-    all differences between documents, and both values are None without documents.
+    The strength is the exposure that the prior adds to each document. The strength is None if
+    chance explains all differences between documents. Without documents, both values are None.
 
-    The strength follows from m and t, the mean and the variance of the true values. Here m is the
-    clicks of all documents over their exposure. The variance t makes two numbers equal: the
-    observed sum of the squared deviations from m, weighted by the exposures E, and its expected
-    value. The expected value is the sum of E (1 - E / sum E) Var(c / E), where Var(c / E) = m / E -
-    (m² + t) Q / E² + t. Here c is the clicks, and Q is the column `squares` as in
-    `compute_interval`.
+    A document has c clicks and the exposure E. Q is the argument `squares` of `compute_interval`.
+    The true values of documents have the mean m and the variance t:
+
+    - m is sum c / sum E.
+    - t is the solution of observed = expected.
+    - observed is the sum of E (c / E - m)².
+    - expected is the sum of E (1 - E / sum E) Var(c / E).
+    - Var(c / E) is m / E - (m² + t) Q / E² + t.
+
+    The strength is m (1 - m) / t - 1 for a rate, but at least 0, and m / t for other values.
     """
     if rows.is_empty():
         return None, None
@@ -547,7 +558,7 @@ def _fit_prior(
 
 
 def _check_prior(prior: Prior) -> list[float] | None:
-    """Return the two parameters of a prior, both above 0, or None if not passed."""
+    """Return the two parameters of a prior; None if no prior is passed."""
     if prior is None:
         return None
     values = [check_number("prior", each, above=0) for each in check_list("prior", prior)]

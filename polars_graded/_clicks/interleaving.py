@@ -1,4 +1,4 @@
-"""Comparison of two rankers whose results were shown in one interleaved list."""
+"""Comparison of two rankers by the clicks in their interleaved lists."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def compare_interleaved(
 ) -> pl.DataFrame:
     r"""Compare two rankers by the clicks in their interleaved lists.
 
-    Each list is a win of the ranker whose documents got more clicks, or a tie.
+    Each list is a win of the ranker that gets more clicks, or a tie. With `"probabilistic"`, a list
+    counts as a number from 0 to 1 instead (see `method`), and Δ is the mean minus 1 / 2.
 
     .. math:: \Delta = \frac{\text{wins} + \frac{1}{2} \text{ties}}
         {\text{wins} + \text{ties} + \text{losses}} - \frac{1}{2}
@@ -67,36 +68,36 @@ def compare_interleaved(
     Parameters
     ----------
     log
-        Any data frame, with one row per document shown, clicked or not. The streaming engine
-        reduces a LazyFrame to one row per list; for `"probabilistic"` it collects all rows.
+        Any data frame, with one row per document shown, clicked or not. Of a LazyFrame, one row per
+        list is collected. With `"probabilistic"`, all rows are collected.
     method
         The interleaving method that made the lists. It determines which ranker gets a click:
 
         - `"team_draft"`: a click counts for the ranker in the column `team`.
-        - `"balanced"`: of the clicked documents, take the one that is lowest in the interleaved
-          list. Let k be the better of its ranks in the two original rankings. A ranker gets the
-          clicks on the first k documents of its ranking. Pass the columns of the original ranks as
-          `rankings`.
-        - `"probabilistic"`: each ranker draws documents with probabilities that fall with the cube
-          of their ranks, without replacement. The list does not reveal which ranker drew a
-          document. So a list does not count as a win or a loss. It counts as the probability of a
-          win plus half the probability of a tie, over all assignments of documents to rankers. Pass
-          the columns of the original ranks as `rankings`.
+        - `"balanced"`: let d be the clicked document furthest down the interleaved list, and let k
+          be the smaller of the two original ranks of d. A ranker gets the clicks on the first k
+          documents of its original ranking. Pass the columns of the original ranks as `rankings`.
+        - `"probabilistic"`: a ranker draws the document at rank r of its ranking with a probability
+          proportional to 1 / r³, without replacement. The list does not reveal which ranker drew a
+          document. So each list counts as P(win) + P(tie) / 2 instead of as a win, tie or loss.
+          Both probabilities are over all assignments of the clicked documents to rankers. Pass the
+          columns of the original ranks as `rankings`.
     baseline
-        The ranker to compare with; by default the second one of `rankings`, or for `"team_draft"`
-        the second one in alphabetical order.
+        The name of the ranker to compare with. The default is the second ranker of `rankings`. For
+        `"team_draft"`, the default is the second ranker in alphabetical order.
     team
-        The column of the ranker that contributed the document. It is null if no ranker gets the
-        clicks on the document, for example because both rank it first.
+        The column that names the ranker that contributed the document. A null means that no ranker
+        gets the clicks on the document, for example because both rankers have it at rank 1.
     rankings
-        The columns of the document's rank in both original rankings, by the ranker's name:
+        A mapping from the name of each ranker to its column of original ranks:
         `{"old": "old_rank", "new": "new_rank"}`. Ranks are whole numbers from 1, and null for a
         document that the ranker does not retrieve.
     depth
         Length of the original rankings, for `"probabilistic"`; by default the highest rank in the
         columns of `rankings`.
     unit
-        The unit that counts once: each `"list"`, or each `"query"` with the mean over its lists.
+        With `"list"`, each list counts once. With `"query"`, each query counts once, with the mean
+        over its lists.
     segments, test, correction, confidence, seed, resamples
         As for `polars_graded.compare`.
     cluster
@@ -108,12 +109,12 @@ def compare_interleaved(
     Returns
     -------
     DataFrame
-        The columns of `polars_graded.compare` for the measure `preference`, so that
-        `charts.comparison_forest` can draw them. `strategy` and `baseline` are the rankers,
-        `difference` is :math:`\Delta` from -0.5 to 0.5, with its interval from `ci_low` to
-        `ci_high`, and `mean` is the share of wins plus half the share of ties. `baseline_mean` is
-        always 0.5, the mean if users like both rankers equally. The column `queries` counts lists,
-        or with `unit="query"` it counts queries. Lists without a click are ties.
+        The columns of `polars_graded.compare` for the measure `preference`.
+        `charts.comparison_forest` can draw this result. `strategy` and `baseline` are the rankers.
+        `difference` is :math:`\Delta`, from -0.5 to 0.5, with an interval from `ci_low` to
+        `ci_high`. `mean` is :math:`\Delta` + 0.5. `baseline_mean` is always 0.5, the expected mean
+        if users like both rankers equally. The column `queries` contains the number of lists, or
+        with `unit="query"` the number of queries. Lists without a click are ties.
 
     Raises
     ------
@@ -200,7 +201,7 @@ def _check_rankings(rankings: Any) -> list[str]:
 
 
 def _check_ranks(log: Log, columns: Sequence[str]) -> None:
-    """Raise unless columns contain only whole numbers from 1, or null."""
+    """Raise if a column contains other values than null, 1, 2 and so on."""
     for column in columns:
         check_whole_type(column, log.rows.collect_schema())
     lowest = log.rows.select(pl.col(columns).min()).collect(engine="streaming")
@@ -235,7 +236,7 @@ def _prefer_by_clicks(
 def _prefer_by_depth(
     rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], _: int | None
 ) -> pl.DataFrame:
-    """Return the preference of each list by balanced interleaving."""
+    """Return the preference (1, 0.5 or 0) of each list for `"balanced"`."""
     lowest = pl.col("rank").filter(pl.col("clicked") == 1).max()
     better = pl.min_horizontal(columns).filter(pl.col("rank") == lowest).first()
     rows = rows.with_columns(better.over(LISTS).alias(CREDITED_DEPTH))
@@ -247,7 +248,7 @@ def _prefer_by_depth(
 def _prefer_by_chance(
     rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], depth: int | None
 ) -> pl.DataFrame:
-    """Return the first ranker's chance of a win plus half that of a tie.
+    """Return P(win) + P(tie) / 2 of the first ranker, for each list.
 
     A ranker draws the document at its rank r with a probability proportional to r^-3, among the
     documents that are not yet in the interleaved list.
@@ -261,8 +262,8 @@ def _prefer_by_chance(
     for column in columns:
         weight = (pl.col(column).cast(pl.Float64) ** -SOFTMAX_POWER).fill_null(0)
         weight_above = weight.cum_sum().over(LISTS, order_by="rank") - weight
-        # The remaining weight, `total - weight_above`, includes the document's own weight. A
-        # smaller difference is a rounding error, so that weight is used instead.
+        # `total - weight_above` includes `weight`, so it cannot be smaller than `weight` except by
+        # a rounding error. In this case, `weight` is used.
         chances.append(weight / pl.max_horizontal(total - weight_above, weight, 1e-300))
     # A click counts if at least one ranker retrieves the document.
     is_click = (pl.col("clicked") == 1) & (pl.any_horizontal(pl.col(columns).is_not_null()))

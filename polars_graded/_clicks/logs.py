@@ -1,6 +1,6 @@
 """Click logs: their columns, checks of their rows, and counts of clicks.
 
-All counts are sums of whole numbers, so that they are exact in any order of the rows.
+All counts are sums of whole numbers. Such sums are exact, whatever the order of the rows.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ LISTS = ["query", "session"]
 """Columns that identify a result list: the documents shown for one query in one session."""
 
 COLUMNS = ("query", "doc", "rank", "clicked", "impressions", "session")
-"""Arguments that name columns of a log. In `Log.rows`, each column has the name of its argument."""
+"""Arguments that name columns of a log. `Log.rows` uses the arguments as column names."""
 
 FLAG = 1 << 32
-"""Number that is added to a sum of counts in place of each invalid value. If the valid
-values add up to less than `FLAG`, `sum % FLAG` is their sum, and `sum // FLAG` is the number of
-invalid values."""
+"""Number that replaces each invalid value in a sum of counts. If the valid values add up to less
+than `FLAG`, `sum % FLAG` is the sum of the valid values, and `sum // FLAG` is the number of invalid
+values."""
 
 
 class Collect(Protocol):
@@ -47,13 +47,13 @@ class Collect(Protocol):
 class Log:
     """Rows of a click log, with the user's column names replaced.
 
-    The column that the argument `query` names is called `query` in `rows`, and so on.
+    With `query="text"`, for example, the column "text" of the frame becomes "query" in `rows`.
     """
 
     rows: pl.LazyFrame
     is_lazy: bool
     names: dict[str, str]
-    """The user's name of each column, by its argument."""
+    """The user's column names by argument, such as `{"query": "text"}`."""
 
     @classmethod
     def read(cls, log: Any, names: dict[str, str]) -> Log:
@@ -96,14 +96,14 @@ class Log:
 
     @property
     def impressions(self) -> pl.Expr:
-        """Count impressions in a group of rows, plus `FLAG` per invalid value."""
+        """Sum the impressions of a group; an invalid value counts as `FLAG`."""
         if "impressions" not in self.names:
             return pl.len().cast(pl.Int64).alias("impressions")
         return sum_checked(pl.col("impressions"), pl.col("impressions") >= 0, "impressions")
 
     @property
     def clicks(self) -> pl.Expr:
-        """Count clicks in a group of rows, plus `FLAG` per invalid value."""
+        """Sum the clicks of a group; an invalid value counts as `FLAG`."""
         clicked = pl.col("clicked")
         # The cast turns NaN into null, which is invalid.
         count = clicked.cast(pl.Int64, strict=False)
@@ -119,7 +119,7 @@ class Log:
     def run(self, compute: Callable[[Collect], pl.DataFrame]) -> pl.DataFrame | pl.LazyFrame:
         """Return the result of `compute`, as a LazyFrame if the log is lazy.
 
-        `compute` calls its argument to collect plans. The result gets the user's column names.
+        `compute` takes a function that collects plans. The result gets the user's column names.
         """
 
         def collect(*plans: pl.LazyFrame) -> list[pl.DataFrame]:
@@ -127,15 +127,16 @@ class Log:
 
         if not self.is_lazy:
             return self.rename(compute(collect))
-        # A LazyFrame needs its schema before it is collected. So `compute` first runs on empty
-        # frames with the schemas of its plans, and its result has the wanted schema.
+        # The schema of a LazyFrame must be known before the data are collected. So `compute` first
+        # gets a function that returns an empty frame for each plan. The result of this call is
+        # empty too, and has the schema of the LazyFrame.
         schema = compute(lambda *plans: [each.collect_schema().to_frame() for each in plans])
         return scan_frames(
             self.rename(schema).schema, lambda *_: iter([self.rename(compute(collect))])
         )
 
     def rename(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Return a result with the column names of the user's log, except `impressions`."""
+        """Rename columns to the user's names; `impressions` keeps its name."""
         renamed = {
             name: new
             for name, new in self.names.items()
@@ -153,7 +154,7 @@ class Log:
     def check_counts(self, table: pl.DataFrame, checked_by_rank: str | None = None) -> pl.DataFrame:
         """Return a table of counts, or raise if it contains invalid values.
 
-        `checked_by_rank` names a column of sums that contain `FLAG` for each invalid rank.
+        `checked_by_rank` names a column of sums, to which each invalid rank has added `FLAG`.
         """
         for name in {*table.columns} & {"query", "doc", "rank"}:
             if n := _count_impressions(table.filter(pl.col(name).is_null())):
@@ -211,7 +212,7 @@ def takes_log(
     function: Callable[Concatenate[Log, P], pl.DataFrame | pl.LazyFrame],
 ) -> LogFunction[P]: ...
 def takes_log(function: Any) -> Any:
-    """Decorate a function of a `Log` so that it takes a frame and column names."""
+    """Decorate a function of a `Log` to take a frame and column names instead."""
     defaults = {name: value for name, value in function.__kwdefaults__.items() if name in COLUMNS}
 
     @wraps(function)
@@ -236,7 +237,7 @@ def refuse(
 
 
 def sum_checked(value: pl.Expr, is_valid: pl.Expr, name: str) -> pl.Expr:
-    """Return the sum of values, in which each invalid or null value counts as `FLAG`."""
+    """Sum values; each invalid or null value counts as `FLAG`."""
     return pl.when(is_valid).then(value.cast(pl.Int64)).otherwise(FLAG).sum().alias(name)
 
 
@@ -245,11 +246,13 @@ def compute_interval(
 ) -> list[pl.Expr]:
     r"""Return clicks over exposure, and the ends of the score interval.
 
-    If the clicks :math:`c` have the mean :math:`\gamma E` and the variance
-    :math:`\gamma E - \gamma^2 Q`, the ends are the solutions of
+    Let c be `clicks`, E be `exposure`, and Q be `squares`. For an unknown rate :math:`\gamma`, c
+    has the mean :math:`\gamma E` and the variance :math:`\gamma E - \gamma^2 Q`. The ends are the
+    two solutions :math:`\gamma` of
     :math:`(c - \gamma E)^2 = z^2 (\gamma E - \gamma^2 Q)`. With E = Q = n this is the interval of
-    Wilson (1927). E is `exposure` and Q is `squares`, which is capped at :math:`E^2 / c`. Without
-    this cap, a document with more clicks than the model allows would have a negative variance at
+    Wilson (1927).
+
+    Q is capped at :math:`E^2 / c`. A larger Q would give a negative variance at the estimate
     :math:`\gamma = c / E`.
     """
     c, e = clicks.cast(pl.Float64), exposure.cast(pl.Float64)
@@ -257,7 +260,7 @@ def compute_interval(
     center = e * (2 * c + z**2)
     spread = z * (4 * c * e**2 + z**2 * e**2 - 4 * c**2 * q).clip(0).sqrt()
     divisor = 2 * (e**2 + z**2 * q)
-    # With 0 clicks, the lower end is exactly 0, whatever the rounding.
+    # With 0 clicks, the lower end is 0. The formula could return another number due to rounding.
     low = pl.when(c > 0).then((center - spread) / divisor).otherwise(0.0)
     values = {"estimate": c / e, "ci_low": low, "ci_high": (center + spread) / divisor}
     return [pl.when(e > 0).then(value).alias(name) for name, value in values.items()]
@@ -278,10 +281,10 @@ def check_whole_type(column: str, schema: pl.Schema) -> None:
 
 
 def _check_no_gaps(table: pl.DataFrame) -> None:
-    """Raise if a rank was shown more often than the rank above it.
+    """Raise if rank r has more impressions than rank r - 1.
 
-    If lists have no gaps, a list with a document at rank 3 also has one at rank 2. So the
-    impressions never increase from one rank to the next.
+    If lists have no gaps, a list with a document at rank 3 also has a document at rank 2. So rank 3
+    cannot have more impressions than rank 2.
     """
     by_rank = dict(table.group_by("rank").agg(pl.col("impressions").sum()).sort("rank").rows())
     for rank, shown in by_rank.items():

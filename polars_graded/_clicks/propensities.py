@@ -1,4 +1,8 @@
-"""Propensities: probabilities that a rank is examined, relative to the first rank."""
+"""Estimate the propensity of each rank in a click log.
+
+The propensity of a rank is the probability that users examine the document at this rank, divided
+by the same probability for the first rank.
+"""
 
 from __future__ import annotations
 
@@ -46,19 +50,20 @@ def estimate_propensities(
         Any data frame, with one row per document shown, clicked or not. A LazyFrame is collected by
         the streaming engine.
     method
-        - `"em"`: the maximum likelihood estimate of the position-based model from the documents
-          shown at several ranks, computed by the EM algorithm with the acceleration of Varadhan and
-          Roland (2008).
-        - `"pivot"`: with the documents :math:`S_{1r}` that were shown at rank 1 and at rank r, and
-          with :math:`c_{dr}` clicks in :math:`n_{dr}` impressions of document d at rank r,
+        - `"em"` maximises the likelihood of the position-based model by the EM algorithm. It uses
+          the documents shown at several ranks, and the acceleration of Varadhan and Roland (2008).
+        - `"pivot"` divides the sum of click rates at rank r by the sum at rank 1. Both sums are
+          over :math:`S_{1r}`, the documents shown at both ranks. Document d has :math:`c_{dr}`
+          clicks in :math:`n_{dr}` impressions at rank r:
 
           .. math:: \theta(r) = \frac{\sum_{d \in S_{1r}} c_{dr} / n_{dr}}
               {\sum_{d \in S_{1r}} c_{d1} / n_{d1}}
 
           As text: ``θ(r) = (∑ c(d, r) / n(d, r)) / (∑ c(d, 1) / n(d, 1))``. Rarely shown
-          documents count as much as others, so this is less precise than `"em"`.
-        - `"chain"`: the product of such ratios between neighbouring ranks, from the first rank to
-          rank r. This suits rankers that move documents by few ranks.
+          documents count as much as others, so `"pivot"` is less precise than `"em"`.
+        - `"chain"` multiplies such ratios of neighbouring ranks. For example, θ(3) is the ratio of
+          rank 2 to rank 1, times the ratio of rank 3 to rank 2. This method suits rankers that move
+          documents by few ranks.
     query, doc
         The columns of queries and of documents.
     rank
@@ -72,19 +77,20 @@ def estimate_propensities(
     -------
     DataFrame
         One row per rank, with these columns in this order: `rank`, of the same type as in the log;
-        `impressions` and `clicks` (Int64); `movable`, the number of pairs of a query and a document
-        shown at this and at other ranks (Int64); and `propensity` (Float64), 1 for the first rank.
+        `impressions` and `clicks` (Int64); `movable` (Int64), the number of pairs of a query and a
+        document that were shown at this rank and also at another; and `propensity` (Float64), 1 for
+        the first rank.
         By chance the propensities of `"pivot"` and `"chain"` may exceed 1.
 
     Raises
     ------
     ValueError
-        As for `count_clicks`; if a query or a document is null; if the attractiveness of documents
-        and the propensities of ranks cannot be separated, because a log of several ranks shows each
-        document at one rank only, or because its ranks fall into groups without a common document;
-        if the documents shown at several ranks have no click at the first rank. For `"pivot"` and
-        `"chain"`, also if no document was shown at both ranks of a ratio, or if such documents have
-        no click at one of the two ranks.
+        As for `count_clicks`; if a query or a document is null; if documents do not link all ranks;
+        if the documents shown at several ranks have no click at the first rank. A document links
+        the ranks at which it was shown, and ranks can be linked through other ranks. Without these
+        links, attractiveness and propensities cannot be separated. For `"pivot"` and `"chain"`,
+        also if no document was shown at both ranks of a ratio, or if such documents have no click
+        at one of the two ranks.
 
     See Also
     --------
@@ -136,9 +142,10 @@ def estimate_propensities(
 def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """Return a function that returns the propensity of each rank.
 
-    The function takes a table of counts by query, document and rank. If `value` is a method, the
-    function estimates propensities from the counts. Otherwise it returns the propensities in
-    `value`, and raises if a rank of the counts is missing there.
+    The function takes a table of counts by query, document and rank. If `value` is the name of a
+    method, the function estimates propensities from the counts. Otherwise `value` is a mapping or a
+    frame of propensities. The function then returns these as a frame, and raises if `value` lacks a
+    rank of the counts.
     """
     if isinstance(value, str):
         method = check_choice("propensities", value, get_args(Method))
@@ -248,11 +255,11 @@ def _compute_ratios(movable_cells: pl.DataFrame, by_rank: pl.DataFrame, method: 
 
 
 def _run_em(movable_cells: pl.DataFrame, r: Integers, d: Integers) -> Floats:
-    """Return the propensities with the highest likelihood, by the EM algorithm.
+    """Return the propensities that maximise the likelihood, by EM.
 
     Row i of the counts belongs to document `d[i]` at rank `r[i]`, both counted from 0. A parameter
-    vector contains the propensity of each rank except the first, whose propensity is 1, and then
-    the attractiveness of each document.
+    vector contains the propensities of all ranks but the first, followed by the attractiveness of
+    all documents. The propensity of the first rank is always 1.
     """
     n = movable_cells["impressions"].to_numpy().astype(float)
     c = movable_cells["clicks"].to_numpy().astype(float)

@@ -31,10 +31,11 @@ def simulated_log(
 ) -> pl.DataFrame:
     r"""Return a click log of users with known behaviour.
 
-    Each result list belongs to a random query and shows the ranking of a random ranker. The
-    attractiveness :math:`a` of each document of a query is the square of a uniform number from 0 to
-    1. The document's satisfaction :math:`s`, the probability that a click satisfies the user, is
-    uniform from 0.1 to 0.9 and independent of the attractiveness.
+    Each result list belongs to a random query and shows the ranking of a random ranker. Each
+    document of a query has an attractiveness :math:`a`: the probability that a user who examines
+    the document clicks it. It also has a satisfaction :math:`s`: the probability that a click
+    satisfies the user. Both are random and independent: :math:`a` is the square of a uniform number
+    from 0 to 1, and :math:`s` is uniform from 0.1 to 0.9.
 
     Parameters
     ----------
@@ -47,25 +48,26 @@ def simulated_log(
     length
         Number of documents in a list, by default all.
     rankers
-        The noise of each ranker, at least 0, by the ranker's name. A ranker sorts documents by
-        their attractiveness plus normal noise with this standard deviation. The noise is drawn once
-        for each ranker, query and document. The default is `{"old": 0.5, "new": 0.1}`.
+        A mapping from the name of each ranker to a standard deviation of at least 0. A ranker sorts
+        documents by attractiveness plus normal noise with this standard deviation. The noise is
+        drawn once for each ranker, query and document. The default is `{"old": 0.5, "new": 0.1}`.
     shuffled
-        The probability, from 0 to 1, that a list does not show a ranker's ranking, but random
-        documents in random order.
+        The probability, from 0 to 1, that a list shows random documents in random order instead of
+        a ranker's ranking.
     model
         - `"pbm"`: the user examines rank r with the probability :math:`r^{-\text{decay}}`,
           independent of other ranks, and clicks an examined document with the probability a.
-        - `"dbn"`: the user reads from the top, clicks an examined document with the probability a,
-          and stops after a click with the probability s. Otherwise the user reads on with the
-          probability `continuation`. If that is 1, this is the simplified dynamic Bayesian network,
-          and a document's relevance is the product of a and s.
+        - `"dbn"`: the user reads from the top and clicks an examined document with the probability
+          a. A click satisfies the user with the probability s, and a satisfied user stops. A user
+          who is not satisfied yet reads on with the probability `continuation`. With
+          `continuation=1`, this is the simplified dynamic Bayesian network, in which a document's
+          relevance is the product of a and s.
         - `"dcm"`: the dependent click model. The user reads from the top and clicks with the
           probability a. After a click at rank r the user reads on with the probability
           :math:`1 - r^{-\text{decay}} / 2`. Without a click the user always reads on.
     decay, continuation
-        Parameters of the models: `decay`, at least 0, for `"pbm"` and `"dcm"`, and `continuation`,
-        from 0 to 1, for `"dbn"`.
+        Parameters of the models. `"pbm"` and `"dcm"` use `decay`, which is at least 0. `"dbn"` uses
+        `continuation`, which is from 0 to 1.
     seed
         The same seed gives the same frame.
 
@@ -166,6 +168,6 @@ def _simulate_clicks(
         is_stop = is_attracted & (rng.random(a.shape) < s) | (rng.random(a.shape) >= continuation)
     else:
         is_stop = is_attracted & (rng.random(a.shape) < ranks**-decay / 2)
-    # A document is examined if the user stopped at no rank above it.
+    # The user examines all ranks up to and including the first stop.
     is_examined: Mask = np.cumsum(is_stop, axis=1) - is_stop == 0
     return is_attracted & is_examined

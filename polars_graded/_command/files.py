@@ -29,8 +29,10 @@ Rows = tuple[pl.DataFrame | pl.LazyFrame, dict[str, Any]]
 """Rows to measure, and keywords of `evaluate` for their columns, scale and ties."""
 
 MEMORY_PER_BYTE = 8
-"""Estimated bytes of memory for the rows of a run and the joined frame, per byte of the run's file,
-which may be compressed."""
+"""Estimated bytes of memory per byte of a run's file, compressed or not.
+
+The memory holds the rows of the run and the joined frame.
+"""
 
 
 def read_rows(arguments: Arguments) -> Rows:
@@ -80,7 +82,7 @@ def _parse_columns(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _read_features(arguments: Arguments) -> Rows:
-    """Return the rows of LETOR or Parquet files, by default of the example."""
+    """Return the rows of LETOR or Parquet files, or else of the example."""
     files = arguments.letor or []
     are_parquet = [*map(_is_parquet, files)]
     if not files:
@@ -106,8 +108,9 @@ def _read_features(arguments: Arguments) -> Rows:
 def _read_runs(arguments: Arguments) -> Rows:
     """Return the rows of runs, joined with judgments if any are passed.
 
-    The rows are lazy if they may exceed memory. The tag of a run names its strategy; but if runs
-    share a tag, all strategies are named after files.
+    The rows are lazy if they may exceed memory. The name of a strategy is its tag. If two files
+    share a tag, the name of every strategy is the name of its file, or FILE:TAG if the file has
+    several tags.
     """
     # Only measures of subtopics need judgments by subtopic.
     subtopic = "subtopic" if "subtopics" in arguments.needed_inputs else None

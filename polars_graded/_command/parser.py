@@ -27,15 +27,15 @@ FRAME, LETOR, QRELS, RUNS = "--frame", "--letor", "--qrels", "--runs"
 
 
 class Option(NamedTuple):
-    """Option of the command, and its conditions on other options and files."""
+    """Define an option of the command, and the options that it needs."""
 
     help: str
     settings: Mapping[str, Any]
     """Arguments of `argparse.ArgumentParser.add_argument`."""
     needs: tuple[str, ...] = ()
-    """Options of which at least one is required."""
+    """Other options. A call with this option must also pass at least one of them, if any."""
     suffixes: tuple[str, ...] = ()
-    """Allowed suffixes of the file that the option writes; none if it writes no file."""
+    """Allowed suffixes of the file that the option writes. Empty if the option writes no file."""
 
 
 FILES, COLUMNS, NAMES = ({"nargs": "+", "metavar": name} for name in ("FILE", "COLUMN", "NAME"))
@@ -79,8 +79,8 @@ INPUTS = {
         "TREC runs to judge by --qrels, or to compare by --similarity without judgments", FILES
     ),
 }
-"""Options for the input, by name. A call takes only one of them, or --runs with --qrels. Without
-any, the command measures an example."""
+"""Options for the input, by name. A call passes at most one of these options, but --qrels and
+--runs may be combined. Without an input, the command measures an example."""
 
 OPTIONS = {
     "--query": Option(
@@ -240,7 +240,7 @@ class Arguments(argparse.Namespace):
     """Values of the options, and values derived from them."""
 
     def get_value(self, option: str) -> Any:
-        """Return the value of an option such as `--gate`, None for its default."""
+        """Return the value of an option, or None if it is the default."""
         value = vars(self)[option.removeprefix("--").replace("-", "_")]
         return None if value == (INPUTS | OPTIONS)[option].settings.get("default") else value
 
@@ -263,7 +263,10 @@ class Arguments(argparse.Namespace):
 
     @cached_property
     def scalar_measures(self) -> dict[str, Best]:
-        """Return the best value of each scalar measure: highest, lowest or none."""
+        """Map each scalar measure to "highest", "lowest" or "none".
+
+        For example, "lowest" means that a lower value of the measure is better.
+        """
         measures = self.measures.items()
         return {name: m.definition.best for name, m in measures if not m.is_curve}
 
@@ -306,7 +309,7 @@ class Arguments(argparse.Namespace):
 
     @cached_property
     def is_descending(self) -> bool | dict[str, bool] | None:
-        """Return the parsed value of --descending, by strategy if specified."""
+        """Return --descending as one bool or one bool per strategy."""
         if self.descending is None:
             return None
         flags = {"true": True, "false": False}
@@ -335,7 +338,7 @@ class Arguments(argparse.Namespace):
 
     @property
     def query_columns(self) -> Any:
-        """Return the columns of the query in results."""
+        """Return the name or names of the columns that identify a query."""
         return self.query or "query"
 
     @property
@@ -397,7 +400,7 @@ class Parser(argparse.ArgumentParser):
             group.add_argument(name, help=option.help, **option.settings)
 
     def parse(self, arguments: Sequence[str] | None) -> Arguments:
-        """Return the values of the options, by default of the command line."""
+        """Parse the arguments; None stands for those of the command line."""
         return self.parse_args(arguments, namespace=Arguments())
 
     def fail(self, sentence: str) -> NoReturn:

@@ -27,21 +27,24 @@ def _find_measures(condition: Callable[[Measure], object]) -> Callable[[Argument
 
 
 def _find_one_grader_options(arguments: Arguments) -> Iterable[str]:
-    """Return the passed options that need one grader.
+    """Return the passed options that do not work with several graders.
 
-    Return none if there is only one grader, or if --trusted is passed.
+    With fewer than two graders, or with --trusted, all options work, and the result is empty.
     """
     has_several = len(arguments.graders) >= MIN_GRADERS and arguments.trusted is None
     return filter(arguments.get_value, ("--report", "--chart", "--format")) if has_several else ()
 
 
 def _find_number_options(arguments: Arguments) -> Iterable[str]:
-    """Return the passed options that need numbers, if all measures are curves."""
+    """Return --format and --chart, if passed without a scalar measure."""
     return () if arguments.scalar_measures else filter(arguments.get_value, ("--format", "--chart"))
 
 
 def _find_wrong_trusted(arguments: Arguments) -> Iterable[str]:
-    """Yield a text about --trusted unless it names one of several graders."""
+    """Yield the value of --trusted and the graders, if they do not fit.
+
+    --trusted must name one of at least two graders. The text is such as "'people' of model".
+    """
     is_valid = arguments.trusted in arguments.graders and len(arguments.graders) >= MIN_GRADERS
     if arguments.trusted is not None and not is_valid:
         yield f"{arguments.trusted!r} of {', '.join(arguments.graders) or 'none'}"
@@ -149,11 +152,14 @@ RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
         "--qrels takes a judgment file and at least one run, got {}",
     ),
 )
-"""Pairs of a function that returns violations, and an error in which {} stands for them."""
+"""Rules. Each rule is a function and an error text. The function returns what breaks the rule, such
+as names of options. If it returns anything, the returned texts replace {} in the error text."""
 
 
 def check_options(arguments: Arguments) -> None:
-    """Raise if options are not compatible, before large files are read.
+    """Raise if options are not compatible.
+
+    The command calls this function before it reads the rankings, which may be large.
 
     Raises
     ------

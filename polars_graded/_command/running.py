@@ -48,7 +48,8 @@ from polars_graded._warnings import DataWarning
 from polars_graded._writing import write_atomically
 
 EXIT_STATUS: dict[str, int] = {**dict.fromkeys(FAILING_VERDICTS, 1), "undecided": 3}
-"""Exit status of the worst verdict of a gate. The status is 0 if all strategies pass."""
+"""Exit status for each verdict of a gate that does not pass. The worst verdict of all strategies
+decides. The status is 0 if all strategies pass."""
 
 INTERRUPTED_STATUS, UNREAD_STATUS = 130, 141
 """Exit status that a shell reports after Ctrl-C, and after a write to a closed pipe."""
@@ -92,8 +93,8 @@ def _let_interrupts_end_reads() -> None:
 def _write_refusal_on_error(markdown: Path | None) -> Iterator[None]:
     """Write an error into the Markdown summary of the gate, and raise it again.
 
-    A CI pipeline publishes the summary. Otherwise it would publish a summary from an earlier run,
-    with the verdict on another change to the code.
+    A CI pipeline publishes the summary. If the error were not written, the file could still contain
+    the summary of an earlier run, whose verdict is about another change to the code.
     """
     try:
         yield
@@ -110,8 +111,8 @@ def _run(parser: Parser, arguments: Arguments) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         if arguments.qrels:
-            # This warning says that a join may have lost judged documents that were not retrieved.
-            # The join of runs with the files of --qrels keeps them.
+            # `DataWarning.join` says that a join may have lost judged documents that were not
+            # retrieved. The join of the runs with --qrels loses no judged documents.
             warnings.simplefilter("ignore", DataWarning.join)
         if arguments.unjudged_below is not None:
             warnings.filterwarnings("ignore", ".* below 0 counts? as judged", DataWarning.scale)
@@ -171,7 +172,8 @@ def _print(parser: Parser, text: str) -> None:
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except OSError as error:
-        # Python flushes standard output when it exits: without the null device, this would fail.
+        # Python flushes standard output at exit. This flush would fail like the write above, so
+        # standard output is redirected to the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno in (errno.EPIPE, errno.EINVAL):  # Windows reports EINVAL
             sys.exit(UNREAD_STATUS)
@@ -201,11 +203,11 @@ def _compare_with_baseline(
 ) -> tuple[str, int]:
     """Return the verdicts of the gate and the exit status.
 
-    With --markdown, also write the summary of the gate to that file.
+    If --markdown names a file, also write the summary of the gate to this file.
     """
     best = {name: arguments.scalar_measures[name] for name in parse_measures(gate_measures)}
-    # If a measure is undefined for a query, its value is null for all strategies. The comparison
-    # leaves out this query.
+    # A null value means that a measure is undefined for a query. With "drop", the comparison leaves
+    # out this query. "error" is for a numeric --undefined-as, which replaces null values.
     keys: Keys = {
         "strategy": "strategy",
         "query": arguments.query_columns,

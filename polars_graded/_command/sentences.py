@@ -1,4 +1,4 @@
-"""Rewrite errors and warnings of functions with the command's options."""
+"""Replace arguments of functions by options of the command in messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _write_option(argument: re.Match[str]) -> str:
     except (ValueError, SyntaxError):
         return argument[0]
     if name == "ties" and value not in OPTIONS["--ties"].settings["choices"]:
-        option = "--doc"  # `ties` is the column of documents
+        option = "--doc"  # any other value of `ties` is the column of documents
     if option not in OPTIONS:
         return argument[0]
     if value is True and OPTIONS[option].settings.get("action") == "store_true":

@@ -39,9 +39,10 @@ def write_tables(per_query: pl.DataFrame, arguments: Arguments) -> str:
 
 
 def _write_paper_tables(per_query: pl.DataFrame, arguments: Arguments) -> str:
-    """Return the table for a paper.
+    """Return the tables for a paper, as one text.
 
-    With a trusted grader, return a table for each other grader.
+    Without a trusted grader, there is one table. With a trusted grader, every grader except the
+    trusted one has a table.
     """
     options = arguments.comparison | {"format": arguments.format, "trusted": arguments.trusted}
     graders: list[str | None] = [None]
@@ -83,9 +84,10 @@ def _write_means(per_query: pl.DataFrame, arguments: Arguments) -> Iterator[str]
 
 
 def _write_trusted_means(per_query: pl.DataFrame, arguments: Arguments) -> str:
-    """Return a table of means that are estimated with a trusted grader.
+    """Return a table of means, estimated with a trusted grader.
 
-    They estimate the means that this grader would find over all queries.
+    The column `mean` estimates the mean over all queries, as if the trusted grader had judged all
+    of these queries.
     """
     means = summarise(per_query, arguments.scalar_measures, trusted=arguments.trusted)
     keys = ["grader", "measure", "strategy"]
@@ -115,7 +117,11 @@ def _write_curve(per_query: pl.DataFrame, curve: Measure, column: str) -> str:
 
 
 def _write_differences(per_query: pl.DataFrame, arguments: Arguments) -> str:
-    """Return a table of the differences from the baseline, or of all pairs."""
+    """Return a table of differences between strategies.
+
+    With a baseline, the table compares each strategy with the baseline. Without a baseline, the
+    table compares all pairs of strategies.
+    """
     options = arguments.comparison
     tested = Options(options["test"], options["correction"])
     counts = ["wins", "ties", "losses"]
@@ -134,9 +140,9 @@ def _write_differences(per_query: pl.DataFrame, arguments: Arguments) -> str:
 
 
 def _mark_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
-    """Sort a table by its first measure, and put the best values in brackets.
+    """Sort a table by the first column in `best`, and mark the best values.
 
-    Stars in place of brackets would suggest significance.
+    The best values of each column are in brackets, since stars would suggest significance.
     """
     first, direction = next(iter(best.items()))
     order = pl.col(first).round(12)
@@ -152,9 +158,9 @@ def _mark_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
 
 
 def _format_numbers(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
-    """Return the table with numbers in `columns` as text with four decimals.
+    """Return the table with `columns` as texts.
 
-    A null becomes an empty text.
+    A number has four decimals in its text. A null becomes an empty text.
     """
     return table.with_columns(
         pl.Series(name, ["" if n is None else f"{n:.4f}" for n in table[name]], dtype=pl.String)
@@ -165,7 +171,8 @@ def _format_numbers(table: pl.DataFrame, columns: Any) -> pl.DataFrame:
 def format_table(table: pl.DataFrame) -> str:
     """Return a table as text.
 
-    Its lines are ASCII characters if standard output cannot encode the text otherwise.
+    The borders are Unicode lines. If standard output cannot encode the text with these lines, the
+    borders are ASCII characters.
     """
     texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
     table = table.with_columns(
@@ -200,7 +207,9 @@ def find_output_encoding() -> str:
 def escape_control_characters(text: str) -> str:
     """Return the text with escaped control and format characters.
 
-    Such characters could move the cursor, reorder the text, or fail to be encoded.
+    A control character could move the cursor, and a format character could reorder the text. Line
+    and paragraph separators could break the line, and a lone surrogate cannot be encoded. These
+    three are escaped too.
     """
     return "".join(
         char.encode("unicode_escape").decode()

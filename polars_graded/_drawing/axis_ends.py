@@ -14,7 +14,8 @@ AxisEnds: TypeAlias = tuple[float, float]
 MIN_SPAN_RATIO = 10
 """Ratio above which the axes of x and y have different ends.
 
-It is the ratio of the range of x and y together to the narrower of their two ranges.
+The ratio is r / m. r is the range of all values of x and y together. m is the smaller one of the
+range of x and the range of y.
 """
 
 
@@ -32,7 +33,7 @@ def choose_step(minimum: float) -> float:
 def choose_ends(values: pl.Series, steps: int = 5) -> AxisEnds:
     """Return round numbers that enclose all values.
 
-    Both are multiples of a round step, and at most `steps` + 1 steps apart.
+    Both numbers are multiples of a round step. They are at most `steps` + 1 steps apart.
     """
     array = values.to_numpy()
     step = choose_step(float(np.ptp(array)) / steps)
@@ -44,8 +45,8 @@ def choose_ends(values: pl.Series, steps: int = 5) -> AxisEnds:
 def choose_ends_of_axes(x: pl.Series, y: pl.Series) -> tuple[AxisEnds, AxisEnds]:
     """Return the ends of both axes.
 
-    Both axes get the same ends, unless the values of one axis would then cover only a small part of
-    it. If all values of one axis are equal, both get the same ends, too.
+    r and m are the ranges from `MIN_SPAN_RATIO`. If r / m is above `MIN_SPAN_RATIO`, each axis gets
+    its own ends. In all other cases, and if m is 0, both axes get the same ends.
     """
     both = pl.concat([x, y])
     spans = [float(np.ptp(values.to_numpy())) for values in (x, y, both)]
@@ -69,8 +70,8 @@ def choose_rank_ticks(last: int) -> list[int]:
 def choose_power_ticks(low: float, high: float) -> list[float]:
     """Return the amounts to label on a symlog axis: 0 and powers of ten.
 
-    The powers start at 1 and have both signs. If at most three of these amounts lie between `low`
-    and `high`, two and five times each power are labelled, too.
+    The powers are 1, 10, 100 and so on, and -1, -10, -100 and so on. If at most three of these
+    amounts lie between `low` and `high`, 2 and 5 times each power are labelled too.
     """
     max_amount = max(abs(low), abs(high), 1.0)
     powers = [10.0**power for power in range(math.floor(math.log10(max_amount)) + 1)]

@@ -14,10 +14,10 @@ from polars_graded._drawing.curve_rows import thin_by_value
 from polars_graded._results.per_query import Results
 
 MAX_BINS = 40
-"""Maximum ratio of the range of a histogram's values to the width of its bins."""
+"""Maximum of (range of the values) / (width of a bin) in a histogram."""
 
 BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
-"""Columns of the values that a box shows, from the lowest to the highest."""
+"""Columns of the five numbers of a box, from the lowest number to the highest."""
 
 
 def build_shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
@@ -54,10 +54,11 @@ def build_heatmap_rows(
     """Return one row per query and strategy, and the names of the queries.
 
     The hardest query and the best strategy come first. If there are more than `max_rows` queries,
-    or more than can be drawn, a row shows the mean of several neighbouring queries.
+    or if the heat map would have more than `MAX_DRAWN_ROWS` cells, neighbouring queries share a
+    row. This row shows their mean.
     """
     sign = -1 if results.best == "lowest" else 1
-    # Means that differ only by rounding errors are ties, which keep their order.
+    # Means that differ only by rounding errors count as equal. Equal means keep their order.
     columns = np.argsort(-sign * results.values.mean(axis=1).round(12), kind="stable")
     rows = np.argsort(sign * results.values.mean(axis=0).round(12), kind="stable")
     values, names = results.values[columns][:, rows], names[columns]
@@ -85,7 +86,8 @@ def build_heatmap_rows(
 def build_boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return one row per box, and one row per drawn value beyond its whiskers.
 
-    If there are more such values than a chart can draw, some of each box are left out.
+    All boxes have the same maximum number of such values, so that a chart can draw all rows. If a
+    box has more of them, some are left out.
     """
     value = pl.col("value")
     q1, q3 = (value.quantile(q, "linear").over(keys) for q in (0.25, 0.75))
@@ -136,7 +138,10 @@ def count_by_bin(
 
 
 def choose_difference_bins(differences: pl.Series, n: int) -> tuple[AxisEnds, float]:
-    """Return the ends of the axis of n differences, and the width of a bin."""
+    """Return both ends of the axis for differences, and the width of a bin.
+
+    `n` is the number of differences. The ends depend only on the lowest and the highest difference.
+    """
     low, high = choose_ends(differences)
     width = choose_step((high - low) / min(MAX_BINS, 10 + math.isqrt(n)))
     # Bins are centred on multiples of the width, so the axis needs half a bin more on each side.

@@ -10,7 +10,7 @@ import polars as pl
 from polars_graded._sentences import format_count
 
 MAX_DRAWN_ROWS = 3000
-"""Maximum number of rows of a table that a chart draws."""
+"""Maximum number of rows that a chart can draw."""
 
 MAX_PANELS = 60
 """Maximum number of panels of a chart."""
@@ -58,9 +58,9 @@ def check_not_repeated(
 ) -> None:
     """Raise if two rows of a panel have the same name.
 
-    A chart would draw these rows as one. Names are compared in the column `name`. If `columns` are
-    passed, rows are compared in these columns instead, and `name` is only a word of the message.
-    Without a `panel`, nothing is checked.
+    A chart would draw these rows as one. The name of a row is its value in the column `name`. If
+    `columns` are passed, the name consists of the values in these columns, and `name` is only a
+    word of the message. If `panel` is None, nothing is checked.
     """
     if panel and (repeated := table.height - table.n_unique([*(columns or [name]), "panel"])):
         msg = (

@@ -63,12 +63,15 @@ def build_name_column(column: str) -> pl.Expr:
 
 
 def build_name_columns(names: Mapping[str, str]) -> list[pl.Expr]:
-    """Return expressions of names; `names` maps each new name to a column."""
+    """Return one expression per column of names.
+
+    `names` maps the name of each new column to the existing column that contains the names.
+    """
     return [build_name_column(column).alias(name) for name, column in names.items()]
 
 
 def format_names(values: Iterable[Any]) -> list[str]:
-    """Return values as the names that are drawn for them."""
+    """Convert each value to the name that a chart draws."""
     return (
         pl.DataFrame({"name": list(values)}).select(build_name_column("name")).to_series().to_list()
     )
@@ -91,8 +94,8 @@ def build_number_column(column: str | pl.Expr) -> pl.Expr:
 def collect_one_grader(argument: str, frame: Frame, *separating: Any) -> pl.DataFrame:
     """Return the collected frame; raise if the chart would mix graders.
 
-    Several graders are allowed if `separating`, the columns that separate rows in the chart,
-    contain the column of graders.
+    The chart separates rows that differ in a column of `separating`. If the column of graders is
+    one of these columns, several graders are allowed.
     """
     collected = check_collected(argument, frame)
     if GRADER in collected.columns and GRADER not in separating:
@@ -150,7 +153,8 @@ def join_query_columns(
 ) -> tuple[pl.DataFrame, str]:
     """Join several query columns into one; return the frame and the name of the column.
 
-    The joined column is an Enum in the order of the query columns, so that it sorts like them.
+    The joined column is an Enum. Its values sort as the query columns do: if the first query column
+    has whole numbers, "2, x" comes before "10, x".
     """
     query_columns = check_column_names("query", query)
     frame = check_collected(argument, frame)
@@ -189,10 +193,10 @@ def build_query_rows(
     numbers: Mapping[str, str],
     optional_numbers: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
-    """Return the rows that have all `numbers`.
+    """Select and rename columns; drop rows that lack one of `numbers`.
 
     Each argument maps new names of columns to columns of the frame: `keys` to columns of names, and
-    the others to columns of numbers. Only `optional_numbers` may be missing in a row.
+    the others to columns of numbers. A row may lack `optional_numbers`.
     """
     table = frame.select(
         build_columns("frame", frame, keys, {**numbers, **(optional_numbers or {})})
@@ -214,7 +218,7 @@ def collect_title_facts(table: pl.DataFrame) -> Drawn:
     measures = (
         table["measure"].unique(maintain_order=True).to_list() if "measure" in columns else []
     )
-    # Panels of measures do not count, since a title already lists the measures.
+    # If each panel shows one measure, panels are not counted: a title already lists the measures.
     has_own_panels = "panel" in columns and not (
         "measure" in columns and (table["panel"] == table["measure"]).all()
     )
@@ -227,9 +231,9 @@ def collect_title_facts(table: pl.DataFrame) -> Drawn:
 
 
 def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:
-    """Return names in descending order of the values of the first measure.
+    """Sort names by their values of the first measure, highest first.
 
-    Names without this measure follow.
+    Names without a row of this measure follow.
     """
     is_first = (pl.col("measure") == pl.col("measure").first()).alias("is_first")
     ordered = table.sort(is_first, value, descending=True, maintain_order=True)
@@ -237,12 +241,12 @@ def sort_names(table: pl.DataFrame, value: str, name: str) -> list[str]:
 
 
 def find_confidence(comparison: pl.DataFrame) -> float | None:
-    """Return the confidence of all intervals, or None without a common one."""
+    """Return the confidence if all intervals have the same one, else None."""
     has_column = "confidence" in comparison.columns
     levels = comparison["confidence"].unique().to_list() if has_column else []
     return levels[0] if len(levels) == 1 else None
 
 
 def build_selection_name(what: str, table: pl.DataFrame) -> str:
-    """Return a name for a selection, which is unique to the rows of its chart."""
+    """Return `what` with a hash of the rows, as the name of a selection."""
     return f"{what}_{hashlib.sha1(table.write_json().encode()).hexdigest()[:10]}"  # noqa: S324

@@ -1,4 +1,7 @@
-"""Convert a frame of curves to points, at most as many as a chart draws."""
+"""Convert a frame of curves to points.
+
+If there are more points than a chart can draw, evenly spaced points are kept.
+"""
 
 from __future__ import annotations
 
@@ -108,10 +111,11 @@ def find_panel(
 ) -> str | None:
     """Return `panel` if it is passed, or else find the column of panels.
 
-    If a strategy has several points at a position, its points belong to several curves. The column
-    of panels is the first column in which these curves have different values. Return None if each
-    strategy has one curve, if curves are lists, or if there is no such column. Raise if only
-    several columns together distinguish the curves.
+    If a strategy has several points at a position, the strategy has several curves. The column of
+    panels is the first column whose values differ between all curves of a strategy. Columns of
+    floats are not considered. Return None if each strategy has one curve, if the curves are lists,
+    or if no set of columns distinguishes the curves. Raise if no single column distinguishes the
+    curves, but several columns together do.
     """
     used_columns = {strategy, position, curve}
     if panel or not used_columns <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
@@ -141,9 +145,10 @@ def find_panel(
 def _subtract_baseline(
     frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]
 ) -> pl.DataFrame:
-    """Subtract the baseline's curve from each other curve of the same query.
+    """Subtract the curves of the baseline from those of other strategies.
 
-    A curve is left out if its query has no curve of the baseline.
+    The two curves of a difference belong to the same query and panel. For a query without a curve
+    of the baseline, there is no difference.
     """
     check_list_length(frame, [curve], curve)
     [name] = format_names([baseline])
@@ -216,7 +221,7 @@ def find_positions(curve: str, position: str, n: int) -> pl.Series:
 
 
 def thin_by_position(table: pl.DataFrame, position: str) -> pl.DataFrame:
-    """Return the rows of evenly chosen positions, as many as a chart can draw."""
+    """Keep the rows at evenly spaced positions, as many as a chart can draw."""
     positions = table[position].unique().sort()
     n_lines: Any = table[position].value_counts()["count"].max()
     kept_positions = positions[choose_equal_steps(len(positions), compute_max_points(n_lines))]
@@ -240,8 +245,9 @@ def find_only_curve(
 ) -> str:
     """Return the name of the only column that contains a curve over an x axis.
 
-    `kind` is the x axis, "rank" or "recall". The column contains lists, or numbers beside a column
-    `position`.
+    `kind` is the x axis, "rank" or "recall". A curve is a column of lists. In a frame with a column
+    `position`, a column of numbers is a curve as well. Lists take precedence over floats, and
+    floats over integers.
     """
     names = [name for name in frame.columns if name not in excluded and find_kind(name) == kind]
     columns = {name: frame.schema[name] for name in names}
@@ -272,8 +278,8 @@ def write_curve_title(curve: str, frame: pl.DataFrame, *, each_query: bool) -> s
 def find_kind(curve: str) -> str | None:
     """Return the x axis of a curve: "rank", "recall" or None.
 
-    Interpolated precision has "recall", and any other column has "rank", except ideal DCG. It has
-    None, so that it is not chosen as the curve to draw.
+    The x axis of interpolated precision is "recall". Ideal DCG has None, so that `find_only_curve`
+    does not choose it. All other columns have "rank".
     """
     if curve.startswith("interpolated_precision"):
         return "recall"
@@ -301,9 +307,9 @@ def find_ideal(curve: str, columns: Iterable[str]) -> str | None:
 def thin_by_value(
     table: pl.DataFrame, value: str, maximum: int, keys: Sequence[str]
 ) -> pl.DataFrame:
-    """Return up to `maximum` rows per group, evenly spaced by order of value."""
-    # The sorted rows of a group are divided into `maximum - 1` equal steps. A row is kept if the
-    # row before it is in an earlier step.
+    """Sort each group by value, and keep up to `maximum` evenly spaced rows."""
+    # The sorted rows of a group are divided into `maximum - 1` equal steps. The first row of each
+    # step and the last row of the group are kept.
     table = table.sort(*keys, value)
     rank, last = pl.int_range(pl.len()), (pl.len().cast(pl.Int64) - 1).clip(1)
     if keys:

@@ -16,7 +16,7 @@ MAX_LISTED_LINES = 3
 """Maximum number of coinciding lines that a note names."""
 
 LABEL_SHARE = 0.045
-"""Share of the height of an axis that the name beside a line takes."""
+"""Height of a name beside a line, relative to the height of the axis."""
 
 
 def choose_place(
@@ -28,11 +28,11 @@ def choose_place(
 ) -> Any:
     """Return the position on the x axis that is best for the names of lines.
 
-    Names must not overlap, so some are moved up or down from their lines. The best position is the
-    one with the smallest sum of these moves. If several positions have the same sum, the last
-    position of the axis is preferred, or else the position where the gap between the two closest
-    lines is widest. Only positions at which every line has a point are considered. Return None if
-    there is no such position.
+    Names must not overlap, so `spread_heights` moves some names up or down from their lines. The
+    best position has the smallest sum of these moves. If several positions have this sum, the last
+    position of the axis is the best. If the last position is not among them, the best position is
+    the one where the two closest lines are farthest apart. Positions at which a line has no point
+    are left out. Return None if no position remains.
     """
     table = table.drop_nulls(height)
     n, penalties = table.select(lines).n_unique(), {}
@@ -53,7 +53,7 @@ def choose_place(
 def write_coinciding(
     table: pl.DataFrame, position: str, height: str, lines: Sequence[str] = ("strategy",)
 ) -> list[str]:
-    """Write a note for each group of lines that have equal points throughout."""
+    """Write a note for each group of lines that have the same points."""
     points = table.group_by(lines, maintain_order=True).agg(
         path=pl.struct(position, pl.col(height).round(12)).sort_by(position)
     )
@@ -73,9 +73,9 @@ def write_coinciding(
 def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float]:
     """Return the index of a point and the x at which a line falls to a height.
 
-    The index is that of the first point after the last point above the height. x is interpolated
-    between these two points. If the line ends above the height, return the index and the x of its
-    last point. If no point is above the height, return those of its first point.
+    Point i is the last point above `height`. The returned index is i + 1, and x is interpolated
+    between the points i and i + 1. If the line ends above `height`, return the index and the x of
+    its last point. If no point is above `height`, return 0 and the x of the first point.
     """
     above = (y > height).arg_true()
     if y[-1] > height:
@@ -88,7 +88,7 @@ def find_crossing(x: pl.Series, y: pl.Series, height: float) -> tuple[int, float
 def find_best_lines(table: pl.DataFrame, position: str | None, n: int) -> list[str]:
     """Return the n strategies with the highest values at the last position.
 
-    Without a column of positions, return those with the highest means.
+    If `position` is None, return the n strategies with the highest means.
     """
     last = table if position is None else table.filter(pl.col(position) == pl.col(position).max())
     heights = last.group_by("strategy").agg(pl.col("value").mean())
@@ -106,8 +106,9 @@ def add_labels(
 ) -> pl.DataFrame:
     """Add a column `label_at`, the height of a name beside its line.
 
-    The first of `by` is the height of the end of a line, and the others order lines that end at
-    the same height. `label_at` is null except at the ends of the lines in `labelled`.
+    `is_last` marks the row in which a line gets its name. `by[0]` is the height of the line in this
+    row. Further entries of `by` order lines with the same height. In all other rows, and for lines
+    that are not in `labelled`, `label_at` is null.
     """
     is_last &= pl.col(lines[-1]).is_in([*labelled])
     last = table.filter(is_last).sort(*by, lines[-1])
@@ -125,10 +126,10 @@ def add_labels(
 def spread_heights(heights: Iterable[float], ends: AxisEnds) -> list[float]:
     """Return heights of names that do not overlap.
 
-    The `heights` of the ends of lines must ascend. The results ascend, too, and minimise the sum of
-    squared displacements. To find them, the space that the names below need is subtracted from each
-    height, isotonic regression makes these numbers ascend, and the space is added again. Names stay
-    within the axis. If there are too many names, they are evenly spaced and overlap.
+    `heights` are the heights of the lines and must ascend. The results ascend too, and the sum of
+    the squared moves is as small as possible. With names of height s, i * s is subtracted from
+    `heights[i]`. Isotonic regression makes these differences ascend, and i * s is added again.
+    Names stay within the axis. If there are too many names, they are evenly spaced and overlap.
     """
     from scipy.optimize import isotonic_regression
 

@@ -1,8 +1,8 @@
-"""Draw the marks that charts and the report share, from names, limits of axes and titles.
+"""Draw the marks that charts and the report share.
 
-No function here reads rows. A chart attaches a table to the marks, and a page of the report
-attaches its own rows. The docstring of a function lists the fields that the rows need. Most marks
-that only one chart uses are in the module of that chart.
+The functions need names, titles and the limits of axes, but no rows. A chart attaches a table to
+the marks, and a page of the report attaches its own rows. The docstring of a function lists the
+fields that the rows need. Most marks that only one chart uses are in the module of that chart.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ NAME_OFFSET = 14
 
 
 def build_place_axis(field: str, title: str, last: float, end: alt.ExprRef | None = None) -> alt.X:
-    """Return an axis of ranks or other places, from 1 to `last` or to `end`.
+    """Return an axis of ranks or other places, from 1.
 
-    An `end` beyond the last place leaves room for names.
+    The axis ends at `last`, unless `end` is given. An `end` beyond `last` leaves room for names.
     """
     # An axis needs two different ends, so with a single place it extends to place 2.
     last = max(2, int(last))
@@ -68,7 +68,7 @@ BAND_OPACITY = 0.2
 """Opacity of a band around a line."""
 
 LETTER_WIDTH = 6.5
-"""Mean width of a letter of a name beside a line, in pixels."""
+"""Mean width of a letter in pixels, for names beside lines."""
 
 
 def estimate_name_width(names: Iterable[str], limit: int = 250) -> float:
@@ -82,7 +82,7 @@ def build_recall_axis(
 ) -> alt.X:
     """Return the axis of recall, from 0 to 1 by default.
 
-    Ends beyond 0 and 1 leave room for names.
+    A `start` below 0 or an `end` above 1 leaves room for names.
     """
     values = [step / 10 for step in range(11)]
     axis = alt.Axis(values=values, format=".1f", **UNFLUSHED_LABELS)
@@ -107,8 +107,8 @@ def draw_curves(
 
     The points are invisible unless `show_points` is true. A line fades unless all `selections`
     select it. If `named_at` is -1, the names are to the left of the lines; if it is 1, they are to
-    the right. If there are more than `MAX_BANDS` bands, only one is drawn: that of the line under
-    the pointer, which the first selection selects.
+    the right. With more than `MAX_BANDS` bands, a band is visible only if the first selection
+    selects its line.
 
     Rows have the fields `strategy` and `value`, and the field of `x`. A band also needs `ci_low`
     and `ci_high`, an ideal curve needs `ideal`, and names beside lines need `label_at`.
@@ -150,8 +150,9 @@ def draw_curves(
         layers += [text.encode(**_fade_others(selections, 1)) for text in texts]
     # Without a selection, points are in front, since lines in front of them would hide their
     # tooltips. With a selection, points are the first layer, at the back, because Altair looks for
-    # the selection in the first layer if a chart with panels is beside another chart. Tooltips
-    # still work, since Vega-Lite ignores the pointer on layers without a selection or a tooltip.
+    # the selection in the first layer if a chart with panels is beside another chart. Lines
+    # in front then hide no tooltips: in a chart with a selection, Vega-Lite ignores the pointer on
+    # layers that have neither a selection nor a tooltip.
     return [add_selection(points, *selections), *layers] if selections else [*layers, points]
 
 
@@ -168,9 +169,9 @@ def draw_line_names(
 ) -> list[alt.Chart]:
     """Draw the names of lines at `label_at`, with thin rules to their lines.
 
-    A rule connects the end of a line, at the height in the field `end`, with the name of the line,
-    at the height in the field `label_at`. The names are to the left of the lines if the `side` is
-    -1, and to the right if it is 1.
+    A rule connects the end of a line with its name. `end` names the field with the height of the
+    line's end, and the field `label_at` contains the height of the name. The names are to the left
+    of the lines if the `side` is -1, and to the right if it is 1.
     """
     align: Any = {-1: "right", 1: "left"}.get(side) if isinstance(side, int) else None
     if isinstance(side, alt.ExprRef):
@@ -198,7 +199,7 @@ def _multiply(length: int, side: int | alt.ExprRef) -> Any:
 
 
 def _fade_others(selections: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
-    """Return the encoding that fades lines that are not selected.
+    """Return the encoding that fades unselected lines.
 
     The encoding is {} if there are no selections.
     """
@@ -259,7 +260,7 @@ def draw_named_bars(
     Rows have `query`, `queries`, `difference`, `better` and the field of the colour.
     """
     x = alt.X("query:N", title=title, **order_axis(names, **axis))
-    # The stroke keeps bars visible that are less than a pixel high.
+    # The stroke keeps a bar visible even if its height is less than a pixel.
     bars = _draw_bars(y_title, colour).mark_bar(strokeWidth=1)
     bars = bars.encode(x=x, stroke=_build_stroke(colour))
     return [draw_rule(y=0), bars, _draw_ties().encode(x=x)]
@@ -282,7 +283,7 @@ def draw_placed_bars(
 
 
 def _build_stroke(colour: alt.Color) -> alt.Stroke:
-    """Return a stroke of bars with the colour of their fill."""
+    """Return a stroke for bars, in the same colour as their fill."""
     definition: Any = colour.to_dict()
     return alt.Stroke(**definition)
 
@@ -327,10 +328,11 @@ def draw_forest(
     rope: float = 0,
     sides: tuple[str, str] | None = None,
 ) -> list[alt.Chart]:
-    """Draw a point and an interval for each pair, grey and hollow unless significant.
+    """Draw a point and an interval for each pair.
 
-    Behind them, a band shows the region of practical equivalence, from -`rope` to `rope`, unless
-    `rope` is 0. `sides` are the words above the plot to the left and to the right of 0.
+    If a difference is not significant, its interval is grey, and its point is grey and hollow. If
+    `rope` is above 0, a band shows the region of practical equivalence, from -`rope` to `rope`.
+    `sides` are the words above the plot to the left and to the right of 0.
 
     Rows have `pair`, `measure`, `strategy`, `baseline`, `difference`, the `ends`, `p_corrected` and
     `significance`.
@@ -345,7 +347,7 @@ def draw_forest(
     )
     base = base.encode(y=y, tooltip=tooltip)
     is_significant = alt.FieldEqualPredicate(field="significance", equal=significant)
-    # A hollow point is filled with the background colour, which hides the interval.
+    # A hollow point is filled with the background colour, so that its interval does not show in it.
     ink, paper = find_ink_and_paper()
     colour, fill_colour = (
         alt.condition(is_significant, alt.value(ink), alt.value(other)) for other in (DOUBT, paper)
@@ -361,7 +363,7 @@ def draw_forest(
 
 
 MAX_SMALL_DOT = 30
-"""Maximum size of a small point, whose outline is thin, in square pixels."""
+"""Maximum area of a point with a thin outline, in square pixels."""
 
 
 def _draw_sides(left: str, right: str, y: alt.Y) -> list[alt.Chart]:

@@ -8,7 +8,8 @@ from polars_graded._results.significance import RANK_COLUMN
 from polars_graded._sentences import MAX_NAME_LETTERS, shorten_names
 
 AGREEING_ENDS = "simultaneous_low", "simultaneous_high"
-"""Columns of the ends of simultaneous intervals, which agree with corrected p values."""
+"""Columns of the lower and the upper end of simultaneous intervals. These intervals agree with the
+corrected p values."""
 
 MAX_PAIRED_NAME_LETTERS = (MAX_NAME_LETTERS - len(" and ")) // 2
 """Maximum number of letters of each strategy in the name of a pair."""
@@ -17,14 +18,15 @@ SIDES = (
     *(("strategy", "baseline"), ("mean", "baseline_mean"), ("wins", "losses")),
     ("probability_better", "probability_worse"),
 )
-"""Each column about the strategy, with the column of the same meaning about the baseline."""
+"""Pairs of columns with the same meaning. The first column of a pair is about the strategy, and the
+second is about the baseline."""
 
 
 def choose_interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
     """Return the columns of the ends of the intervals to draw.
 
-    If any pair has an interval that agrees with corrected p values, these intervals are drawn.
-    Otherwise the intervals from `ci_low` to `ci_high` are drawn.
+    If any pair has a simultaneous interval, the simultaneous intervals are drawn. Otherwise the
+    intervals from `ci_low` to `ci_high` are drawn.
     """
     has_values = (
         set(AGREEING_ENDS) <= set(comparison.columns)
@@ -73,9 +75,10 @@ def add_mirrored(pairs: pl.DataFrame) -> pl.DataFrame:
 def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
     """Return the strategies in an order that puts similar ones side by side.
 
-    Strategies are similar if they resemble the same others. Rows are pairs `a` and `b` with their
-    mean similarity, `mean`. If a pair is missing or there are only two strategies, the strategies
-    with the most pairs come first, and among these the strategies with the highest means.
+    Each row of `pairs` has two strategies, `a` and `b`, and their mean similarity, `mean`. Each
+    strategy is described by its similarities to all strategies, and strategies with similar
+    descriptions are side by side. If a pair is missing, or if there are at most two strategies, the
+    strategies are sorted by their number of pairs, then by their mean similarity, both descending.
     """
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import pdist
@@ -86,8 +89,8 @@ def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
     names = strategy_means["a"].to_list()
     if len(both) < len(names) * (len(names) - 1) or len(names) <= 2:  # noqa: PLR2004
         return names
-    # The diagonal is for the similarity of a strategy to itself, which depends on the measure. The
-    # mean similarity of the strategy to the others replaces it.
+    # The similarity of a strategy to itself depends on the measure and is not used. Instead, a cell
+    # on the diagonal gets the mean similarity of the strategy to the others.
     diagonal = strategy_means.select("a", b="a", mean="mean")
     indices = pl.col("a", "b").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
     matrix = (
@@ -117,7 +120,10 @@ def _turn_pairs(pairs: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
 
 
 def build_pair_name(*, versus: bool) -> pl.Expr:
-    """Return the name of a pair: both names if `versus`, else the strategy's."""
+    """Return the name of a pair of a strategy and its baseline.
+
+    If `versus`, the name contains both. Otherwise it is the name of the strategy.
+    """
     difference = pl.format("{} \N{MINUS SIGN} {}", "strategy", "baseline")
     return difference if versus else pl.col("strategy")
 

@@ -1,4 +1,4 @@
-"""Replace characters that pictures and scripts of pages cannot contain."""
+"""Replace texts that a picture or the script of a page cannot contain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import polars as pl
 
 SIGNS = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"}
 SIGNS |= dict.fromkeys("\u2028\u2029", "\u2424") | dict.fromkeys("\ufffe\uffff", "\ufffd")
-"""Characters that a picture or a script cannot contain, with the signs that replace them."""
+"""Texts that a picture or a script cannot contain, with their replacements."""
 
 # "</" would end the script of a page, and "<!--" would hide the end of the script. A zero-width
 # space splits both.

@@ -1,4 +1,7 @@
-"""Draw linked views of queries; the browser averages the selected queries."""
+"""Draw linked views of queries.
+
+The browser computes the means of the selected queries.
+"""
 
 from __future__ import annotations
 
@@ -28,22 +31,25 @@ from polars_graded._results.per_query import compute_mean_margin
 from polars_graded._sentences.titles import write_axis_title
 
 WIDTH, HEIGHT, VIEW_SPACING = 290, 260, 80
-"""Width and height of the two upper views, and the space between views, in pixels."""
+"""Width and height of each upper view, and space between two views, in pixels."""
 
 FULL_WIDTH = 2 * WIDTH + VIEW_SPACING
-"""Width of the view below the two upper views, in pixels."""
+"""Width of the lowest view, in pixels."""
 
 ROW_HEIGHT = 34
-"""Height of a row that shows one mean and, above it, its name and number, in pixels."""
+"""Half of the height of a view of means, in pixels. A view shows one or two means."""
 
 MAX_SEPARATE_PER_PIXEL = 0.15
-"""Limit of the number of queries per pixel in the highest bar of the histogram.
+"""Minimum number of queries per pixel for which the cells of the histogram overlap.
 
-Each query is a cell of a bar. The cells overlap if the number is not below this limit.
+Each query is a cell of a bar. If the highest bar has 26 queries on 260 pixels, the number is 0.1.
 """
 
 POINT_SIZE, MAX_LARGE_POINTS = 40, 300
-"""Size of a point in square pixels, and maximum number of queries with points of this size."""
+"""Size of a point in square pixels, and maximum number of points of this size.
+
+If there are more queries, all points are smaller.
+"""
 
 MAX_LISTED_DEGREES = 60
 """Maximum number of degrees of freedom for which quantiles of Student's t are listed."""
@@ -73,7 +79,7 @@ class ExploredQueries:
     """The number of queries in the bin with the most queries."""
     colour: dict[str, Any]
     attribute: str | None = None
-    """The column of an attribute of queries, whose values can be selected in the legend."""
+    """The column of an attribute of queries. A click on a value in the legend selects queries."""
     confidence: float = 0.95
     nice: bool = False
     """True if the axes of the measure extend to round numbers."""
@@ -87,12 +93,12 @@ class ExploredQueries:
 
     @property
     def brush(self) -> alt.Parameter:
-        """Return the selection by a rectangle in any view of queries."""
+        """Return the selection of queries by a rectangle in a view."""
         return alt.selection_interval(name=f"brush_{self.name}")
 
     @property
     def legend(self) -> alt.Parameter:
-        """Return the selection by the values of an attribute in the legend."""
+        """Return the selection of queries by a value in the legend."""
         return alt.selection_point(name=f"legend_{self.name}", fields=["group"], bind="legend")
 
     @property
@@ -105,9 +111,9 @@ class ExploredQueries:
         return selection if self.typed is None else selection & self.typed
 
     def look(self, *, legend: bool = False) -> dict[str, Any]:
-        """Return the colours of queries: light if not selected.
+        """Return the encoding of the colour of queries.
 
-        Without an attribute, tied queries are grey.
+        Queries that are not selected are light. Without an attribute, tied queries are grey.
         """
         colour = self.colour["color"].to_dict() | ({} if legend else {"legend": None})
         conditions: list[dict[str, Any]] = [{"test": (~self.is_selected).to_dict(), "value": FAINT}]
@@ -131,8 +137,8 @@ def draw_views(
 ) -> alt.VConcatChart:
     """Draw all views as one chart.
 
-    Each key of `ranks` is a column with the differences of a curve at one rank, and its value is
-    this rank. If `ranks` is empty, the lowest view shows the differences of queries in order.
+    `ranks` maps columns to ranks. Each column contains the differences of a curve at its rank. If
+    `ranks` is empty, the lowest view shows the differences of queries in order.
     """
     both = {"value_a": queries.a, "value_b": queries.b}
     aligned: dict[str, Any] = {"spacing": VIEW_SPACING, "bounds": "flush"}
@@ -153,9 +159,9 @@ def draw_views(
     views = {"points": left.layer[1], "bins": right.layer[0]}
     if not ranks:
         views["order"] = grid.vconcat[2].layer[0]
-    # When Altair copies a concatenated chart, it ends the name of each layer with the position of
-    # its view, but does not update the parameters that refer to the name. The names given here
-    # already end with these positions, so a copy does not change them.
+    # When Altair copies a concatenated chart, it renames each layer: the new name ends with the
+    # position of the layer's view. Parameters still refer to the old name. The names given here
+    # already end with the position, so a copy has the same names.
     for index, (what, view) in enumerate(views.items()):
         view.name = f"{what}_{queries.name}_{index}"
     choices: list[tuple[Any, list[str]]] = [(queries.brush, [*views])]
@@ -228,7 +234,7 @@ def _draw_in_order(queries: ExploredQueries, query: str) -> Any:
         title=f"{query}, by falling difference",
         **bound_axis((0.5, end), zero=False, format=",d", **ticks),
     )
-    # Bars of many queries touch, and those of few have gaps.
+    # If there are fewer queries than pixels, there are gaps between bars.
     bar_width = alt.ExprRef(f"max(1, 0.9 * {FULL_WIDTH} / {write_operand(queries.total)})")
     bars = alt.Chart().mark_bar(orient="vertical", size=bar_width)
     bars = bars.encode(
@@ -259,7 +265,7 @@ def _draw_by_rank(queries: ExploredQueries, ranks: dict[str, int], curve: str) -
 
 
 def _draw_means(queries: ExploredQueries, columns: dict[str, str], ends: Any) -> Any:
-    """Draw the means of the selected queries, each with its interval and its number above it."""
+    """Draw the means of the selected queries, with intervals and numbers."""
     base = _summarise_selected(
         queries, list(columns), "what", f"{json.dumps(columns)}[datum.column]"
     )
@@ -314,9 +320,9 @@ def _summarise_selected(
 ) -> alt.Chart:
     """Compute means over the selected queries in the browser, with intervals.
 
-    The result has one row for each of the `columns` that contains a number. The field that `key`
-    names has the value of `key_expression`. The other fields are `queries`, `mean`, `low` and
-    `high`. The intervals use Student's t.
+    The result has one row per column in `columns`. A column without numbers has no row. `key` is
+    the name of a field, and `key_expression` is its value. Further fields are `queries`, `mean`,
+    `low` and `high`. The intervals use Student's t.
     """
     has_several = "datum.queries > 1"
     margin = f"{write_t_quantile('(datum.queries - 1)', queries.confidence)} * datum.std"
@@ -338,12 +344,12 @@ def _summarise_selected(
 
 
 def write_t_quantile(degrees: str, confidence: float) -> str:
-    """Return the expression of Student's t for an interval, given its degrees of freedom.
+    """Write the quantile of Student's t for an interval as a Vega expression.
 
-    For at most `MAX_LISTED_DEGREES` degrees of freedom, the expression looks the value up in a
-    list. For more, it adds the first four terms of an expansion in 1 / degrees to the normal
-    quantile (Abramowitz and Stegun, 26.7.5). The error is less than 1e-9 at the confidence 0.95,
-    and about 1e-7 at 0.999.
+    `degrees` is the expression of the degrees of freedom. For at most `MAX_LISTED_DEGREES` degrees
+    of freedom, the quantile is looked up in a list. For more, the first four terms of an expansion
+    in 1 / degrees are added to the normal quantile (Abramowitz and Stegun, 26.7.5). The error is
+    less than 1e-9 at the confidence 0.95, and about 1e-7 at 0.999.
     """
     numbers = np.arange(2, MAX_LISTED_DEGREES + 2)
     quantiles = compute_mean_margin(np.sqrt(numbers), numbers, confidence).tolist()

@@ -27,17 +27,18 @@ from polars_graded._sentences import (
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
-"""The rows of a chart, or the name of a data set whose rows the script of a report supplies."""
+"""Rows of a chart, or the name of a data set. The script of a report supplies the rows of a named
+data set."""
 
 MAX_NAMED_MARKS = 60
-"""Maximum number of queries whose names are on an axis. A chart with more strategies or pairs than
-this draws thinner rows."""
+"""Maximum number of queries with a name on the axis. With more strategies or pairs than this, the
+rows of a chart are thinner."""
 
 MAX_BANDS = 3
 """Maximum number of overlapping bands that are drawn at once."""
 
 MAX_MARKED_POINTS = 30
-"""Maximum number of points of a curve that has a mark at each point."""
+"""Maximum number of points of a curve with marks. A longer curve is a line without marks."""
 
 PALETTE = [
     *("#02307b", "#d92800", "#130e0b", "#236b57", "#c304e5"),
@@ -45,9 +46,9 @@ PALETTE = [
 ]
 """Colours of strategies on white.
 
-They are based on the hues of Okabe and Ito (2008, "Color universal design"), darkened until small
-text has a contrast of at least 4.5, and then moved apart for readers with and without a colour
-vision deficiency.
+The hues are based on those of Okabe and Ito (2008, "Color universal design"). The colours are so
+dark that small text has a contrast of at least 4.5. They were then adjusted so that readers with
+and without a colour vision deficiency can distinguish them.
 """
 
 MAX_COLOURS = len(PALETTE)
@@ -72,10 +73,13 @@ EQUAL_CONTRAST_LUMINANCE = 0.179
 """Luminance at which black and white texts have the same contrast, 4.6."""
 
 SOFT_SHARE = 0.3
-"""Share of the background in the colour of less important text, whose contrast is above 4.5."""
+"""Share of the background colour in the colour of less important text.
+
+The rest is the colour of text. The contrast of the mix with the background is above 4.5.
+"""
 
 DARK_THEMES = {"dark": "#333", "carbong90": "#262626", "carbong100": "#161616"}
-"""Background colours of Vega's dark themes, which Altair's settings do not contain."""
+"""Background colours of Vega's dark themes. The settings of Altair do not contain these colours."""
 
 DOUBT = "#858b93"
 """Colour of results that are not significant, of ties, and of unjudged documents."""
@@ -84,10 +88,12 @@ LINE_SYMBOL = {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2
 """Symbol in a legend: a piece of a line, long enough to show its dashes."""
 
 MAX_LARGE_PANELS = 9
-"""Maximum number of panels of full size. More panels are smaller, by default five in a row."""
+"""Maximum number of panels of full size. If a chart has more, all its panels are small, and a row
+has five of them by default."""
 
 PANEL_SIZES = {2: 270, 3: 175}
-"""Width and height of a panel, by the number of panels in a row, for a notebook of 700 pixels."""
+"""Width of a panel in pixels, by the number of panels in a row, chosen for a notebook that is 700
+pixels wide. A panel without names on its y axis is square."""
 
 
 SHARED_LETTERS = "strategies with a common letter do not differ significantly"
@@ -109,8 +115,8 @@ FRAMELESS = {"view": {"stroke": None}}
 """Settings of a chart without a frame."""
 
 PANEL_SPACING = {"column": 36, "row": 20}
-"""Space between panels in pixels. The space between two columns has room for half of the last label
-of the left axis and half of the first label of the right one."""
+"""Space between panels in pixels. Labels at the ends of an x axis are centred at their ticks, so
+half of such a label extends beyond the panel. Two half labels fit between two panels of a row."""
 
 NO_WORDS = Words()
 """Texts of a chart that has only the titles of its axes."""
@@ -129,8 +135,8 @@ def draw_panels(
 ) -> Chart:
     """Draw the layers as one chart, with a panel for each value of `panel`.
 
-    If there is only one value, the chart has no panels. The channels in `independent` must not have
-    a legend, which each panel would repeat.
+    If `panel` is None or has only one value, the chart has no panels. A channel in `independent`
+    must not have a legend, because each panel would repeat the legend.
     """
     panel_names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
     if len(panel_names) < 2:  # noqa: PLR2004
@@ -164,10 +170,11 @@ def draw_layers(
     independent: Collection[str] = (),
     **size: Any,
 ) -> alt.LayerChart:
-    """Draw the layers as one chart of one data set, so that it can be faceted.
+    """Draw the layers as one chart of one data set.
 
-    Charts side by side share the scale of a channel such as `color`, but not of x and y. A channel
-    in `independent` has a scale per layer, which no chart beside this one shares.
+    Such a chart can be faceted. If the chart is placed beside another, both charts share the scales
+    of channels such as `color`, but not those of x and y. A channel in `independent` has its own
+    scale in each layer, and shares no scale with the other chart.
     """
     return escape_chart(_combine_layers(layers, table, words, independent, **size))
 
@@ -229,8 +236,11 @@ def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
 
 
 JOINED_WORDS = re.compile(r"(?<=\d) (?=[^\W\d]|%)|(?<=\d (?:is|to)) (?=\S)|(?<=\d are) (?=\S)")
-"""Spaces at which no line ends. These are the space between a number and a following word or %, and
-the space after this word if it is "is", "are" or "to"."""
+"""Spaces at which a line must not end, such as the spaces in "3 queries", "30 %" and "1 to 5".
+
+A space matches if it follows a number and precedes a word or %. A space also matches if it follows
+a number with "is", "are" or "to", such as "1 to".
+"""
 
 
 def _wrap_evenly(text: str, max_letters: int) -> list[str]:
@@ -262,7 +272,7 @@ def _join_description(finding: str, description: str) -> str:
 
 
 def _has_names(layers: Sequence[alt.Chart]) -> bool:
-    """Return whether the y axis has names, which determine the height."""
+    """Return whether the y axis has names; their number sets the height."""
     axes = [layer.encoding.y for layer in layers]
     return any(isinstance(y, alt.Y) and str(y.shorthand).endswith(":N") for y in axes)
 
@@ -306,9 +316,10 @@ def choose_look(
 ) -> dict[str, Any]:
     """Return the colours of strategies.
 
-    A strategy has the same colour in all charts with the same `names`. With more strategies than
-    colours, the first strategies in `prioritised` have a colour, and the others are grey. If
-    `drawn_names` are passed, the scale contains only these, unless a theme chooses the colours.
+    Charts with the same `names` and `prioritised` give a strategy the same colour. If there are
+    more names than colours, only the first `MAX_COLOURS` names in `prioritised` have a colour, and
+    the others are grey. With `drawn_names`, the scale contains a coloured name only if it is drawn.
+    If a theme chooses the colours, the scale contains all coloured names.
     """
     sorted_names = sort_naturally(set(names))
     coloured = (
@@ -327,7 +338,7 @@ def choose_look(
     if has_theme_colours():
         # The theme assigns its colours by position, so the scale must contain all coloured names.
         scale = alt.Scale(domain=coloured)
-    # A chart beside this one adds its names to the same legend, which needs room for them.
+    # A chart beside this one shares the legend, and may add up to `MAX_NAMED_MARKS` names to it.
     legend = (
         build_legend(coloured, symbolLimit=len(coloured) + MAX_NAMED_MARKS) if legends else None
     )
@@ -339,7 +350,7 @@ def choose_look(
 
 
 def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the colours of names beside marks, with a grey that can be read."""
+    """Return the look for names beside marks, with a legible grey."""
     colour = look["color"]
     if isinstance(colour, alt.Color):
         return {"color": colour}
@@ -384,13 +395,13 @@ def find_ink() -> str:
 
 
 class CellColours(NamedTuple):
-    """Colours of cells from 0 to a highest value, and of the texts on them."""
+    """Colours of cells for values from 0 to a maximum, and of texts on cells."""
 
     scale: alt.Scale
     on_weak: str
     on_strong: str
     strong_from: float
-    """Value above which a text has the colour `on_strong`, and up to which it has `on_weak`."""
+    """Texts on cells with a larger value have the colour `on_strong`, all others `on_weak`."""
 
     def choose_text_colour(self, value: str) -> Any:
         """Return the condition for the colour of a text; `value` is an expression."""
@@ -399,7 +410,7 @@ class CellColours(NamedTuple):
 
 
 def build_cell_colours(highest: float) -> CellColours:
-    """Return the colours of cells, in which 0 has the colour of the background."""
+    """Return the colours of cells; a cell of 0 has the background colour."""
     ink, paper = find_ink_and_paper()
     strongest = PALETTE[0] if ink == INK else STRONGEST_CELL_COLOUR_ON_DARK
     scale = alt.Scale(domain=[0, highest], range=[paper, strongest], interpolate="rgb")
@@ -408,7 +419,7 @@ def build_cell_colours(highest: float) -> CellColours:
         compute_luminance(mix_colours(paper, strongest, each)) > EQUAL_CONTRAST_LUMINANCE
         for each in shares
     ]
-    # This is the first share at which the cell needs the other colour of text.
+    # From this share on, the other colour of text has the higher contrast.
     strong_from = shares[is_light.index(not is_light[0])]
     on_weak, on_strong = ("black", "white") if ink == INK else ("white", "black")
     return CellColours(scale, on_weak, on_strong, strong_from * highest)
@@ -460,14 +471,14 @@ def build_legend(names: Iterable[str] = (), **options: Any) -> alt.Legend:
 
 
 MAX_LABEL_LETTERS = MAX_NAME_LETTERS
-"""Maximum number of letters of a name in a chart, equal to that of names in titles."""
+"""Maximum number of letters of a name in a chart. Names in titles have the same maximum."""
 
 
 def write_short_label(text: str, names: Iterable[Any] | None = None) -> str:
     """Write a Vega expression that shortens the text of another expression.
 
-    Shortened `names` keep the parts in which they differ. Without `names`, a text loses its
-    middle, since most names differ at their ends.
+    With `names`, different names are still different after they are shortened. Without `names`, a
+    long text loses its middle, because most names differ at their ends.
     """
     if names is not None:
         texts = sorted({*map(str, names)})
@@ -503,10 +514,10 @@ def build_pairs_axis(table: pl.DataFrame, pair: str = "pair", **axis: Any) -> al
 
 
 def order_axis(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
-    """Return the settings of an axis of names in their order, or in the order of a signal.
+    """Return the settings of an axis of names in the order of `names`.
 
-    The order is a domain instead of a `sort`: Vega-Lite converts a `sort` to code, which fails if
-    a name contains a line break.
+    `names` is a list or a signal. The order is passed as the domain of the scale, not as a `sort`.
+    Vega-Lite converts a `sort` to code, and this code fails if a name contains a line break.
     """
     if isinstance(names, list) and max(map(len, names), default=0) > MAX_LABEL_LETTERS:
         axis = {"labelExpr": write_short_label("datum.label", names)} | axis
@@ -518,8 +529,8 @@ def bound_axis(
 ) -> dict[str, Any]:
     """Return the settings of an axis of numbers with exactly these ends.
 
-    If another layer draws bars on this axis without setting its ends, the axis begins at 0, unless
-    `zero=False` is passed.
+    Pass `zero=False` if another layer draws bars on the same axis and sets no ends. Otherwise, the
+    axis would begin at 0.
     """
     scale = alt.Scale(domain=[*ends], nice=False, zero=zero, reverse=reverse)
     # The labels at the ends are centred at their ticks.
@@ -532,7 +543,7 @@ def _build_axis(look: dict[str, Any]) -> dict[str, Any]:
 
 
 def build_names_axis(field: str, names: list[str], title: str | None = None, **axis: Any) -> alt.Y:
-    """Return a vertical axis of names in their order."""
+    """Return a vertical axis of names in the order of `names`."""
     return alt.Y(f"{field}:N", title=title, **order_axis(names, **({"labelLimit": 300} | axis)))
 
 
@@ -562,7 +573,7 @@ def compute_name_step(n: int) -> int:
 def fit_name_axis(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any]:
     """Return the settings of an axis of names, horizontal if they fit.
 
-    A name fits if a `step` has room for six pixels per letter and four more.
+    A name of k letters fits in a `step` of 6 k + 4 pixels or more.
     """
     fits = all(len(name) * 6 <= step - 4 for name in names)
     return {"labelAngle": 0 if fits else -90, "labelLimit": 250} | axis
@@ -612,10 +623,12 @@ MIN_DOT_SIZE = 7
 def fit_dot_size(
     table: pl.DataFrame, ends: Sequence[str], axis_sharing: str, width: int, max_size: int
 ) -> int:
-    """Return a size of dots that leaves half of nearly every interval visible.
+    """Return a size of dots that hides at most half of most intervals.
 
-    The size lies between `MIN_DOT_SIZE` and `max_size`, in square pixels. `axis_sharing` is
-    the result of `choose_panel_axis`, and `width` the width of a panel in pixels.
+    Let L be the 10 % quantile of the lengths of the intervals. A dot has the diameter L / 2, so it
+    hides at most half of nine in ten intervals. But the size is at least `MIN_DOT_SIZE` and at most
+    `max_size`, in square pixels. `axis_sharing` is the result of `choose_panel_axis`, and `width`
+    is the width of a panel in pixels.
     """
     intervals = table.drop_nulls([*ends]) if ends else table.clear()
     if intervals.is_empty():
@@ -638,7 +651,7 @@ def build_one_row() -> alt.Chart:
 def draw_named_line(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
     """Draw a line that belongs to no strategy, with its name in a legend.
 
-    The legend belongs to the `channel`, which no other mark may use.
+    The legend is that of `channel`. No other mark may use this channel.
     """
     name = escape_text(name)  # `escape_chart` skips expressions
     line = base.transform_calculate(line=alt.expr.toString(name))
@@ -653,13 +666,16 @@ def draw_rule(**at: float) -> alt.Chart:
 
 
 def build_pointer(name: str, field: str, **options: Any) -> alt.Parameter:
-    """Return a parameter that selects the marks with the value of the mark under the pointer."""
+    """Return a parameter that selects marks like the one under the pointer.
+
+    All marks with the same value of `field` are selected.
+    """
     pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", **options}
     return alt.selection_point(name=name, fields=[field], **pointer)
 
 
 def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
-    """Return the layer with selections, named after the first of them."""
+    """Return the layer with selections; the first one names the layer."""
     return layer.properties(name=f"view_{params[0].name}").add_params(*params)
 
 
@@ -706,10 +722,11 @@ def is_unit(values: pl.Series) -> bool:
 def choose_panel_axis(
     table: pl.DataFrame, column: str | None = None
 ) -> Literal["shared", "independent"]:
-    """Choose whether panels share an axis, which they always do for one measure.
+    """Choose whether all panels share an axis or each has its own.
 
-    Several measures share the axis if all values of `column` lie between -1 and 1. Otherwise, as
-    for a measure that counts documents, or without a `column`, each panel has its own axis.
+    Panels of one measure share an axis. Panels of several measures share an axis only if `column`
+    is passed and all its values lie between -1 and 1. Example: counts of documents exceed 1, so
+    each panel has its own axis.
     """
     if "measure" not in table.columns or table["measure"].n_unique() == 1:
         return "shared"

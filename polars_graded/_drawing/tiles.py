@@ -32,7 +32,9 @@ from polars_graded._drawing.style import (
 from polars_graded._sentences import shorten_names
 
 TILE_WIDTH, TILE_GAP, BAR_WIDTH = 0.5, 0.02, 0.18
-"""Width of a tile, of the gap at its right, and of the longest bar, as shares of a column.
+"""Widths of a tile, the gap to the right of a tile, and the longest bar.
+
+The widths are shares of the width of a column.
 
 A bar shows the amount that a document adds to the measure.
 """
@@ -44,8 +46,7 @@ BAR_START, BAR_END = round(TILE_WIDTH + TILE_GAP, 2), round(TILE_WIDTH + TILE_GA
 """Both ends of the longest bar beside a tile, as shares of a column."""
 
 MAX_COLOURED_GRADES = 6
-"""Maximum number of relevant grades that each have a colour of their own. If there are more, they
-share four colours."""
+"""Up to this many relevant grades have a colour each. More relevant grades share four colours."""
 
 IRRELEVANT_COLOUR, UNJUDGED_LEVEL = "#e6e8eb", "unjudged"
 LOWEST_GRADE_COLOUR, HIGHEST_GRADE_COLOUR = "#8fbfe6", "#103a66"
@@ -53,7 +54,7 @@ LOWEST_GRADE_COLOUR, HIGHEST_GRADE_COLOUR = "#8fbfe6", "#103a66"
 in grey."""
 
 MAX_MISSED_DOCUMENTS = 10
-"""Maximum number of relevant documents outside the first n that are drawn for a strategy."""
+"""Maximum number of tiles that a strategy has below its first n documents."""
 
 TILE_LETTER_WIDTH = 6
 """Approximate width of a letter on or beside a tile, in pixels."""
@@ -65,13 +66,13 @@ TILE_FONT_SIZE = 10
 """Font size of texts on tiles, in pixels."""
 
 MAX_JOINED_COLUMNS = 4
-"""Maximum number of columns with lines between them; the eye could not follow more lines."""
+"""Maximum number of columns that lines connect. Lines between more columns are hard to follow."""
 
 MIN_HORIZONTAL_NAME_WIDTH = 60
 """Minimum width of a column with a horizontal name, in pixels."""
 
 MIN_HORIZONTAL_NAME_LETTERS = 10
-"""Minimum number of letters to which horizontal names are shortened."""
+"""Number of letters that a horizontal name may have in any column, however narrow."""
 
 BOLD_LETTER_WIDTH = 7
 """Approximate width of a letter of a bold name, in pixels."""
@@ -80,8 +81,10 @@ MAX_NUMBERED_RANKS = 25
 """Maximum number of ranks for which the axis shows every number."""
 
 COUNT_WORDS = " relevant below", " below"
-"""Texts that can follow the number of relevant documents below the first n, the longest first. The
-first text that fits is drawn."""
+"""Texts after the number of relevant documents outside the first n, as in "7 relevant below".
+
+The first text that fits into the width of a column is drawn.
+"""
 
 LABELS_ONLY: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
 """Settings of an axis that consists of labels only."""
@@ -104,8 +107,8 @@ def build_tile_rows(
     """Return the rows to draw, each a tile, a line or the head of a column.
 
     `part` is "document" for a tile, "line" for a line between two tiles and "strategy" for a head.
-    `column` is the number of the strategy. `y` is the rank of a document among the first n, or a
-    position further below for other documents.
+    `column` is the number of the strategy. For one of the first n documents, `y`
+    is the rank. For any other document, `y` is a position below the first n documents.
     """
     value_labels = ["" if value is None else f"{label} {value:.4f}" for value in values.values()]
     heads = pl.DataFrame(
@@ -131,10 +134,11 @@ def build_tile_rows(
 def _list_documents_below(
     documents: pl.DataFrame, top_documents: pl.DataFrame, n: int, first_y: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return relevant documents outside the first n, and count them.
+    """Return relevant documents outside the first n, and their numbers.
 
-    The counts are of all such documents of a strategy. At most `MAX_MISSED_DOCUMENTS` of the
-    documents are returned for a strategy. Those in the first n of another strategy are preferred.
+    The first frame contains at most `MAX_MISSED_DOCUMENTS` such documents of each strategy. It
+    includes documents in the first n of another strategy before any others. The second frame
+    contains the number of all such documents of each strategy.
     """
     missed_documents = documents.filter(
         pl.col("relevant"), (pl.col("rank") > n) | pl.col("rank").is_null()
@@ -176,8 +180,10 @@ def _build_lines(tiles: pl.DataFrame) -> pl.DataFrame:
 def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame, dict[str, str]]:
     """Return the rows with a column `level`, and the colour of each level.
 
-    A level is a grade or, if there are many grades, a range of them that shares a colour. Only
-    levels that occur have a colour, in ascending order, with unjudged last.
+    All irrelevant grades are one level, and unjudged documents are another. Up to
+    `MAX_COLOURED_GRADES` relevant grades are a level each. More relevant grades are divided into
+    four ranges, and each range is a level. The colours are in ascending order of the levels, and
+    "unjudged" is last. A level without documents is left out.
     """
     grade = pl.col("grade")
     grades = documents["grade"].drop_nulls()
@@ -293,12 +299,13 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         *format_decimals(*(name for name in extra_columns if name == "gain"), "adds"),
         alt.Tooltip("share:Q", format=".1%"),
     )
-    # While the pointer selects a document, tiles and lines of all others are faint.
+    # While the pointer selects a document, the tiles and lines of other documents are faint.
     fading = {"opacity": alt.condition(selected, alt.value(1), alt.value(0.15))}
     has_numbers = width * BAR_WIDTH >= 5 * TILE_LETTER_WIDTH
     bar = f"{BAR_START} + {BAR_WIDTH} * datum.adds / {max_added}"
 
-    # A line begins after the bar or the text beside a tile, or at the tile if there is neither.
+    # A line begins to the right of the bar or the text beside a tile. Without a bar and a text, the
+    # line begins at the right edge of the tile.
     line_start = f"datum.adds > 0 ? {bar} : {TILE_WIDTH}"
     if has_numbers:
         line_start = f"datum.adds > 0 || isValid(datum.label) ? {BAR_END} : {TILE_WIDTH}"
@@ -384,7 +391,7 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
             words = _select_part("document", condition, beside=f"datum.column + {BAR_START}")
             words = words.mark_text(align="left", dx=2, fontSize=TILE_FONT_SIZE, color=colour)
             layers.append(words.encode(x=encode_across("beside"), y=encode_down("y"), text=text))
-    # Names of strategies and their values are above the columns.
+    # The name and the value of each strategy are above its column.
     value_tooltip = list_tooltips("strategy:N", *format_decimals("value"))
     if is_upright:
         label = (
@@ -410,8 +417,8 @@ def draw_tiles(  # noqa: PLR0915 (one layer after the other)
         numbers = numbers.mark_text(align="left", fontSize=TILE_FONT_SIZE, color=find_ink())
         layers.append(numbers.encode(x=encode_across("column"), y=encode_down("at"), text=text))
     if lowest > last_rank:
-        # A line separates the first n documents from the relevant documents outside them. A caption
-        # under the line shows the number of the latter.
+        # A line separates the first n documents from the tiles below. A caption under the line
+        # shows the number of relevant documents outside the first n.
         unit = next(
             (unit for unit in COUNT_WORDS if width >= (5 + len(unit)) * TILE_LETTER_WIDTH), ""
         )

@@ -1,4 +1,4 @@
-"""Contributions of ranks to measures that are sums over ranks."""
+"""Amounts that ranks add to a measure, if it is a sum over ranks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from polars_graded._measuring.expression import measure_one, rank_rows
 from polars_graded._measuring.names import Measure
 
 RANK = "rank among the retrieved"
-"""Name of the added column of ranks, which a column of the frame is unlikely to have."""
+"""Name of the added column of ranks. A column of the frame is unlikely to have this name."""
 
 TIED = "tied with another"
 """Name of the added column that is true for rows tied with another row of their ranking."""
@@ -26,7 +26,8 @@ TIED = "tied with another"
 def check_sum(measure: str) -> Measure:
     """Return the named measure; raise unless it is a sum over ranks.
 
-    The measure must also leave tied documents in their order, as with `ties=order`.
+    Raise also if the value depends on which documents are tied, as with an option `ties` other than
+    `"order"`.
     """
     parsed = Measure.parse(measure)
     if not parsed.definition.is_sum:
@@ -80,9 +81,9 @@ def compute_added_by_rank(
 
     The result has one row per strategy and document, with these columns: `strategy`, `rank` (null
     if the document was not retrieved), `doc`, `grade`, the keys of `others`, and the Booleans
-    `tied` and `relevant`. `adds` is the amount by which the rank raises the measure. It is null
-    below rank n. For measures with a gain, `gain` is the amount by which the rank raises cumulated
-    gain. The dictionary contains the value of the measure for each strategy.
+    `tied` and `relevant`. `adds` is the amount that the rank adds to the measure. For measures with
+    a gain, `gain` is the amount that the rank adds to the cumulated gain. Both are null at ranks
+    after n. The dictionary contains the value of the measure for each strategy.
     """
     check_whole_number("n", n)
     request = Request.of([measure.name], **options)
@@ -126,8 +127,7 @@ def compute_added_by_rank(
 def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
     """Return the rows of one query; raise if there are none.
 
-    Raise also if a column may hold ranks, and `descending` is missing or does not fit it (see
-    `check_directions`).
+    `check_directions` also raises if `descending` does not fit a column that may hold ranks.
     """
     has_several_columns, columns = len(request.query) > 1, ", ".join(map(repr, request.query))
     if has_several_columns and not (isinstance(of, tuple) and len(of) == len(request.query)):
@@ -144,7 +144,8 @@ def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) 
             raise TypeError(msg) from None
         conditions.append(is_query)
     rows = request.add_computed_columns(frame.lazy().filter(*conditions).collect())
-    # If the frame is lazy, other queries are read only if scores of this query may be ranks.
+    # This check reads all queries. For a LazyFrame, it is skipped if no score of this query may be
+    # a rank.
     if isinstance(frame, pl.DataFrame) or may_be_ranks(request, rows):
         check_directions(request, frame.lazy().select(request.input_columns).collect())
     if rows.is_empty():
@@ -161,18 +162,18 @@ def _format_gain(gain: Any) -> Any:
 def _compute_added(
     table: pl.DataFrame, request: Request, measures: list[Measure], n: int
 ) -> pl.DataFrame:
-    """Return the amounts by which each of the first n ranks raises the measures.
+    """Return the amounts that each of the first n ranks adds to the measures.
 
-    Each amount is the value of the ranking cut below this rank, minus the value of the ranking cut
-    above this rank. Documents below a cut stay in the table as not retrieved, so that the measure's
-    divisor (such as R or the ideal gain) stays the same.
+    The amount of rank r is the value for the first r documents, minus the value for the first
+    r - 1 documents. The other documents count as judged but not retrieved, so that the divisor of
+    the measure (such as R or the ideal gain) stays the same.
     """
     scale = replace(request.scale, grade=pl.col("grade")).ranked_by(["kept"], descending=False)
     names = ["adds", "gain"][: len(measures)]
     last = min(n, table["rank"].count())
     cuts = pl.DataFrame({"cut": range(last + 1)}, schema={"cut": pl.UInt32})
-    # The table is repeated for each cut from 0 to `last`. Documents below the cut get a null score,
-    # which means that they were not retrieved.
+    # The table is repeated for each cut from 0 to `last`. Documents at ranks after the cut get a
+    # null score, so they count as not retrieved.
     kept = pl.when(pl.col("rank") <= pl.col("cut")).then("rank").alias("kept")
     values = (
         cuts.join(table, how="cross")

@@ -37,8 +37,8 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 
 JUDGED_AT_THE_TOP = Measure.of("judged", 10)
 MIN_SHARE_DIFFERENCE = 0.2
-"""Minimum difference between strategies in the judged share of the first ten documents that causes
-a warning."""
+"""Difference of judged shares from which a warning is issued. The strategies with the highest and
+the lowest judged share of the first ten documents are compared."""
 
 MIN_QUERIES_FOR_SHARES = 10
 """Minimum number of queries for a warning about shares of judged or of retrieved documents."""
@@ -50,8 +50,8 @@ MIN_HALF_STAR = 0.5
 """Lowest grade of a scale of half stars."""
 
 MIN_STARS = 4
-"""Number that the highest grade must reach for grades to count as stars. On a shorter scale without
-0, such as 1 to 3, all grades may be relevant."""
+"""Minimum of the highest grade on a scale of stars. A shorter scale without 0, such as 1 to 3, does
+not count as stars, since all of its grades may be relevant."""
 
 GDEVAL_HIGHEST = 4
 """Highest grade on the scale of gdeval, the tool with which ir_measures computes ERR."""
@@ -65,16 +65,16 @@ MIN_CODE_RATIO = 3
 RANK_WORDS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 """Words for ranks in column names.
 
-A column of scores whose numbers count from 1 or 0 may contain ranks. In fewer than ten queries, for
-example, this is too little evidence for an error. If the name of the column contains such a word, a
-warning is issued instead.
+A column of scores may contain ranks if its numbers count from 1 or 0 within a query. Fewer than ten
+such queries are too little evidence for an error. A warning is issued instead if the name of the
+column contains one of these words.
 """
 
 
 def find_order_dependent_measures(request: Request) -> list[Measure]:
     """Return the measures that may depend on the order of ties.
 
-    If `ties` is passed, there are none.
+    The result is empty if `ties` is passed.
     """
     if request.ties is not None or request.tool is not None:
         return []
@@ -82,11 +82,12 @@ def find_order_dependent_measures(request: Request) -> list[Measure]:
 
 
 MIN_SHARE_OF_OTHER_GRADER = 0.5
-"""Minimum number of judged documents relative to another grader; a lower share causes a warning."""
+"""Minimum of a / b for each query. a is the number of documents that a grader judged, and b is the
+highest such number of all graders. A lower ratio causes a warning."""
 
 
 def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:
-    """Warn of graders who judged far fewer documents of a query than another."""
+    """Warn of graders who judged far fewer documents than another grader."""
     query = list(requests[0].query)
     names = [f"polars_graded: {number}" for number, _ in enumerate(requests)]
     judged = (each.get_column(NOTES).struct.field("judged") for each in values)
@@ -116,8 +117,8 @@ def is_called_rank(column: str) -> bool:
 def find_measures_without_scale(request: Request) -> list[str]:
     """Return the names of measures that lack the `max_grade` they need.
 
-    Without `max_grade`, these measures use the highest grade of each query as the highest of the
-    scale.
+    Without `max_grade`, these measures take the highest grade of each query for the highest grade
+    of the scale.
     """
     if request.scale.max_grade is not None:
         return []
@@ -129,9 +130,9 @@ def find_measures_without_scale(request: Request) -> list[str]:
 
 
 def warn_of_notes(request: Request, notes: Notes, values: pl.DataFrame) -> None:
-    """Warn of all that the notes and values show.
+    """Issue all warnings that follow from the notes and values.
 
-    Kinds of warnings that do not concern the result (`unused_warnings`) are left out.
+    Kinds of warnings in `unused_warnings` are left out, since they do not concern the result.
     """
     noted = NotedData(request, notes, values)
     prefix = "" if request.grader is None else f"by the grades of {request.grader!r}: "
@@ -152,7 +153,7 @@ class NotedData:
 
     @cached_property
     def strategies(self) -> list[dict[str, Any]]:
-        """Return the counts of each strategy, with its name, in the order of the result."""
+        """Return names and counts of strategies, in the order of the result."""
         counts = self.notes.strategies.rename({self.notes.strategy: "name"})
         order = in_order(counts.get_column("name"))
         if self.request.strategy is None:
@@ -170,11 +171,15 @@ class NotedData:
         return self.values.select(self.request.query).n_unique()
 
     def holds_for_all(self, count: str) -> bool:
-        """Return whether a note is true, or a count above 0, for all strategies."""
+        """Return whether the note `count` is true or above 0 for all strategies."""
         return all(each[count] for each in self.strategies)
 
     def format_share(self, counts: Sequence[int], totals: Sequence[int]) -> str:
-        """Return "n of m queries", or "n of m rankings" of several strategies."""
+        """Return a share such as "3 of 20 queries" or "5 of 40 rankings".
+
+        If `strategy` names a column, strategies with a count of 0 are left out, and the numbers of
+        the others are added up. The sums of several strategies are numbers of rankings.
+        """
         if self.request.strategy is None:
             return f"{counts[0]} of {totals[0]} queries"
         affected = [pair for pair in zip(counts, totals, strict=True) if pair[0]]
@@ -182,7 +187,7 @@ class NotedData:
         return f"{n} of {total} {'rankings' if len(affected) > 1 else 'queries'}"
 
     def find_split_queries(self) -> Iterator[str]:
-        """Yield a sentence if nulls in a query column may split queries in two."""
+        """Yield a sentence for each query column whose nulls may split queries."""
         if len(self.request.query) == 1:
             return
         for name in self.request.query:
@@ -245,7 +250,7 @@ class NotedData:
             )
 
     def find_stars(self) -> Iterator[str]:
-        """Yield a sentence if grades look like stars and the lowest is relevant."""
+        """Yield a sentence if the lowest grade on a scale of stars is relevant."""
         scale, measures = self.request.scale, self.request.measures.values()
         is_above_one = all((measure.options.get("threshold") or 0) > 1 for measure in measures)
         if scale.irrelevant or scale.relevant_from is not None or is_above_one:
@@ -331,7 +336,7 @@ class NotedData:
             )
 
     def find_lost_documents(self) -> Iterator[str]:
-        """Yield a sentence if a join seems to have lost documents that were not retrieved."""
+        """Yield a sentence if a join seems to have lost judged documents."""
         if not depends_on_missed(self.request):
             return
         if self.request.strategy is not None and (rows := self._select_unlike_judgments()).height:
@@ -369,7 +374,7 @@ class NotedData:
     def _select_unlike_judgments(self) -> pl.DataFrame:
         """Return the rows of queries whose judgments differ between strategies.
 
-        Relevant documents differ in their number, or in the sum of their grades.
+        Judgments differ if the number of relevant documents or the sum of their grades differs.
         """
         keys, query = self.request.result_keys, self.request.query
         rows = self.values.select(*keys, pl.col(NOTES).struct.unnest()).drop_nulls(keys)
@@ -400,7 +405,7 @@ class NotedData:
             )
 
     def find_unlike_judged_shares(self) -> Iterator[str]:
-        """Yield a sentence if judged shares of the first ten differ too much."""
+        """Yield a sentence if the judged shares of strategies differ too much."""
         with_enough_queries = [
             each for each in self.strategies if each["queries"] >= MIN_QUERIES_FOR_SHARES
         ]
@@ -421,9 +426,9 @@ class NotedData:
             )
 
     def find_low_judged_share(self) -> Iterator[str]:
-        """Yield a sentence if the lowest judged share of the first ten is too low.
+        """Yield a sentence if the lowest judged share of a strategy is too low.
 
-        If strategies differ in this share, `find_unlike_judged_shares` yields the only sentence.
+        Nothing is yielded if `find_unlike_judged_shares` yields a sentence.
         """
         with_enough_queries = [
             each for each in self.strategies if each["answered"] >= MIN_QUERIES_FOR_SHARES
@@ -443,9 +448,9 @@ class NotedData:
             )
 
     def find_inverted_ranks(self) -> Iterator[str]:
-        """Yield a sentence if a column of ranks is ordered highest first.
+        """Yield a sentence if the highest number of a rank column is ranked first.
 
-        If there are several such columns, the sentence is about the first one.
+        If this is so for several columns, the sentence is about the first column.
         """
         for each in self.strategies:
             column = self.request.find_columns(each["name"])[0]

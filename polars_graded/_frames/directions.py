@@ -1,4 +1,4 @@
-"""Check that columns that may hold ranks have a direction that fits ranks."""
+"""Check the sort direction of columns that may hold ranks."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def check_directions(request: Request, frame: pl.DataFrame) -> None:
 def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Return the rows with computed columns, and keywords that name columns.
 
-    These keywords of `evaluate` are `by`, `descending` and `grade`. `descending` becomes a mapping
-    of strategies. The mapping does not show whether a single False was passed for all strategies,
-    so `evaluate` cannot check the directions in this case. They are checked here instead.
+    The keywords are the arguments `by`, `descending` and `grade` of `evaluate`. A single False for
+    all strategies becomes a mapping such as {"a": [False], "b": [False]}, in which `evaluate`
+    cannot recognise the single False. In this case, this function checks the directions itself.
     """
     if request.all_ascending:
         check_directions(request, frame)
@@ -46,9 +46,9 @@ def name_columns(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
 
 
 def may_be_ranks(request: Request, rows: pl.DataFrame) -> bool:
-    """Return whether sort columns may hold ranks in any of the queries.
+    """Return whether any sort column may hold ranks in at least one query.
 
-    Columns of strategies that `descending` ranks highest first are left out.
+    If `descending` ranks the highest value of a strategy first, its columns are left out.
     """
     return any(each.n_spread for each in _collect_evidence(request, rows).evidence.values())
 
@@ -61,15 +61,15 @@ def _collect_evidence(request: Request, rows: pl.DataFrame) -> Directions:
 
 @dataclass(frozen=True)
 class Directions:
-    """Evidence, collected part by part, that sort columns hold ranks.
+    """Evidence that sort columns hold ranks, collected part by part.
 
-    Strategies that `descending` ranks highest first are left out.
+    If `descending` ranks the highest value of a strategy first, its columns are left out.
     """
 
     request: Request
     evidence: dict[tuple[str, Any, str], RankEvidence] = field(default_factory=dict)
-    """Evidence by name in `by`, strategy and sort column. The strategy is a value of the column of
-    stacked strategies, or None if there is no such column."""
+    """Evidence by (name, strategy, column): a name in `by`, a strategy, and a sort column of this
+    name. The strategy is a value of the column of stacked strategies; None without this column."""
 
     @classmethod
     def of(cls, request: Request, groups: Groups) -> Directions:
@@ -116,8 +116,12 @@ class Directions:
     def check(self) -> None:
         """Raise if `descending` does not fit columns that may hold ranks.
 
-        There are three cases: no direction is passed, a single False also covers columns of scores,
-        or False would rank several numbers below 1, probably codes, before rank 1.
+        There are three cases:
+
+        - no direction is passed for a column that may hold ranks;
+        - a single False covers both columns of ranks and columns of scores;
+        - False ranks the lowest number first, but a query has several numbers below 1. These are
+          probably codes for documents that were not retrieved, and would be ranked before rank 1.
         """
         if self.request.all_ascending:
             self._check_all_ascending()
@@ -127,8 +131,8 @@ class Directions:
                 if is_first and evidence.is_conclusive and evidence.n_low:
                     _refuse_low_codes(name, column, evidence.n_low)
                 continue
-            # Numbers that hardly repeat are evidence only in the first sort column. In a column
-            # that breaks ties, they may be ids: there, only numbers that count from 1 are evidence.
+            # A column that breaks ties may hold ids, and ids hardly repeat either. Only numbers
+            # that count from 1, or 0, are evidence of ranks in such a column.
             if evidence.is_conclusive if is_first else evidence.has_counts_from_one:
                 owner = "" if self.request.strategy is None else f" of strategy {strategy!r}"
                 msg = (
@@ -195,7 +199,10 @@ class Directions:
 
 
 def _refuse_low_codes(name: str, column: str, n: int) -> None:
-    """Raise the error for numbers below 1 among ranks, which would be ranked first."""
+    """Raise the error for numbers below 1 in a column of ranks.
+
+    `descending=False` would rank these numbers first.
+    """
     msg = (
         f"score {column!r} must be null for documents that were not retrieved, got {n} numbers "
         f"below 1 among ranks, which `descending=False` would rank first\n\n"

@@ -15,18 +15,18 @@ NOUNS = {
     *("pid", "item", "items", "itemid", "iid", "movie", "movies", "product", "products", "url"),
     *("sku", "asin", "ean", "gtin", "isbn", "upc", "doi"),
 }
-"""Words that are enough to name a document column."""
+"""Words that mean document ids without a further word, such as a column `item`."""
 
 NOUNS_BEFORE_IDENTIFIERS = {
     *("ad", "answer", "article", "book", "chunk", "content", "entity", "hotel", "image", "job"),
     *("listing", "news", "offer", "page", "paper", "photo", "post", "recipe", "song", "track"),
     *("video", "variant"),
 }
-"""Words that name a document column together with a word for identifiers, as in `article_id`."""
+"""Words that mean document ids only beside a word of `IDENTIFIERS`, as in `article_id`."""
 
 IDENTIFIERS = {"id", "ids", "no", "nr", "number", "key", "code"}
-"""Words for identifiers. A name with a word that is in none of these three sets, such as "price" in
-`product_price`, is not that of a document column."""
+"""Words for identifiers. A column `product_price` does not contain document ids, because "price" is
+in none of the three sets."""
 
 
 def split_words(column: str) -> set[str]:
@@ -37,7 +37,7 @@ def split_words(column: str) -> set[str]:
 def find_document_column(
     schema: Mapping[str, pl.DataType], others: Collection[str] = ()
 ) -> str | None:
-    """Return the column "doc", or the first whose name means document ids.
+    """Return the column "doc", or the first column named like document ids.
 
     Columns in `others` and columns of floats or objects are left out. Return None if none remains.
     """
@@ -53,8 +53,9 @@ def find_document_column(
 def is_called_like_ids(column: str) -> bool:
     """Return whether the name of a column means document ids.
 
-    The name needs a word of `NOUNS`, or one of `NOUNS_BEFORE_IDENTIFIERS` with one of
-    `IDENTIFIERS`, and contains no words but those of the three sets.
+    All words of the name must be in the three sets. `item` and `item_id` pass because of a word of
+    `NOUNS`. `article_id` passes because it combines a word of `NOUNS_BEFORE_IDENTIFIERS` with one
+    of `IDENTIFIERS`. `article` and `id` do not pass.
     """
     words = split_words(column)
     if not words <= NOUNS | NOUNS_BEFORE_IDENTIFIERS | IDENTIFIERS:

@@ -1,4 +1,4 @@
-"""Find documents that are twice in a ranking, or have two grades or features."""
+"""Find repeated documents of a ranking, and documents with two values."""
 
 from __future__ import annotations
 
@@ -18,23 +18,27 @@ from polars_graded._measuring.kernels.ragged import list_rows
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
 MAX_CHECKED_ROWS = 1_000_000
-"""Maximum number of rows of a frame that is checked completely. In a larger frame, a sample is
-checked, with at least about half this number of rows."""
+"""Maximum number of rows of a frame in which all rows are checked for repeated documents.
+
+In a larger frame, a sample of about half this number of rows, or more, is checked.
+"""
 
 STRETCH_ROWS = 1 << 14
 """Approximate number of rows that are checked at once, so that they fit in the cache."""
 
 MAX_UNEXPLAINED_SHARE = 0.2
-"""Maximum share of the repeated rows that may be repeated even within one value of a label.
+"""Maximum share of the repeated rows that a label need not distinguish.
 
 A label is a column, such as the device, whose values may distinguish several rankings of a query.
-The error about repeated documents suggests such a column.
+The error about repeated documents suggests a label. With 100 repeated rows, up to 20 rows may have
+the same query, document and label as another row.
 """
 
 CHECKED_SHARE = 0.05
-"""Approximate minimum share of the rows of a part that is checked.
+"""Approximate minimum share of checked rows in each part.
 
-If the part and those before it have at most `MAX_CHECKED_ROWS` rows in total, all rows are checked.
+All rows of a part are checked if the frame has at most `MAX_CHECKED_ROWS` rows up to the end of
+this part.
 """
 
 MIXER = np.uint64(0x9E3779B97F4A7C15)
@@ -53,9 +57,10 @@ class Duplicates:
     """Number of rows of all parts so far."""
 
     def check(self, part: pl.DataFrame, groups: Groups) -> None:
-        """Raise if a document occurs twice in a ranking, or its values differ.
+        """Raise if a ranking repeats a document, or a document has two values.
 
-        Its values are its grade in a query, and its popularity and features in all queries.
+        With a column of strategies, a document must have one grade in a query. It must have one
+        popularity, and one value in a column of features, in all queries of a part.
         """
         request, rows_before = self.requests[0], self.rows
         self.rows += part.height
@@ -93,12 +98,12 @@ class Duplicates:
 
 
 def _find_repeats(documents: pl.Series, groups: Groups, max_rows: int) -> Iterator[bool]:
-    """Yield for each checked stretch whether a document seems to be repeated.
+    """Yield True for a stretch that seems to repeat a document, else False.
 
     A document is repeated if it occurs twice in a group. A stretch is a series of consecutive
     groups with about `STRETCH_ROWS` rows. If there are more than `max_rows` rows, only some
     stretches are checked, evenly spaced over the rows. Only hashes are compared, so two different
-    documents may seem equal; the caller then compares the documents themselves.
+    documents may seem equal. After a True, the caller compares the documents.
     """
     edges = np.searchsorted(groups.offsets, np.arange(0, len(documents), STRETCH_ROWS))
     stretches = [*pairwise([*np.unique(edges).tolist(), groups.n])]
@@ -121,14 +126,16 @@ def _sample_queries(
 ) -> pl.DataFrame:
     """Return the rows of a sample of queries, chosen by the hash of the query.
 
-    The columns are keys and documents, and for stacked strategies the grades of all graders.
+    The columns are the keys and the documents. With a column of strategies, the columns of grades
+    of all graders follow.
     """
     request = requests[0]
     grades = [] if request.strategy is None else [each.grade for each in requests]
     rows = part.select([*dict.fromkeys([*request.keys, request.document or "", *grades])])
     if groups.rows is not None:
-        # A part may contain only queries with the same remainder of their hashes. A sample by
-        # remainder could then be empty or the whole part, so queries with low hashes are chosen.
+        # The hashes of all queries of a part may have the same remainder, since `read_in_passes`
+        # selects queries by remainder. A sample by remainder could then be empty or contain the
+        # whole part. So queries with low hashes are chosen.
         return rows.filter(hash_keys(part, request.query) < 2**64 // -(-part.height // max_rows))
     order = np.argsort(hash_keys(groups.keys, request.query), kind="stable")
     lengths = np.diff(groups.offsets)
@@ -165,7 +172,7 @@ def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
-    """Raise if a ranking repeats a document, with a count and examples."""
+    """Raise an error with a count and examples if a ranking repeats documents."""
     repeated = select_repeated_rows(request, rows)
     if repeated.is_empty():
         return
@@ -190,7 +197,7 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
 
 
 def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:
-    """Return whether a document of a query seems to have two grades for two strategies."""
+    """Return whether two rows of a query seem to grade a document differently."""
     columns = [*request.query, request.document or ""]
     judged = rows.filter(pl.col(request.grade).is_not_null(), pl.col(columns[-1]).is_not_null())
     graded = hash_keys(judged, [*columns, request.grade])
@@ -198,7 +205,7 @@ def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:
 
 
 def check_values_agree(request: Request, rows: pl.DataFrame) -> None:
-    """Raise if a document has two values of popularity or features."""
+    """Raise if a document has two popularities, or two values of a feature."""
     doc = request.document or ""
     for name, column in request.inputs.items():
         if not DOCUMENT_INPUTS[name].is_of_document:

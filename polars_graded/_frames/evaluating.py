@@ -46,21 +46,21 @@ def evaluate(
     """Measure the rankings of a whole frame: one row per strategy and query.
 
     A row of the frame is a document of a query. As in `Graded`, a null score means that the
-    document was not retrieved, and a null grade that it was not judged. Each score column is a
-    strategy. If the rows of several strategies are stacked, `strategy` names the column that holds
-    the strategy of each row.
+    document was not retrieved, and a null grade means that the document was not judged. Each score
+    column is a strategy. If the rows of several strategies are stacked, `strategy` names the column
+    that holds the strategy of each row.
 
     Parameters
     ----------
     frame
         Any data frame: Polars, pandas (NaN is read as null, and a named index as columns), pyarrow,
-        DuckDB, or any other that narwhals or Arrow's PyCapsule interface supports. A LazyFrame
-        returns a LazyFrame. A Spark frame or a Ray dataset returns one of the same kind, after one
-        shuffle of the rows.
+        DuckDB, or any other that narwhals or Arrow's PyCapsule interface supports. For a LazyFrame,
+        the result is a LazyFrame; for a Spark frame, a Spark frame; and for a Ray dataset, a Ray
+        dataset. Spark and Ray shuffle the rows once for each grader.
     *measures
-        Names of measures, which are also the names of the columns of the result: `"mu_ap"`,
-        `"ndcg@10"`, `"ap(threshold=2)@100"`; lists of them; or mappings that give a column another
-        name: `{"nDCG": "ndcg(gain=linear)@10"}`.
+        Names of measures, such as `"mu_ap"`, `"ndcg@10"` or `"ap(threshold=2)@100"`. Pass the names
+        one by one or in lists. Each measure gives a column of the result with its name. A mapping
+        gives another name to the column: `{"nDCG": "ndcg(gain=linear)@10"}`.
     query
         The column that identifies queries, or several columns. The result contains them.
     grade
@@ -83,12 +83,13 @@ def evaluate(
         The column that identifies strategies, if the rows of several strategies are stacked in one
         frame. In this case, `by` names one column.
     ties
-        The column, or columns, that break ties of all strategies, the highest value first; or
-        `"order"`, which keeps the order of the rows. By default tied documents are ordered by the
-        column that `doc` names, as text, the highest first. This is trec_eval's order; passing
-        `ties="doc"` gives the same order without the warning below. Other columns in `ties` that
-        hold numbers are ordered as numbers. Without a column of documents, tied documents keep the
-        order of the rows. If the order of tied documents changes a value, a warning reports it.
+        One or more columns that break ties of all strategies, the highest value first; or
+        `"order"`, which keeps the order of the rows. By default, the column that `doc` names breaks
+        ties. Its values are compared as text, and the highest text comes first: "d9" before "d10".
+        This is trec_eval's order; passing `ties="doc"` gives the same order without the warning
+        below. Numbers in another column of `ties` are compared as numbers. Without a column of
+        documents, tied documents keep the order of the rows. If the order of tied documents changes
+        a value, a warning reports it.
 
         To order tied documents as another tool does, pass its name: `"trec_eval"` (also for
         pytrec_eval: scores are compared as 32-bit floats, and tied documents are in descending text
@@ -99,15 +100,16 @@ def evaluate(
     descending
         The direction: True ranks the highest value first. Pass a Boolean for all strategies, a list
         with one entry per strategy, or a mapping for some of them:
-        `descending={"old_rank": False}`. The entry of a strategy with several columns may be a
-        list. By default the highest value is first, and a column that may hold ranks raises an
-        error. A single False also raises an error if only some of the columns may hold ranks; one
-        False per strategy is accepted. Columns in `ties` always have their highest value first.
+        `descending={"old_rank": False}`. If a strategy has several columns, its entry may be a list
+        with one Boolean per column. By default the highest value is first, and a column that may
+        hold ranks raises an error. A single False also raises an error if only some of the columns
+        may hold ranks; one False per strategy is accepted. Columns in `ties` always have their
+        highest value first.
     doc
         The column of documents. Each document may occur only once in a ranking. By default it is
         the column "doc", or a column with a similar name, such as "product_id" or "sku". If no such
-        column exists, it is the last column that breaks ties (in `ties` or in a list of `by`),
-        provided that it holds text. With None, or without such a column, each row counts as a
+        column exists, the last column that breaks ties (in `ties` or in a list of `by`) is used,
+        but only if its values are text. With None, or if no column is found, each row counts as a
         separate document.
     irrelevant, max_grade, relevant_from
         The scale of the grades, and the lowest relevant grade, as in `Graded.scaled`.
@@ -135,27 +137,28 @@ def evaluate(
         is true for the documents that the reference recommends, for `unexpectedness` and
         `serendipity`.
     parts
-        How to split a frame that does not fit in memory into parts of whole queries: `"sorted"`
-        streams rows in which the rows of each query are consecutive; a number is the number of
-        passes over the rows, each with a share of the queries; `"scratch"` is one pass, in which
-        the rows are written to a folder in `tempfile.gettempdir()` if they do not fit in memory. By
-        default a DataFrame is measured as a whole. A LazyFrame whose plan sorts its rows
-        (`set_sorted`, `sort`) is streamed; for any other plan, its size and the free memory decide.
-        The logger "polars_graded" reports the choice at level INFO. Every choice gives the same
-        values, except that `mu_ap` and `gap` may differ in the last bit. For Spark and Ray, pass
-        the number of buckets; a worker holds one bucket at a time. The default is
-        `spark.sql.shuffle.partitions` for Spark and 64 for Ray.
+        How to split a frame that does not fit in memory into parts of whole queries. `"sorted"`
+        streams the rows; the rows of each query must be consecutive. A number n reads the rows n
+        times, and each time measures another share of the queries. `"scratch"` reads the rows once,
+        and writes them to a folder in `tempfile.gettempdir()` if they do not fit in memory. By
+        default, a DataFrame is measured as a whole. A LazyFrame is streamed if its plan sorts the
+        rows (`set_sorted`, `sort`). For any other LazyFrame, the choice depends on the steps of its
+        plan, on the size of its rows, and on the free memory. The logger "polars_graded" reports
+        the choice at level INFO. Every choice gives the same values, except that `mu_ap` and `gap`
+        may differ in the last bit. For Spark and Ray, pass the number of buckets; a worker holds
+        one bucket at a time. The default is `spark.sql.shuffle.partitions` for Spark and 64 for
+        Ray.
     progress
         If True, draw a progress bar for evaluations that take seconds. This requires tqdm, and a
         terminal or a notebook.
     fingerprint
-        The column of documents from which fingerprints are computed. If it is passed, the results
-        have further columns of text, which `write_results` and `gate` use: `judgments`, a hash of
-        the judged documents of the query and their grades, whatever their order; `documents`, a
-        hash of the same documents and their subtopics, popularity or other inputs, if a measure
-        needs these; and `settings`, the way the values were measured (the version, each measure's
-        full formula, the scale, `undefined_as`, `condensed` and the order of ties). Documents are
-        hashed as text, so that 7 and "7" are the same. Not for Spark and Ray.
+        The column of documents, for results with fingerprints. These results have further columns
+        of text, which `write_results` and `gate` use. `judgments` is a hash of the judged documents
+        of the query and of their grades. The order of the documents does not change the hash. If a
+        measure needs subtopics, popularity or other inputs, `documents` is a hash of the judged
+        documents and of these inputs. `settings` states how the values were measured (the version,
+        each measure's full formula, the scale, `undefined_as`, `condensed` and the order of ties).
+        Documents are hashed as text, so that 7 and "7" are the same. Not for Spark and Ray.
 
     Returns
     -------
@@ -177,41 +180,41 @@ def evaluate(
         - In at least 90 % of the queries, its numbers are whole. Over all queries, they are small,
           and equal numbers are rare. Numbers are small if the lowest is, on average over queries,
           at most 2 times (highest - lowest + 1): the numbers 11 to 20 are small, and 81 to 90 are
-          not. Equal numbers are rare if the number of pairs of equal numbers, summed over all
-          queries, is at most 0.75 times the number expected by chance, and at least five standard
-          deviations below the expected number.
+          not. Let t be the number of pairs of equal numbers within queries, and e the number of
+          such pairs expected by chance, both summed over the queries. Equal numbers are rare if t
+          is at most 0.75 e and at most e - 5 √e.
 
         Numbers that end in .5 are rounded down first, because the mean of tied ranks can end in .5.
         Numbers below 1 are ignored, because they may be codes for documents that were not shown.
         For the same reason, the highest number of the column is ignored in each query that contains
         it several times.
 
-        If `descending=False` is passed for a column of ranks, and some query has several numbers
-        below 1 in this column. These would be ranked first, although they probably mean that a
-        document was not shown. If a single False is passed for several strategies, and only some of
-        their columns may hold ranks.
+        If `descending=False` is passed for a column of ranks that contains several numbers below 1
+        in a query. Such numbers would be ranked first, although they probably mean that a document
+        was not shown. If a single False is passed for several strategies, and only some of their
+        columns may hold ranks.
 
         If a document occurs twice in a ranking, or has different grades for two stacked strategies.
         In frames of up to a million rows, all rows are checked. In a larger frame, a sample of
-        whole queries with about half a million rows is checked, or with a twentieth of the rows if
-        that is more. (The check for columns that may hold ranks uses a sample of about a quarter of
-        a million rows.) `overview` counts repeated documents in all rows. Spark and Ray check each
-        bucket separately.
+        whole queries is checked. The sample has about half a million rows or 5 % of the rows,
+        whichever is more. (The check for columns that may hold ranks uses a sample of about a
+        quarter of a million rows.) `overview` counts repeated documents in all rows. Spark and Ray
+        check each bucket separately.
 
         If a column that is not passed as an argument seems to hold documents, and a document occurs
         twice within a ranking. This is checked for DataFrames with ten rankings or more in which no
-        column has a usual name for documents. Of the columns of text or whole numbers, the one
-        whose values repeat least within rankings is checked, provided that at most 70 % of its
-        values repeat. It seems to hold documents in three cases. (1) It holds text, or its name
-        suggests ids, and at most 20 % of its values repeat. (2) Some rows of a ranking are equal in
-        all columns. (3) Another column, such as the device, distinguishes all rows that repeat a
-        value.
+        column has a usual name for documents. Among the columns of text or whole numbers, only the
+        column whose values repeat least within rankings is checked. It is skipped if more than 70 %
+        of its values repeat. The column seems to hold documents in three cases. (1) At most 20 % of
+        its values repeat, and the column holds text or has a name that suggests ids. (2) Some rows
+        of a ranking are equal in all columns. (3) All rows that repeat a value differ in another
+        column, such as the device.
 
         If two strategies have the same name. If the frame has a column `"strategy"` with several
-        values that is not passed as an argument. (In a LazyFrame, a single value is enough, because
-        values are not read yet.) If a grade or a score is NaN or infinite. If rows are declared
-        sorted, but the rows of a query are not consecutive. The rows of a LazyFrame are checked
-        when it is collected.
+        values, and no argument names this column. (In a LazyFrame, a single value is enough,
+        because values are not read yet.) If a grade or a score is NaN or infinite. If rows are
+        declared sorted, but the rows of a query are not consecutive. The rows of a LazyFrame are
+        checked when it is collected.
 
     Warns
     -----
@@ -220,16 +223,17 @@ def evaluate(
         it is collected. The kinds of warnings and their causes are:
 
         - `unjudged`: a query has no judged document, as after a left join of a run and judgments.
-          Or there are ten queries or more, and the judged share of the first ten documents differs
-          by at least 0.2 between strategies, or is below 0.8 for one of them. Or one grader judged
-          less than half as many documents of a query as another grader.
+          Or there are at least ten queries, and the judged share of the first ten documents is too
+          low: below 0.8 for some strategy, or at least 0.2 lower than for another strategy. Or a
+          grader judged some documents of a query, but fewer than half as many as another grader.
         - `join`: a measure depends on judged documents that were not retrieved, as recall does, and
-          the frame may lack such documents. Either the relevant documents of a query differ between
-          stacked strategies. Or there are ten queries or more, and in all of them every judged
-          document was retrieved, although some retrieved documents are unjudged. This is normal for
-          logged data. In other data, a left join from the run may have lost the judged documents.
-        - `nulls`: some rows have null or NaN in place of a query or a strategy. Or queries consist
-          of several columns, and one of these columns is null in some rows of a query.
+          the frame may lack such documents. There are two signs of this. (1) The relevant documents
+          of a query differ between stacked strategies. (2) There are at least ten queries, all with
+          judged documents, and every judged document was retrieved, although some retrieved
+          documents are unjudged. Sign 2 is normal for logged data. In other data, a left join from
+          the run may have lost the judged documents that were not retrieved.
+        - `nulls`: some rows have null or NaN in place of a query or a strategy. Or several columns
+          identify queries, and one column is null in some rows of a query.
         - `missing`: a stacked strategy has no row for some query, so that its mean excludes this
           query. Or a strategy retrieved nothing at all.
         - `ranks`: a column is called rank, position or place, its numbers count from 1 or 0 in some
@@ -239,13 +243,13 @@ def evaluate(
         - `scale`: queries differ in their highest grade, `max_grade` is not passed, and a measure
           depends on the highest grade of the scale (`generalized_precision`, `err`, `nerr`,
           `rbp(graded=True)`, `sdcg`, `insq`, `inst`, `bpm`, `nerr8` to `nerr11`). Or grades look
-          like stars (whole or half numbers from 1 or 0.5 to at least 4, and never 0), of which the
-          lowest counts as relevant. Or grades below 0 count as judged and irrelevant. Or the
-          highest grade looks like a code, such as 99 or 255, and is at least three times the next
-          highest.
+          like stars, and the lowest grade counts as relevant. Stars are whole or half numbers: the
+          lowest is 0.5 or 1, and the highest is at least 4. Or grades below 0 count as judged and
+          irrelevant. Or the highest grade looks like a code, such as 99 or 255, and is at least
+          three times the next highest.
         - `ties`: the order of documents with the same score changes a requested value, and `ties`
-          is not passed. Or `ties` names the column of grades, which ranks the best of tied
-          documents first.
+          is not passed. Or `ties` names the column of grades, so that the best of tied documents
+          comes first.
 
         `warnings.simplefilter("ignore", DataWarning.ties)` silences one of these kinds. Spark and
         Ray give no warnings, because no worker sees all queries. Their rows have no order either,

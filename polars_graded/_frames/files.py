@@ -1,4 +1,7 @@
-"""Read text files in blocks of whole lines: paths, patterns and open files, plain or gzip."""
+"""Read text files, plain or gzip, in blocks of whole lines.
+
+A file is given by its path, by a pattern of paths, by its content as bytes, or as an open file.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Block(NamedTuple):
-    """Whole lines of a file that are parsed together."""
+    """Consecutive whole lines of a file, which are parsed together."""
 
     file: str
     """Name of the file in messages."""
@@ -46,7 +49,8 @@ class TextFile:
 
     source: Path | bytes | IO[str] | IO[bytes]
     strategy: str | None = None
-    """Name of the strategy of a run; None for other files, or if the tag in the lines names it."""
+    """Name of the strategy if the file is a run. It is None if the lines of the run contain the
+    name as a tag, and for files that are not runs."""
 
     @property
     def name(self) -> str:
@@ -75,7 +79,10 @@ class TextFile:
 
 @contextmanager
 def _open_binary(source: Any) -> Iterator[Any]:
-    """Yield a binary file, decompressed if it begins like gzip; an open file stays open."""
+    """Yield the source as a binary file, decompressed if it is gzip.
+
+    A file opened here is closed at the end. A file that the caller opened stays open.
+    """
     with ExitStack() as stack:
         file = stack.enter_context(source.open("rb")) if isinstance(source, Path) else source
         if isinstance(file, bytes):
@@ -93,9 +100,9 @@ def _open_binary(source: Any) -> Iterator[Any]:
 
 
 def list_files(paths: Any) -> list[TextFile]:
-    """Return the files of `paths`.
+    """Return the files that `paths` names.
 
-    A path that does not exist is a pattern if it contains `*`, `?` or `[`.
+    A path with `*`, `?` or `[` is a pattern, unless a file or folder has exactly this name.
     """
     is_single = isinstance(paths, str | os.PathLike | bytes) or hasattr(paths, "read")
     sources = [paths] if is_single or not isinstance(paths, Iterable) else list(paths)

@@ -1,4 +1,7 @@
-"""Fingerprints of judgments and of judged documents, and the settings that results record."""
+"""Record in results what was measured.
+
+Fingerprints identify the judgments and the judged documents. A text contains the settings.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,10 @@ DEFAULT_CHUNK_ROWS = 1 << 16
 
 
 def check_fingerprint(requests: Sequence[Request], doc: Any, schema: pl.Schema) -> None:
-    """Raise if the document column does not fit, or a new name is taken.
+    """Raise if the document column or a name in the result is unsuitable.
 
-    The document column must be in the frame and must not be nested.
+    The document column must be in the frame and must not be nested. No key or measure of the result
+    may have a name in `RECORDS`.
     """
     column = check_column_name("fingerprint", doc)
     check_columns("frame", [column], schema, argument="fingerprint")
@@ -77,10 +81,11 @@ def add_fingerprints(
 
 
 def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.LazyFrame:
-    """Return the fingerprints of the judged documents of each ranking.
+    """Return fingerprints, in one row per combination of `request.keys`.
 
-    There is one hash of documents and grades. If measures have inputs such as subtopics, there is
-    another hash of documents and these inputs.
+    The column `JUDGMENTS` contains a hash of the judged documents and their grades. If measures
+    have inputs such as subtopics, the column `DOCUMENTS` contains a hash of the judged documents
+    and their inputs. Combinations of keys without judged documents are left out.
     """
     text = pl.col(doc).cast(pl.String).fill_null("").alias("doc")
     values = {JUDGMENTS: pl.col(request.grade).cast(pl.Float64)}
@@ -102,7 +107,7 @@ def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.
     formatted = pl.col(*values).map_batches(
         _format_numbers, return_dtype=pl.String(), is_elementwise=True
     )
-    # Sums do not depend on the order of documents. They wrap around at 2**64.
+    # The sum of hashes does not depend on the order of documents. It wraps around at 2**64.
     hashes = rows.group_by(request.keys).agg(pl.col(*values).sum()).with_columns(formatted)
     if request.grader is None:
         return hashes
@@ -112,7 +117,8 @@ def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.
 def _unify_type(dtype: pl.DataType, column: str) -> pl.Expr:
     """Return an input column, converted so that equal values give equal text.
 
-    Files with equal values may differ in the types of numbers and in the order of labels.
+    The number 1 may be an integer in one file and a float in another, so numbers become floats. Two
+    files may list the same labels in different orders, so labels are sorted. Vectors are not.
     """
     is_list = isinstance(dtype, pl.List | pl.Array)
     inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else dtype
@@ -196,12 +202,15 @@ def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> st
 
 
 def _describe_tie_order(request: Request, column: str, schema: Mapping[str, pl.DataType]) -> str:
-    """Return the column or expression that breaks ties, with a note if it gives numbers."""
+    """Describe a tie-breaking column by its name or its expression.
+
+    For a column of numbers, the text ends with "(as numbers)".
+    """
     name = str(request.computed.get(column, column))
     return f"{name} (as numbers)" if schema[column].is_numeric() else name
 
 
 def _collapse_equal(settings: Mapping[str, list[Any]]) -> list[Any] | dict[str, list[Any]]:
-    """Return the list that all strategies share, or all lists by strategy."""
+    """Return one list if all lists are equal; otherwise, return all of them."""
     first, *others = settings.values()
     return first if all(each == first for each in others) else dict(settings)

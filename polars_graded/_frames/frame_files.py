@@ -11,19 +11,20 @@ import polars as pl
 from polars_graded._checks import check_columns
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-"""Separator between columns that each extension of a text file implies, also before .gz."""
+"""Separator of columns for each extension of a text file; `.csv.gz` counts as `.csv`."""
 
 
 def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
     """Read several files with the same columns, and concatenate their rows.
 
-    `names` maps old to new column names. A column that already has one of the new names is dropped.
+    `names` maps old to new column names. If a column that is not renamed already has one of the new
+    names, this column is dropped.
 
     Raises
     ------
     ValueError
-        If a file has an unsupported extension, has a separator other than the one that its
-        extension implies, cannot be parsed, or has different columns from the first file.
+        If a file has an unsupported extension or cannot be parsed, if its separator does not match
+        its extension, or if its columns differ from those of the first file.
     ColumnNotFoundError
         If a file lacks a column that `names` renames.
     """

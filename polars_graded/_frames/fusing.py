@@ -51,7 +51,7 @@ NORMALISATIONS: Mapping[str | None, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     "sum": lambda score, _: _divide(score - score.min(), (score - score.min()).sum()),
     "rank": lambda _, rank: 1 - (rank - 1) / rank.count(),
 }
-"""Functions that normalise the scores of a strategy for a query, or replace them by ranks."""
+"""Functions from the scores and ranks of a strategy for one query to normalised values."""
 
 COMBINATIONS: Mapping[str, Callable[[Sequence[pl.Expr]], pl.Expr]] = {
     "comb_sum": pl.sum_horizontal,
@@ -61,7 +61,7 @@ COMBINATIONS: Mapping[str, Callable[[Sequence[pl.Expr]], pl.Expr]] = {
     "comb_min": pl.min_horizontal,
     "comb_med": lambda scores: pl.concat_list(scores).list.median(),
 }
-"""Functions that combine the values of a document; methods that are not listed add them."""
+"""Functions that combine the values of a document. Other methods add the values."""
 
 
 def _count_lists(scores: Sequence[pl.Expr]) -> pl.Expr:
@@ -84,9 +84,9 @@ def fuse(
 ) -> Any:
     r"""Fuse the scores of several strategies into one score per document.
 
-    The result ranks the documents that any of the strategies retrieved, for example those of a
-    keyword search and of a vector search. The new column contains scores, so `evaluate` can compare
-    the fused ranking with those of the strategies.
+    A document has a fused score if at least one strategy retrieved the document. The strategies
+    are, for example, a keyword search and a vector search. The new column contains scores, so
+    `evaluate` can compare the fused ranking with the rankings of the strategies.
 
     .. math:: RRF(d) = \sum_s \frac{w_s}{k + rank_s(d)}
 
@@ -95,8 +95,8 @@ def fuse(
     Parameters
     ----------
     frame
-        Any data frame with one row per query and document, as for `evaluate`, but not of Spark or
-        Ray. A LazyFrame returns a LazyFrame. For stacked runs,
+        Any data frame that `evaluate` accepts, except those of Spark and Ray. It has one row per
+        query and document. A LazyFrame returns a LazyFrame. For stacked runs,
         `runs.pivot("strategy", index=["query", "doc"], values="score")` makes such a frame.
     by, query, ties, descending, doc
         As for `evaluate`. `by` names two strategies or more. `ties` matters only for methods and
@@ -144,8 +144,8 @@ def fuse(
     Raises
     ------
     ValueError
-        As `evaluate`, for a document that occurs twice in a ranking, for scores that are NaN or
-        infinite, and, if `descending` is not passed, for columns that may hold ranks.
+        If a document occurs twice in a ranking; if a score is NaN or infinite; if a column may hold
+        ranks and `descending` is not passed. Other errors are the same as for `evaluate`.
 
     Warns
     -----
@@ -162,9 +162,9 @@ def fuse(
     Values equal those of ranx 0.3.21, which names the methods `rrf`, `bordafuse`, `sum`, `mnz`,
     `anz`, `max`, `min`, `med` and `wsum`, and the normalisations `min-max`, `zmuv`, `sum` and
     `rank`. There are two exceptions: ranx never divides by less than 1e-9, and its unstable sort
-    decides the order of documents with equal scores. Fox and Shaw count similarities that are not 0
-    for CombMNZ and CombANZ; here, as in Lee's work and in ranx, a strategy counts if it retrieved
-    the document.
+    decides the order of documents with equal scores. For CombMNZ and CombANZ, Fox and Shaw count
+    the strategies that give the document a score other than 0. Here, as in Lee's work and in ranx,
+    all strategies that retrieved the document are counted.
 
     References
     ----------
@@ -234,7 +234,10 @@ def fuse(
 
 
 def _parse_weights(request: Request, method: str, weights: Any) -> dict[str, float]:
-    """Return the checked weight of each strategy, 1 if none are passed."""
+    """Return the checked weight of each strategy.
+
+    If no weights are passed, each weight is 1, but `"weighted_sum"` raises an error.
+    """
     if weights is None and method != "weighted_sum":
         return dict.fromkeys(request.by, 1.0)
     if method not in WEIGHTED_METHODS:

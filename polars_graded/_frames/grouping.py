@@ -17,7 +17,7 @@ KEY = "polars_graded: {}"
 ROW = KEY.format("row")
 
 MAX_RUNS_PER_ROW = 0.75
-"""Keys count as scattered from this ratio of runs to rows.
+"""Unsorted keys count as scattered if the ratio of runs to rows is at least this number.
 
 A run consists of adjacent rows with equal keys.
 """
@@ -27,7 +27,8 @@ A run consists of adjacent rows with equal keys.
 class Groups:
     """Frame in which rows with the same keys are adjacent.
 
-    Group `i` consists of the rows `offsets[i]` to `offsets[i + 1] - 1`, in their order.
+    Group `i` consists of the rows `offsets[i]` to `offsets[i + 1] - 1` of `frame`. The rows of a
+    group have the same order as in `source`.
     """
 
     frame: pl.DataFrame
@@ -38,16 +39,20 @@ class Groups:
     source: pl.DataFrame
     """The original frame, with all of its columns."""
     rows: Integers | None = None
-    """The row number in `source` of each row of `frame`; None if the order is unchanged."""
+    """Row numbers in `source`, one per row of `frame`; None if both have the same order."""
 
     @classmethod
     def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
-        """Group rows with equal keys; move rows if equal keys may be apart."""
+        """Group rows with equal keys.
+
+        Rows stay in place in two cases: the keys are sorted, or they form few runs and no key has
+        two runs.
+        """
         values, keyed = frame.select(columns), frame.select(keys)
         starts = find_run_starts(keyed)
         runs = keyed[starts]
-        # If there are few runs, each may be a whole group, so the distinct keys are counted. With
-        # many runs, equal keys are probably apart, so this count is skipped.
+        # If there are as many runs as distinct keys, every run is a whole group. With many runs,
+        # equal keys are probably apart, so the distinct keys are not counted.
         has_few_runs = len(starts) < MAX_RUNS_PER_ROW * frame.height
         if are_sorted(runs) or (has_few_runs and runs.group_by(keys).agg().height == runs.height):
             return cls(values, runs, np.append(starts, frame.height), frame)
@@ -77,7 +82,10 @@ class Groups:
         return Lists(self.frame.get_column(column).rechunk(), self.offsets)
 
     def at(self, column: str, row_numbers: Integers) -> pl.Series:
-        """Return the values of a column of `source` for row numbers of `frame`."""
+        """Return values from a column of `source`.
+
+        `row_numbers` are row numbers of `frame`.
+        """
         rows = row_numbers if self.rows is None else self.rows[row_numbers]
         return self.source.get_column(column).gather(rows)
 
@@ -96,7 +104,10 @@ class Groups:
         return pl.Series(results, nan_to_null=True)
 
     def aggregate_groups(self, column: pl.Series, expr: pl.Expr) -> pl.Series:
-        """Return the result of an expression of the column "value" for each group."""
+        """Return the result of an expression for each group.
+
+        The expression refers to `column` by the name "value".
+        """
         number = np.repeat(np.arange(self.n), np.diff(self.offsets))
         values = pl.DataFrame([column.alias("value"), pl.Series("group", number).set_sorted()])
         return values.group_by("group", maintain_order=True).agg(expr).to_series(1)
@@ -114,12 +125,15 @@ def _drop_sorted_flags(keys: pl.DataFrame) -> pl.DataFrame:
 
 
 def are_sorted(keys: pl.DataFrame) -> bool:
-    """Return whether the keys are sorted; False if there are several columns."""
+    """Return whether the keys are sorted.
+
+    The result is False for several columns and for a nested column.
+    """
     return keys.width == 1 and not keys.dtypes[0].is_nested() and keys.to_series().is_sorted()
 
 
 def find_run_starts(frame: pl.DataFrame) -> Integers:
-    """Return the number of the first row of each run of equal adjacent rows."""
+    """Return the row numbers at which runs of equal rows begin."""
     if frame.is_empty():
         return np.empty(0, np.int64)
     upper, lower = frame.head(-1), frame.slice(1)

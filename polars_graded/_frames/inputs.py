@@ -28,7 +28,7 @@ class Runs(NamedTuple):
 
     table: Frame
     strategy: str | None
-    """Column of strategies, if one was passed or the run is a mapping from names."""
+    """Name of the column of strategies. None for a single run if no column was passed."""
     names: Sequence[str] = ()
     """Names of the strategies if the run is a mapping with a lazy frame, otherwise empty. When the
     table is collected, an error is raised if one of these strategies has no rows."""
@@ -74,7 +74,7 @@ def build_judgment_table(judgments: Any, query: str, doc: str, grade: str) -> Fr
 
 
 def check_graders_named(rows: pl.DataFrame, name: str, column: str = GRADER) -> None:
-    """Raise if a row of the column of graders does not contain a name."""
+    """Raise if the grader column has a row without a name."""
     dtype, nulls = rows.schema[column], rows[column].null_count()
     if dtype not in TEXT_TYPES and nulls < rows.height:
         msg = (
@@ -105,7 +105,7 @@ def split_graders(
 
 
 def build_grader_table(judgments: Any, query: str, doc: str, grade: str) -> tuple[Frame, list[str]]:
-    """Return the judged documents, and their columns of grades."""
+    """Return the judged documents, and the names of the grade columns."""
     judgments = _unwrap_mapping(judgments)
     if not isinstance(judgments, Mapping) or not judgments or _maps_queries(judgments):
         table = build_judgment_table(judgments, query, doc, grade)
@@ -153,8 +153,8 @@ def _unwrap_mapping(value: Any) -> Any:
 def _maps_queries(run: Mapping[Any, Any]) -> bool:
     """Return whether the keys are queries, and not names of runs or graders.
 
-    A query is mapped to its documents, a list of ids or a mapping from ids to numbers. A name is
-    mapped to a run or to judgments, such as a frame or a mapping from queries.
+    The value of a query is a list of ids, or a mapping from ids to numbers. The value of a name is
+    a whole run or all judgments of a grader, such as a frame or a mapping from queries.
     """
     kinds = (Mapping, *_COLLECTIONS)
     first_documents = next(
@@ -215,7 +215,7 @@ def _build_column(name: str, column: str, values: list[Any]) -> pl.Series:
 def _number_ranks(table: Frame, query: str, doc: str, others: Sequence[str] = ()) -> Frame:
     """Turn lists of documents into one row per document with rank and score.
 
-    Other frames are returned unchanged. `others` are further columns to keep.
+    A frame without lists is returned unchanged. The columns in `others` are kept.
     """
     lists = _find_list_column(table, doc, "retrieved")
     if lists is None:

@@ -1,7 +1,8 @@
-"""Join a run with its judgments: one join by document per block of rows.
+"""Join a run with its judgments, one block of rows at a time.
 
-Joining by document takes most of the time of `join_judgments`, so each block is joined only once.
-The row numbers of the matching judgments then show which judgments a strategy missed.
+Joining by query and document takes most of the time of `join_judgments`, so each block is joined
+only once. The joined rows contain row numbers of judgments. A strategy missed the judgments whose
+row numbers are in none of its rows.
 """
 
 from __future__ import annotations
@@ -18,24 +19,26 @@ ROW_NUMBER = "polars_graded: row number"
 ROWS = "polars_graded: rows"
 FOUND = "polars_graded: found"
 NO_STRATEGY = "polars_graded: no strategy"
-"""Names of temporary columns, which no frame has.
+"""Names of temporary columns. The prefix keeps them apart from the columns of callers.
 
-`ROW_NUMBER` holds row numbers of judgments. `ROWS` and `FOUND` hold the numbers of all rows and of
-judged rows of a strategy and query. `NO_STRATEGY` holds nulls, if the run has no strategies.
+`ROW_NUMBER` holds row numbers of judgments. `ROWS` holds the number of rows of a strategy and
+query, and `FOUND` the number of judged rows among them. If the run has no strategies, `NO_STRATEGY`
+holds nulls in their place.
 """
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Maximum number of rows of counts that wait to be added to the total. If the total has more rows
-than this number, the maximum is the number of rows of the total."""
+"""Counts of new blocks wait until they have more rows than this number, and more than the total.
+They are then added to the total."""
 
 MAX_HELD_HASHES = 1 << 22
-"""Number of row hashes (32 MiB) above which the hashes of several blocks are written to files."""
+"""Maximum number of row hashes from several blocks in memory (32 MiB). If there are more, all are
+written to files. A single block may have more."""
 
 MAX_EXAMPLES = 1000
-"""Maximum number of unjudged rows from which documents are kept as examples for the checks."""
+"""Maximum number of unjudged rows whose documents are kept as examples for the checks."""
 
 N_FILES = 64
-"""Number of files of hashes; each contains one range of hashes."""
+"""Number of files with hashes. Each file contains the hashes in one range of numbers."""
 
 
 # Duplicate rows
@@ -52,8 +55,9 @@ def hash_keys(frame: pl.DataFrame, key: Sequence[str]) -> pl.Series:
 def are_distinct(frame: pl.DataFrame, key: Sequence[str]) -> bool:
     """Return whether all keys are distinct.
 
-    Keys with different hashes are different. Comparing hashes takes a fifth of the time of
-    comparing rows, so rows of text and integers are compared only if two hashes are equal.
+    If all hashes differ, all keys differ. Keys of text and integers are therefore hashed first,
+    which takes a fifth of the time of comparing the keys. The keys themselves are compared only if
+    two hashes are equal.
     """
     if all(dtype == pl.String or dtype.is_integer() for dtype in frame.select(key).dtypes):
         hashes = hash_keys(frame, key)
@@ -63,7 +67,7 @@ def are_distinct(frame: pl.DataFrame, key: Sequence[str]) -> bool:
 
 
 class Hashes:
-    """Hashes of all rows so far, eight bytes each; many hashes spill to disk."""
+    """Collect hashes of rows in memory, or in files if there are many."""
 
     def __init__(self) -> None:
         self._held: list[pl.Series] = []
@@ -99,7 +103,7 @@ class Hashes:
         return pl.concat(repeated)
 
     def _write(self) -> None:
-        """Write the hashes in memory to the files of their ranges."""
+        """Move the hashes from memory to files, one file per range."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="polars_graded-")
         if not self._held:
@@ -118,8 +122,8 @@ class Hashes:
 class Join:
     """Join of a run with its judgments, one block of rows at a time.
 
-    The join finds the row numbers of the judgments whose documents a strategy retrieved. The
-    strategy missed the documents of all other judgments.
+    For each strategy, the join marks the judgments whose documents were retrieved. The strategy
+    missed the documents of all judgments without a mark.
     """
 
     def __init__(self, judged: pl.DataFrame, query: str, doc: str, strategy: str | None) -> None:
@@ -139,7 +143,7 @@ class Join:
         return [*self._is_retrieved]
 
     def register(self, strategy: Any) -> None:
-        """Add a strategy if it is new, with no judgment marked as retrieved."""
+        """Add a strategy if it is new. None of its judgments is marked yet."""
         if strategy not in self._is_retrieved:
             self._is_retrieved[strategy] = np.zeros(self.judged.height, np.bool_)
 
@@ -165,7 +169,7 @@ class Join:
         return rows.drop(ROW_NUMBER, NO_STRATEGY, strict=False)
 
     def missed(self) -> Iterator[pl.DataFrame]:
-        """Yield for each strategy the judgments of documents that it did not retrieve."""
+        """Yield one frame per strategy, with the judgments that it missed."""
         dtype = self._counts[0].schema[self.strategy]
         for name, is_retrieved in self._is_retrieved.items():
             rows = self.judged.filter(pl.Series(~is_retrieved)).drop(ROW_NUMBER)
@@ -173,7 +177,7 @@ class Join:
             yield rows.drop(NO_STRATEGY, strict=False)
 
     def counts(self) -> pl.DataFrame:
-        """Return the number of rows, and of judged rows, of each strategy and query."""
+        """Count the rows and the judged rows of each strategy and query."""
         counts = pl.concat(self._counts)
         return counts.group_by(self.strategy, self.query, maintain_order=True).sum()
 

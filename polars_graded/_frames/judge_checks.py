@@ -96,7 +96,8 @@ BY_SUBTOPIC = (
 def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: int = 0) -> None:
     """Raise if two rows have the same key.
 
-    `others` is the number of further duplicates, which the error adds to those in the frame.
+    `others` is the number of repeated keys that are not in the frame. The error states the sum of
+    this number and of the repeated keys in the frame.
     """
     if not are_distinct(frame, key):
         repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
@@ -113,7 +114,10 @@ def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: i
 
 
 def check_one_strategy(join: Join) -> None:
-    """Raise if a column "strategy" that was not passed has several values."""
+    """Raise if the run has several strategies, but `strategy` is not passed.
+
+    The strategies are the values of the column "strategy". A null counts as a value.
+    """
     count = len([name for name in join.strategies if name is not None])
     if count > 1:
         msg = (
@@ -131,7 +135,10 @@ def select_judgments(
     grades: Sequence[str],
     unjudged_below: float | None,
 ) -> pl.DataFrame:
-    """Return the judgments that count; raise if a document of a query has two."""
+    """Return the judgments that have a grade; raise if two have the same key.
+
+    A grade below `unjudged_below` becomes null.
+    """
     check_key_columns(judgments, "judgments", pair)
     graded = pl.col(grades)
     if unjudged_below is not None:
@@ -216,11 +223,11 @@ def check_overlap(join: Join) -> None:
 
 
 MAX_COMMON_SHARE = 0.05
-"""Maximum share of common documents for a warning that identifiers may be written differently."""
+"""Maximum share of documents with a match for which the matches count as few."""
 
 
 def _has_few_matches(join: Join, retrieved: int, n_found: int) -> bool:
-    """Return whether few retrieved documents are judged for any query.
+    """Return whether few documents match, even judgments of other queries.
 
     Few matches within the same query do not prove that identifiers are written differently. In
     recommendation, a query is a user, and each user judges few of many documents. So the documents
@@ -234,7 +241,7 @@ def _has_few_matches(join: Join, retrieved: int, n_found: int) -> bool:
 
 
 def _find_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
-    """Describe the first few strategies that lack queries of other strategies."""
+    """List the first strategies that lack queries that others answered."""
     keys, n_queries = [join.strategy, join.query], join.queries.height
     strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)
     if answered.height == strategies.height * queries.height:

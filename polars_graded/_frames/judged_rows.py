@@ -1,7 +1,8 @@
-"""Rows of a run with their judgments, followed by the judged documents that the run missed.
+"""Join the rows of a run with judgments, and append missed documents.
 
-The rows of the run keep their order. A DataFrame is joined immediately as a whole. A LazyFrame is
-joined batch by batch when it is collected.
+A strategy missed a judged document if it did not retrieve the document. The rows of the run keep
+their order. Rows of queries without judgments are dropped. A DataFrame is joined immediately as a
+whole. A LazyFrame is joined batch by batch when it is collected.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from polars_graded._frames.parts import read_batches
 from polars_graded._frames.sources import scan_frames
 
 MAX_LISTED_DUPLICATES = 100_000
-"""Maximum number of repeated hashes whose rows are compared; any further ones are only counted."""
+"""Maximum number of repeated hashes whose rows are compared; further hashes are only counted."""
 
 
 def judged_rows(
@@ -38,7 +39,10 @@ def judged_rows(
     grades: Sequence[str],
     unjudged_below: float | None,
 ) -> Frame:
-    """Return the joined rows; check the columns now, even if the run is lazy."""
+    """Check the columns, and return the joined rows.
+
+    The columns of a lazy run are checked before the run is collected.
+    """
     run_schema, judgment_schema = runs.table.collect_schema(), judgments.collect_schema()
     uses_strategy_column = runs.strategy is None and "strategy" in run_schema
     strategy = "strategy" if uses_strategy_column else runs.strategy
@@ -75,8 +79,8 @@ def _iterate_parts(
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of the run, then the documents that it missed.
 
-    The rows keep their order, without those of queries that have no judgments. Then follow, for
-    each strategy, the judged documents that it did not retrieve.
+    The rows keep their order. Rows of queries without judgments are dropped. After all rows of the
+    run, each strategy has a frame of the judged documents that it did not retrieve.
     """
     if isinstance(run, pl.DataFrame):
         blocks: Iterable[pl.DataFrame] = [run]
@@ -103,7 +107,7 @@ def _iterate_parts(
 
 
 def _check_no_duplicates(run: pl.LazyFrame, key: Sequence[str], repeated: pl.Series) -> None:
-    """Raise if rows with a repeated hash also have the same key."""
+    """Raise if two rows have the same key; `repeated` are repeated hashes."""
     if not len(repeated):
         return
     listed = repeated.head(MAX_LISTED_DUPLICATES)

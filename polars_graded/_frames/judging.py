@@ -47,11 +47,11 @@ def join_judgments(
 ) -> Any:
     """Join a run with judgments into one frame that can be evaluated.
 
-    A row is a document of a query: retrieved and judged, only retrieved (the grade is null) or only
-    judged (the score is null, and so is every column that only the run has, except the strategy).
-    The result contains every judged document of every judged query for every strategy. A query that
-    a strategy failed to answer thus counts as a failure, instead of vanishing from the mean. A
-    judgment whose grade is null is ignored.
+    A row of the result is a document of a query. If the document is not judged, its grade is null.
+    If the document was not retrieved, its score is null, and so are all other columns of the run
+    except query, document and strategy. The result contains every judged document of every judged
+    query for every strategy. A query that a strategy failed to answer thus counts as a failure,
+    instead of vanishing from the mean. A judgment whose grade is null is ignored.
 
     Parameters
     ----------
@@ -71,17 +71,19 @@ def join_judgments(
     query
         The column of both frames that names the query.
     doc
-        The column of both frames that names the document. It may hold one list per query. The list
-        holds either ids in rank order (in `judgments`, ids of relevant documents, which get grade
-        1) or structs, whose fields become columns. If a frame has no column of this name,
-        `retrieved` in `run` and `relevant` in `judgments` are used.
+        The column of both frames that names the document. It may also hold one list per query. In
+        `run`, a list is in rank order. In `judgments`, listed documents get grade 1 if the list has
+        no grades. A list holds ids, or structs whose fields become columns. If this column does not
+        hold lists, but `run` has a column `retrieved` of lists, `retrieved` is used instead. In
+        `judgments`, a column `relevant` of lists is used in the same way.
     grade
         The column of `judgments` that holds the grade.
     strategy
-        The column of `run` that identifies the strategy, if there are several. Without it, the run
-        is one ranking per query, and a column called "strategy" may hold only one value. Rows added
-        for judged documents get this value. If `run` is a mapping from names of strategies, this
-        argument names the column of the result that contains them, by default "strategy".
+        The column of `run` that identifies strategies. Without this argument, the run is one
+        ranking per query. A column called "strategy" may then hold only one value, which rows added
+        for judged documents also get; a run in Spark must not have such a column. If `run` is a
+        mapping from names of strategies, the column of the result with these names gets the name
+        `strategy`, by default "strategy".
     subtopic
         The column of `judgments` that names the subtopic, if a document is judged once per
         subtopic. The result has one row per document with its highest grade, and a column
@@ -96,16 +98,20 @@ def join_judgments(
     Returns
     -------
     DataFrame, LazyFrame or Spark's DataFrame
-        The columns of `run`, then the columns that `judgments` adds. The rows of the run for judged
-        queries come first, in their order, then the judged documents that were not retrieved,
-        strategy by strategy, in the order of `judgments`. If the run is empty and `strategy` is
-        None, the result contains every judged document without a score. If the run is empty and
-        `strategy` is passed, there is no strategy and the result is empty. Lists in rank order get
-        the columns `rank` and `score`. `score` is the negative rank, so that the first document has
-        the highest score, unless structs contain a score.
+        The columns of `run`, then the columns that `judgments` adds. The first rows are the rows of
+        the run for judged queries, in the order of `run`. The judged documents that were not
+        retrieved follow, strategy by strategy, in the order of `judgments`. If the run is empty and
+        `strategy` is None, the result contains every judged document without a score. If the run is
+        empty and `strategy` is passed, there is no strategy and the result is empty.
 
-        A lazy run, or a mapping with one, returns a LazyFrame of the same rows in the same order. A
-        run in Spark returns a frame of Spark, in no order.
+        If `run` has lists, the result has the columns `rank` and `score`. Of the columns beside the
+        lists, only the query and the strategy are kept. The score is the field `score` of the
+        structs. Without this field, the score is the negative rank, so that the first document has
+        the highest score.
+
+        If `run` is a LazyFrame, or a mapping that contains one, the result is a LazyFrame with the
+        rows in the same order. If `run` is in Spark, the result is a frame of Spark with the rows
+        in no order.
 
     Raises
     ------
@@ -116,21 +122,22 @@ def join_judgments(
         query in `judgments`, or for a query and strategy in `run`. If the run holds several
         strategies and `strategy` is None.
 
-        Errors in the columns of a lazy run are raised at once, errors in its rows when it is
-        collected (within a ComputeError in Polars before 2). Duplicate documents are found by a
-        64-bit hash per row, which spills to a temporary folder for large runs. A run in Spark fails
-        if a key is null, or if a document occurs twice for a judged query. No error is raised
-        if such a run and the judgments have no document in common.
+        For a lazy run, errors in the columns are raised at once. Errors in the rows are raised when
+        the result is collected (within a ComputeError in Polars before 2). Duplicate documents are
+        found by a 64-bit hash of each row; for large runs, the hashes are written to a temporary
+        folder. For a run in Spark, the job fails if a query, document or strategy is null, or if a
+        document occurs twice for a judged query. No error is raised if a run in Spark and the
+        judgments have no document in common.
 
     Warns
     -----
     DataWarning
         If judgments have a grade below 0 and `unjudged_below` is not passed; these judgments count.
         If queries of the run have no judgment; these queries are left out. If some or all
-        strategies did not answer a judged query; these queries count as failures. If most of the
-        answered queries have no judged document among those retrieved, or if run and judgments have
-        hardly any document in common. In both cases the identifiers may be written differently, so
-        the warning shows one from the run and one from the judgments.
+        strategies did not answer a judged query; these queries count as failures. If in most of the
+        answered queries no retrieved document is judged, or if run and judgments have hardly any
+        document in common. Document names may then be written differently in the two frames, so the
+        warning shows a name from each frame.
 
         For a lazy run, warnings about its rows appear when the result is collected. For a run in
         Spark, the only warning is about grades below 0, and only if the judgments are not in Spark.
@@ -142,7 +149,7 @@ def join_judgments(
 
     Examples
     --------
-    d9 is unjudged, and "a" missed d2 of q1 and d1 of q2.
+    No judgment names d9. The strategy "a" did not retrieve d2 for q1, nor d1 for q2.
 
     >>> import polars as pl
     >>> runs = {

@@ -28,7 +28,7 @@ from polars_graded._measuring.ranking import DOCUMENT_INPUTS
 
 
 class RankOptions(TypedDict, total=False):
-    """Keywords that define rankings without grades."""
+    """Keywords that define a ranking; none concerns grades."""
 
     query: Columns
     ties: Ties
@@ -37,14 +37,14 @@ class RankOptions(TypedDict, total=False):
 
 
 class StrategyOptions(RankOptions, total=False):
-    """Keywords that define the rankings of strategies without grades."""
+    """Keywords that define the rankings of strategies; none concerns grades."""
 
     by: By
     strategy: str | None
 
 
 class RelevanceOptions(StrategyOptions, total=False):
-    """Keywords that define the rankings of strategies, and relevant documents."""
+    """`StrategyOptions`, and keywords that define relevant documents."""
 
     irrelevant: float
     relevant_from: float | None
@@ -59,9 +59,9 @@ OF_GRADES = (
     "condensed",
     *DOCUMENT_INPUTS,
 )
-"""Keywords of `Request.of` for grades or for columns of some measures.
+"""Keywords of `Request.of` that concern grades, or name a column that only some measures need.
 
-An example of such a column is `popularity`.
+`popularity` names such a column.
 """
 
 
@@ -76,7 +76,7 @@ def similarity(
     progress: bool = True,
     **options: Unpack[RelevanceOptions],
 ) -> pl.DataFrame | pl.LazyFrame:
-    r"""Compare the rankings of strategies with each other, without grades.
+    r"""Compare the rankings of pairs of strategies, without grades.
 
     A row of the frame is a document of a query, as for `evaluate`. A null score means that a
     strategy did not retrieve the document. Only two measures need grades, so this function shows
@@ -85,17 +85,17 @@ def similarity(
     Parameters
     ----------
     frame
-        Any data frame, as for `evaluate`. A LazyFrame returns a LazyFrame, and a Spark frame or a
-        Ray dataset returns one of the same kind. If strategies are stacked, a first pass over the
-        rows reads their names.
+        Any data frame, as for `evaluate`. For a LazyFrame the result is a LazyFrame. For a Spark
+        frame or a Ray dataset the result is a frame or dataset of the same kind. If strategies are
+        stacked, a first pass over the rows reads the names of the strategies.
     *measures
         Names of similarity measures, lists of them, or mappings from names of columns to measures,
         as for `evaluate`. Below, `a` and `b` are the two strategies of a pair (see Returns),
         :math:`X_d` is the number of documents that both lists have among their first d, and
         :math:`A_d = X_d / d` is the agreement at depth d.
 
-        - `overlap@n`: :math:`A_n`. Without a cutoff, or if both lists are shorter, n is the length
-          of the longer list. From 0 (disjoint) to 1 (the same documents).
+        - `overlap@n`: :math:`A_n`, from 0 (disjoint) to 1 (the same documents). Without `@n`, or if
+          both lists are shorter than n, the length of the longer list replaces n.
         - `average_overlap@n`: the mean of :math:`A_1` to :math:`A_n`.
         - `overlap_curve@n`: the list of :math:`A_1` to :math:`A_n`.
         - `jaccard@n`: the number of documents that both lists have in their first n, divided by the
@@ -109,38 +109,42 @@ def similarity(
           As text: ``RBO = (1 - p) Σ_d p^(d - 1) A_d + p^l A_l``. If the
           shorter list ends at depth s, then :math:`A_d = (X_d + (d - s) A_s) / d` for d > s.
         - `rbo_min`, `rbo_max`: the lowest and the highest value that `rbo` can have if both lists
-          continue. It is lowest if they have no further document in common, and highest if they
-          have as many as possible. The difference of the two values is the residual.
+          continue. For `rbo_min`, the continued lists have no further document in common. For
+          `rbo_max`, the continued lists have as many documents in common as possible. The
+          difference of `rbo_max` and `rbo_min` is the residual.
         - `kendall_tau`: Kendall's :math:`\tau_b` of the common documents, from -1 to 1.
         - `spearman`: the correlation of the ranks of common documents, from -1 to 1.
         - `tau_ap`: :math:`\tau_{AP}` of the common documents, from -1 to 1. Changes at the top of
-          `a` count more. `b` is the reference, so that `tau_ap` is not symmetric.
-        - `max_displacement@n`: the largest difference between the two ranks of a document. A
-          document counts only if both lists contain it, and at least one list has it in its first
-          n.
-        - `top_changed`: 1 if the first documents differ, 0 if not, and a number between them if
-          first documents are tied.
-        - `relevant_entered@n`, `relevant_left@n`: the number of relevant documents that only `a`,
-          or only `b`, has in its first n. These two need grades. An unjudged document is not
-          relevant, as for `evaluate`.
+          `a` count more. `b` is the reference: the value may change if `a` and `b` are swapped.
+        - `max_displacement@n`: the largest difference between a document's ranks in `a` and in `b`.
+          A document counts only if it is in both lists, and among the first n of at least one list.
+        - `top_changed`: :math:`1 - A_1`, which is 1 if the first documents differ and 0 if they are
+          the same. If first documents are tied, the value may be between 0 and 1.
+        - `relevant_entered@n`: the number of relevant documents that are among the first n of `a`
+          but not of `b`. It needs grades. An unjudged document is not relevant, as for `evaluate`.
+        - `relevant_left@n`: the same with `a` and `b` swapped.
     query, by, strategy, descending
-        As for `evaluate`. `by` names two columns or more, or `strategy` names the column that
-        identifies stacked strategies. Stacked strategies need a column of documents.
+        As for `evaluate`. Either `by` names the columns of at least two strategies, or `strategy`
+        names the column that identifies stacked strategies. Stacked strategies need a column of
+        documents.
     grade, irrelevant, relevant_from
-        The column of grades, the irrelevant grade and the lowest relevant grade, as for `evaluate`,
-        for `relevant_entered` and `relevant_left`. Other measures need no grades.
+        The column of grades, the irrelevant grade and the lowest relevant grade, as for `evaluate`.
+        Only `relevant_entered` and `relevant_left` use them.
     baseline
         The strategy to compare all others with. By default, all pairs are compared.
     ties
-        The order of tied documents, as for `evaluate`: a column, `"order"` or `"trec_eval"`. It
-        changes only `jaccard`, `max_displacement`, `tau_ap`, `relevant_entered`, `relevant_left`,
-        and measures whose own option requests it, such as `rbo(ties=order)`. `kendall_tau` and
-        `spearman` correct for ties. The other measures have an option for the treatment of ties,
-        such as `rbo(ties=b)`. Corsi and Urbano named its values, which do not refer to the
-        strategies `a` and `b`. `a` (by default) is the mean over all orders of tied documents. `b`
-        corrects this mean for the information that ties lose. `w` gives tied documents the same
-        rank. Measures with this option ignore `ties` by default: if ties were broken in the same
-        way in both lists, the lists would look more alike than they are.
+        The order of tied documents, as for `evaluate`: a column, `"order"` or `"trec_eval"`. The
+        measures treat ties in three ways:
+
+        - `jaccard`, `max_displacement`, `tau_ap`, `relevant_entered` and `relevant_left` use this
+          order.
+        - `kendall_tau` and `spearman` correct for ties and ignore this order.
+        - The other measures have an option, such as `rbo(ties=b)`. With `a`, the default, the value
+          is the mean over all orders of tied documents. `b` corrects this mean for the information
+          that ties lose. `w` gives tied documents the same rank. `order` uses the order of this
+          argument. Corsi and Urbano chose the letters a, b and w. The letters do not stand for the
+          strategies `a` and `b`. The default is not `order`, because lists look too similar if ties
+          are broken in the same way in both lists.
     doc
         The column of documents, as for `evaluate`.
     parts, progress
@@ -149,20 +153,23 @@ def similarity(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per pair and query: the name of the pair (`"a and b"`, in the column `"strategy"` or
-        the one that `strategy` names), the two strategies `a` and `b`, the query, and one column
-        per measure (Float64; a list for `overlap_curve`; UInt32 for counts of relevant documents).
-        `b` is the baseline. `summarise` and charts take this frame: they treat each pair as a
-        strategy. If only one strategy retrieved documents, overlaps and `rbo` are 0 and `rbo_max`
-        is 1; if neither did, they are null. The correlations are null with fewer than two common
-        documents, and `kendall_tau` and `spearman` also if these are all tied in one of the lists.
+        One row per pair and query: the name of the pair, the two strategies `a` and `b`, the query,
+        and one column per measure (Float64; a list for `overlap_curve`; UInt32 for counts of
+        relevant documents). The name of the pair, such as `"ours and bm25"`, is in the column
+        `"strategy"`, or in the column that `strategy` names. If `baseline` is passed, `b` is the
+        baseline. `summarise` and charts take this frame, and treat each pair as a strategy.
+
+        If only one strategy of a pair retrieved documents, overlaps and `rbo` are 0, and `rbo_max`
+        is 1. If neither strategy retrieved a document, these measures are null. The correlations
+        are null if there are fewer than two common documents. `kendall_tau` and `spearman` are also
+        null if one list ties all common documents.
 
     Raises
     ------
     ValueError
-        As `evaluate`, for a document that occurs twice in a ranking, scores that are NaN or
-        infinite, and columns that may hold ranks without `descending`. If there are fewer than two
-        strategies.
+        If there are fewer than two strategies. As for `evaluate`: if a document occurs twice in a
+        ranking, if a score is NaN or infinite, or if a column may hold ranks and `descending` is
+        not passed.
 
     Warns
     -----

@@ -73,9 +73,10 @@ def measured(
 def open_frame(
     requests: Sequence[RequestT], frame: Any
 ) -> tuple[list[RequestT], pl.DataFrame | pl.LazyFrame | Any]:
-    """Return the requests with the document column of a frame, and the frame in Polars.
+    """Convert a frame to Polars, and find its document column.
 
-    Frames of Spark and Ray, and their requests, are returned unchanged.
+    Return the requests with this column, and the converted frame. For a frame of Spark or Ray,
+    return the requests and the frame unchanged.
     """
     if find_engine(frame) is not None:
         return [*requests], frame
@@ -89,7 +90,10 @@ def open_frame(
 def measure_frame(
     requests: Sequence[Request], frame: Any, parts: Parts = None, *, shown: bool = True
 ) -> Any:
-    """Return the values as a frame of the same kind as the opened frame."""
+    """Measure a frame that `open_frame` returned.
+
+    The result is a frame of the same kind: a DataFrame, a LazyFrame, or a frame of Spark or Ray.
+    """
     engine = find_engine(frame)
     if engine is not None:
         each = [engine.evaluate_rows(request, frame, parts) for request in requests]
@@ -99,7 +103,10 @@ def measure_frame(
 
 
 def add_computed_columns(requests: Sequence[Request], frame: pl.DataFrame) -> pl.DataFrame:
-    """Add to rows of whole queries the columns that the requests compute."""
+    """Add the columns that the requests compute.
+
+    `frame` must contain all rows of each of its queries.
+    """
     for request in requests:
         frame = request.add_computed_columns(frame)
     return frame
@@ -108,7 +115,11 @@ def add_computed_columns(requests: Sequence[Request], frame: pl.DataFrame) -> pl
 def measure_lazily(
     requests: Sequence[Request], frame: pl.LazyFrame, parts: Parts = None, *, shown: bool = True
 ) -> pl.LazyFrame:
-    """Return a lazy frame that measures the wanted columns and queries when collected."""
+    """Return a LazyFrame that measures `frame` when it is collected.
+
+    Only the measures that the caller selects are computed. A filter that uses only `part_keys` is
+    applied before measuring.
+    """
 
     def values(columns: Collection[str], wanted: pl.Expr | None) -> Iterator[pl.DataFrame]:
         rows = frame
@@ -127,14 +138,14 @@ def measure_lazily(
 
 
 def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:
-    """Raise if a frame with these columns can never be measured."""
+    """Measure an empty frame, to raise errors that do not depend on rows."""
     measured(requests, schema.to_frame(), shown=False)
 
 
 def _select_columns(request: Request, columns: Collection[str]) -> Request:
     """Limit a request to the measures in `columns`.
 
-    If `columns` contains no measure, keep the first one.
+    If `columns` contains no measure, keep the first measure of the request.
     """
     names = [name for name in request.measures if name in columns] or [*request.measures][:1]
     return replace(request, measures={name: request.measures[name] for name in names})

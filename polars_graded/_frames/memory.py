@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 DEFAULT_FREE_BYTES = 4 << 30
-"""Bytes that are assumed to be free if the system does not report them."""
+"""Assumed number of free bytes if the system reports no amount of memory."""
 
 CGROUPS = Path("/sys/fs/cgroup")
 
@@ -30,18 +30,24 @@ def _find_machine_memory() -> int:
 
 
 def _find_container_memory() -> list[int]:
-    """List the bytes that the memory limit of a container leaves, if any."""
+    """List the bytes that the memory limit of a container leaves.
+
+    Without such a limit, the list is empty.
+    """
     try:
         limit, used = (
             (CGROUPS / f"memory.{each}").read_text("utf-8") for each in ("max", "current")
         )
         return [int(limit) - int(used)]
-    except (OSError, ValueError):  # no limit exists, or it is "max"
+    except (OSError, ValueError):  # no limit: the files do not exist, or the text is "max"
         return []
 
 
 def _find_memory_below_limits() -> list[int]:
-    """List the bytes that `ulimit -v` and `ulimit -d` leave, if they are set."""
+    """List the bytes that `ulimit -v` and `ulimit -d` leave.
+
+    A limit that is not set has no entry in the list.
+    """
     try:
         import resource
 
@@ -55,7 +61,10 @@ def _find_memory_below_limits() -> list[int]:
 
 
 def read_process_entry(file: str, name: str) -> int:
-    """Return a number of bytes from an entry of a file in /proc."""
+    """Return the size that a line of a /proc file states, in bytes.
+
+    For example, the line "VmSize: 12 kB" has the name "VmSize" and results in 12288.
+    """
     lines = (line.split() for line in Path(file).read_text(encoding="utf-8").splitlines())
     kilobytes = {words[0].rstrip(":"): words[1] for words in lines if len(words) > 1}
     return 1024 * int(kilobytes[name])

@@ -2,9 +2,9 @@
 
 A note is a fact about a ranking that a data warning may need, such as its number of judged
 documents. A large frame is measured in parts, which contain whole queries. The notes of a part have
-one row per strategy and query. After each part, they are reduced to a size that does not depend on
-the number of queries. A few notes are kept for each query, beside its values, because a warning
-compares them between rankings.
+one row per strategy and query. After each part, its notes are reduced to a size that does not
+depend on the number of queries. A few notes are not reduced but kept beside the values. For
+example, a warning compares the number of judged documents of a query between graders.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NOTES = "polars_graded: notes"
 """Name of the column of notes beside the values; no column of a frame has this name."""
 
 KEY_TEMPLATE = "polars_graded: {}"
-"""Template of the names of keys in the table of notes; no note has such a name."""
+"""Template of names for key columns in the table of notes. No note has such a name."""
 
 SUMMARIES: Mapping[str, tuple[pl.Expr, str]] = {
     "queries": (pl.len(), "sum"),
@@ -48,9 +48,9 @@ SUMMARIES: Mapping[str, tuple[pl.Expr, str]] = {
     "highest_maximum_grade": (pl.col("maximum_grade").max(), "max"),
     "queries_with_relevant": (pl.col("maximum_grade").count(), "sum"),
 }
-"""For each summary of a strategy's rankings: its expression, and the function that combines the
-summaries of all parts.
+"""Summaries of the notes of a strategy, by name: an expression and a function.
 
+The expression computes the summary of one part. The function combines the summaries of all parts.
 The maximum grade of a query is the highest grade of its relevant documents.
 """
 
@@ -65,18 +65,20 @@ GRADE_NOTES: Mapping[str, str] = {
     AT_CODE: "sum",
     BELOW_CODE: "max",
 }
-"""For each note about the grades of a part: the function that combines the notes of all parts.
+"""Functions that combine the notes about the grades of all parts, by the name of the note.
 
-A code is a number such as 99 that may stand for a missing grade. If the highest grade is such a
-number, `AT_CODE` counts the grades equal to it, and `BELOW_CODE` is the next highest grade.
+A code is a number such as 99 that may stand for a missing grade. If the highest grade of a part is
+a code, `AT_CODE` counts the grades equal to this code, and `BELOW_CODE` is the highest other grade.
 """
 
 AT_MAXIMUM = "queries_at_maximum"
-"""Name of a count for each strategy: the number of its queries whose maximum grade equals the
-highest maximum grade of any of its queries."""
+"""Name of a count for each strategy: its queries whose maximum grade is M.
+
+M is the highest grade of a relevant document in any query of the strategy.
+"""
 
 DEPENDS_ON_TIES = "depends_on_ties"
-"""Name of the note on rankings whose values depend on the order of tied documents."""
+"""Name of a note: True if a value of the ranking depends on the order of tied documents."""
 
 
 def list_kept_notes(request: Request) -> list[str]:
@@ -99,14 +101,17 @@ class Notes:
         self.request = request
         self.strategy, *self.query = (KEY_TEMPLATE.format(key) for key in request.result_keys)
         self.n_dependent = 0
-        """Number of queries with a value that depends on ties. If strategies are stacked (each has
-        its own rows, and a column names it), this is the number of such rankings."""
+        """Number of queries with a value that depends on ties. If strategies are stacked, each
+        strategy of a query counts separately."""
         self._counts: list[pl.DataFrame] = []
         self._unjudged: list[pl.DataFrame] = []
         self._without_key: list[pl.DataFrame] = []
 
     def add(self, rankings: Sequence[pl.DataFrame], grades: Mapping[str, Any]) -> None:
-        """Add the notes of a part: one frame per entry of `by`, and the notes about all grades."""
+        """Add the notes of a part.
+
+        `rankings` has one frame per entry of `by`. `grades` has the notes about all grades.
+        """
         grade_notes = [pl.lit(grades[name]).alias(name) for name in GRADE_NOTES]
         summaries = {name: expr for name, (expr, _) in SUMMARIES.items()}
         is_at_maximum = pl.col("maximum_grade") == pl.col("maximum_grade").max()
@@ -142,13 +147,16 @@ class Notes:
 
     @cached_property
     def unjudged(self) -> list[tuple[Any, ...]]:
-        """Return the first few sorted queries without a judged document."""
+        """Return the first few queries without judged documents, in sorted order."""
         queries = pl.concat(self._unjudged).unique().sort(self.query)
         return queries.head(MAX_SHOWN_VALUES + 1).rows()
 
     @cached_property
     def rows_without_key(self) -> dict[tuple[str, str], int]:
-        """Return the number of rows by missing key, such as `("query", "null")`."""
+        """Return the number of rows for each kind of missing key.
+
+        For example, the number at `("query", "null")` counts rows with a null query.
+        """
         counts = pl.concat(self._without_key).sum().row(0, named=True)
         return {
             (name, missing_as): n
@@ -159,7 +167,8 @@ class Notes:
     def _count_rows_without_key(self, notes: pl.DataFrame) -> pl.DataFrame:
         """Count the rows with a null query or strategy, and those with NaN.
 
-        A query of several columns counts as null (or NaN) only if all of its columns are.
+        If several columns form a query, it counts as null only if all of them are null, and as NaN
+        only if all of them are NaN.
         """
         keys = {"query": self.query}
         if self.request.strategy is not None:

@@ -28,7 +28,8 @@ COLUMNS = (
     *("queries", "retrieved", "judged", "least", "median", "most", "grades", "only_relevant"),
     *("duplicates", "none_retrieved", "judged@10", "tied", "none_judged", "none_relevant"),
 )
-"""Columns of `overview`; the most important are first and last, where Polars prints them."""
+"""Columns of `overview`. Polars prints only the first and the last columns of a wide table, so the
+most important columns are there."""
 
 STRATEGY, GRADE, RETRIEVED, DOCUMENT = (
     f"polars_graded: {name}" for name in ("strategy", "grade", "retrieved", "document")
@@ -57,26 +58,28 @@ def overview(
     Returns
     -------
     DataFrame
-        One row per strategy, in the order of `evaluate`, with shares as Float64 from 0 to 1 (null
-        if the divisor is 0) and numbers of queries as UInt32:
+        One row per strategy, in the order of `evaluate`. Shares are Float64 from 0 to 1, or null if
+        the divisor is 0. Numbers of queries and of rows are UInt32. The columns are:
 
         - the strategy (under the name of its column) and `queries`;
-        - `retrieved`: the share of judged documents that were retrieved. It is 1 after a left or an
-          inner join, which loses judged documents that were not retrieved;
+        - `retrieved`: the share of judged documents that were retrieved. A left or inner join of a
+          run with judgments loses all judged documents that were not retrieved. The share is then
+          1;
         - `judged`: the share of retrieved documents that are judged;
-        - `least`, `median` and `most`: the lowest, median and highest number of documents retrieved
-          for a query;
-        - `grades`: the number of rows with each grade, a list of structs with `grade` (Float64,
-          null for unjudged) and `rows`, by ascending grade;
+        - `least`, `median` (Float64) and `most`: the lowest, median and highest number of documents
+          retrieved for a query;
+        - `grades`: a list with one struct per grade, in ascending order. The fields are `grade`
+          (Float64, null for unjudged documents) and `rows`, the number of rows with this grade;
         - `only_relevant` and `none_retrieved`: the numbers of queries whose judged documents are
           all relevant, and of queries for which nothing was retrieved;
-        - `duplicates`: the number of rows that repeat a document of their ranking, counted in all
-          rows; null without a column of documents. `evaluate` raises an error for such rows, but
-          checks only a sample of the rows in frames with more than a million rows;
-        - `judged@10`: the share of the first ten documents that are judged, as the mean over
-          queries for which documents were retrieved;
-        - `tied`: the share of retrieved documents that have the same score as another document of
-          the query, and the same values in further columns of `by` and in columns of `ties`;
+        - `duplicates`: the number of rows that repeat a document of the same query and strategy;
+          null without a column of documents. `evaluate` raises an error for such rows. In a frame
+          of more than a million rows, `evaluate` checks only a sample, but `overview` counts all;
+        - `judged@10`: the share of judged documents among the first ten, averaged over the queries
+          for which documents were retrieved;
+        - `tied`: the share of retrieved documents that are tied. Two documents of a query are tied
+          if their scores are equal, and also their values in further columns of `by` and in columns
+          of `ties`;
         - `none_judged` and `none_relevant`: the numbers of queries without a judged document, and
           of queries with judged but no relevant documents.
 
@@ -209,14 +212,14 @@ def side_by_side(
     DataFrame
         One row per rank: `rank` (UInt32, from 1), and two columns per strategy, in the order of
         `evaluate`: the document, in a column with the strategy's name, and its grade, in
-        `grade of ...`. A null grade means unjudged. The columns of a strategy that retrieved fewer
-        documents end in nulls. The table ends with the longest ranking, or at rank `n`.
+        `grade of ...`. A null grade means unjudged. If the longest ranking has m documents, the
+        table has m rows, but at most `n`. The columns of a shorter ranking end in nulls.
 
     Warns
     -----
     DataWarning
-        If documents have the same score, and the order of rows decides their ranks, because `ties`
-        is not passed and no column is recognised as the column of documents.
+        If the order of rows decides ranks of the first `n` documents. This occurs if scores are
+        equal, `ties` is not passed, and no column of documents is found that can break the ties.
 
     Examples
     --------

@@ -48,10 +48,13 @@ class PairRequest(Request):
     compares_pairs: ClassVar[bool] = True
     baseline: Any = None
     stacked: pl.Series | None = None
-    """The names of stacked strategies; None until a frame is known, or if none are stacked."""
+    """Names of stacked strategies. None if `strategy` is None or no frame is known yet."""
 
     def check_names(self) -> None:
-        """Raise if two result columns would have one name, or `ties` names an unsupported tool."""
+        """Raise if result columns share a name or a tool is not supported.
+
+        The only tool that `ties` may name is trec_eval.
+        """
         super().check_names()
         if taken := [name for name in (*self.result_keys, *self.measures) if name in PAIR]:
             msg = f"no column of the result may have the name of another, got {taken[0]!r} twice"
@@ -62,12 +65,12 @@ class PairRequest(Request):
 
     @property
     def part_keys(self) -> list[str]:
-        """The columns of queries, so that a part has all rows of a query."""
+        """The columns of queries: rows of one query stay in one part."""
         return [*self.query]
 
     @property
     def copied_keys(self) -> dict[str, str]:
-        """Map keys of the result to the columns of the frame that they copy."""
+        """Map each key of the result to the source column in the frame."""
         pair = {} if self.strategy is None else dict.fromkeys(PAIR, self.strategy)
         return {**pair, **{name: name for name in self.query}}
 
@@ -96,7 +99,10 @@ class PairRequest(Request):
         return pl.Schema({self.key: pl.String(), **pair, **keys})
 
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
-        """Return the request with the document column of a frame, which stacked rows need."""
+        """Return the request with the document column found in a frame.
+
+        Raise if strategies are stacked and there is no such column.
+        """
         request = super().with_document_column(schema)
         if request.strategy is not None and request.document is None:
             msg = "`doc` must name the column of documents if strategies are stacked, got none"
@@ -124,7 +130,7 @@ class PairRequest(Request):
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
-        """The indices of both strategies of each pair; no pair for a frame without rows."""
+        """Two strategy indices per pair; empty if there is no strategy."""
         if self.strategies.is_empty():
             return []
         a, b = find_pairs(self.strategies, self.baseline, hint=HINT)
@@ -145,9 +151,9 @@ class PairRequest(Request):
 
 @dataclass(frozen=True)
 class PairPart(Part):
-    """Frame of whole queries, and the request for similarities of rankings.
+    """Hold a frame and the request for similarities of rankings.
 
-    A query is whole if the frame has its rows of all strategies.
+    For each of its queries, the frame has the rows of all strategies.
     """
 
     request: PairRequest
@@ -160,7 +166,7 @@ class PairPart(Part):
 
     @cached_property
     def query_numbers(self) -> Integers:
-        """Return the number of the query of each group."""
+        """Return the query number of each group."""
         queries = self.queries.with_row_index(PAIR_INDEX)
         keys = self.groups.keys.join(
             queries, on=self.request.query, nulls_equal=True, maintain_order="left"
@@ -171,8 +177,8 @@ class PairPart(Part):
     def numbers(self) -> Lists:
         """Number the documents so that strategies can be compared by number.
 
-        A document of a query has the same number for all strategies. All numbers of a query are
-        higher than those of the queries before it.
+        A document of a query has the same number for all strategies. Numbers of different queries
+        do not mix: query 0 may have the numbers 0 to 9, and query 1 the numbers 10 to 14.
         """
         groups, height = self.groups, self.groups.frame.height
         if self.request.strategy is None:
@@ -197,18 +203,22 @@ class PairPart(Part):
     def grades(self) -> Lists:
         """Return the grades, or document numbers if no measure needs grades.
 
-        `DocumentLists` requires a column of grades, but then no measure reads it.
+        `DocumentLists` requires a column of grades. If no measure reads this column, any numbers
+        will do.
         """
         return super().grades if self.request.is_graded else self.numbers
 
     @property
     def names(self) -> Any:
-        """Return a function from row numbers to documents if ties must be broken."""
+        """Return a function that maps row numbers to document names, or None.
+
+        It is None if no measure depends on the order of tied documents and `ties` names no tool.
+        """
         needs_order = self.request.tool or find_order_dependent_measures(self.request)
         return super().names if needs_order else None
 
     def measure_rankings(self) -> Iterator[Rankings]:
-        """Yield the values and notes of all strategies at once, since a pair needs two of them."""
+        """Yield values and notes of all strategies at once, to form pairs."""
         yield from self.rankings([*self.request.by])
 
     def select_inputs(self, measures: Sequence[Measure]) -> dict[str, Lists]:  # noqa: ARG002
@@ -231,9 +241,9 @@ class PairPart(Part):
     def compute(
         self, measures: Sequence[Measure], documents: Mapping[str, DocumentLists]
     ) -> Iterator[tuple[str, Computed]]:
-        """Yield the values of each pair, after the name of its first strategy.
+        """Yield a tuple for each pair: its first strategy and its values.
 
-        If strategies are stacked, the name is the only entry of `by`.
+        If strategies are stacked, the first element is always the only entry of `by`.
         """
         if len(documents) < len(self.request.by) or not self.request.pairs:
             return
@@ -289,7 +299,7 @@ class GatheredPairs(Gathered):
     part = PairPart
 
     def in_order(self) -> pl.DataFrame:
-        """Check and sort the values of all queries; return them with the kept notes."""
+        """Check and sort the values of all queries, with their notes."""
         self.check()
         values = pl.concat(chain(*self.values.values())).sort(self.request.query)
         pairs = self.request.named_pairs

@@ -12,7 +12,7 @@ no plan, a slower way is chosen, such as the scratch folder. The values stay the
 evaluation takes more time, memory or disk space. On 20 million rows of Parquet, the scratch folder
 took 1.6 times as long as five passes.
 
-The rows of a query keep their order, since it may decide the ranks of tied documents.
+The rows of a query keep their order, since the order may decide the ranks of tied documents.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from polars_graded._frames.grouping import find_run_starts
 from polars_graded._frames.memory import find_free_memory
 
 Parts: TypeAlias = 'int | Literal["sorted", "scratch"] | None'
-"""Requested way to split a frame; None lets its plan, size and the free memory decide."""
+"""Requested way to split a frame. With None, the way is chosen automatically."""
 
 WAYS = ("sorted", "scratch")
 
@@ -41,7 +41,7 @@ BATCH_ROWS = 1 << 20
 """Number of rows of a streamed batch: enough to keep all cores busy."""
 
 MIN_ROWS = 1 << 17
-"""Minimum size, in rows, of the slices of a large batch; smaller ones save hardly any memory."""
+"""Minimum number of rows of a slice of a batch; smaller slices save hardly any memory."""
 
 WORKING_BYTES = 400
 """Bytes per row that measuring needs in addition to the row, for lists and arrays."""
@@ -50,23 +50,24 @@ ENGINE_BYTES = 256 << 20
 """Bytes that reading and measuring need regardless of the number of rows."""
 
 MAX_MEMORY_SHARE = 0.5
-"""Maximum share of the free memory that a part may take; the estimate is rough."""
+"""Maximum share of the free memory for a part. The size of a part is a rough estimate."""
 
 MAX_PASSES = 16
-"""Maximum number of passes if `parts` is None; beyond it, a scratch folder is less work."""
+"""Maximum number of passes if `parts` is None. A scratch folder is faster than more passes."""
 
 BUCKETS = 64
-"""Number of subfolders of the scratch folder; a large subfolder is read in several passes."""
+"""Maximum number of subfolders of the scratch folder; a large one is read in several passes."""
 
 SAMPLE_ROWS = 1000
 """Number of rows from which the size of a row is estimated."""
 
 SORTED_STEP = "sorted-group-by"
-"""Name of the step that groups rows declared sorted by `set_sorted` or `sort`."""
+"""Step in which Polars groups sorted rows. `set_sorted` or `sort` declares them sorted."""
 
 CHEAP_STEPS = {"multi-scan[parquet]", "multi-scan[ipc]", "in-memory-source", "map", "filter"}
 CHEAP_STEPS |= {"select", "simple-projection", "with-columns", "negative-slice", "streaming-slice"}
-"""Steps that are cheap to repeat: reading Parquet, IPC and frames, filters and expressions."""
+"""Steps that are cheap to repeat: they read Parquet, IPC or frames, filter rows, slice rows, or
+compute expressions."""
 
 
 @dataclass(frozen=True)
@@ -108,10 +109,15 @@ def check_parts(value: Any) -> Parts:
 def choose_split(
     frame: pl.LazyFrame, query: Sequence[str], part_keys: Sequence[str], requested: Parts
 ) -> Split:
-    """Return the way to split a frame: as passed, or chosen by plan, size and free memory.
+    """Choose the way to split a frame, unless `requested` names one.
 
-    `part_keys` identify the rows that are measured together. If `requested` is None, rows that are
-    declared sorted by these keys, or by the query, are streamed.
+    Rows with the same `part_keys` are measured together. If `requested` is None, the way is the
+    first of these that is possible:
+
+    1. Rows that are declared sorted by `part_keys`, or by the query, are streamed.
+    2. Rows that are cheap to read again are read in at most `MAX_PASSES` passes. The number of
+       passes follows from the number of rows and the free memory.
+    3. All other rows go through a scratch folder.
     """
     query_columns, part_keys = tuple(query), tuple(part_keys)
     rows = None
@@ -166,8 +172,9 @@ def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 def split_sorted_rows(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Yield parts of sorted rows, cut where a query ends.
 
-    Rows of a query that are not consecutive within a part raise an error. If the rows of a query
-    are scattered over two parts, the caller notices it in the result, where the query occurs twice.
+    Raise if the rows of a query are not consecutive within a part. This function does not notice a
+    query whose rows are in two parts. Such a query occurs twice in the result, so the caller checks
+    the result.
     """
     held = [frame.head(0).collect()]
     for batch in _slice_batches(frame):
@@ -180,7 +187,7 @@ def split_sorted_rows(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.D
 
 
 def _concat_sorted(batches: Sequence[pl.DataFrame], keys: Sequence[str]) -> pl.DataFrame:
-    """Return one frame for a part; raise if the rows of a query are apart."""
+    """Join batches to a part; raise if rows of a query are not consecutive."""
     part = pl.concat(batches)
     queries = part.select(keys)
     check_queries_are_together(queries[find_run_starts(queries)], keys)
@@ -196,9 +203,10 @@ def _slice_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 def check_queries_are_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
-    """Raise if a query occurs twice, which means that its rows are apart.
+    """Raise if a query occurs twice in `queries`.
 
-    `queries` has one row for each run of consecutive rows of a query, or for each row of a result.
+    The rows of such a query are not consecutive in the frame. `queries` contains the keys of a
+    result, or one row for each run. A run is a series of consecutive rows with the same keys.
     """
     varying_keys = [key for key in keys if queries.get_column(key).n_unique() > 1]
     if queries.height <= 1 or (
@@ -220,19 +228,19 @@ def check_queries_are_together(queries: pl.DataFrame, keys: Sequence[str]) -> No
 
 
 def read_in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator[pl.DataFrame]:
-    """Yield n parts, each with the queries that one pass over rows selects."""
+    """Read the rows n times, and yield one share of the queries each time."""
     if n == 1:
         yield frame.collect(engine="streaming")
         return
-    # All rows in a subfolder of the scratch folder have the same hash modulo `BUCKETS`, so passes
-    # over a subfolder distinguish rows by hash // `BUCKETS`.
+    # The rows may come from a subfolder of the scratch folder. All their hashes are then equal
+    # modulo `BUCKETS`, so only hash // `BUCKETS` distinguishes queries.
     share = _hash_keys(keys) // BUCKETS % n
     for number in range(n):
         yield frame.filter(share == number).collect(engine="streaming")
 
 
 def read_through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Yield all rows if they fit in memory, or else parts from a scratch folder."""
+    """Yield all rows if they fit in memory; else parts from a scratch folder."""
     remaining = read_batches(frame)
     held = [frame.head(0).collect()]
     rows = max_part_rows = 0

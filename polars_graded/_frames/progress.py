@@ -17,9 +17,9 @@ SECONDS = 2.0
 def progress(
     description: str, unit: str, total: int | None, *, shown: bool = True
 ) -> Iterator[Callable[[int], None]]:
-    """Yield a function that counts progress; it draws a bar for long work.
+    """Yield a function that counts progress, and draws a bar for long work.
 
-    Nothing is drawn without tqdm, or without a terminal or notebook.
+    A bar is drawn only if tqdm is installed, and a terminal or a notebook shows the output.
     """
     is_visible = shown and _is_watched()
     start, done, bar = monotonic(), 0, None

@@ -2,7 +2,8 @@
 
 A file is read in blocks of lines. If single blanks or single tabs separate the fields, Polars reads
 a block as CSV. If a block cannot be read as CSV, Polars expressions parse it and check each line.
-Blocks of LETOR files are always parsed by expressions. The error reports the first malformed line.
+Blocks of LETOR files are always parsed by expressions. If lines are malformed, an error reports the
+first of them.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ _FIELD = rf"([^{_BLANKS}]+)"
 _SHOWN_CHARACTERS = 200
 
 _MAX_EXACT = 2**53
-"""Limit below which a Float64, the type of grades in measures, holds every whole number."""
+"""Whole numbers below this limit are exact as Float64, the type of grades in measures."""
 
 
 _NUMBERS = {"grade": pl.Float64(), "score": pl.Float64(), "rank": pl.Int64()}
-"""Types of the fields that contain numbers. A Float64 must hold a whole grade exactly."""
+"""Types of the fields that contain numbers."""
 
 
 def _build_schema(names: Iterable[str]) -> pl.Schema:
@@ -66,7 +67,8 @@ _JUDGMENTS = (
     ),
     LineFormat(line="a judgment", fields=("query", "iteration", "doc", "grade")),
 )
-"""The formats of judgments. The first one whose header matches a file applies."""
+"""Formats of judgments, tried in order until a header matches. The last header is empty and matches
+any file."""
 
 _RUNS = (
     LineFormat(
@@ -88,13 +90,13 @@ _LETOR_LINE = (
 _LETOR_FIELDS = ("grade", "query", "features", "comment")
 _LETOR_DOC = rf"(?:^|[{_BLANKS}])docid[{_BLANKS}]*=[{_BLANKS}]*{_FIELD}"
 _MAX_FEATURES = 2**16 - 1
-# Every feature number up to the highest becomes a column. The memory for these is limited to half a
-# gigabyte, or more if at least a sixteenth of the cells have values.
+# Every feature number up to the highest becomes a column. These columns may have 2**26 cells, which
+# take half a gigabyte. They may have more cells if at least one cell in 16 has a value.
 _FREE_CELLS = 2**26
 _CELLS_PER_VALUE = 16
-# A slice is exploded into one row per feature, of about a hundred bytes. Slices of this many lines
-# take some tens of megabytes, and reading is at most a few percent slower than with the fastest
-# size.
+# Number of lines in a slice. A slice is exploded into one row per feature of a line. Such a row
+# takes about a hundred bytes, so a slice takes some tens of megabytes. Another number of lines
+# would make reading faster by at most a few percent.
 _LETOR_SLICE = 4096
 
 
@@ -105,31 +107,31 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     as a score to rank by. Rows are in the order of the lines, one file after the other.
 
     A line is ``grade qid:query number:value … # comment``. The format is sparse: a feature that a
-    line leaves out is 0. The numbers of a line's features are from 1 to 65535, in any order, each
-    at most once. Blank lines, and lines that are only a comment, are skipped. A line ends in LF or
-    CR LF.
+    line leaves out is 0. Feature numbers are from 1 to 65535. A line may have them in any order,
+    but each number only once. Blank lines, and lines that are only a comment, are skipped. A line
+    ends in LF or CR LF.
 
     Parameters
     ----------
     paths
-        One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes, in
-        UTF-8, plain or gzipped.
+        One source, or several: paths, patterns such as `"runs/*.gz"`, open files, or bytes. Each
+        source contains UTF-8 text, plain or gzipped.
 
     Returns
     -------
     DataFrame
-        ``query`` and ``doc`` (String), ``grade`` (Int64, or Float64 where a grade in any file is
-        not whole), ``f1`` to ``fm`` (Float64), where m is the highest feature number in any file.
-        ``doc`` is X if the comment contains ``docid = X``. Otherwise it is the line number, counted
-        from 1 through all files, so that no two such documents are the same.
+        ``query`` and ``doc`` (String), ``grade`` (Int64, or Float64 if any grade is not
+        whole), ``f1`` to ``fm`` (Float64), where m is the highest feature number in any file.
+        ``doc`` is X if the comment contains ``docid = X``. Otherwise ``doc`` is the line number.
+        Line numbers continue from one file to the next, so such documents have different numbers.
 
     Raises
     ------
     ValueError
         If a line is malformed: the message gives the file, the line number, the rule and the line.
         Grades and features must be finite. The absolute value of a grade that is written as a whole
-        number must be below 2**53, so that Float64 holds it exactly. Feature numbers are refused if
-        columns of mostly missing values would exceed half a gigabyte.
+        number must be below 2**53, so that Float64 holds it exactly. The columns of features must
+        not exceed half a gigabyte if fewer than one in 16 of their cells have a value.
 
     See Also
     --------
@@ -165,17 +167,17 @@ def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
     Parameters
     ----------
     paths
-        One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes, in
-        UTF-8, plain or gzipped.
+        One source, or several: paths, patterns such as `"runs/*.gz"`, open files, or bytes. Each
+        source contains UTF-8 text, plain or gzipped.
     subtopics
-        If True, the second field of a line is the subtopic, as in TREC's judgments of diversity,
-        and the result has it in the column ``subtopic``. By default the field is dropped.
+        If True, the second field of each line is returned as the column ``subtopic``. TREC's
+        judgments of diversity have the subtopic in this field. By default the field is dropped.
 
     Returns
     -------
     DataFrame
-        ``query`` and ``doc`` (String), ``grade`` (Int64, or Float64 where a grade in any file is
-        not whole). With `subtopics` also ``subtopic`` (String).
+        ``query`` and ``doc`` (String), ``grade`` (Int64, or Float64 if any grade is not
+        whole). With `subtopics` also ``subtopic`` (String).
 
     Raises
     ------
@@ -223,23 +225,23 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     Parameters
     ----------
     paths
-        One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes, in
-        UTF-8, plain or gzipped. With a mapping from names to files, its keys are the names of
-        the strategies.
+        One source, or several: paths, patterns such as `"runs/*.gz"`, open files, or bytes. Each
+        source contains UTF-8 text, plain or gzipped. A mapping gives names to the strategies:
+        `{"ours": "a.run"}`.
     named_by
         Source of a strategy's name: the `"tag"` in its lines, or the name of its `"file"` (or its
-        whole path, if two files have the same name). If two files have the same document for the
-        same query and also share a tag, they count as separate runs. In this case, the strategies
-        in all files of the call are named after their files, even with `"tag"`, and a warning
-        reports this. If a file contains several tags, each tag gets its own name, such as
-        "a.run:tag". Strategies are only renamed if all files are passed as paths.
+        whole path, if two files have the same name). With `"tag"`, files with the same tag are
+        parts of one run if their documents differ for each query. If two of them share a document
+        of a query, they are separate runs. Then the strategies of all files are named after their
+        files, and a warning reports this. A file with several tags gives names such as "a.run:tag".
+        Strategies are only renamed if all files are passed as paths.
 
     Returns
     -------
     DataFrame
         ``query`` and ``doc`` (String), ``score`` (Float64), ``rank`` (Int64) and ``strategy``
-        (String), which is the run's tag unless `named_by` or a mapping names it. Scores and ranks
-        are those of the file. They may contradict each other; trec_eval ranks by score.
+        (String), the name of the strategy. Scores and ranks are those of the file. A file may give
+        the highest score to another document than rank 1; trec_eval ranks by score.
 
     Raises
     ------
@@ -284,15 +286,15 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     paths
         A file, or several: paths, or patterns such as `"fold*/test.txt.gz"`.
     n_features
-        The number of features, which must be known before the files are read. The default is the
-        highest feature number in the first 4096 lines of the first file that is not empty (in fewer
-        lines, if these exceed 16 MiB). A higher number in a later line raises an error.
+        The number of features, which must be known before the files are read. By default, the
+        beginning of the first file that is not empty is read: 4096 lines, or fewer if these exceed
+        16 MiB. The highest feature number in these lines is the number of features. A higher number
+        in a later line raises an error.
 
     Returns
     -------
     LazyFrame
-        As `read_letor`, but ``grade`` is always Float64, and the columns are ``f1`` to ``fm`` for
-        m = `n_features`.
+        As `read_letor`, but ``grade`` is always Float64, and m is `n_features`.
 
     Examples
     --------
@@ -375,11 +377,11 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     Parameters
     ----------
     paths
-        A file, or several: paths, or patterns such as `"runs/*.gz"`. With a mapping from names to
-        files, its keys are the names of the strategies.
+        A file, or several: paths, or patterns such as `"runs/*.gz"`. A mapping gives names to the
+        strategies: `{"ours": "a.run"}`.
     named_by
-        As for `read_run`, but the test whether files with the same tag share documents reads only
-        the first block (about 16 MiB) of each file.
+        As for `read_run`, but files with the same tag are compared only in their first block of
+        about 16 MiB. Documents that two files share later in the files are not noticed.
 
     Returns
     -------
@@ -438,7 +440,10 @@ def _list_rereadable_files(files: list[TextFile]) -> list[TextFile]:
 
 
 def _name_files(paths: Runs, named_by: NamedBy) -> list[TextFile]:
-    """Return the files, with names for strategies that are not named by tags."""
+    """Return the files; set `strategy` from a mapping or a file name.
+
+    With `named_by="tag"` and no mapping, `strategy` stays None.
+    """
     check_choice("named_by", named_by, ("tag", "file"))
     if isinstance(paths, Mapping):
         for name in paths:
@@ -461,7 +466,10 @@ def _list_file_names(files: Sequence[TextFile]) -> list[str]:
 
 
 def _name_strategies(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) -> list[pl.Expr]:
-    """Return expressions for strategies: tags, or file names if runs overlap."""
+    """Return expressions for strategies: tags, or file names if runs overlap.
+
+    Runs overlap if two files share a tag and a document of a query.
+    """
     names, unchanged = _list_file_names(files), [pl.col("strategy")] * len(files)
     named_by_tag = all(isinstance(file.source, Path) and file.strategy is None for file in files)
     if not named_by_tag or len(set(names)) < len(names) or len(names) == 1:
@@ -563,8 +571,8 @@ def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
     if b"\r" in text or (has_tabs and b" " in text):
         return None
     try:
-        # Polars decompresses text that begins like a compressed file, as "x^" does, unless an empty
-        # line precedes it.
+        # Some text begins like a compressed file, such as "x^". Polars would decompress this text,
+        # so an empty line is put before it.
         table = pl.read_csv(
             b"\n" + text,
             separator="\t" if has_tabs else " ",
@@ -599,9 +607,9 @@ def _parse_block(block: Block, table_format: LineFormat) -> pl.DataFrame:
 def _split_lines(block: Block) -> pl.DataFrame:
     """Return each stripped line, its number and its fault, if any.
 
-    A fault is a byte that is not UTF-8, or a line end within the line.
+    A fault is a byte that is not UTF-8, or a carriage return that is not at the end of the line.
     """
-    # The empty line is needed for the same reason as in `_parse_as_csv`.
+    # As in `_parse_as_csv`, the empty line keeps Polars from decompressing the text.
     text, wrong_byte = b"\n" + block.text, pl.lit(None, pl.String)
     try:
         text.decode()
@@ -610,13 +618,13 @@ def _split_lines(block: Block) -> pl.DataFrame:
         sentence = f"text must be UTF-8, got byte 0x{text[error.start]:02x}"
         wrong_byte = pl.when(number=number).then(pl.lit(sentence))
         text = text.decode(errors="replace").encode()
-    # Polars marks `read_lines` as unstable, but no other reader ignores separators and quotes and
-    # keeps empty lines.
+    # Polars marks `read_lines` as unstable. Other readers split lines at separators, interpret
+    # quotes or drop empty lines.
     lines = pl.read_lines(
         text, name="line", row_index_name="number", row_index_offset=block.first - 1
     )
-    # For `read_lines`, a file with old Macintosh line ends (\r) is a single line. So that its other
-    # lines are not lost, a \r within a line is a fault.
+    # `read_lines` reads a file with old Macintosh line ends (\r) as a single line. Its second
+    # and later lines would be lost, so a \r within a line is a fault.
     line = pl.col("line").str.strip_chars_end("\r").str.strip_chars(_BLANKS)
     inner_return = pl.when(line.str.contains("\r", literal=True)).then(
         pl.lit(r"a line ends in \n or \r\n, got \r within it")
@@ -760,7 +768,7 @@ def _find_wrong_features(features: pl.DataFrame, max_features: int) -> list[Faul
 
 
 def _find_first_fault(rows: pl.DataFrame, rules: Sequence[Rule]) -> list[Fault]:
-    """Return the first row that breaks a rule, with its message, in a list."""
+    """Return a list with the first fault; empty if no row breaks a rule."""
     first_row = rows.filter(pl.any_horizontal(is_wrong for is_wrong, _ in rules)).head(1)
     sentences = [pl.when(is_wrong).then(sentence) for is_wrong, sentence in rules]
     return first_row.select("row", pl.coalesce(sentences)).rows()

@@ -99,8 +99,8 @@ class Request:
     """For each strategy that `descending` covers, a flag per sort column: True for highest
     first."""
     scale: Ranking
-    """A ranking with the column and the scale of grades, `undefined_as` and `condensed`, but
-    without columns to rank by. `build_ranking` adds those of a strategy."""
+    """A ranking with the column and the scale of grades, `undefined_as` and `condensed`. It has no
+    sort columns. `build_ranking` adds the sort columns of a strategy."""
     computed: Mapping[str, pl.Expr] = field(default_factory=dict)
     """Expressions that were passed as arguments, by the name of the column that each computes."""
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -109,9 +109,10 @@ class Request:
     """The column of documents, or None. If no column is passed, this is `DEFAULT_DOC` until a frame
     is known."""
     may_be_unnamed: bool = False
-    """True if neither an argument nor a typical name identifies the frame's column of documents."""
+    """True if the frame was searched for a column of documents and none was found. With `doc=None`,
+    no search takes place."""
     all_ascending: bool = False
-    """True if a single `descending=False` is passed for several or for stacked strategies."""
+    """True if `descending=False` is passed with several entries in `by`, or with `strategy`."""
     grader: str | None = None
     """Name of the grader; None if `grade` is a single column, not a list or a mapping."""
     tool: Tool | None = None
@@ -270,18 +271,24 @@ class Request:
 
     @property
     def document(self) -> str | None:
-        """The column of documents; None if there is none or none is known yet."""
+        """Return the column of documents.
+
+        The result is None without such a column, or before the frame is searched for it.
+        """
         return None if self.doc == DEFAULT_DOC else self.doc
 
     @property
     def columns(self) -> list[str]:
-        """The distinct columns that are used, computed ones included."""
+        """Return the distinct columns that are used, including computed columns."""
         documents = [name for name in (self.document, self.tie_column) if name is not None]
         return list(dict.fromkeys([*self.keys, *self.row_columns, *documents]))
 
     @property
     def input_columns(self) -> list[str]:
-        """The columns that a frame must have, with those that expressions read."""
+        """Return the columns that a frame must have.
+
+        Each computed column is replaced by the columns that its expression reads.
+        """
         names = []
         for name in self.columns:
             expr = self.computed.get(name)
@@ -296,14 +303,14 @@ class Request:
 
     @property
     def scores(self) -> list[str]:
-        """The sort columns of all strategies in `by`, tie-breaking ones included."""
+        """Return the columns in `by` of all strategies, with tie-breaking columns."""
         return [name for columns in self.by.values() for name in columns]
 
     def open_frame(self, frame: Any, **others: str) -> tuple[Self, pl.DataFrame | pl.LazyFrame]:
         """Return the request for a frame, and the frame as a Polars frame.
 
-        The request gets the frame's document column. `others` are arguments that name further
-        columns. Raise if the frame lacks a named column or does not fit the request.
+        The request gets the frame's document column. `others` maps names of further arguments to
+        the columns that they name. Raise if a column is missing or the frame does not fit.
         """
         checked = check_frame("frame", frame)
         schema = checked.collect_schema()
@@ -316,8 +323,7 @@ class Request:
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
         """Return the request with the document column of a frame.
 
-        If `ties` is not passed, this column breaks ties, with two exceptions: its values cannot be
-        compared as text, or it is also a key or a column of grades, scores or inputs.
+        The request also gets the result of `find_tie_column`.
         """
         request = self
         if self.doc == DEFAULT_DOC:
@@ -327,17 +333,24 @@ class Request:
         return replace(request, tie_column=request.find_tie_column(schema))
 
     def _find_text_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
-        """Return the last tie-breaking column if it holds texts, or None.
+        """Return the last tie-breaking column if it can be the document column.
 
-        Tie-breaking columns of `by` come before those of `ties`. If the last one is a
-        key, the result is None.
+        This is the last column of `ties`. Without columns in `ties`, it is the last tie-breaking
+        column in `by`. The result is None if the column is a key or does not contain texts.
         """
         columns = [*(name for by in self.by.values() for name in by[1:]), *(self.ties or ())]
         is_text = columns and schema.get(columns[-1]) in TEXT_TYPES
         return columns[-1] if is_text and columns[-1] not in self.keys else None
 
     def find_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
-        """Return the column of documents that breaks ties, or None."""
+        """Return the document column if it breaks ties; otherwise, return None.
+
+        If `ties` names a tool and a column, this column is the document column. The document column
+        breaks ties in two cases, if its values can be compared as text:
+
+        - `ties` names a tool other than ranx.
+        - `ties` is not passed, and the column is no key and no column of grades, scores or inputs.
+        """
         if self.ties is not None or self.tool == "ranx":
             return None
         column = self.tie_column or self.document
@@ -407,8 +420,9 @@ class Request:
     def check_not_stacked(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
         """Raise if several strategies would be ranked as one.
 
-        A column "strategy" that no argument names may hold only one value. In a lazy frame, the
-        number of values is unknown, so an argument must name the column.
+        This concerns a column "strategy" that is no key, grade or sort column of the request. In an
+        eager frame, it must have a single value. In a lazy frame, the number of values is unknown,
+        so the column is never allowed.
         """
         used = {*self.keys, self.grade, *self.scores}
         if "strategy" in used or "strategy" not in frame.collect_schema():
@@ -436,8 +450,8 @@ class Request:
     def build_document_ranking(self, strategy: str) -> Ranking:
         """Return the ranking of a strategy, in which documents break ties last.
 
-        Without a document column that breaks ties, for example if `ties` names columns or is
-        "order", the ranking equals that of `build_ranking`.
+        If `tie_column` is None, the result is the ranking from `build_ranking`. For example,
+        `tie_column` is None if `ties` names columns or is "order".
         """
         if self.tool not in (None, "trec_eval"):
             msg = (
@@ -473,8 +487,8 @@ def parse_measures(
 ) -> dict[str, Measure]:
     """Return the measure of each result column, by the name of the column.
 
-    An entry is a measure such as `"ap"`, a list such as `["ap", "ndcg"]`, or a mapping from column
-    names such as `{"nDCG": "ndcg@10"}`.
+    An entry is a measure such as `"ap"`, a list of measures such as `["ap", "ndcg"]`, or a mapping
+    from columns to measures such as `{"nDCG": "ndcg@10"}`.
     """
     columns: list[tuple[str, Measure]] = []
     for entry in entries:
@@ -504,7 +518,7 @@ def parse_scalar_measures(entries: Sequence[Measures]) -> dict[str, Measure]:
 
 
 def parse_graders(grade: Grade) -> dict[str, str | pl.Expr] | None:
-    """Return the column of grades of each grader; None for a single column."""
+    """Map each grader to a column; return None if `grade` is a single column."""
     if isinstance(grade, str | pl.Expr):
         return None
     columns: Any = grade
@@ -578,12 +592,16 @@ def _check_no_frame(entry: Any) -> None:
 
 
 def can_be_text(dtype: pl.DataType) -> bool:
-    """Return whether values can be compared as text, like ids in other tools."""
+    """Return whether values of a type can be compared as text."""
     return not (dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Null))
 
 
 def parse_tool(ties: Any) -> tuple[Tool | None, str | None]:
-    """Return the tool that `ties` names, and the column that a mapping names."""
+    """Return the tool and its column from `ties`.
+
+    The result is `("trec_eval", "doc")` for `{"trec_eval": "doc"}`, and `("trec_eval", None)` for
+    `"trec_eval"`. If `ties` names no tool, the result is `(None, None)`.
+    """
     if isinstance(ties, str):
         return next((tool for tool in TOOLS if tool == ties), None), None
     if not isinstance(ties, Mapping):
@@ -596,7 +614,10 @@ def parse_tool(ties: Any) -> tuple[Tool | None, str | None]:
 
 
 def parse_ties(ties: Any) -> tuple[str, ...] | None:
-    """Return the columns that break ties: empty for row order, None if nothing is passed."""
+    """Return the columns that break ties.
+
+    The result is empty for "order", and None if `ties` is None.
+    """
     if ties is None:
         return None
     is_order = isinstance(ties, str) and ties == "order"
@@ -642,7 +663,7 @@ def parse_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, t
 def parse_descending(
     descending: Any, by: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[bool, ...]]:
-    """Return one flag per sort column of each strategy in `descending`."""
+    """Map each strategy in `descending` to one flag per sort column."""
     if descending is None:
         return {}
     if isinstance(descending, bool):

@@ -26,8 +26,8 @@ def scan_frames(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
         if n_rows == 0:
             yield schema.to_frame().select(cs.by_name(wanted))
             return
-        # With `n_rows`, Polars takes the first rows and then filters them, so `frames` must not
-        # filter.
+        # With `n_rows`, the filter applies only to the first `n_rows` rows. So `frames` must return
+        # unfiltered rows, and the filter follows below.
         for part in frames(wanted, predicate if n_rows is None else None):
             frame = part if n_rows is None else part.head(n_rows)
             if n_rows is not None:

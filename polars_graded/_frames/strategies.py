@@ -38,9 +38,9 @@ def find_pairs(
 ) -> tuple[Integers, Integers]:
     """Return the indices of the first and of the second strategy of each pair.
 
-    Without `baseline`, these are all pairs. Otherwise they are the pairs with a baseline, which
-    comes second. Each pair occurs once. If both strategies of a pair are baselines, the one that is
-    named first is the baseline of the pair.
+    Without `baseline`, the result has all pairs. With `baseline`, the second strategy of each pair
+    is a baseline. Each pair occurs once. If x and y are strategies and `baseline=[x, y]`, x is the
+    baseline of the pair of x and y.
     """
     count = len(strategies)
     if count < 2:  # noqa: PLR2004

@@ -1,4 +1,7 @@
-"""Find duplicates if no argument and no typical name identifies the column of documents."""
+"""Find duplicates in frames whose column of documents is not known.
+
+The column is known if an argument names it, or if it has a typical name such as `doc`.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,17 @@ MIN_RANKINGS = 10
 """Minimum number of rankings that is needed to recognise a column of ids."""
 
 MAX_REPEATED_SHARE = 0.2
-"""In a column of texts or ids, each repeated value counts as a duplicate if at most this share of
-the values repeat within rankings."""
+"""Maximum share of repeated values at which a column of texts or ids counts as documents. Each
+repeated value is then a duplicate."""
 
 MAX_SHARED_SHARE = 0.7
-"""A column is checked only if at most this share of its values repeat within rankings. For example,
-if each query has a ranking for each of three devices, and no argument names the column of devices,
-the three rankings are mixed, and up to two thirds of the values repeat."""
+"""Maximum share of repeated values in a column that is checked. For example, each query has one
+ranking for each of three devices, but no argument names the column of devices. The three rankings
+are then mixed, and up to two thirds of the values repeat."""
 
 MAX_LABELS = 100
-"""Maximum number of distinct values in a column that may separate rankings. Whole numbers with more
-distinct values may be ids, however often they repeat."""
+"""Maximum number of distinct values in a column that may separate rankings. A column of whole
+numbers with more distinct values may hold ids, even if many values repeat."""
 
 
 def check_unnamed_documents(
@@ -32,16 +35,16 @@ def check_unnamed_documents(
 ) -> None:
     """Raise if a column that no argument names seems to repeat documents.
 
-    Of the columns that may hold ids, the one with the smallest share of repeated values is checked.
-    If this share is 0 or above `MAX_SHARED_SHARE`, no error is raised. Otherwise there are three
-    cases:
+    Several columns may hold ids. The column with the smallest share of repeated values is checked.
+    No error is raised if no value repeats, or if the share is above `MAX_SHARED_SHARE`. Otherwise
+    there are three cases:
 
-    - Another column always has different values where the checked column repeats a value. Then the
-      other column separates several rankings, and an error asks to name it.
-    - Few values repeat, and the checked column holds texts or is named like ids. Then all rows that
-      repeat a value are duplicates, and an error is raised.
-    - In other cases, such as a column of prices, only rows that are equal in all columns are
-      duplicates.
+    - Rows of a ranking with the same value in the checked column all differ in a second column. The
+      second column then separates several rankings, and an error asks to name this column.
+    - At most `MAX_REPEATED_SHARE` of the values repeat, and the checked column holds texts or is
+      named like ids. All rows that repeat a value are duplicates, and an error is raised.
+    - In all other cases, such as a column of prices, an error is raised only for rows that are
+      equal in all columns.
     """
     keys = [*query] if strategy is None else [strategy, *query]
     shares = _find_repeated_shares(frame, keys, used)
@@ -57,10 +60,10 @@ def check_unnamed_documents(
 def _find_repeated_shares(
     frame: pl.DataFrame, keys: Sequence[str], used: Sequence[str]
 ) -> dict[str, float]:
-    """Return the share of repeated values of each column that may hold ids.
+    """Return the share of repeated values for each column that may hold ids.
 
-    Such a column holds texts or whole numbers that vary within rankings. A value is repeated if it
-    occurred earlier in the same ranking.
+    Such a column holds texts or whole numbers that vary within rankings. A repeated value is one
+    that occurred earlier in the same ranking.
     """
     names = [
         name
@@ -92,10 +95,11 @@ def _has_row_numbers(column: pl.Series) -> bool:
 
 
 def _may_be_ids(column: pl.Series, counts: pl.Series, repeated: int) -> bool:
-    """Return whether values repeat clearly less in rankings than by chance.
+    """Return whether the values of a column repeat rarely enough for ids.
 
-    Only whole numbers with at most `MAX_LABELS` distinct values are tested; for other columns, the
-    result is True. `counts` is the number of values of each ranking.
+    The number of repeated values within rankings must be clearly below the number expected by
+    chance. Only whole numbers with at most `MAX_LABELS` distinct values are tested. For other
+    columns, the result is True. `counts` contains the number of values of each ranking.
     """
     n = column.drop_nulls().n_unique()
     if not column.dtype.is_integer() or n > MAX_LABELS:
@@ -131,7 +135,7 @@ def _check_values_are_unique(
 def _check_not_shared(
     frame: pl.DataFrame, query: Sequence[str], keys: Sequence[str], doc: str, used: Sequence[str]
 ) -> None:
-    """Raise if a further column separates several rankings of the same documents."""
+    """Raise if a further column separates rankings of the same documents."""
     rows = frame.filter(pl.col(doc).is_not_null())
     name = find_label(rows, rows, [*keys, doc], used, 0)
     if name is not None:
@@ -151,11 +155,12 @@ def find_label(
     used: Sequence[str],
     max_share: float,
 ) -> str | None:
-    """Return a column of few values that distinguishes nearly all repeated rows, or None.
+    """Return a column that distinguishes nearly all repeated rows.
 
-    `columns` are the keys of rankings and the column of documents. Rows of `repeated` that are
-    equal in these columns should differ in the returned one. At most the share `max_share` of all
-    rows of `repeated` may be equal in it, too.
+    `columns` are the keys of rankings and the column of documents. Rows of `repeated` with equal
+    values in `columns` should differ in the returned column. At most the share `max_share` of the
+    rows may break this rule. The returned column has at most `MAX_LABELS` distinct values in
+    `rows`. Return None if there is no such column.
     """
     for name, dtype in repeated.schema.items():
         if name in {*columns, *used} or not (dtype in TEXT_TYPES or dtype.is_integer()):

@@ -48,10 +48,10 @@ from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.tie_orders import TieOrder, group_by_order
 
 MAX_SHARED_ROWS = 1 << 24
-"""Maximum product of the numbers of rows and of strategies that are measured together.
+"""Maximum of (number of rows) × (number of strategies measured together).
 
-Strategies that are measured together share work. If all of them would exceed the maximum, fewer (at
-least one) are measured at once, and progress is shown in between.
+Strategies that are measured together share work. If the product for all strategies exceeds the
+maximum, they are measured in groups of at least one strategy. Progress is shown after each group.
 """
 
 
@@ -110,7 +110,7 @@ class Part:
 
     @cached_property
     def needs_judged_share(self) -> bool:
-        """Return whether a grade is null, so that the judged share is needed."""
+        """Return whether the request is graded and at least one grade is null."""
         return self.request.is_graded and self.grades.flat.null_count() > 0
 
     @cached_property
@@ -122,7 +122,10 @@ class Part:
 
     @cached_property
     def inputs(self) -> dict[str, Lists]:
-        """Return the inputs of measures by name, which all entries of `by` share."""
+        """Return the inputs of measures, by name.
+
+        All entries of `by` share these inputs.
+        """
         column, scale = self.request.tie_column or self.request.document, self.request.scale
         names = None
         if column is not None and self.request.inputs:
@@ -135,7 +138,7 @@ class Part:
 
     @cached_property
     def notes(self) -> dict[str, pl.Series]:
-        """Return the notes of each query that hold for all entries of `by`."""
+        """Return the notes that all entries of `by` share, by name."""
         return note_queries(self)
 
     def list_ranking_columns(self, name: str) -> list[Lists]:
@@ -172,9 +175,9 @@ class Part:
 
     @property
     def names(self) -> Callable[[Integers], pl.Series] | None:
-        """Return a function from row numbers to documents as texts.
+        """Return a function that converts row numbers to document names.
 
-        It is None if no column of documents orders tied documents.
+        Return None if names of documents do not break ties.
         """
         column = self.request.tie_column
         if column is None:
@@ -271,7 +274,10 @@ class Part:
 
 
 def note_queries(part: Part) -> dict[str, pl.Series]:
-    """Return the notes of each query that hold for all entries of `by`."""
+    """Return the notes that all entries of `by` share, by name.
+
+    Each note has one value per query.
+    """
     request, groups, grades = part.request, part.groups, part.grades
     noted = {
         "rows": pl.Series(np.diff(groups.offsets)),
@@ -338,9 +344,11 @@ def note_strategy(part: Part, name: str) -> dict[str, pl.Series]:
 
 
 def _count_like_ranks(part: Part, name: str, values: pl.Series) -> pl.Series:
-    """Return for each query whether scores count from 0 or 1, as ranks do.
+    """Return for each query whether n scores look like 1 to n, or 0 to n - 1.
 
-    The result is False if the column is not named like ranks or its direction was passed.
+    The lowest score must be 0 or 1, and the highest score must be n - 1 above the lowest. The
+    result is False for all queries if the name of the column has no word for ranks, or if the
+    direction of the strategy was passed in `descending`.
     """
     is_rank_column = values.dtype.is_numeric() and data_warnings.is_called_rank(values.name)
     if name in part.request.descending or not is_rank_column:
@@ -413,7 +421,7 @@ class Faults:
     def __init__(self) -> None:
         self.n = 0
         self.not_finite: Counter[int] = Counter()
-        """Number of queries with NaN or infinity, by the number of the column: 1 for the grade."""
+        """Number of queries with NaN or infinity, by column number (see `Rankings.not_finite`)."""
         self.errors: list[UnusableDataError] = []
 
     def add(self, rankings: Rankings) -> None:

@@ -31,11 +31,11 @@ enough that threads seldom wait for the interpreter's lock."""
 
 SCRATCH_ARRAYS = 15
 """Number of arrays for which a thread holds memory, as `_hold_memory` explains. Each array has
-`CHUNK_ROWS` numbers, and all of them fit into one heap of glibc, which is 64 MiB."""
+`CHUNK_ROWS` numbers (4 MiB). All arrays (60 MiB) fit into one heap of glibc (64 MiB)."""
 
 SCRATCH_BLOCK = 1 << 14
-"""Size, in numbers, of the block that is allocated behind the memory of the scratch arrays. The
-block must be too large to fit into a small gap elsewhere in the heap."""
+"""Size, in numbers, of the block behind the scratch arrays. A smaller block might be allocated in a
+gap elsewhere in the heap."""
 
 
 def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
@@ -49,7 +49,7 @@ def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
 
 
 class Lists:
-    """Column of lists that lie end to end in `flat`, read in slices as `Ragged`."""
+    """Column of lists, which lie end to end in `flat`."""
 
     def __init__(
         self, flat: pl.Series, offsets: Integers, labels: Labels | Vectors | None = None
@@ -78,7 +78,10 @@ class Lists:
         return Lists(self.flat.gather(rows), offsets_of(lengths), self.labels)
 
     def count(self, mask: pl.Series) -> Integers:
-        """Return the number of values in each list where `mask` is true."""
+        """Count the true values of `mask` in each list.
+
+        `mask` has one value for each value in `flat`.
+        """
         if not mask.any():
             return np.zeros(len(self), np.int64)
         if mask.all(ignore_nulls=False):
@@ -90,8 +93,9 @@ class Lists:
     def as_numbers(self) -> Lists:
         """Return the lists as numbers that doubles hold exactly.
 
-        These are the values themselves (for dates, times and enums, their physical numbers), or
-        their dense ranks if doubles might lose precision. The order of the values is the same.
+        Dates, times and enums become their physical numbers. If doubles might not hold the values
+        exactly, as for texts and decimals, all values become dense ranks. The order of the values
+        is the same.
         """
         flat = self.flat if self.flat.dtype.is_decimal() else self.flat.to_physical()
         if flat.dtype.is_integer():
@@ -119,11 +123,12 @@ def run(
 ) -> list[Result]:
     """Call `kernel` on chunks of queries; return the results in order.
 
-    `lists` are columns of one list per query; `kernel` takes a `Ragged` of each. A chunk contains
-    whole queries, and at most about `CHUNK_ROWS` values of a column unless one query alone has
-    more. A query counts as at least `values_per_query` values, for kernels that return or need more
-    values per query than a column has. Several chunks run in threads, which can use every core,
-    since NumPy releases the interpreter's lock while it computes.
+    `lists` are columns of one list per query. `kernel` takes one `Ragged` per column. A chunk
+    contains whole queries, and about `CHUNK_ROWS` values of a column at most. Only a chunk with a
+    very long query has more. Some kernels return or need more values per query than a column has.
+    For such a kernel, pass `values_per_query`: each query then counts as at least this number of
+    values. Several chunks run in threads, which can use every core, since NumPy releases the
+    interpreter's lock while it computes.
     """
 
     def work(chunk: tuple[int, int]) -> Result | UnusableDataError:
@@ -151,8 +156,8 @@ def _hold_memory(scratch: threading.local | None) -> None:
 
     The C library returns free memory at the end of its heap to the system at once. Each chunk would
     then request this memory again, which takes half of a kernel's time. The library keeps free
-    memory that lies before a block in use. Therefore this function allocates as much memory as a
-    chunk needs and a block behind it, and then frees all but the block.
+    memory that lies before a block in use. Therefore this function allocates arrays of the size
+    that a chunk needs, then a block behind the arrays. It frees the arrays and keeps the block.
     """
     if scratch is not None:
         arrays = [np.empty(CHUNK_ROWS) for _ in range(SCRATCH_ARRAYS)]
@@ -164,9 +169,10 @@ def _split_into_chunks(lists: Sequence[Lists], values_per_query: int) -> list[tu
     """Return ranges of queries with about the same number of values in each.
 
     Values are counted in the longest column. A query counts as at least `values_per_query` values,
-    or `CHUNK_ROWS` if that is less. A chunk ends with the query in which it reaches its share of
-    the values, so it can exceed `CHUNK_ROWS` by a part of one query. The number of chunks is a
-    multiple of the number of threads, unless there are too few values or queries.
+    but this minimum is never above `CHUNK_ROWS`. A chunk ends with the query in which the chunk
+    reaches its share of the values. Therefore a chunk can exceed `CHUNK_ROWS` by a part of one
+    query. With more than `CHUNK_ROWS // 4` values, the number of shares is a multiple of the number
+    of threads. A query that spans several shares reduces the number of chunks.
     """
     ends = max((column.offsets for column in lists), key=lambda offsets: int(offsets[-1]))
     ends = offsets_of(np.maximum(np.diff(ends), min(values_per_query, CHUNK_ROWS)))

@@ -29,7 +29,8 @@ class Computed:
 
     measures: Sequence[Measure]
     chunks: Sequence[tuple[Sequence[Floats | Ragged], Mask]]
-    """Per chunk: the values of each measure, and a part of the mask `depends_on_ties`."""
+    """For each chunk: the values of each measure, and the mask `depends_on_ties`, for the queries
+    of the chunk."""
 
     def column(self, number: int) -> pl.Series:
         """Return the values of one of the measures; NaN becomes null."""
@@ -44,7 +45,7 @@ class Computed:
     def depends_on_ties(self) -> pl.Series:
         """Return the mask of queries in which the order of ties changes a value.
 
-        For a pair, it marks the queries in which either strategy has tied documents.
+        For a pair, the mask marks the queries in which one or both strategies have tied documents.
         """
         return pl.Series(np.concatenate([by_order for _, by_order in self.chunks]))
 
@@ -68,9 +69,9 @@ def compute(
     Strategies that share a column of grades share the computations on it. The result also marks the
     queries in which the order of tied documents changes a value of a measure in `tie_checked`.
 
-    With `pairs` of indices of strategies, there is one result per pair. It marks the queries in
-    which either strategy has tied documents. But if `tie_checked` is empty and no measure needs
-    ties, it marks no query.
+    If `pairs` of indices in `strategies` are passed, there is one result per pair. The result marks
+    the queries in which one or both strategies have tied documents. If `tie_checked` is empty and
+    no measure needs ties, no query is marked.
     """
     round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
     ranking = replace(
@@ -151,12 +152,13 @@ def compute(
 def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:
     """Return a function that rounds a number to the precision of the grades.
 
-    When Polars compares a number with a column of floats, it rounds the number to the precision of
-    the column, and measures do the same. For grades that are not floats, numbers stay doubles.
+    Before Polars compares a number with a column of floats, it rounds the number to the precision
+    of the column. Measures must compare with the same rounded number. If grades are not floats, the
+    number stays a double.
     """
     if not dtype.is_float():
         return float
-    # A number too large becomes infinity.
+    # If a number is too large for `dtype`, it becomes infinity.
     return lambda number: float(pl.Series([number], dtype=pl.Float64).cast(dtype)[0])
 
 
@@ -180,12 +182,13 @@ def _find_dependence_on_ties(
 ) -> Mask:
     """Return the mask of queries for which the order of ties changes a value.
 
-    For most measures, the value never gets worse when a document moves above a worse one. All
-    orders of tied documents then have values between that of the worst and that of the best order,
-    so the order matters if and only if these two values differ. For the other measures, two orders
-    in which bad and good documents alternate are compared as well. For measures that use
-    further columns, such as popularity, no order gives a bound, so the order of the ranking is
-    compared with `N_TIE_ORDERS` other orders.
+    For most measures, the value never gets worse when a document moves above a worse one. The order
+    "worst document first" then gives the worst value, and "best document first" the best. The
+    order of ties changes the value if and only if these two values differ. For measures that
+    `may_fall`, the value of "worst document first" is also compared with the values of two orders
+    that alternate bad and good documents. For measures that use further columns, such as
+    popularity, no order gives a bound, so the order of the ranking is compared with `N_TIE_ORDERS`
+    other orders.
     """
     is_dependent = np.zeros(len(queries.ranked.lengths), bool)
     for measure, options in measures:
@@ -223,9 +226,9 @@ def _compare_tie_orders(compute: Compute, queries: Queries) -> Mask:
 def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged, Mask]:
     """Return the values of a measure, and the mask of unusable queries.
 
-    Data can be unusable in some orders of ties only. A document without popularity, for example, is
-    an error only if it is among the first n. The values of unusable queries are
-    those of empty lists, so callers must ignore them.
+    Data can be unusable in some orders of ties only. For example, a document without popularity is
+    an error only if it is among the first n. Unusable queries are measured as empty lists, so
+    callers must ignore their values.
     """
     is_unusable = np.zeros(len(queries.ranked.lengths), bool)
     while True:
@@ -238,7 +241,7 @@ def _compute_usable(compute: Compute, queries: Queries) -> tuple[Floats | Ragged
 def _differ(values: Any, others: Any) -> Mask:
     """Return the mask of queries whose values differ by more than rounding.
 
-    A value also differs if only one of the two is NaN.
+    NaN differs from every number, but not from NaN.
     """
     if isinstance(values, Ragged):
         return values.count(_differ(values.values, others.values)) > 0
@@ -285,9 +288,9 @@ def _compute_values(
 def _fill_undefined(measure: Measure, defined: Mask, values: Floats, fill_value: float) -> Floats:
     """Return the values with the fill value where the measure is undefined.
 
-    `defined` marks queries with a relevant document. If the measure `can_be_undefined`, NaN for one
-    of these queries also means that the value is undefined. For other measures, it is a defect of
-    the formula, and an error is raised.
+    `defined` marks the queries with a relevant document. For the other queries, the measure is
+    undefined. For a marked query, NaN also means undefined if the measure `can_be_undefined`. For
+    other measures, NaN for a marked query is a defect of the formula, and an error is raised.
     """
     missing = defined & np.isnan(values)
     if missing.any() and not measure.definition.can_be_undefined:

@@ -104,7 +104,7 @@ def _check_recall_levels(name: str, value: Any) -> Any:
 
 
 ALL = "all"
-"""Value of `levels` for all levels of the scale: steps of 1 above irrelevant up to `max_grade`."""
+"""Value of `levels` for all levels of a scale: 1, 2 and 3 for `irrelevant=0`, `max_grade=3`."""
 
 NOTHING, CUTOFF, ALL_RANKS = Depth.NOTHING, Depth.CUTOFF, Depth.ALL_RANKS
 
@@ -118,9 +118,10 @@ DISCOUNT = {
     "base": Option(2.0, partial(check_number, above=1)),
 }
 MAX_CURVE_VALUES = 1 << 24
-"""Maximum number of values of a curve or levels of a query, so that they fit into memory."""
+"""Maximum number of values of a curve, of ranks with `weighs_missing_ranks`, and of levels with
+`levels="all"`. The limit keeps arrays small enough for memory."""
 MAX_WEIGHT = 1e100
-"""Maximum of options such as `beta` and `target`; the square must be in the range of a double."""
+"""Maximum of options such as `beta` and `target`. The square of an option must fit a double."""
 LEVELS = {"levels": Option(None, _check_levels, is_of_grades=True)}
 
 
@@ -132,8 +133,8 @@ class Definition:
     options: Mapping[str, Option]
     ranked: Depth = CUTOFF
     judged: bool = False
-    """True if the value depends on all judged documents, retrieved or not, and not just on the
-    highest grade among them."""
+    """True if the value depends on judged documents that were not retrieved. False if only the
+    highest grade of all judged documents matters."""
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
     inputs: tuple[str, ...] = ()
@@ -144,14 +145,14 @@ class Definition:
     needs_grades: bool = True
     """False if the measure uses no grades."""
     needs_pairs: bool = False
-    """True if the measure is a share of pairs of documents. An undefined value is then null unless
-    `undefined_as` is passed: a random order gives 1/2, so 0 would be worse than random."""
+    """True if the measure is a share of pairs of documents. By default, an undefined value of such
+    a measure is null. A fill value of 0 would be worse than the 1/2 that a random order gives."""
     can_be_undefined: bool = False
     """True if the measure can also be undefined for a query with a relevant document. Its kernel
     then returns NaN. For example, the query has no pairs to order, no known documents, no retrieved
     documents or no subtopics, or its ideal value is 0 because all gains are 0."""
     if_undefined: Callable[[float], float] = lambda value: value
-    """Function from the value of `undefined_as` to the fill value of an undefined query."""
+    """Function that converts the value of `undefined_as` to the fill value of the measure."""
     best: Best = "highest"
     """Best value: "highest", "lowest" or "none"."""
     is_of_a_scale: bool = False
@@ -163,24 +164,27 @@ class Definition:
     """True if the kernel computes a weight for each rank down to the cutoff, even for ranks beyond
     the end of the list."""
     may_fall: bool = False
-    """True if the value may get worse when a document gets a better grade, or when it moves past a
-    worse document just above it. It is False if this can happen only with some values of the
-    options: see `Measure.may_fall`. (Measures with `judged` may also get worse with a better grade,
-    because a new relevant document changes their divisor.)"""
+    """True if the value may get worse when a document gets a better grade, or when two neighbouring
+    documents are swapped so that the better one comes first. False if this happens only with some
+    options: see `Measure.may_fall`. (The value of a measure with `judged` may also get worse with a
+    better grade, because a new relevant document changes the divisor of the measure.)"""
     is_symmetric: bool = True
     """False if the value of two rankings depends on which is first."""
     compares_ties: bool = False
     """True if the measure always depends on which documents are tied. It has no option `ties`."""
     ignores_order: bool = False
-    """True if the measure has `inputs`, and its value depends on which documents are among the
-    first n, but not on their order."""
+    """True if the measure has `inputs`, and the order of the first n documents does not change the
+    value. (A measure without cutoff uses all retrieved documents.)"""
     is_sum: bool = False
     """True if the measure can be shown as a sum over ranks, in which no term depends on documents
     below its rank."""
 
     @property
     def averages_ties(self) -> bool:
-        """Return whether the kernel can average over all orders of tied documents."""
+        """Return whether the kernel can average over all orders of tied documents.
+
+        The result is valid only for measures in `DEFINITIONS`, not in `SIMILARITIES`.
+        """
         return "ties" in self.options and self.options["ties"] is not TIE_ORDER["ties"]
 
 
@@ -215,7 +219,7 @@ def _define_over_ideal(
 def _define_ideal(
     kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
 ) -> Definition:
-    """Return the definition of the value that the ideal ranking reaches."""
+    """Return the definition of a measure of the ideal ranking."""
     return Definition(
         kernel, options, ranked=NOTHING, judged=True, best="none", is_bounded=False, **needs
     )
@@ -448,7 +452,7 @@ def _define_similarity(
 ) -> Definition:
     """Return the definition of a measure of two rankings.
 
-    By default, it needs no grades.
+    By default, the measure needs no grades.
     """
     merged = {name: option for each in options for name, option in each.items()}
     needs = {"needs_grades": False} | needs

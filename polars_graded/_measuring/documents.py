@@ -37,7 +37,7 @@ from polars_graded._measuring.tie_orders import TieOrder, round_to_32_bits, sort
 
 @dataclass(frozen=True, eq=False)
 class DocumentLists:
-    """Grades and sort keys of documents, with one list per query in each column."""
+    """Grades and sort keys of documents, as columns with one list per query."""
 
     grades: Lists
     scores: Lists | None
@@ -64,11 +64,11 @@ class DocumentLists:
         names: Callable[[Integers], pl.Series] | None = None,
         inputs: Mapping[str, Lists] | None = None,
     ) -> DocumentLists:
-        """Return the documents of checked lists of grades, sort keys and further columns.
+        """Return documents made from checked grades, sort keys and inputs.
 
-        `tie_order` orders documents that are equal in all keys (for ranx: in the first key); they
-        still count as tied. An order by name needs `names`, a function that takes row numbers and
-        returns the names of the documents in these rows.
+        `tie_order` orders documents that are equal in all keys (for ranx: in the first key). Such
+        documents still count as tied. If `tie_order` sorts by name, it needs `names`. This function
+        takes row numbers and returns the names of the documents in these rows.
         """
         inputs = inputs or {}
         if not keys:
@@ -93,7 +93,7 @@ class DocumentLists:
         return cls(grades, scores, ties, rows, ranking.descending[0], inputs)
 
     def select(self, indices: Integers) -> DocumentLists:
-        """Return the documents of queries with these indices; -1 is a query without documents."""
+        """Return the documents of some queries; index -1 gives no documents."""
         lists: dict[Any, Any] = {each: each.select(indices) for each in self.lists}
         inputs = {name: lists[each] for name, each in self.inputs.items()}
         scores, ties = lists.get(self.scores), lists.get(self.ties)
@@ -119,8 +119,8 @@ class _Order:
     rows: Integers
     """For each new row: the old row of its document."""
     tie_groups: Integers
-    """Index of the tie group of the document in each new row. Documents of a tie group are equal in
-    all keys."""
+    """For each new row: the index of the tie group of its document. Documents of a tie group are
+    equal in all keys."""
 
     @classmethod
     def of(
@@ -132,12 +132,13 @@ class _Order:
     ) -> _Order | None:
         """Return the order by further keys, or None if no scores are tied.
 
-        Nulls come last. Documents with equal keys are ordered by name if `names` is passed, but
-        still count as tied.
+        Nulls come last. If `names` is passed, documents with equal keys are ordered by name. These
+        documents still count as tied.
         """
         parts, start = [], 0
         for length, places, groups in batches.run([scores], Ragged.find_ties):
-            # A chunk has at most as many tie groups as values, so group numbers stay distinct.
+            # Groups of a chunk are numbered from 1 to at most `length`. With `start` added, no two
+            # chunks share a number.
             parts.append((places + start, groups + start))
             start += length
         places, groups = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -151,8 +152,8 @@ class _Order:
         order = ordered.select(
             pl.arg_sort_by(by, descending=flags, nulls_last=True, maintain_order=True)
         ).to_series()
-        # The tied documents get the same rows (`places`), but in their new order. Documents with
-        # equal keys form a run. The new row of the first one is the index of their tie group.
+        # The tied documents stay in the rows `places`, but in their new order. Documents with equal
+        # keys form a run. The index of their tie group is the new row of the run's first document.
         run = tied[order].to_struct().rle_id().to_numpy()
         tie_groups, rows = np.arange(len(scores.flat)), np.arange(len(scores.flat))
         tie_groups[places] = places[np.flatnonzero(np.diff(run, prepend=run[0] + 1))[run]]
@@ -164,13 +165,13 @@ class _Order:
 
 
 def check_grades(ranking: Ranking, grades: Lists) -> None:
-    """Raise if grades are no numbers, or integers that no double can hold."""
+    """Raise if grades are not numbers, or if a double cannot hold a grade."""
     check_grade(ranking.column(1), grades.flat.dtype)
     check_exact(ranking.column(1), grades.flat)
 
 
 def check_ranked_by(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> None:
-    """Raise if the first sort key has a wrong type or any key a wrong length."""
+    """Raise if the type of the first key or the length of any key is wrong."""
     for number, key in enumerate(keys, 2):
         if number == 2:  # noqa: PLR2004, the first after the grade
             check_score(ranking.column(number), key.flat.dtype)
@@ -195,11 +196,12 @@ def check_inputs(ranking: Ranking, grades: Lists, inputs: Mapping[str, Lists]) -
 
 
 def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | None = None) -> Lists:
-    """Return a checked column of numbers, or of indices of labels or vectors.
+    """Return a checked column of numbers, or indices of rows in a table.
 
-    `names` are the names of the documents. If several documents have the same gain, the ideal
-    ranking takes the one whose name is last in text order; without names, it takes the one whose
-    labels are first in text order.
+    The table holds labels or vectors, one row per document. `names` are the names of the documents.
+    If several documents have the same gain, the ideal ranking takes the document whose name is last
+    in text order. Without `names`, the ideal ranking takes the document whose labels are first in
+    text order.
     """
     if not DOCUMENT_INPUTS[name].is_of_labels:
         return _check_numbers(ranking, name, column)
@@ -234,7 +236,7 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
 
 
 def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
-    """Return a column of numbers; raise if one is not finite or too low.
+    """Return the column; raise if a number is not finite or is too low.
 
     A Boolean `reference` becomes ranks: 1 where it is true, null elsewhere.
     """
@@ -259,7 +261,10 @@ def _check_numbers(ranking: Ranking, name: str, column: Lists) -> Lists:
 
 
 def _read_vectors(subject: str, column: pl.Series) -> Vectors:
-    """Return the vectors of documents; null and an empty list become a vector of zeros."""
+    """Return the vectors of documents; null becomes a vector of zeros.
+
+    An empty list raises an error if other lists are not empty.
+    """
     lists = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
     lengths = lists.list.len()
     usual_length: Any = lengths.drop_nulls().mode().max() or 0
@@ -287,7 +292,10 @@ def _read_vectors(subject: str, column: pl.Series) -> Vectors:
 
 
 def check_exact(name: str, grade: pl.Series) -> None:
-    """Raise if no double can hold an integer, since kernels use doubles."""
+    """Raise if a double cannot hold an integer of a column.
+
+    Kernels use doubles.
+    """
     if not grade.dtype.is_integer() or are_exact(grade):
         return
     doubles = grade.cast(pl.Float64).cast(grade.dtype, strict=False)
@@ -306,10 +314,10 @@ def is_finite(column: pl.Series) -> bool:
 
 
 def find_not_finite(columns: Sequence[Lists]) -> Integers:
-    """Return for each query the number of its last column that is not finite.
+    """Return per query the position of the last column that is not finite.
 
-    A column is not finite in a query if it contains NaN or infinity there. Columns count from 1; a
-    query whose columns are all finite gets 0.
+    A column is not finite in a query if it contains NaN or infinity there. The first column has
+    position 1. A query whose columns are all finite gets 0.
     """
     numbers = np.zeros(len(columns[0]), np.int64)
     for number, column in enumerate(columns, 1):
@@ -321,7 +329,7 @@ def find_not_finite(columns: Sequence[Lists]) -> Integers:
 def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
     """Raise if a sort key may hold ranks and no directions were passed.
 
-    Keys that break ties are not checked if they may be row or document numbers.
+    A key that breaks ties is not checked if it may contain row or document numbers.
     """
     if ranking.direction_is_passed:
         return

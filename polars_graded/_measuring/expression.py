@@ -1,4 +1,4 @@
-"""Build expressions of measures and of ranks, which compute many queries per call."""
+"""Build expressions that compute measures and ranks of many queries."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def measure_one(measure: Measure, ranking: Ranking) -> pl.Expr:
 
 
 def measure_several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
-    """Return the values of measures over one ranking as a struct with one field each.
+    """Return an expression of a struct with one field per measure.
 
-    Polars may pass the queries in several batches. The numbers of queries in an error message then
-    refer to one batch.
+    Polars may pass the queries in several batches. If an error message contains "in 2 of 50
+    queries", these numbers are counts of queries in one batch.
     """
     chosen = list(measures)
     check_distinct_names([measure.name for measure in chosen])
@@ -59,8 +59,8 @@ def _make_expression(
 ) -> pl.Expr:
     """Return an expression that calls the kernels once per batch of queries.
 
-    Polars shares no work between Python expressions. Neither does this package: it keeps nothing
-    between calls, so that a value depends only on the lists that the kernel receives.
+    Two expressions share no work. Polars does not share work between Python functions. This
+    package stores no data between calls, so a value depends only on the lists passed to the kernel.
     """
     ranking.check_single()
     return_dtype = ranking.make_planned_dtype(dtype)
@@ -84,14 +84,14 @@ def _make_expression(
 
 
 def _list_columns(ranking: Ranking) -> list[pl.Expr]:
-    """Return expressions of the columns of a ranking, as one list per query."""
+    """Return an expression per column of a ranking, with one list per query."""
     # The grade comes first, since `.name.keep()` restores the name of the first column.
     columns = [ranking.grade, *ranking.by, *ranking.inputs.values()]
     return [column.implode() for column in columns]
 
 
 def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentLists:
-    """Return the checked documents of a ranking from the columns that `_list_columns` lists."""
+    """Check the columns of `_list_columns`, and return them as documents."""
     grades, *others = map(Lists.of, columns)
     keys = others[: len(ranking.by)]
     inputs = dict(zip(ranking.inputs, others[len(ranking.by) :], strict=True))
@@ -107,8 +107,9 @@ def _read_documents(ranking: Ranking, columns: Sequence[pl.Series]) -> DocumentL
 def rank_rows(ranking: Ranking) -> pl.Expr:
     """Return an expression of structs with the `rank` of each row, and `tied`.
 
-    The rank of a row that was not retrieved is null, and so is that of an unjudged row if the
-    ranking is condensed. `tied` is true if another row of the query has the same sort keys.
+    The rank is null for a row that was not retrieved. If the ranking is condensed, it is also null
+    for an unjudged row. `tied` is true if another row of the query has the same sort keys and both
+    rows have a rank.
     """
     if not ranking.by:
         # Without sort keys, rows are in rank order, so their positions serve as the key.
@@ -120,7 +121,7 @@ def rank_rows(ranking: Ranking) -> pl.Expr:
         documents = _read_documents(ranking, columns)
         table = np.concatenate(batches.run(documents.lists, rank_with_ties), axis=1)
         if documents.rows is not None:
-            # Breaking ties has moved documents; put each result back into its document's row.
+            # Documents were moved to break ties. Put each result back into its document's row.
             table[:, documents.rows] = table.copy()
         rank = pl.Series("rank", table[0], nan_to_null=True).cast(pl.UInt32)
         rows = pl.DataFrame([rank, pl.Series("tied", table[1] > 0)]).to_struct()

@@ -1,4 +1,4 @@
-"""Translation of other tools' measures and arguments to calls here.
+"""Translate measures and arguments of other tools to this package.
 
 `foreign_names.toml` contains the tables, tool by tool, and the book explains them. The tables are
 used only for hints in errors. A foreign name is never accepted in place of our own, since `nDCG@10`
@@ -15,11 +15,11 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 FIRST_OF_LIST = ", with .list.first() of its column"
-"""Further step if another tool returns a single number, but this package a list of one number."""
+"""Further step if our measure is a list of one number. The other tool returns this number."""
 
 
 class Call(NamedTuple):
-    """Call of this package for a measure of another tool."""
+    """Measure of this package that corresponds to a measure of `tool`."""
 
     tool: str
     measure: str
@@ -34,9 +34,10 @@ def _read_tables() -> dict[str, Any]:
 
 
 class OwnMeasure(NamedTuple):
-    """Measure of this package that a foreign name may mean.
+    """Measure of this package that may correspond to a foreign name.
 
-    If there are several, `difference` states in words how this one differs from the others.
+    Tools may define a measure differently. `difference` then describes the definition of `measure`,
+    or the option that gives another tool's values.
     """
 
     measure: str
@@ -44,10 +45,10 @@ class OwnMeasure(NamedTuple):
 
 
 def find_own_measures(text: str, own: Collection[str]) -> list[OwnMeasure]:
-    """Return the measures that a name may mean: `precision@10` for `P_10`.
+    """Find our measures for a name, such as `precision@10` for `P_10`.
 
-    There are several if tools define the measure differently, and none if the name is unknown.
-    `own` contains the names of this package's measures.
+    If tools define the measure differently, the list may contain several measures. If the name is
+    unknown, the list is empty. `own` contains the names of this package's measures.
     """
     tables = _read_tables()
     names = {name: name for name in own} | tables["aliases"]
@@ -75,7 +76,8 @@ def find_own_argument(name: str) -> str:
 def explain_foreign_name(name: str) -> str | None:
     """Explain another tool's measure that no single call computes.
 
-    The explanation is the end of a sentence. It is None if the name is unknown.
+    The explanation has no subject, such as "is 'precision' times 'recall'". Return None if the name
+    is unknown.
     """
     for pattern, sentence in _read_tables()["without_a_call"].items():
         if match := re.fullmatch(pattern, name.strip(), re.IGNORECASE):
@@ -84,10 +86,10 @@ def explain_foreign_name(name: str) -> str | None:
 
 
 def translate_foreign_name(name: str, *, any_case: bool = True) -> list[Call]:
-    """Return the calls that compute what other tools compute by this name.
+    """Return the calls for a measure of other tools.
 
-    The list is empty if no table contains the name. With `any_case`, case is ignored if no table
-    contains the name in exactly this spelling.
+    If no entry of a table matches the name, the list is empty. With `any_case`, the tables are
+    searched a second time without regard to case if the first search finds nothing.
     """
     name, tables = name.strip(), _read_tables()
     calls = _find_calls(name, tables, re.NOFLAG)
@@ -109,14 +111,14 @@ RANKS_1000 = ("inst", "insq", "nerr10", "nerr11")
 """Measures that ir_measures computes over 1000 ranks if there is no cutoff."""
 
 OWN_SCALE = {"max_rel": "max_grade", "min_rel": "irrelevant"}
-"""Our names of the arguments for the scale of grades, by their names in ir_measures."""
+"""Mapping from arguments of ir_measures for the scale of grades to our arguments."""
 
 OWN_OPTIONS = {"rel": "threshold", "T": "target", "normalize": "normalised"}
-"""Our names of options of measures, by their names in ir_measures, if the two differ."""
+"""Mapping from options of ir_measures to our options, for options with different names."""
 
 DEFAULT_PERSISTENCE = {"rbp": "0.8", "nerr10": "0.9", "compat": "0.95"}
-"""Defaults of `p` by measure, as ir_measures writes them. They are also our defaults, so a
-translation leaves them out."""
+"""Default of `p` for each measure, as text. Our defaults are the same as those of ir_measures, so a
+translation leaves out a default `p`."""
 
 
 def _translate_options(function: str, arguments: dict[str, str]) -> dict[str, str]:
@@ -129,7 +131,8 @@ def _translate_options(function: str, arguments: dict[str, str]) -> dict[str, st
 def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.RegexFlag) -> list[Call]:
     """Return a list with the call for a measure such as `AP(rel=2)@100`.
 
-    The list is empty if ir_measures has no measure of this name, or if this package lacks it.
+    The list is empty if the table of ir_measures lacks the name, or if this package cannot compute
+    the measure.
     """
     match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?\s*(?:@\s*([\d.]+))?", name)
     patterns = [each for each in functions if match and re.fullmatch(each, match[1], flags)]
@@ -153,7 +156,7 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
         # `beta` of ir_measures is the square of our `beta`.
         options["beta"] = f"{math.sqrt(float(arguments.pop('beta'))):g}"
     if function in RANKS_1000 and not cutoff:
-        cutoff = "1000"  # ranks beyond the end of the list count with gain 0
+        cutoff = "1000"  # with a cutoff, ranks after the last document have gain 0
     scale = {own: arguments.pop(name, "0").strip() for name, own in OWN_SCALE.items()}
     if scale_text := ", ".join(f"{own}={value}" for own, value in scale.items() if value != "0"):
         further += f" with {scale_text}"

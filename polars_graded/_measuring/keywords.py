@@ -17,7 +17,7 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 CUTOFF_NAMES = {"k", "n", "at", "cutoff", "top_k", "topk"}
-"""Keywords that mean a cutoff, which `evaluate` expects in the name of a measure."""
+"""Keywords that mean a cutoff. `evaluate` takes a cutoff in the name of a measure: 'ndcg@10'."""
 
 EVALUATE_ARGUMENTS = {"condensed", "max_grade", "irrelevant", "relevant_from", "undefined_as"}
 """Arguments of `evaluate` that hold for all measures."""
@@ -26,10 +26,10 @@ JUDGMENT_NAMES = {"judgments", "qrels", "run", "runs"}
 """Keywords that mean a frame to pass to `join_judgments`."""
 
 MEASURE_NAMES = {"measure", "measures", "metric", "metrics"}
-"""Keywords that mean measures, which are passed without a keyword."""
+"""Keywords that mean measures. `evaluate` takes measures without a keyword."""
 
 OPTIONS = sorted({name for definition in DEFINITIONS.values() for name in definition.options})
-"""Names of the options of all measures of one ranking."""
+"""Names of all options of measures, except those of similarities."""
 
 
 def hint_at_option(function: str, definition: Definition, name: str, value: object) -> str:
@@ -44,7 +44,10 @@ def hint_at_option(function: str, definition: Definition, name: str, value: obje
 
 
 class FrameFunction(Protocol[Given]):
-    """A function of a frame that returns a LazyFrame for a LazyFrame."""
+    """Type a function of a frame.
+
+    The function returns a LazyFrame if the frame is one, and otherwise a DataFrame.
+    """
 
     @overload
     def __call__(
@@ -55,7 +58,7 @@ class FrameFunction(Protocol[Given]):
 
 
 def returns_lazy_for_lazy(function: Callable[Concatenate[Any, Given], Any]) -> FrameFunction[Given]:
-    """Return the function, typed as one that returns a LazyFrame for a LazyFrame."""
+    """Return the same function with the type `FrameFunction`."""
     return cast("FrameFunction[Given]", function)
 
 
@@ -69,8 +72,8 @@ def takes_options_of(
 ) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """Return a decorator for functions that pass `**options` on to `other`.
 
-    It checks keywords as `checks_keywords` does. Help and completion show the keyword-only
-    arguments of `other`, except those in `without`, as if they were the decorated function's own.
+    The decorator checks keywords as `checks_keywords` does. Help and completion show `**options` of
+    the decorated function as the keyword-only arguments of `other`, except those in `without`.
     """
 
     def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -108,7 +111,7 @@ def _wrap(
 
 
 def check_keywords(names: Iterable[str], parameters: Mapping[str, inspect.Parameter]) -> None:
-    """Raise if a function with these parameters does not take one of the keywords."""
+    """Raise for the first name that is not a keyword of the parameters."""
     for name in names:
         keywords = [
             each.name
@@ -123,7 +126,7 @@ def check_keywords(names: Iterable[str], parameters: Mapping[str, inspect.Parame
 
 
 def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:  # noqa: FBT001
-    """Return the hint for an unknown keyword; empty if its meaning is unclear."""
+    """Return the hint for an unknown keyword, or an empty text."""
     own_name = find_own_argument(name)
     if own_name in keywords:
         return f"\n\nHint: did you mean {own_name!r}?"

@@ -41,7 +41,7 @@ class Measure:
 
     @classmethod
     def of(cls, function: str, n: int | None = None, /, **options: Any) -> Measure:
-        """Return the measure with this function name and these checked arguments."""
+        """Check the arguments of a measure, and return the measure."""
         if function not in ALL_DEFINITIONS:
             raise _make_unknown_error(function, function)
         definition = ALL_DEFINITIONS[function]
@@ -91,7 +91,7 @@ class Measure:
     def parsed(cls, text: str) -> Measure | None:
         """Return the measure that a text names, or None if it names no measure.
 
-        The measure may be one of a single ranking or of two rankings.
+        The measure may be a measure of one ranking, or a similarity of two rankings.
         """
         start = re.match(r"\s*(\w+)", text)
         if start is None or start[1] not in ALL_DEFINITIONS:
@@ -110,7 +110,8 @@ class Measure:
     def name(self) -> str:
         """Return the name of the result column, which `parsed` can read.
 
-        It is the name as the user wrote it, or else contains the options that are not defaults.
+        A parsed measure keeps the name that the user wrote. The name of any other measure contains
+        the options whose values are not the defaults.
         """
         if self.name_as_written is not None:
             return self.name_as_written
@@ -122,7 +123,7 @@ class Measure:
 
     @property
     def formula(self) -> str:
-        """Return the name with all options, even defaults, which `parsed` can read."""
+        """Return a name with all options, which `parsed` can read."""
         return self._write(self.options)
 
     def _write(self, options: Mapping[str, Any]) -> str:
@@ -148,7 +149,10 @@ class Measure:
 
     @property
     def values_per_query(self) -> int:
-        """Return the number of values per query of a curve of fixed length, or 0."""
+        """Return the length that a curve has for every query.
+
+        Return 0 if the length depends on the query, or if the measure has one value per query.
+        """
         if "recall_levels" in self.options:
             return len(list_recall_levels(self.options["recall_levels"]))
         return self.n if self.is_curve and self.n is not None else 0
@@ -217,8 +221,8 @@ _CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")
 
 def _check_not_foreign(text: str) -> None:
     """Raise if other tools use this name; the error translates or explains it."""
-    # If the text begins with the name of one of our measures, it is foreign only if its case is the
-    # same as in the other tool. Otherwise, the case may differ.
+    # A text that begins with the name of one of our measures is foreign only if another tool writes
+    # the name in the same case. For other texts, upper and lower case do not matter.
     function = re.match(r"\s*(\w*)", text)
     is_own = function is not None and function[1] in DEFINITIONS
     calls = translate_foreign_name(text, any_case=not is_own)
@@ -249,7 +253,7 @@ def check_distinct_names(names: list[str], among: Mapping[str, Definition] = DEF
 
 
 def _parse_options(text: str, options: str | None) -> dict[str, Any]:
-    """Return the options of a written measure, such as `(gain=linear, base=10)`."""
+    """Parse the options of a measure, such as `(gain=linear, base=10)`."""
     msg = f"options are written like '(threshold=2, over=cutoff)', a cutoff '@10', got {text!r}"
     try:
         call = ast.parse(f"f{options or '()'}", mode="eval").body

@@ -96,9 +96,10 @@ def phi_control_points(
     -------
     DataFrame
         Query, score and `relevance`, one row per control point, by rising score; queries in the
-        order in which they first appear. A query for which φ is undefined has no row. If the median
-        is the highest score (or, with `direction="low"`, the lowest), that score has two rows: φ
-        jumps there, and the score itself has relevance 1.
+        order in which they first appear. A query for which φ is undefined has no row. Without
+        `control_points`, one score may have two rows: the highest score with `direction="high"`, or
+        the lowest with "low", if it equals the median. φ jumps from 0 to 1 at this score, and the
+        score itself has relevance 1.
 
     See Also
     --------
@@ -267,11 +268,11 @@ def _tabulate(
 
 @dataclass(frozen=True)
 class _PointSource:
-    """Source of control points: a column, or a function of the scores."""
+    """Source of control points: a column, fixed points, or a box plot."""
 
     points_of: Callable[..., Points]
-    """Function from ascending scores to the control points. If a column contains the points, the
-    function also takes the lists of the scores and of the relevance in this column."""
+    """Function that returns the control points. Its first argument is the ascending scores. If the
+    points are in a column, two more arguments are the scores and the relevance of these points."""
     column: pl.Expr | None = None
     """Column of control points, if there is one."""
 

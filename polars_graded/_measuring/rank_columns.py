@@ -1,9 +1,9 @@
 """Detection of columns of ranks, whose lowest value is the best.
 
 The numbers of a column decide whether it may hold ranks; the name of the column and the order of
-the rows do not matter. Ranks hardly repeat within a query. This is visible even if documents were
-removed or repeated, if the ranks are those of a second page of results, or if a few documents share
-a rank.
+the rows do not matter. Ranks hardly repeat within a query. Ranks are therefore detected even if
+documents were removed or repeated, if the ranks are those of a second page of results, or if a few
+documents share a rank.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.kernels.rank_numbers import RankNumbers, find_rank_numbers
 
 MIN_QUERIES = 10
-"""Minimum number of queries whose numbers are 1 to n, each once, with n at least 2."""
+"""Minimum number of queries that have the numbers 1 to n, each once. A query with n = 1 does not
+count."""
 
 MIN_INFORMATIVE_QUERIES = 3
-"""Minimum number of queries in which ties are counted."""
+"""Minimum number of queries with three or more numbers that have at least two integer parts. Ties
+are counted only in such queries."""
 
 MIN_SHARE = 0.9
 """Minimum share of queries whose numbers may be ranks, among all queries that have numbers."""
@@ -31,12 +33,12 @@ MAX_TIED_RATIO = 0.75
 """Maximum ratio of the tied pairs to the tied pairs that are expected by chance."""
 
 MIN_DEVIATIONS = 5
-"""Minimum number of standard deviations by which the tied pairs are fewer than expected."""
+"""Minimum of (expected - tied) / √expected, for the numbers of tied and of expected tied pairs."""
 
 MAX_OFFSET = 2
-"""Maximum ratio of two sums over queries: the lowest number, and the count of whole numbers from
-the lowest to the highest number. Ranks 11 to 20 of the second page of results pass (11 / 10).
-Scores of the form 100 - rank, such as 90 to 99, do not (90 / 10)."""
+"""Maximum of (sum of `lowest`) / (sum of `slots`), over the queries. For the ranks 11 to 20 of a
+second page of results, `lowest` is 11 and `slots` is 10: these ranks pass. Scores of the form
+100 - rank, such as 90 to 99, do not pass (90 / 10)."""
 
 MAX_ROWS = 1 << 20
 """Maximum number of rows of a column for which all queries are checked. In a longer column, about a
@@ -147,8 +149,8 @@ def sample_lists(lists: Lists) -> tuple[Lists, Integers]:
 def find_evidence(lists: Lists) -> RankNumbers:
     """Return the evidence of each list.
 
-    A list is skipped if its first value is a number that cannot be a rank, so that columns of
-    scores take little time.
+    To save time with columns of scores, a list is skipped if its first value is a number that
+    cannot be a rank, such as 0.37.
     """
     has_numbers = np.diff(lists.offsets) > 0
     indices = np.flatnonzero(has_numbers)

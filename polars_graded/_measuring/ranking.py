@@ -1,4 +1,4 @@
-"""Rankings of the rows of a query, and the scale of their grades."""
+"""Describe how rows of a query form a ranking, and the scale of grades."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Undefined: TypeAlias = float | Literal["default"] | None
 
 @dataclass(frozen=True)
 class Ranking:
-    """Columns and options that turn rows into a ranking and give grades a meaning."""
+    """Columns and options that define a ranking and the meaning of grades."""
 
     grade: pl.Expr
     by: tuple[pl.Expr, ...] = ()
@@ -35,7 +35,7 @@ class Ranking:
     rows: pl.Expr | None = None
     """Mask of the rows to use; None for all."""
     inputs: Mapping[str, pl.Expr] = field(default_factory=dict)
-    """Columns that measures need besides the grade, by the keyword, such as `known`."""
+    """Columns that measures need besides the grade. The keys are keywords such as `known`."""
 
     def ranked_by(
         self, by: Sequence[str | pl.Expr], *, descending: bool | Sequence[bool] | None = None
@@ -60,9 +60,9 @@ class Ranking:
 
     @property
     def levels(self) -> tuple[float, ...]:
-        """Return the levels above irrelevant, in steps of one.
+        """Return the levels of the scale above `irrelevant`, in steps of 1.
 
-        There are none without `max_grade`.
+        Without `max_grade`, the result is empty.
         """
         if self.max_grade is None:
             return ()
@@ -119,7 +119,7 @@ class Ranking:
         return replace(self, grade=grade, by=(first, *others), rows=None)
 
     def with_inputs(self, **columns: str | pl.Expr | None) -> Ranking:
-        """Return the ranking with columns of inputs such as `known`; skip None."""
+        """Return the ranking with input columns such as `known`, except for None."""
         inputs = {}
         for name, value in columns.items():
             if value is not None:
@@ -246,7 +246,7 @@ DOCUMENT_INPUTS: Mapping[str, Input] = {
         ".cast(pl.Int64) reads ranks that are texts",
     ),
 }
-"""Columns that measures can need besides the grade, by the keyword that names the column."""
+"""Columns that measures can need besides the grade. The keys are keywords of measures."""
 
 
 def plan_dtype(
@@ -254,10 +254,10 @@ def plan_dtype(
 ) -> pl.DataType | pl.DataTypeExpr:
     """Return `dtype` in a form that makes Polars check the types of columns.
 
-    If a column has another type than its rule allows, Polars raises an error with the rule while it
-    plans the query. A plan can be made to fail only by a struct that lacks a field. The error then
-    contains the name of the field, so the text of the rule is used as this name. Computed columns
-    are checked when the query runs.
+    If a column has a type that its rule does not allow, Polars raises an error with the rule while
+    it plans the query. To make a plan fail, the returned type reads a field that a struct lacks.
+    Polars writes the name of this field into the error, so the text of the rule is used as the
+    name. Computed columns are checked when the query runs.
     """
     checked_rules = [each for each in rules if each[0].meta.is_column()]
     expr = pl.lit(None, dtype=dtype)
@@ -273,12 +273,12 @@ def _return_rule(rule: str, _name: str) -> str:
 
 
 def is_number(dtype: pl.DataType) -> bool:
-    """Return whether a data type is one of numbers, Boolean or Null."""
+    """Return whether a data type is numeric, Boolean or Null."""
     return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
 
 
 def is_vector(dtype: pl.DataType) -> bool:
-    """Return whether the values of a column are vectors."""
+    """Return whether a data type is a list or an array of floats."""
     return isinstance(dtype, pl.List | pl.Array) and dtype.inner in (pl.Float32, pl.Float64)
 
 
@@ -307,7 +307,7 @@ def check_input_type(column: str, name: str, dtype: pl.DataType) -> None:
 
 
 def check_score(name: str, dtype: pl.DataType) -> None:
-    """Raise if a column cannot be the first sort key: text has no useful order."""
+    """Raise if a column cannot be the first sort key, as texts cannot."""
     if not (is_number(dtype) or dtype.is_temporal() or dtype == pl.Enum):
         msg = f"{name} must be a number to rank by, got {dtype}"
         raise TypeError(msg)

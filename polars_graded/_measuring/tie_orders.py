@@ -19,7 +19,7 @@ Tool: TypeAlias = Literal["trec_eval", "ir_measures", "ranx"]
 
 @dataclass(frozen=True)
 class TieOrder:
-    """Rule that orders documents of the same score, which still count as tied."""
+    """Rule that orders documents with equal scores; they still count as tied."""
 
     sort: Literal["descending", "ascending", "rows", "ranx"]
     """Order of tied documents: by name as text, by row, or as the sort of ranx leaves them."""
@@ -50,8 +50,8 @@ KEPT_BY_ROW = (
     *("rbp", "dcg", "roc_auc", "pairwise_accuracy", "sdcg", "insq", "inst", "bpm"),
     *("nerr8", "nerr9", "nerr10", "nerr11"),
 )
-"""Measures for which ir_measures keeps the order of tied rows. It lacks `dcg` and `roc_auc`, which
-get the same order as the related measures `sdcg` and `pairwise_accuracy`."""
+"""Measures for which ir_measures keeps the order of tied rows. `dcg` and `roc_auc` are not measures
+of ir_measures. They get the same order as the related measures `sdcg` and `pairwise_accuracy`."""
 
 
 def find_order(tool: Tool, measure: Measure) -> TieOrder:

@@ -34,7 +34,7 @@ MAX_DRAWS = 200
 """Maximum number of times that half of the queries are drawn."""
 
 TAU_COLUMNS = ("tau", "tau_low", "tau_high")
-"""Columns of the table of certainty for the stability of the order of strategies."""
+"""Columns of the certainty table that state how stable the order of strategies is."""
 
 MIN_ORDERED_STRATEGIES = 3
 """Minimum number of strategies for which the stability of their order is estimated."""
@@ -75,14 +75,14 @@ def collect_verdict_facts(
 
 
 def _find_first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> list[int]:
-    """Return the indices of strategies that no other significantly beats."""
+    """Return the indices of strategies without a significant loss in a pair."""
     return find_undefeated(len(measure["means"]), pairs, measure["best"])
 
 
 def _count_directions(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> FindingCounts:
     """Count the pairs whose first strategy is better, worse, or neither.
 
-    It is better or worse only if the difference is significant.
+    Pairs without a significant difference count as neither.
     """
     is_lower_better = measure["best"] == "lowest"
     significant = [pair for pair in pairs if pair["significant"]]
@@ -93,9 +93,10 @@ def _count_directions(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> Find
 def _find_leading_pair(
     measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested
 ) -> Pair | None:
-    """Return the pair of the leader and the baseline, or else of the leader and the second.
+    """Return the pair of the leader and the strategy to compare it with.
 
-    Return None if there is no single leader, or only one strategy.
+    This strategy is the baseline. If there is no baseline, or the baseline leads, it is the second
+    strategy. The result is None if several strategies share the lead, or if there is only one.
     """
     if len(measure["bests"]) != 1 or len(measure["order"]) == 1:
         return None
@@ -124,8 +125,8 @@ def build_certainty(
 ) -> list[Certainty]:
     """Return a row of the table of certainty for each measure.
 
-    A measure has no row if neither the highest nor the lowest value is best, or if it has no pairs,
-    no queries, or no difference that varies between queries.
+    A measure has a row only if its highest or lowest value is best, it has pairs and at least two
+    queries, and some difference varies between queries.
     """
     rows: list[Certainty] = []
     for measure, pairs_of_measure in zip(measures, pairs, strict=True):
@@ -177,10 +178,12 @@ def _compute_power(pairs: Pairs, difference: float, level: float) -> dict[str, A
 
 
 def _estimate_stability(results: Results) -> dict[str, float | None]:
-    """Return the mean τ between the orders by half of the queries and by all.
+    """Compare the order of strategies by half of the queries with that by all.
 
-    `tau_low` and `tau_high` are the ends of the central interval of τ over all draws. All values
-    are None if there are too few strategies or queries, or too many queries for enough draws.
+    In each draw, τ correlates the order by a random half of the queries with the order by all
+    queries. `tau` is the mean of τ over the draws. `tau_low` and `tau_high` are the ends of the
+    central interval of τ. All values are None if there are too few strategies or queries, or too
+    many queries for enough draws.
     """
     half, draws = results.n // 2, min(MAX_DRAWS, MAX_DRAWN_QUERIES // results.n)
     if half < 2 or len(results.values) < MIN_ORDERED_STRATEGIES or draws < MAX_DRAWS // 4:  # noqa: PLR2004

@@ -39,7 +39,7 @@ from polars_graded._sentences.titles import write_axis_title
 from polars_graded._sentences.verdicts import ALPHA, Tested
 
 MAX_PAGE_POINTS = 1_200_000
-"""Maximum number of points of the curves of single queries in a page."""
+"""Maximum number of points in a page for all curves of single queries together."""
 
 MAX_PAGE_VALUES = 640_000
 """Maximum number of per-query values in a page."""
@@ -48,12 +48,12 @@ MAX_SHOWN_QUERIES = 5000
 """Maximum number of queries that the page shows one by one."""
 
 MIN_POINTS = 20
-"""Curves with many points lose some of them to fit in the page, but keep at least this number,
-unless the chart has too many lines."""
+"""Minimum number of points to which a long curve is reduced to fit in the page. The curves of many
+strategies may have fewer, because the number of points in one chart is limited, too."""
 
 
 def describe_data(n_strategies: int, n_queries: int, n_shown: int, drawn: list[Curve]) -> str:
-    """Describe the data of the page, and what it leaves out, in a sentence."""
+    """Describe the data of the page, and the numbers of shown queries."""
     sentence = f"{format_count(n_strategies, 'strategies')}, {format_count(n_queries, 'queries')}."
     lengths = [len(curve["inspected"]) for curve in drawn if curve["inspected"]]
     with_curves = min(lengths, default=n_shown)
@@ -109,7 +109,7 @@ def build_measures(grid: Grid, shown: Integers) -> list[PageMeasure]:
 
 
 def _choose_bin_width(values: Floats) -> float:
-    """Return the width of the bins of differences, the same for all pairs."""
+    """Return one width for the bins of differences in all pairs."""
     complete = values[:, np.isfinite(values).all(axis=0)]
     furthest = np.ptp(complete, axis=0).max() if complete.size else 0.0
     _, width = bins.choose_difference_bins(pl.Series([0.0, furthest]), complete.shape[1])
@@ -184,8 +184,9 @@ def _choose_points(
 ) -> tuple[Integers, Integers]:
     """Choose the points of a curve, and the queries whose own curve is stored.
 
-    The curves of these queries are all stored, so their points must fit in the page. The mean
-    curves of all strategies are drawn together, so their points must fit in one chart.
+    The page stores the curves of all chosen queries, so all their points must fit in the page. One
+    chart draws the mean curves of all strategies, so all points of these curves must fit in the
+    chart.
     """
     n_strategies, _, length = lines.shape
     kept = np.arange(length)
@@ -199,7 +200,7 @@ def _choose_points(
 
 
 def explain_missing_curves(names: list[str], drawn: list[Curve]) -> dict[str, str]:
-    """Return a note for each kind of curve without any value to draw."""
+    """Return a note for each kind of curve that has no value to draw."""
     kinds = _find_kinds(names)
     empty = set(kinds.values()) - {curve["kind"] for curve in drawn}
     return {
@@ -216,14 +217,15 @@ def _find_kinds(names: list[str]) -> dict[str, str]:
 
 
 def _is_shared(lines: Floats) -> bool:
-    """Return whether all strategies share the same line in each query."""
+    """Return whether, in each query, all strategies have the same line."""
     return np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
 
 
 def _average_points(points: Floats, is_complete: Mask) -> list[list[float | None]]:
     """Average each strategy's points over the complete queries.
 
-    In a complete query, no strategy lacks a point. If no query is complete, all averages are None.
+    In a complete query, all strategies have all points. Without complete queries, all averages are
+    None.
     """
     used = points[:, is_complete]
     means = (
@@ -285,7 +287,7 @@ def build_comparison(pairs: list[list[Pair]], tested: Tested) -> Comparison:
 
 
 def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
-    """Describe the differences that an interval covers, and its relation to p."""
+    """Describe what an interval covers, and its agreement with p values."""
     if all(pair["simultaneous_low"] is None for pair in pairs):
         return "of each difference alone; the interval need not agree with p"
     if tested.covers_several:
@@ -301,7 +303,7 @@ def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
 def build_segments(
     per_query: pl.DataFrame, grid: Grid, segments: Any, keys: Mapping[str, Any]
 ) -> Segments | None:
-    """Return the means by segment, and a note on differences that vary.
+    """Return means by segment, and notes on differences between segments.
 
     Return None if no segments are requested or the grid has no measures.
     """
@@ -339,7 +341,7 @@ def build_segments(
 
 
 def _describe_interactions(interactions: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
-    """Describe in a sentence the differences of a measure that vary between segments."""
+    """Name the pairs whose difference varies between segments."""
     rows = interactions.filter(pl.col("measure") == name, pl.col("p_corrected") <= ALPHA)
     pairs = rows.sort("p_corrected").select(keys["strategy"], "baseline").iter_rows()
     varying = (

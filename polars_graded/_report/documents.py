@@ -37,8 +37,10 @@ MAX_SHOWN_DOCUMENTS = 300_000
 """Maximum number of documents that are shown, over all strategies and queries."""
 
 MAX_REGRADED_ROWS = 20_000_000
-"""Maximum size of a frame for which means are computed with unjudged documents graded best. The
-size is the number of rows times the number of scores in `by`."""
+"""Maximum size of a frame in `compute_unjudged_means`.
+
+The size is the number of rows times the number of scores in `by`.
+"""
 
 MAX_DOCUMENT_LETTERS = 3_000_000
 """Maximum number of letters in the JSON of all shown documents."""
@@ -62,7 +64,10 @@ OVERVIEW_COLUMNS = {
 """Titles of the columns of `overview` in the page, and the formats of their values."""
 
 DOCUMENT_COLUMNS = {"doc": "document", "titles": "title"}
-"""Titles in the table of documents, by the argument of `report` that names the column."""
+"""Titles of columns in the table of documents.
+
+Each key is an argument of `report`. The argument names the column with this title.
+"""
 
 UNBROKEN_TIES = "the order of rows decides"
 """Description of the order of tied documents if no column breaks the ties."""
@@ -77,7 +82,7 @@ class RankedFrame:
     """The keywords of `evaluate` from which the request was built."""
     request: Request
     shown: dict[str, str]
-    """Names of the columns to show, by the argument that names them: `doc` and `titles`."""
+    """The arguments `doc` and `titles`, mapped to column names. An argument of None is left out."""
 
     @classmethod
     def of(
@@ -85,10 +90,10 @@ class RankedFrame:
     ) -> RankedFrame:
         """Check the frame and return it with the roles of its columns.
 
-        Its strategies are in the column `strategy`, or else are the scores in `by`.
+        With a single score in `by`, the strategies are the values in the column `strategy`, if the
+        frame has this column. In all other cases, the strategies are the scores in `by`.
         """
         frame = check_frame("frame", frame)
-        # If the frame has a column of strategies, a single score ranks each of them.
         has_one_score = len(parse_by(options.get("by", "score"))) == 1
         if has_one_score and strategy in frame.collect_schema():
             options["strategy"] = strategy
@@ -116,9 +121,10 @@ class RankedFrame:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Return the settings of the evaluation, each with its name.
+        """Return the settings of the evaluation as texts, by their names.
 
-        These are the order of ties, and all settings other than the default.
+        The order of ties is always included. Other settings are included if they differ from their
+        defaults.
         """
         ties, scale = self.request.ties, self.request.scale
         tie_order = UNBROKEN_TIES
@@ -153,9 +159,10 @@ class RankedFrame:
         }
 
     def warn_of_ties(self) -> str:
-        """Return a warning of strategies with over half of their scores tied.
+        """Return a warning about strategies with mostly tied scores.
 
-        Return "" if there are none.
+        The warning names strategies with more than half of their scores tied. Without such a
+        strategy, the result is "".
         """
         names = self.table.to_series().cast(pl.String).fill_null("null")
         ties = write_many_ties(dict(zip(names, self.table["tied"], strict=True)))
@@ -164,14 +171,19 @@ class RankedFrame:
     def compute_unjudged_means(
         self, grid: Grid, names: Sequence[str]
     ) -> dict[str, list[list[float | None]]]:
-        """Return means with unjudged documents irrelevant, and graded best.
+        """Return two means per measure and strategy, for unjudged documents.
 
-        The result has an entry per measure, with this pair of means per strategy. A measure is left
-        out if its means do not change when unjudged documents are graded best, or if the measure
-        needs further columns of documents. It is also left out if its values in `grid` differ from
-        those of the frame, for example because the values in `grid` were evaluated with other
-        keywords. The result is empty if all documents are judged, if the frame is too large, or if
-        unjudged documents are dropped.
+        The first mean counts unjudged documents as irrelevant. The second mean gives unjudged
+        documents the best grade. The result maps each measure to a list with one pair of means per
+        strategy. Queries without a value for some strategy are left out of the means.
+
+        A measure is left out in three cases. The best grade for unjudged documents changes none of
+        its values. The measure needs further columns of documents. Or the values in `grid` differ
+        from the values that the frame results in, for example because `grid` was evaluated with
+        other keywords.
+
+        The result is empty if all documents are judged, if the frame is too large, or if unjudged
+        documents are dropped.
         """
         formulas = {name: grid.formulas.get(name, name) for name in names}
         parsed = {name: Measure.parsed(formula) for name, formula in formulas.items()}
@@ -213,10 +225,15 @@ class RankedFrame:
     ) -> PageRankings | None:
         """Return the first documents of each strategy and query.
 
-        Return None without a column of documents. If the entries of all queries would exceed `size`
-        letters, evenly spaced queries are kept. The entry of a query contains its documents with
-        their titles and grades. For each strategy, it contains the indices of these documents in
-        the order of their ranks, or None if the strategy retrieved no document for the query.
+        Return None if the argument `doc` was None.
+
+        Each entry belongs to a query. In an entry, "documents" lists documents with their titles
+        and grades, and "ranked" has an item per strategy. The item lists indices in "documents", in
+        the order of the ranks. The item is None if the strategy retrieved no document for the
+        query. If no strategy retrieved a document, the entry is `EMPTY_ENTRY`.
+
+        With too many documents, or with more than `size` letters in all entries, only some queries
+        have an entry. These queries are evenly spaced.
         """
         if "doc" not in self.shown:
             return None
@@ -245,9 +262,9 @@ class RankedFrame:
     def _find_entries(
         self, strategies: Sequence[str], texts: pl.Series
     ) -> dict[str | None, dict[str, Any]]:
-        """Return the entries of queries with retrieved documents.
+        """Return a mapping from the text of a query to its entry.
 
-        The result maps the text of a query to its entry.
+        A query has no entry if no strategy retrieved a document for this query.
         """
         [query] = self.request.query
         text = pl.col(query).cast(pl.String)

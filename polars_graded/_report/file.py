@@ -18,10 +18,11 @@ class ReportFile(_Path):
     """Path of a report, which notebooks show as a link."""
 
     def _repr_html_(self) -> str | None:
-        """Return a link to the page with its size and full path; None if there is no file.
+        """Return a link to the page, then the size and the path of the file.
 
-        A notebook can open a file in its own folder by a link with the relative path. It may refuse
-        to open a file elsewhere, so the full path is shown after the link.
+        The result is None if there is no file. A notebook can open a relative link to a file in its
+        working directory. A notebook may refuse to open a file outside this directory, so the full
+        path follows as text.
         """
         if not self.is_file():
             return None

@@ -24,10 +24,11 @@ def add_graders(
     baseline: Any,
     **keys: Any,
 ) -> None:
-    """Add the graders to the payload: to the verdict of each measure, and as charts.
+    """Add sentences on graders to the verdicts, and charts of graders.
 
-    A verdict names the grader on whose grades the page is based, and then the best strategies by
-    the grades of each other grader, unless all strategies are equally good. If there is only one
+    Each verdict gets a sentence that all results are based on the grades of `grader`. For each
+    other grader, a further sentence names the strategies with the best mean by this grader. The
+    sentence is left out if all or none of the strategies have the best mean. If there is only one
     grader, no charts are added.
     """
     for measure in payload["measures"]:
@@ -49,7 +50,8 @@ def add_graders(
             measure["verdict"] += [] if are_all_best else [f" By those of {other}, {leads}."]
     charts: list[Any] = [grader_orders(means, strategy=keys["strategy"])]
     if trusted is not None:
-        # With several other graders, only the first measure is drawn, in one panel per grader.
+        # Two graders: one panel per measure. More graders: one panel per grader, and only the first
+        # measure is drawn.
         panel = "measure" if results[GRADER].n_unique() == 2 else GRADER  # noqa: PLR2004
         drawn_measures = best if panel == "measure" else dict([*best.items()][:1])
         tables = [summarise(results, drawn_measures, trusted=trusted, **keys)]

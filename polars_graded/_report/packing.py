@@ -45,7 +45,7 @@ def pack_points(points: Floats, means: list[list[OptionalNumber]]) -> PagePoints
     is_known = ~np.isnan(points)
     low = np.where(is_known, points, np.inf).min(axis=(0, 2))
     high = np.where(is_known, points, -np.inf).max(axis=(0, 2))
-    # A query without any point gets 0 for both ends.
+    # If a query has only missing points, low and high are 0.
     low, high = (np.where(np.isfinite(ends), ends, 0).astype("<f4") for ends in (low, high))
     span = (high - low).astype(np.float64)[:, None]
     share = np.divide(points - low[:, None], span, out=np.zeros_like(points), where=span > 0)
@@ -70,7 +70,7 @@ def round_number(value: float | None) -> float | None:
 
 
 def format_cell(value: Any) -> Any:
-    """Return a value for a table.
+    """Convert a value to a cell of a table.
 
     Integers and texts are unchanged, and other numbers are rounded. A list of dictionaries becomes
     a list of rows.

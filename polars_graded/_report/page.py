@@ -64,15 +64,15 @@ from polars_graded._writing import check_writable, write_atomically
 __all__ = ["report"]
 
 MAX_PAIRS = 4
-"""Maximum number of strategies for which a page without a baseline shows all pairs at first. With
-more, it compares the best strategy with every other one."""
+"""Maximum number of strategies for which a page without a baseline first shows all pairs. With more
+strategies, the page first shows the pairs of the best strategy and each other strategy."""
 
 MAX_LABEL_LETTERS = 20
-"""Maximum number of letters of a name beside the forest, which is narrow."""
+"""Maximum number of letters of a name beside the forest plot, where space is narrow."""
 
 MAX_FILE_LETTERS = 7_800_000
-"""Maximum number of letters of the drawing scripts and the data. Documents that would exceed it are
-left out; the other data have no limit."""
+"""Number of letters up to which documents are added to the drawing scripts and the data. All other
+data are always written, even if they exceed this number."""
 
 SCRIPTS = (
     *("state.js", "elements.js", "charts.js", "saving.js"),
@@ -113,16 +113,18 @@ def report(
     link shows the same view. Tables can be saved as CSV, charts as SVG and PNG. The page has these
     parts, if their data are passed:
 
-    - the verdict: the leader in the selected measure, its lead, whether the lead is significant,
-      and if not, how many more queries would show a difference of this size;
+    - the verdict: the leader in the selected measure, its lead over another strategy, and whether
+      the lead is significant. If the lead is not significant, but would be with more queries, the
+      verdict states how many more;
     - the numbers of ranked and judged documents, as in `overview`, if `frame` is given;
     - the strategies with the mean of each measure and its interval, as in `summarise`. The best
-      mean is marked. Beside the means are the values of the selected query. If retrieved documents
-      are unjudged, the page also shows what the means would be if all of these were irrelevant, and
-      if all had the highest grade, as in `trust.unjudged_bounds`;
+      mean is marked. Beside the means are the values of the selected query. If `frame` is given and
+      contains unjudged documents, the page also shows two other means, as in
+      `trust.unjudged_bounds`: in one, all unjudged documents are irrelevant; in the other, all have
+      the highest grade;
     - the certainty of the order: the smallest difference that the queries can show, as in
-      `trust.queries_needed`, the number of distinguished pairs, and the correlation between the
-      order of strategies by half of the queries and the order by all;
+      `trust.queries_needed`, the number of pairs with a significant difference, and a correlation
+      of two orders of the strategies: by half of the queries, and by all queries;
     - the similarity of rankings, if `frame` is given: the mean `overlap@10` and `rbo` of
       `similarity`, for each strategy and the baseline, or for every pair. With more than ten
       strategies and no baseline, each is compared with the best;
@@ -165,21 +167,22 @@ def report(
     test, correction
         The test of differences and the correction of p values, as for `compare`.
     missing
-        The treatment of missing values of a measure or curve, as for `compare`. With `"drop"`, a
-        query that any strategy lacks is in no mean and has no bar. If you select this query, the
-        page still shows the values of the other strategies.
+        The treatment of missing values of a measure or curve, as for `compare`. With `"drop"`, if a
+        strategy has no value of a measure for a query, the means and bars of this measure leave out
+        the query. If you select this query, the page still shows the values of the other
+        strategies.
     segments
         The column of segments of queries, or several columns, as for `compare`.
     grader
-        The grader whose values are shown, by default the trusted one. For results of several
-        graders, pass `grader` or `trusted`.
+        The grader whose values are shown; by default the grader in `trusted`. For results of
+        several graders, pass `grader` or `trusted`.
     trusted
         The grader whose grades are trusted, as for `compare`. This grader judged some of the
         queries.
     frame
         The evaluated frame, of any kind. The page then also shows an overview of this frame, and
-        the documents of queries. The strategies of the frame are in the column `strategy`, or else
-        are the scores in `by`.
+        the documents of queries. If `by` has one score, and the frame has the column `strategy`,
+        this column names the strategy of each row. Otherwise each score in `by` is a strategy.
     doc
         The column of documents in `frame`. With None, the page shows no documents.
     titles
@@ -209,8 +212,8 @@ def report(
         ``pip install "vl-convert-python>=1.9"``.
     ValueError
         If curves in a column, or their ideal curves, differ in length, which is usual without a
-        cutoff. If documents are shown, but `frame` has none of the strategies or queries. In
-        the same cases as for `compare`.
+        cutoff. If documents are shown, but `frame` shares no strategy or no query with `per_query`.
+        In the same cases as for `compare`.
 
     Notes
     -----
@@ -221,9 +224,9 @@ def report(
 
     A page is small enough to send: less than 8 MB with 25 strategies, 5000 queries, five measures
     and curves to rank 20. It shows up to 5000 queries one by one, or fewer if there are many
-    strategies and measures. If there are more queries than that, or if a curve has too many ranks
-    for the page, it shows an evenly spaced selection of the queries or of the ranks. The page
-    states what is left out. Means, intervals and tests always use all queries.
+    strategies and measures. If there are more queries, the page shows evenly spaced queries. If a
+    curve has too many ranks, the page shows evenly spaced ranks. The page states what is left out.
+    Means, intervals and tests always use all queries.
 
     Examples
     --------
@@ -322,8 +325,8 @@ def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
 def load_drawing_scripts() -> str:
     """Return the scripts of Vega, Vega-Lite and Vega-Embed as one text.
 
-    Vega-Lite has the version that Altair targets, or else the last that vl-convert lists with the
-    same major version.
+    Vega-Lite has the version that Altair targets. If vl-convert lacks this version, it is the last
+    version in vl-convert's list that has the same major version.
     """
     try:
         import vl_convert
@@ -348,13 +351,13 @@ def load_drawing_scripts() -> str:
 
 
 def _sort_strategies(strategies: pl.Series) -> pl.Series:
-    """Sort strategies naturally, which is also the order of their colours."""
+    """Sort strategies naturally; they get their colours in this order."""
     texts = strategies.cast(pl.String).to_list()
     return strategies[[texts.index(name) for name in sort_naturally(texts)]]
 
 
 def _write_query_labels(queries: pl.Series) -> Iterator[str]:
-    """Yield a distinct label for each query, in one line that a user can type."""
+    """Yield a distinct label of one line for each query."""
     texts = queries.cast(pl.String).to_list()
     kept, labels = set(texts), set[str]()
     for text in texts:
@@ -479,6 +482,6 @@ def _render_page(title: str, payload: Payload, scripts: str) -> str:
 
 
 def _encode_json(payload: Payload) -> str:
-    """Encode the payload as JSON, in which no text can end the script of the page."""
+    """Encode the payload as JSON without "<", so that no text ends the script."""
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")

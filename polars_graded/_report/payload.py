@@ -33,7 +33,8 @@ class PageMeasure(TypedDict):
 class PagePoints(TypedDict):
     """The curves of single queries, packed into text, and the mean curves.
 
-    There is one line per strategy, or a single one that all strategies share.
+    For each query, there is one curve per strategy (`lines` is the number of strategies), or one
+    curve that all strategies share (`lines` is 1).
     """
 
     lines: int
@@ -100,7 +101,8 @@ class Comparison(TypedDict):
 class Certainty(TypedDict):
     """A row of the table of certainty, for a measure.
 
-    It contains the differences that the queries can show, and the stability of the order.
+    `smallest_difference` is the smallest difference that the queries can show. `tau` is the
+    stability of the order of strategies.
     """
 
     measure: str
@@ -154,7 +156,7 @@ class Overview(TypedDict):
 class SimilarPair(TypedDict):
     """A row of the table of similarities, for two strategies given by their indices.
 
-    The numbers are means over queries of the similarity of their rankings.
+    `overlap` and `rbo` compare the rankings of both strategies. They are means over queries.
     """
 
     strategy: int
@@ -195,8 +197,8 @@ class Payload(TypedDict):
     about: str
     strategies: list[str]
     labels: list[str]
-    """Names in the chart of differences. Those of more than 20 letters are shortened, unless two
-    would become equal."""
+    """Names in the chart of differences. Names of more than 20 letters are shortened if all names
+    then remain different."""
     choices: list[str]
     """Names in the lists to choose from, shortened in the same way if longer than 40 letters."""
     queries: list[str]

@@ -22,8 +22,8 @@ MAX_PAIRED_STRATEGIES = 10
 with all others."""
 
 MAX_COMPARED_ROWS = 50_000_000
-"""Maximum product of the number of rows and the number of scores in `by`. If every pair of
-strategies is compared, the number of strategies is a third factor."""
+"""Maximum of (number of rows) × (number of scores in `by`). If every pair of strategies is
+compared, this product is multiplied by the number of strategies."""
 
 NOTE = (
     "Means over {queries} for {pairs}. Overlap is the share of the first ten documents that both "
@@ -36,10 +36,16 @@ NOTE = (
 def build_similarity(documents: RankedFrame, grid: Grid, payload: Payload) -> Similarity | None:
     """Return mean similarities of all pairs, or of one strategy to all others.
 
-    If the page has a baseline, only the baseline is compared with the others. Without a baseline,
-    if there are more than `MAX_PAIRED_STRATEGIES`, only the best strategy by the first measure is.
-    Return None if the frame has fewer than two strategies of the page, lacks the strategy to
-    compare with the others, has too many rows, or has a column of strategies but none of documents.
+    If the page has a baseline, the baseline is compared with all others. If the page has no
+    baseline and shares more than `MAX_PAIRED_STRATEGIES` strategies with the frame, the best
+    strategy by the first measure is compared with all others. Otherwise all pairs are compared.
+
+    Return None in any of these cases:
+
+    - the frame has fewer than two strategies of the page;
+    - the frame lacks the strategy that is compared with all others;
+    - the frame has too many rows;
+    - the frame has a column of strategies but no column of documents.
     """
     request, frame, names = documents.request, documents.frame, payload["strategies"]
     doc = request.document or documents.shown.get("doc")

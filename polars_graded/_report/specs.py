@@ -1,7 +1,8 @@
 """Build the specifications of the page's charts, without rows and titles.
 
-The charts consist of the marks in `_drawing.marks`, over a named data set and some signals. The
-page sets the rows and the titles when a reader selects a measure or a query.
+The marks of the charts come from `_drawing.marks` and `_drawing.query_views`. They read a data set
+named "rows", and signals. The page sets the rows and the titles when a reader selects a measure or
+a query.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ DARK_COLOURS = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
     **dict.fromkeys(("#ffffff", "white"), "#14181d"),
     "#ddd": "#343b43",
 }
-"""Colours of the charts, texts and axes on a dark screen, by their colours on a light one."""
+"""Colours on a light screen, mapped to the colours that replace them on a dark screen."""
 
 BELIEVED, DOUBTED = "believed", "doubted"
 """Values of `significance` in the rows of the forest: significant, and not significant."""
@@ -71,11 +72,11 @@ COLOUR = alt.Color("colour:N", scale=None, legend=None)
 """The colour channel of marks whose colour is given in their rows."""
 
 FOREST_STEPS = [24, 8]
-"""Height of a row of the forest with names and without, in pixels."""
+"""Heights of a row of the forest in pixels: first with names, then without names."""
 
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [12, 4], [1, 3]]
-"""Dash patterns: the first (solid) for ten strategies, the second for the next ten, in the same ten
-colours, and so on."""
+"""Dash patterns. The first ten strategies have ten colours and the first pattern, which is solid.
+The next ten strategies have the same ten colours and the second pattern, and so on."""
 
 
 def choose_looks(n: int) -> list[dict[str, Any]]:
@@ -88,7 +89,10 @@ def choose_looks(n: int) -> list[dict[str, Any]]:
 
 
 def write_dark_style() -> str:
-    """Write the CSS of charts on a dark screen; paper and files keep their colours."""
+    """Return the CSS that replaces colours of charts on a dark screen.
+
+    Printed pages and saved charts keep the colours of a light screen.
+    """
     rules = [
         f'  svg [{property_name}="{light}"] {{ {property_name}: {dark}; }}'
         for light, dark in DARK_COLOURS.items()
@@ -104,15 +108,17 @@ def build_curve_specs(
 ) -> list[dict[str, Any]]:
     """Return the charts of a curve, from rows with `strategy`, `colour`, `dash` and `value`.
 
-    The name of a line is at the height `label_at`. For a curve by rank, it is to the right of the
-    last rank. For a curve by recall, it is to the right of recall 1 if the signal `side` is 1, and
-    to the left of recall 0 if it is -1. To keep names from overlapping, the page moves them up or
-    down, and it chooses the side on which they move less. The page also sets the signals `room`,
-    the width of the names in pixels, and `lowest` and `highest`, the ends of the axis of values.
+    The height of a line's name is in the field `label_at`. In a curve by rank, names are to the
+    right of the last rank. In a curve by recall, the signal `side` decides: with 1, names are to
+    the right of recall 1, and with -1, names are to the left of recall 0. The page moves names up
+    or down to keep them apart. It chooses the side with the smaller moves.
 
-    If `ideal` is true, there are two charts: one without and one with the ideal curve. The page
-    uses the first if there is no ideal value, since the legend of the second would name a curve
-    that is not drawn.
+    The page also sets three other signals. `room` is the width of the names in pixels. `lowest` and
+    `highest` are the ends of the axis of values.
+
+    If `ideal` is true, the first chart has no ideal curve, and the second chart has one. Without
+    ideal values, the page uses the first chart, because the legend of the second chart always names
+    the ideal curve.
     """
     share = "room / (width - room)"
     end = alt.ExprRef(f"{max(2, last)} + {max(1, last - 1)} * {share}")
@@ -137,9 +143,9 @@ def build_curve_specs(
 def build_forest_specs() -> dict[str, dict[str, Any]]:
     """Return the charts of differences of pairs, in the order of the rows.
 
-    The pairs have names if there are at most `MAX_NAMED_MARKS` of them. There is a chart with
-    intervals and one without. The page uses the second if all intervals are null, since Vega would
-    warn that their extent is infinite.
+    Up to `MAX_NAMED_MARKS` pairs have names; more pairs have none. The chart "with" has intervals,
+    and the chart "without" has none. The page uses "without" if all intervals are null, because
+    Vega would otherwise warn of an infinite extent.
     """
     has_names = f"length(data('rows')) <= {MAX_NAMED_MARKS}"
     axis = alt.Axis(
@@ -159,9 +165,9 @@ def build_forest_specs() -> dict[str, dict[str, Any]]:
 def build_bar_specs(query: str) -> dict[str, Any]:
     """Return the charts of the differences of queries, in the order of rows.
 
-    Each bar has the `colour` of its row.
-    The chart "named" is for a few queries, whose names are horizontal if they fit. The chart
-    "placed" is for more queries, on an axis of positions.
+    Each bar has the `colour` of its row. The chart "named" shows a few queries with their names.
+    The names are horizontal if they fit, and vertical otherwise. The chart "placed" shows more
+    queries, and its axis shows positions instead of names.
     """
     title = "difference"
     # A letter is about seven pixels wide.
@@ -170,7 +176,8 @@ def build_bar_specs(query: str) -> dict[str, Any]:
     align = alt.ExprRef(f"{fits} ? 'center' : 'right'")
     baseline = alt.ExprRef(f"{fits} ? 'top' : 'middle'")
     names = alt.ExprRef("pluck(data('rows'), 'query')")
-    # If not all names fit, Vega draws every second, or every fourth, and so on.
+    # If not all names fit, Vega draws every second name. If these do not fit, Vega draws every
+    # fourth name, and so on.
     axis: dict[str, Any] = {"labelAngle": angle, "labelAlign": align, "labelBaseline": baseline}
     axis |= {"labelLimit": 120, "labelOverlap": "parity"}
     end = alt.ExprRef("length(data('rows')) + 0.5")
@@ -185,7 +192,7 @@ def build_bar_specs(query: str) -> dict[str, Any]:
 
 
 EXPLORE_SIGNALS: dict[str, Any] = {"bin": 1, "least": -1e300, "greatest": 1e300}
-"""Signals that the page sets for the chart of `explore`, with their first values."""
+"""Signals that the page sets for the chart of `explore`, with their initial values."""
 
 
 VALUES_A, VALUES_B, BIN_MIDDLES, BIN_PLACES = (
@@ -204,10 +211,10 @@ DERIVED_SIGNALS = {
 
 
 def build_explore_spec(query: str) -> dict[str, Any]:
-    """Return the linked views of two strategies' queries, as `charts.explore` draws them.
+    """Return the views of `charts.explore` for the page.
 
-    The rows have the fields that the views of `charts.explore` use, and `colour`, the colour of the
-    better strategy.
+    The rows have the same fields as in `charts.explore`, and a field `colour`. It contains the
+    colour of the strategy that is better for the query.
     """
     ends = {name: alt.ExprRef(name) for name in (*EXPLORE_SIGNALS, *DERIVED_SIGNALS)}
     queries = query_views.ExploredQueries(
@@ -236,12 +243,16 @@ def build_explore_spec(query: str) -> dict[str, Any]:
 
 
 def _build_signals(signals: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the signals of a chart that the page sets, with their first values."""
+    """Return signals with their initial values, in the form for Vega."""
     return [{"name": name, "value": value} for name, value in signals.items()]
 
 
 def _draw_chosen(bars: alt.Chart) -> alt.Chart:
-    """Draw a line at the position of the selected query, or through its bar."""
+    """Draw a line at the selected query.
+
+    With names on the axis, the line is at the name of the query. With positions on the axis, the
+    line is at the position of the query.
+    """
     line: alt.Chart = alt.Chart().mark_rule(color=CHOSEN_COLOUR, strokeWidth=2, strokeDash=[3, 2])
     x = bars.encoding.x
     if x.shorthand != "start:Q":

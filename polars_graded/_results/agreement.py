@@ -36,8 +36,8 @@ MAX_GRADES = 101
 """Maximum number of different grades; with more, graders hardly ever give equal grades."""
 
 MAX_STRAY_SHARE = 0.01
-"""Maximum share of rare grades. If at most this share of a grader's grades is outside the range of
-all other graders' grades, these grades are rare, and so they are stray."""
+"""Maximum share of rare grades. A grader's grades outside the range of all other graders are rare,
+and therefore stray, if they are at most this share of the grader's grades."""
 
 MAX_SHARED_STRAY_SHARE = 0.05
 """Maximum share of a rare grade among all grades; a grade with a larger share is common."""
@@ -68,10 +68,11 @@ def agreement(
     r"""Return coefficients of agreement of graders, with their intervals.
 
     Each pair of graders is compared on the documents that both judged. The coefficients of all
-    graders together use the documents that at least two judged, but `fleiss_kappa` and `ac2` take
-    the frequencies of grades from all documents. Let :math:`p_{ij}` be the share of documents that
-    have grade i from one grader and j from the other, with the sums :math:`p_{i\cdot}` and
-    :math:`p_{\cdot j}`:
+    graders together are computed from the documents that at least two graders judged. Only the
+    frequencies of grades in `fleiss_kappa` and `ac2` are those of all judged documents.
+
+    Let :math:`p_{ij}` be the share of documents that have grade i from one grader and j from the
+    other, with the sums :math:`p_{i\cdot}` and :math:`p_{\cdot j}`:
 
     .. math:: \kappa = 1 - \frac{\sum_{ij} d_{ij} p_{ij}}{\sum_{ij} d_{ij} p_{i\cdot} p_{\cdot j}}
         \qquad AC_2 = \frac{\sum_{ij} w_{ij} p_{ij} - e}{1 - e} \qquad
@@ -80,14 +81,14 @@ def agreement(
     As text: ``κ = 1 - ∑ d(i, j) p(i, j) / ∑ d(i, j) p(i) p(j); AC2 = (∑ w(i, j) p(i, j) - e) / (1 -
     e); e = ∑ w(i, j) / (k (k - 1)) * ∑ π(i) (1 - π(i))``. The disagreement d(i, j) of two grades
     differs between the kinds of κ (see Returns). k is the number of different grades of all
-    graders. π(i) is the share of grade i among the grades of both graders. w(i, j) is 1 minus the
-    squared distance of the two grades, where the largest distance of grades counts as 1.
+    graders. π(i) is the share of grade i among the grades of both graders. w(i, j) is 1 - x² / m²,
+    where x is the distance of the two grades, and m is the largest distance of any two grades.
 
     Parameters
     ----------
     frame
-        Any data frame. A wide frame has one row per document and a column of grades per grader, as
-        `join_judgments` returns it for several judgments (a document may occur for each strategy).
+        Any data frame. A wide frame has a column of grades per grader, as `join_judgments` returns
+        it for several judgments. It has one row per document, or one per document and strategy.
         A long frame has one row per query, document and grader. A null grade is missing.
     *graders
         For a wide frame, the columns of grades, one by one or as a list. For a long frame, the
@@ -98,8 +99,8 @@ def agreement(
         The column of queries, or several columns.
     doc
         The column of documents of a query. By default it is the column "doc", or one with an
-        equivalent name, such as "product_id" or "sku". With None, or if there is no such
-        column, each row of a wide frame is another document.
+        equivalent name, such as "product_id" or "sku". If `doc` is None, or if no column has such a
+        name, each row of a wide frame is a different document.
     grader, grade
         The column of graders and the column of grades of a long frame. By default the frame is wide
         if `graders` names one of its columns; otherwise it is long, and the column of graders is
@@ -145,13 +146,16 @@ def agreement(
     Warns
     -----
     DataWarning.scale
-        If a grader gives grades outside the scale of the others. Such grades extend the scale of
-        `ac2` and of the other coefficients, which increases the agreement. The warning is for:
+        If a grader gives grades outside the scale of the others. Such grades distort the
+        coefficients. For example, a code 99 beside grades from 0 to 3 makes `kappa_quadratic`
+        nearly 1 if both graders give 99 to the same documents, and nearly 0 if only one grader
+        gives 99. The warning is for:
 
-        - grades outside those of the trusted grader;
+        - grades outside the range of the trusted grader's grades;
         - without a trusted grader, grades of one grader outside the range of all others, if they
-          are far outside or rare. Far means that at least one is more than one step outside, such
-          as a 5 beside grades from 0 to 3. Rare means at most 1 % of the grader's grades;
+          are far outside or rare. Far outside means that at least one of these grades is more than
+          one step outside, such as a 5 beside grades from 0 to 3. A step is the smallest distance
+          of two different grades of the others. Rare means at most 1 % of the grader's grades;
         - rare grades (at most 5 % of all) of several graders, or of the trusted one, that are more
           than one step above the common grades;
         - grades below 0, if other grades are above 0.
@@ -174,10 +178,10 @@ def agreement(
 
     As text: ``z ± t(n - 1) * SE; SE² = (n - 1) / n * ∑ (z(-q) - mean z)²``. The ends are converted
     back from z to values. The interval of `difference` is computed without this conversion. If only
-    one query has any disagreement, the value without this query is 1, for which z is infinite. It
-    is replaced by 1 - (1 - value) / n. The interval is null with a single query, if the value is
-    the same whichever query is left out, or if the value cannot be computed without one of the
-    queries.
+    one query has any disagreement, the value without this query is 1, for which z is infinite. This
+    value is replaced by 1 - (1 - value) / n. The interval is null in three cases: there is a single
+    query, the value is the same whichever query is left out, or the value cannot be computed
+    without one of the queries.
 
     If all grades are common, a share of 0.94 to 0.96 of the intervals at 0.95 contains the true
     value, with 5 queries or more. If nine of ten grades are 0, the share is 0.88 to 0.97 with 5 or
@@ -245,7 +249,8 @@ def collect_grades(
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return the grades of each document, and the names of the graders.
 
-    The frame has the number of the query, from 0, and one column of grades per grader.
+    The returned frame has a column `query` with the number of the query, from 0, and one column of
+    grades per grader.
     """
     rows = check_collected("frame", frame)
     queries = check_column_names("query", query)
@@ -338,11 +343,13 @@ class Grades:
     def warn_of_scales(self, trusted: str | None) -> None:
         """Warn of stray grades: outside the scale, or below 0.
 
-        With a trusted grader, each grade outside those of the trusted one is stray. Otherwise,
-        grades outside those of all other graders are stray if one lies more than one step outside,
-        or if they are rare. Frequent grades one step outside may belong to the scale although the
-        others never gave them. Rare grades of several graders, or of the trusted one, are stray if
-        they lie more than one step above all common grades.
+        With a trusted grader, each grade outside the range of the trusted grader's grades is stray.
+        Otherwise, the grades of a grader outside the range of all other graders are stray if any of
+        these grades is more than one step outside, or if these grades are rare. A step is the
+        smallest distance of two different grades of the others. Frequent grades one step outside
+        may belong to the scale although the other graders never gave them.
+
+        Two further methods warn of stray grades that several graders gave, and of grades below 0.
         """
         self._warn_of_shared_strays(trusted)
         warned = set()
@@ -393,9 +400,10 @@ class Grades:
         )
 
     def _warn_of_shared_strays(self, trusted: str | None) -> None:
-        """Warn of rare grades more than one step above all common ones.
+        """Warn of rare grades more than one step above all common grades.
 
-        Warn only if several graders gave such grades, or the trusted one did.
+        The warning is issued if several graders, or the trusted grader, gave such grades. A step is
+        the smallest distance of two common grades.
         """
         all_codes = self.codes[self.codes >= 0]
         counts = np.bincount(all_codes, minlength=len(self.values))
@@ -458,9 +466,9 @@ class Grades:
         def sum_by_query(of_document: Floats) -> Floats:
             return np.add.reduceat(of_document, starts, axis=0) if len(starts) else of_document
 
-        # For each document, the mean weight of its pairs of grades: once with weight 1 for equal
-        # grades and 0 for others, and once with quadratic weights. A document with fewer than two
-        # grades has no pairs, and gets 0.
+        # `shares` has two columns per document: the share of equal pairs among all pairs of its
+        # grades, and the mean quadratic weight of these pairs. Both are 0 for a document with fewer
+        # than two grades.
         pairs = np.where(has_several, n_grades * (n_grades - 1), np.inf)
         agreeing = [
             (grade_counts * (grade_counts @ kind - 1)).sum(axis=1) for kind in (np.eye(k), nearness)
@@ -471,8 +479,8 @@ class Grades:
             np.concatenate([has_several, shares, n_grades > 0, shares_of_document], axis=1)
         )
         # Krippendorff's coincidences: each ordered pair of grades of a document counts 1 / (m - 1),
-        # where m is the number of grades of the document. A grade makes no pair with itself, so
-        # these pairs are subtracted from the diagonal.
+        # where m is the number of grades of the document. The product of counts also counts each
+        # grade paired with itself. These m pairs are subtracted from the diagonal.
         weighted_counts = grade_counts / np.where(has_several, n_grades - 1, np.inf)
         coincidences = np.stack(
             [sum_by_query(grade_counts[:, [i]] * weighted_counts) for i in range(k)], axis=1
@@ -539,7 +547,7 @@ class Grades:
 
 
 def _jackknife(of_query: Floats) -> Floats:
-    """Return the sums over all queries, then those without each query in turn."""
+    """Return the sum over all queries, then for each query the sum without it."""
     total = of_query.sum(axis=0, keepdims=True)
     return np.concatenate([total, total - of_query])
 
@@ -560,8 +568,8 @@ def _compute_intervals(
 ) -> dict[str, tuple[float, float, float]]:
     """Return each coefficient with its jackknife interval, NaN if unknown.
 
-    Each array of `estimates` contains the value of all queries, then the values without each query
-    in turn. `counts` is the mask of the queries that have grades.
+    Each array of `estimates` contains the value of all queries, then for each query the value
+    without it. `counts` is the mask of the queries with grades that can be compared.
     """
     from scipy.special import stdtrit
 
@@ -573,8 +581,8 @@ def _compute_intervals(
         is_bounded = name not in UNBOUNDED_COEFFICIENTS and value < 1
         z, jackknife = (value, without)
         if is_bounded:
-            # z = -ln(1 - value) is infinite for 1. If all queries but one agree in everything, the
-            # value without that one counts as 1 - (1 - value) / n.
+            # z = -ln(1 - value) is infinite for 1. If only one query has any disagreement, the
+            # value without this query is 1, and is replaced by 1 - (1 - value) / n.
             z, jackknife = (-np.log(np.maximum(1 - x, (1 - value) / n)) for x in (value, without))
         error = np.sqrt((n - 1) / max(n, 1) * ((jackknife - jackknife.mean()) ** 2).sum())
         if not error > ROUNDING:
@@ -626,8 +634,8 @@ def _compute_alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
     ranks = counts.cumsum(axis=-1) - counts / 2
     alphas = {}
     for name, positions in (("alpha_ordinal", ranks), ("alpha_interval", values + 0 * ranks)):
-        # alpha = 1 - observed / expected disagreement. With centred values x, the observed one is
-        # 2 * (spread - product) / n, and the expected one is 2 * spread / (n - 1).
+        # alpha = 1 - observed / expected. With centred values x, the observed disagreement is
+        # 2 * (spread - product) / n, and the expected disagreement is 2 * spread / (n - 1).
         x = positions - ((counts * positions).sum(axis=-1) / n)[..., np.newaxis]
         spread = (counts * x**2).sum(axis=-1)
         product = ((coincidences @ x[..., np.newaxis])[..., 0] * x).sum(axis=-1)
@@ -637,17 +645,17 @@ def _compute_alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
 
 
 def _compute_nearness(values: Floats) -> Floats:
-    """Return quadratic weights: 1 minus the squared distance of two grades.
-
-    The squared distance is divided by its maximum.
-    """
+    """Return the quadratic weights 1 - (distance / largest distance)²."""
     distance: Floats = (values[:, np.newaxis] - values) ** 2
     nearness: Floats = 1 - distance / max(distance.max(initial=0), np.finfo(float).tiny)
     return nearness
 
 
 def _compute_ac2(observed: Floats, shares: Floats, nearness: Floats) -> Floats:
-    """Return Gwet's AC2, whose agreement by chance rises with the evenness of grades."""
+    """Return Gwet's AC2.
+
+    The agreement by chance is highest if all grades are equally frequent.
+    """
     k = max(len(nearness), 2)
     # e = Σ w(i, j) / (k (k - 1)) · Σ π(i) (1 - π(i)): Gwet's agreement by chance.
     chance = nearness.sum() / (k * (k - 1)) * (shares * (1 - shares)).sum(axis=-1)

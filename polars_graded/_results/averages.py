@@ -36,9 +36,9 @@ def average_curves(
     frame
         Any data frame, as for `evaluate`. For a LazyFrame, the result is a LazyFrame.
     *curves
-        Names of curves with the same cutoff, such as `"dcg_curve@20"` and
-        `"ndcg_curve(gain=linear)@20"`; or of interpolated precisions with the same recall levels,
-        such as `"interpolated_precision"`.
+        Names of curves. All curves have the same cutoff, such as `"dcg_curve@20"` and
+        `"ndcg_curve(gain=linear)@20"`. Alternatively, all are interpolated precisions with the same
+        recall levels, such as `"interpolated_precision"`.
     segments
         One or more columns whose values divide the queries into segments. Each segment is averaged
         separately.
@@ -48,9 +48,9 @@ def average_curves(
     Returns
     -------
     DataFrame or LazyFrame
-        The strategy, the segments, `rank` (UInt32, from 1; or `recall`, Float64, for interpolated
-        precision) and one column per curve. Strategies come in the same order as from `evaluate`.
-        With several columns of grades, the result begins with the column `grader`.
+        The strategy, the segments, `rank` (UInt32, from 1) and one column per curve. For
+        interpolated precision, the column `recall` (Float64) replaces `rank`. Strategies come in
+        the order of `evaluate`. With several columns of grades, the first column is `grader`.
 
     References
     ----------
@@ -94,7 +94,7 @@ def average_curves(
 
 
 def _check_no_fingerprint(options: Mapping[str, Any]) -> None:
-    """Raise if a fingerprint is requested, which only results by query have."""
+    """Raise if a fingerprint is requested; only results by query have one."""
     if options.get("fingerprint") is not None:
         msg = (
             f"`fingerprint` must be None for results of all queries together, got "
@@ -105,7 +105,7 @@ def _check_no_fingerprint(options: Mapping[str, Any]) -> None:
 
 
 def _find_strategy_columns(columns: Sequence[str]) -> list[str]:
-    """Return the column of strategies, after that of graders if it exists."""
+    """Return the columns of graders (if there is one) and of strategies."""
     return [*columns[: 2 if columns[0] == GRADER else 1]]
 
 
@@ -140,7 +140,8 @@ def count_retrieved(
     frame
         Any data frame, as for `evaluate`. For a LazyFrame, the result is a LazyFrame.
     threshold
-        The lowest relevant grade; by default any grade above irrelevant is relevant.
+        The lowest relevant grade. By default it is `relevant_from`. Without `relevant_from`, any
+        grade above `irrelevant` is relevant.
     **options
         The keywords of `evaluate`.
 

@@ -1,7 +1,7 @@
-"""Intervals of a mean difference that a gate can rely on.
+"""Cautious intervals of a mean difference, for verdicts of `gate`.
 
-Student's interval is too short if few values differ from 0, or if they are skewed. A gate that uses
-such an interval passes changes for which it has hardly any evidence.
+Student's interval is too short if few differences are nonzero, or if the differences are skewed.
+With such an interval, `gate` would pass changes with hardly any evidence.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from polars_graded._results.power import find_min_queries
 from polars_graded._results.significance import Options, run_test
 
 MIN_CHANGED_QUERIES = 25
-"""Minimum number of queries with a difference; with fewer, Stringer's interval is used."""
+"""Minimum number of queries with a difference for which the interval of the test is used."""
 
 SPARE_CHANGED_QUERIES = 9
-"""Number of changed queries to plan for, beyond `MIN_CHANGED_QUERIES`, if a small share of all
-queries changes. With these, at least `MIN_CHANGED_QUERIES` queries change in 19 of 20 samples."""
+"""Number of changed queries that a plan adds to `MIN_CHANGED_QUERIES`, if a small share of all
+queries changes. Samples vary: if 25 + 9 queries change on average, at least 25 queries change in 19
+of 20 samples."""
 
 DECIDING_POWER = 0.8
 """Probability that a gate reaches a decision with the recommended number of queries."""
@@ -43,10 +44,10 @@ def compute_careful_intervals(
 ) -> CarefulIntervals:
     """Return intervals of the mean difference with the error rate `level`.
 
-    No difference is larger than `max_difference` in absolute value. If `max_difference` is None,
-    differences may have any size. Then a pair has no interval (NaN) if few of its queries have a
-    difference, or if all differences are equal. A pair without any difference has the interval from
-    0 to 0.
+    `max_difference` is the largest possible absolute difference, or None if there is no limit. A
+    pair with differences in few queries, or with equal differences in all queries, gets Stringer's
+    interval. If there is no limit, Stringer's interval does not exist, and the ends are NaN. A pair
+    without any difference has the interval from 0 to 0.
     """
     mean, std, higher, lower = pairs.statistics
     n_changed = higher + lower
@@ -56,7 +57,8 @@ def compute_careful_intervals(
             johnson = compute_johnson_interval(pairs.compute_differences(part), level)
             low[part], high[part] = np.fmin(low[part], johnson[0]), np.fmax(high[part], johnson[1])
     is_constant = (std == 0) & (mean != 0) & (pairs.n > 1)
-    # The test's interval is too short if few queries have a difference, so Stringer's replaces it.
+    # If few queries have a difference, the interval of the test is too short. Stringer's interval
+    # replaces the interval of the test for these pairs.
     is_sparse = (n_changed < MIN_CHANGED_QUERIES) | (std == 0)
     low[is_sparse] = high[is_sparse] = np.nan
     if max_difference is not None and pairs.n and is_sparse.any():
@@ -74,14 +76,15 @@ def compute_careful_intervals(
 def compute_stringer_interval(differences: Floats, level: float, max_difference: float) -> Floats:
     r"""Return both ends of Stringer's interval of the mean of each row.
 
-    No value is larger than w, which is `max_difference`, in absolute value.
+    Let w be `max_difference`. All values are between -w and w. Let :math:`d_{(1)}` to
+    :math:`d_{(n)}` be the values of a row in ascending order. Let :math:`p_j` be the upper
+    Clopper-Pearson bound of the probability of an event that occurred in j of n trials. The lower
+    end is :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`.
 
-    Let :math:`p_j` be the upper Clopper-Pearson bound of a probability if j of n were observed, and
-    :math:`d_{(j)}` the differences in ascending order. The lower end is :math:`-p_0 w + \sum_j (p_j
-    - p_{j-1}) d_{(j)}`. This end assumes that a share :math:`p_0` of all values, of which none was
-    observed, has the worst possible value, -w. If all values are 0 or -w, this end is the exact
-    binomial bound. For other values it is conservative in practice, and proven to be so if there
-    are many (de Jager, Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the
+    The first term assumes that a share :math:`p_0` of all values is -w, the worst possible value,
+    although no such value was observed. If all values are 0 or -w, the lower end is the exact
+    binomial bound. For other values, the lower end is conservative in practice. This is proven for
+    large n (de Jager, Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the
     Stringer bound, 1997).
     """
     from scipy.special import betaincinv
@@ -103,10 +106,10 @@ def count_deciding_queries(
     The number is None if it is larger than any realistic number of queries, or if `effect` or
     `changed_share` is 0.
 
-    `effect` is the distance of the mean difference from the nearest boundary between verdicts, in
-    standard deviations. `skewness` is the skewness of the differences if it widens the interval
-    towards this boundary, and 0 otherwise. `changed_share` is the share of queries with a
-    difference.
+    `effect` is the distance from the mean difference to the nearest boundary between verdicts,
+    divided by the standard deviation of the differences. `skewness` is at least 0. It is the
+    absolute skewness of the differences, or 0 if their skewness does not widen the interval towards
+    this boundary. `changed_share` is the share of queries with a difference.
     """
     from scipy.special import stdtrit
 
@@ -115,12 +118,12 @@ def count_deciding_queries(
     if n is None:
         return None
     # With N queries, Johnson's interval reaches c / sqrt(N) standard errors further towards the
-    # boundary. Without skewness, n queries suffice, so the effect must be a = sqrt(n) * effect
-    # standard errors. With skewness, x = sqrt(N) solves x * effect = a + c / x.
+    # boundary. Without skewness, n queries suffice: the boundary is then a = sqrt(n) * effect
+    # standard errors away. With skewness, x = sqrt(N) solves x * effect = a + c / x.
     c = skewness * (1 + 2 * stdtrit(max(n - 1, 1), 1 - level / 2) ** 2) / 6
     root = (np.sqrt(n) + np.sqrt(n + 4 * c / effect)) / 2
-    # The number of changed queries is binomial. For a given mean, its standard deviation is
-    # proportional to sqrt(1 - changed_share): if all queries change, no spare ones are needed.
+    # The number of changed queries is binomial. If its mean is fixed, its standard deviation is
+    # proportional to sqrt(1 - changed_share), and so is the number of spare queries.
     spare = SPARE_CHANGED_QUERIES * np.sqrt(1 - changed_share)
     return max(int(np.ceil(root**2)), int(np.ceil((MIN_CHANGED_QUERIES + spare) / changed_share)))
 

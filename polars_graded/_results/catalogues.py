@@ -1,4 +1,4 @@
-"""Measures of what is recommended to all users combined, relative to the catalogue."""
+"""Measure the combined recommendations to all users."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def catalogue(
 ) -> pl.DataFrame:
     r"""Measure what each strategy recommends to all users combined.
 
-    Users are queries, and items are documents. With the share :math:`p_j` of item j among the first
-    n recommendations of all users, and N items in the catalogue, in ascending order of
-    :math:`p_j`:
+    Users are queries, and items are documents. The catalogue has N items. The first n
+    recommendations of each user are counted. Item j has the share :math:`p_j` of all counted
+    recommendations. Items are numbered in ascending order of :math:`p_j`:
 
     .. math::
         coverage = \frac{|\{j : p_j > 0\}|}{N} \qquad
@@ -70,15 +70,16 @@ def catalogue(
     n
         The number of recommendations of each user that count.
     items
-        The catalogue: a frame with one row per item, whose column of documents has the same name as
+        The catalogue: a frame with one row per item. Its column of documents has the same name as
         in `frame`. By default, the catalogue contains the items of `frame`, recommended or not.
     popularity
         The column with the popularity of each item, such as the number of users who chose it
         before. It is a column of `items` if `items` is passed, and of `frame` otherwise. By
         default, the measures `popularity` and `long_tail_share` are left out.
     head
-        The share of the items of the catalogue that are popular, between 0 and 1. All other items
-        are the long tail. An item is popular if fewer than `head` · N items are more popular.
+        The share of the catalogue that counts as popular, between 0 and 1. The other items are the
+        long tail. Example: with `head=0.2` and 50 items, an item counts as popular if fewer than 10
+        items have a higher popularity.
     query, by, strategy, ties, descending, doc
         As for `evaluate`. There must be a column of documents.
     confidence, resamples, seed
@@ -95,12 +96,13 @@ def catalogue(
           - `gini_index`, from 0 (all items are recommended equally often) to 1 (one item alone is
             recommended); null for a catalogue of one item;
           - `entropy`, Shannon's, in bits: from 0 for one item to log2 N for equal shares;
-          - `popularity`, the mean over users of the mean popularity of the items recommended to
-            each;
-          - `long_tail_share`, the mean over users of the share of these items in the long tail;
+          - `popularity`, the mean popularity of the items recommended to a user, averaged over
+            users;
+          - `long_tail_share`, the share of the items recommended to a user that are in the long
+            tail, averaged over users;
         - the strategy (under the name of its column), and `queries` (UInt32), the number of users;
-        - `mean`, the value of the measure (null if nothing is recommended). It has the name that
-          `summarise` uses, so that charts draw both results;
+        - `mean`, the value of the measure (null if nothing is recommended). `summarise` returns a
+          column of the same name, so the same charts draw both results;
         - `ci_low`, `ci_high`: an interval of the bootstrap over users (Notes); null with fewer than
           two users, without a value, or if all resamples have the same value;
         - `confidence`.
@@ -108,10 +110,10 @@ def catalogue(
     Raises
     ------
     ValueError
-        If there is no column of documents; if `items` repeats an item or lacks a recommended one;
-        if an item has no popularity, a negative one or several; or if `evaluate` would refuse the
-        rankings, for example because a document occurs twice in a ranking, or because `descending`
-        is not passed for a column that may hold ranks.
+        If there is no column of documents; if `items` repeats an item or lacks a recommended item;
+        if an item has no popularity, several popularities or a negative popularity; or if
+        `evaluate` would refuse the rankings. Examples are a document that occurs twice in a
+        ranking, and a column that may hold ranks without `descending`.
 
     Warns
     -----
@@ -120,21 +122,21 @@ def catalogue(
 
     See Also
     --------
-    catalogue_curve : The Lorenz curve, whose area the Gini index measures.
+    catalogue_curve : The Lorenz curve, from which the Gini index can be computed.
     evaluate : `popularity`, `novelty`, `diversity` and `serendipity` of each user.
     charts.trade_off : Chart of one of these measures against accuracy.
 
     Notes
     -----
     A resample contains only about 63 % of the users, some of them several times. These users cover
-    fewer items than all users do, so the coverage of a resample is too low. The ends of the
-    interval are therefore the value plus quantiles of the deviations of the resamples from their
-    mean. The ends are at least 0. Those of coverage, Gini index and the share of the long tail are
-    at most 1, and those of entropy at most log2 N. In simulations with 30 to 500 users, 93 to 99 %
-    of these intervals of coverage, Gini index and entropy contain the expected value for this
-    number of users. If the ends were plain quantiles of the resamples, at most 73 % of the
-    intervals would contain the expected value. All strategies with the same number of users have
-    the same resamples.
+    fewer items than all users do, so the coverage of a resample is too low. Plain quantiles of the
+    resamples would therefore be too low as well. Instead, let v be the value of the measure, and d
+    the value of a resample minus the mean of all resamples. The ends of the interval are v plus
+    quantiles of d. No end is below 0. The ends for coverage, Gini index and long-tail share are at
+    most 1, and those for entropy at most log2 N. In simulations with 30 to 500 users, 93 to 99 % of
+    the intervals of coverage, Gini index and entropy contain the expected value for the number of
+    users. With plain quantiles, at most 73 % would contain the expected value. All strategies with
+    the same number of users have the same resamples.
 
     References
     ----------
@@ -214,10 +216,11 @@ def catalogue_curve(
     """Return the Lorenz curve of the recommendations of each strategy.
 
     The items of the catalogue are sorted by the number of users to whom they are recommended, the
-    lowest first. A point of the curve gives, for the first items in this order, their share of all
-    items and their share of all recommendations. The curve of equal shares is the diagonal. The
-    Gini index of `catalogue` is twice the area between the curve and the diagonal, times N / (N -
-    1) for N items.
+    lowest number first. The first k items in this order make one point of the curve. The point has
+    two coordinates: the share of these k items in all items, and their share in all
+    recommendations. If all items are recommended equally often, the curve is the diagonal. Let A be
+    the area between the curve and the diagonal. For N items, the Gini index of `catalogue` is
+    2 A N / (N - 1).
 
     Parameters
     ----------
@@ -228,8 +231,8 @@ def catalogue_curve(
     -------
     DataFrame
         One row per strategy and corner of its curve: the strategy, `items` and `recommendations`
-        (Float64, from 0 to 1), from (0, 0) to (1, 1). Strategies come in the order of `evaluate`;
-        one that recommends nothing has no rows.
+        (Float64, from 0 to 1), from (0, 0) to (1, 1). Strategies come in the order of `evaluate`. A
+        strategy that recommends nothing has no rows.
 
     Raises
     ------
@@ -248,8 +251,8 @@ def catalogue_curve(
 
     Examples
     --------
-    Two of four items are recommended, one of them to both users: a quarter of the items has two
-    thirds of the recommendations.
+    Of four items, x is recommended to both users, y to one user, and v and w to nobody. So x, a
+    quarter of the items, has two thirds of the recommendations.
 
     >>> run = pl.DataFrame({"query": [1, 1, 2], "doc": ["x", "y", "x"], "score": [2.0, 1.0, 2.0]})
     >>> catalogue_curve(run, items=pl.DataFrame({"doc": ["v", "w", "x", "y"]}))
@@ -293,10 +296,11 @@ class Recommendations:
     n_users: int
     n_items: int
     means: Mapping[str, Floats]
-    """Mean of each property of the recommended items, by user; NaN without recommendations."""
+    """Mean of each property over the items recommended to a user, with one entry per user; NaN for
+    a user without recommendations."""
 
     def count(self, weights: Floats) -> Floats:
-        """Return the sum of the weights of the users who get each item."""
+        """Return, for each item, the total weight of the users who get it."""
         counts = np.bincount(self.items, weights[self.users], minlength=self.n_items)
         return counts.astype(np.float64, copy=False)
 
@@ -308,7 +312,7 @@ class Recommendations:
         if not total:
             return dict.fromkeys(names)
         p = counts[counts > 0] / total
-        # Items that are not recommended come first in ascending order, and add 0.
+        # Items that are not recommended have the lowest numbers j, and add 0 to the sum.
         place = np.arange(n_items - len(p) + 1, n_items + 1)
         gini = ((2 * place - n_items - 1) * np.sort(p)).sum() / (n_items - 1 or np.nan)
         values = [len(p) / n_items, gini, abs((p * np.log2(p)).sum())]
@@ -321,7 +325,7 @@ class Recommendations:
         }
 
     def draw(self, rng: np.random.Generator, resamples: int) -> Iterator[Floats]:
-        """Yield the number of occurrences of each user, for each resample.
+        """Yield, for each resample, how often it contains each user.
 
         With fewer than two users, there are no resamples.
         """
@@ -420,7 +424,7 @@ def _read_items(rows: pl.DataFrame, popularity: str | None, is_frame: bool) -> p
 
 
 def _describe_items(items: pl.DataFrame, popularity: str, head: float) -> dict[str, Floats]:
-    """Return the popularity of each item, and 1 if it is in the long tail, else 0."""
+    """Return each item's popularity, and 1 for items in the long tail, else 0."""
     values = items.get_column(popularity)
     if not values.dtype.is_numeric():
         msg = f"popularity {popularity!r} must be a number, got {values.dtype}"

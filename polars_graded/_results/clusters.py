@@ -29,7 +29,7 @@ from polars_graded._results.significance import (
 )
 
 MIN_CLUSTERS = 20
-"""Minimum number of clusters for a t test; with fewer, the test rejects too often."""
+"""Minimum number of clusters for a t test. With fewer, it finds false differences too often."""
 
 CLUSTER, QUERY = "cluster", "query"
 """Columns of `Clusters.assignment`."""
@@ -46,7 +46,7 @@ class Clusters:
     def of(
         cls, per_query: pl.DataFrame | pl.LazyFrame, cluster: str, query: Columns, options: Options
     ) -> Clusters:
-        """Return the clusters in a column of results.
+        """Read the clusters of queries from a column of results.
 
         Each query must have exactly one cluster.
         """
@@ -75,7 +75,10 @@ class Clusters:
         return cls(distinct.with_columns(number))
 
     def find_numbers(self, queries: pl.Series) -> Integers:
-        """Return the number of each query's cluster, counted from 0 without gaps."""
+        """Return the cluster number of each query.
+
+        The k clusters of these queries have the numbers 0 to k - 1.
+        """
         positions = (
             queries.alias(QUERY)
             .to_frame()
@@ -88,14 +91,14 @@ class Clusters:
         return np.bincount(self.find_numbers(pairs.results.queries))
 
     def count_clusters(self, pairs: Pairs) -> Integers:
-        """Return the number of clusters, once for each pair."""
+        """Return an array that repeats the number of clusters for each pair."""
         return np.full(len(pairs), len(self.count_queries(pairs)))
 
     def estimate_differences(self, pairs: Pairs) -> Estimate:
         r"""Return mean differences with their cluster-robust standard errors.
 
-        Let G be the number of clusters, n the number of queries, and :math:`S_g` the sum of the
-        deviations of a cluster's queries from the mean difference. Then
+        Let G be the number of clusters, and n the number of queries. A query with the difference d
+        has the deviation d - mean(d). :math:`S_g` is the sum of the deviations in cluster g. Then
         :math:`SE^2 = G / (G - 1) \sum_g S_g^2 / n^2` (Liang, Zeger 1986), with G - 1 degrees of
         freedom.
         """
@@ -131,7 +134,7 @@ class Clusters:
         return replace(pairs, results=results)
 
     def _sum_clusters(self, values: Floats, pairs: Pairs) -> Floats:
-        """Return the sums of each row of values over the queries of each cluster."""
+        """Sum the values of each row by cluster: one column per cluster."""
         numbers = self.find_numbers(pairs.results.queries)
         order = np.argsort(numbers, kind="stable")
         starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))

@@ -1,4 +1,4 @@
-"""Check, for a gate, that two results were measured under equal conditions."""
+"""Check for a gate that two results were measured under equal conditions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHANGES = ("judgments", "formulas", "scale")
 """Arguments of `gate` that allow a difference in how the two results were measured."""
 
 SCALE = ("irrelevant", "max_grade", "relevant_from", "undefined_as", "condensed")
-"""Settings that `gate(scale=)` covers, except the order of ties."""
+"""Settings that may differ with `gate(scale="changed")`. The order of ties may then differ, too."""
 
 MAX_NAMED_QUERIES = 3
 """Maximum number of queries that an error names."""
@@ -43,7 +43,7 @@ class Comparability:
     """Allowed differences between two results, and conditions not checked."""
 
     changes: Mapping[str, str]
-    """Arguments of the gate; a value other than the default allows a difference."""
+    """Arguments of `gate` by name: `{"scale": "changed"}` allows a difference in scale."""
     allowed: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
 
@@ -74,14 +74,14 @@ def check_same_conditions(
     *,
     is_other_file: bool,
 ) -> Comparability:
-    """Raise if two results differ in a condition, unless that is allowed.
+    """Check that judgments, formulas, scale and ties of two results agree.
 
-    The conditions are judgments, formulas, and the scale with the order of ties.
+    A difference that no argument allows raises an error.
 
     The keys of `formulas` are the compared columns. The values are the measures that the caller
-    passed for these columns, or None. With `is_other_file`, the older results were measured
-    separately; a condition that the results do not record is noted as not checked. Otherwise all
-    strategies are in one frame and assumed to be measured together, so no such note is made.
+    passed for these columns, or None. `is_other_file` states that the older results were measured
+    separately. In this case, a condition that the results do not record is noted as not checked.
+    Strategies in one frame are assumed to be measured together, so that nothing is noted.
     """
     for name in CHANGES:
         check_choice(name, changes.get(name, "same"), get_args(Change))
@@ -103,7 +103,7 @@ def check_queries(
 ) -> None:
     """Raise if one of two results lacks queries, unless that is allowed.
 
-    Always raise if the two have no query in common.
+    Results without a common query raise an error in any case.
     """
     n_rows, n_older = (frame.select(queries).n_unique() for frame in (rows, older))
     for frame, other, name, whose, n in (
@@ -129,9 +129,10 @@ def check_queries(
 def unify_keys(
     rows: pl.DataFrame, older: pl.DataFrame, keys: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return both results with each key column of the same type in both.
+    """Cast each key column to one type in both results.
 
-    Different types of integers become one. If one side is text, the other side becomes text too.
+    Different integer types become Int64, or Int128 if one of them is UInt64. If one side is text,
+    the other side becomes text too.
     """
     casts: list[pl.Expr] = []
     for key in keys:
@@ -165,8 +166,8 @@ def _check_judgments(
     shared = [each for each in rows.columns if each in older.columns]
     columns = [JUDGMENTS] if JUDGMENTS in shared else []
     if not columns:
-        # Without fingerprints, a difference in judgments is certain only if it changes a measure
-        # that depends on nothing but judgments.
+        # Without fingerprints, only measures that depend on judgments alone can show differences
+        # in judgments, for example `n_relevant`.
         comparability.unchecked.append("judgments")
         columns = [each for each in shared if _is_of_judgments(each)]
     measures = (Measure.parsed(formula or column) for column, formula in formulas.items())
@@ -213,7 +214,8 @@ def _check_formulas(
             {texts["measures"].get(column) for texts in side if "measures" in texts} - {None}
             for side in settings
         )
-        # If results record no formula, the caller's is assumed, or else the column's name.
+        # Results without a recorded formula are assumed to have the formula that the caller passed,
+        # or else the formula that the name of the column means.
         formula = _parse_formula(declared or column) or _parse_formula(column)
         if declared is not None and _parse_formula(declared):
             now |= {formula}

@@ -85,20 +85,22 @@ def compare(
     *measures
         The columns to compare, in the order of the result; by default all columns with the name of
         a measure. A mapping specifies the measure of a column with another name, as for `evaluate`:
-        `{"E": "e_measure(b=2)@10"}`. Or it specifies which value of a column is best, `"highest"`,
-        `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
+        `{"E": "e_measure(b=2)@10"}`. A mapping can also state which value of a column is best,
+        `"highest"`, `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
     query
         The column of queries, or several columns. By default `"query"`, or the only other column
-        that could be the query. If several columns are possible, all of them together identify
-        queries, provided that every strategy has the same combinations of their values and has
-        each combination once, as in the result of `evaluate`. Otherwise an error asks for `query`.
+        that could be the query. Several possible columns together identify a query if every
+        strategy has the same combinations of values in these columns, each combination once, as in
+        the result of `evaluate`. If they do not identify a query and there is no column `"query"`,
+        an error asks for `query`. If the column `"query"` alone identifies a query, the other
+        columns are not used.
     strategy
         The column of strategies. By default `"strategy"`, or the only other column that could be
         the strategy. If the frame has neither a column `"query"` nor a column `"strategy"`, pass
         both.
     segments
-        The column of segments of queries, such as a country, or several columns, which may be among
-        those of `query`. Each segment is compared separately.
+        The column of segments of queries, such as a country, or several columns. A column of
+        `query` can also be a column of segments. Each segment is compared separately.
     trusted
         The grader whose grades count, such as people who judged some queries while a model judged
         all. The result estimates the means and differences that people would find in all queries;
@@ -156,10 +158,10 @@ def compare(
     missing
         The treatment of a missing query of a strategy, or of a null or NaN. `"error"` raises an
         error. `"drop"` leaves the query out of that measure for all strategies. `"zero"` counts the
-        value as 0, and raises an error if the lowest value is best. A query with null for all
-        strategies raises no error: `evaluate(undefined_as=None)` writes null if the measure is
-        undefined, and the query is left out of that measure, except with `"zero"`. `queries` counts
-        the remaining queries.
+        value as 0, and raises an error if the lowest value is best. If a query has null for all
+        strategies, `"error"` raises no error but leaves the query out of that measure, as `"drop"`
+        does. Such nulls come from `evaluate(undefined_as=None)`, if the measure is undefined.
+        `queries` counts the remaining queries.
     grader
         The grader whose results are compared, if there are several. With `trusted`, it is the other
         grader, such as the model. By default the results of each grader are compared separately,
@@ -207,8 +209,8 @@ def compare(
     ------
     ValueError
         If a strategy is null or has a query twice; if a value is infinite, further from 0 than
-        1e150, or missing although `missing` does not allow that; if fingerprints show that
-        strategies have other judgments.
+        1e150, or missing although `missing` does not allow that; if fingerprints show that the
+        judgments of a query differ between strategies.
 
     See Also
     --------
@@ -221,7 +223,7 @@ def compare(
     -----
     **Little data.** With fewer than two queries nothing can be tested: intervals, `d_z`, `p_value`
     and `p_corrected` are null. If all queries tie, `p_value` is 1. If all differences are equal,
-    there is no variation: `d_z` is null, and so are `ci_low` and `ci_high`, except for
+    there is no variation: `d_z` is null. `ci_low` and `ci_high` are then null for all tests except
     `"randomised_tukey"`. If the equal differences are not 0, the probabilities of `rope` are null,
     and so is `p_value` for `"t"` and `"bootstrap"`. A row with a null `p_value` does not count in
     the correction. If `"permutation"` uses all combinations of signs of n queries, its p value is
@@ -259,8 +261,8 @@ def compare(
 
     For a statement about all differences at once, use `"bonferroni"` or `"randomised_tukey"`.
 
-    For `"permutation"`, a value is in the simultaneous interval if the test does not reject after
-    the value is subtracted from all differences. For `"wilcoxon"` the simultaneous interval is
+    For `"permutation"`, the simultaneous interval contains each number v for which the test of
+    :math:`d_q - v` is not significant. For `"wilcoxon"` the simultaneous interval is
     null: the test compares ranks, not means, so no interval of the mean always agrees with it. A
     simultaneous interval is also null if `resamples` are too few for the level.
 
@@ -310,8 +312,8 @@ def compare(
 
     Examples
     --------
-    For four of the 16 choices of signs of 0.25, 0.25, 0 and 0.25, the mean is as far from 0 as the
-    observed mean:
+    The differences 0.25, 0.25, 0 and 0.25 have 16 choices of signs. In four of these choices, the
+    mean is as far from 0 as the observed mean:
 
     >>> per_query = pl.DataFrame(
     ...     {
@@ -369,8 +371,8 @@ def summarise(
     trusted
         The grader whose grades count. This grader judged some queries, and a model judged all
         (Notes). The queries of the trusted grader must be **a random sample of all queries**: with
-        easy, disputed or hand-picked queries the result is wrong. `DataWarning.selection` reports
-        that the model's values of these queries differ from its other values.
+        easy, disputed or hand-picked queries the result is wrong. `DataWarning.selection` warns if
+        the model's values of these queries differ clearly from its other values.
     confidence
         The confidence of the interval, between 0 and 1.
 
@@ -423,7 +425,7 @@ def summarise(
     As text: ``θ = λ mean(F) + mean(y - λ f); λ = cov(y, f) / ((1 + n / N) Var(f and F)), within 0
     and 1; SE² = λ² Var(F) / N + Var(y - λ f) / n``. This corrects for the bias of the model. If the
     model does not predict people's values, λ is near 0 and only people's queries count. Each of the
-    n queries has its own λ, whose cov(y, f) leaves this query out; `weight` is the mean of these.
+    n queries has its own λ, whose cov(y, f) leaves this query out; `weight` is the mean of the n λ.
     With fewer than four queries, λ is 0. The interval is Student's with n - 1 degrees of freedom.
     The usual intervals, with one λ for all queries and normal quantiles, contain the mean too
     seldom if queries are few.
@@ -528,11 +530,12 @@ def differences(
     Returns
     -------
     DataFrame
-        One row per query: the query (under the name of its column or columns), `value_a`,
-        `value_b`, `difference` (a minus b, all Float64) and `winner`, the better of the two
-        strategies, null for a tie. If `"none"` is declared for the column, the higher value wins.
-        Ties are defined as for `compare`. For a list of measures, or a mapping of several,
-        there is one row per measure and query, with the measure in a first column `measure`.
+        One row per query: the query (under the name of its column or columns); `value_a`,
+        `value_b` and `difference`, which is `value_a` minus `value_b` (all three Float64); and
+        `winner`, the better of the two strategies, null for a tie. If `"none"` is declared for the
+        column, the higher value wins. Ties are defined as for `compare`. For a list of measures, or
+        a mapping of several, there is one row per measure and query, with the measure in a first
+        column `measure`.
 
     References
     ----------
@@ -629,7 +632,7 @@ def compare_grid(
 
 
 def summarise_grid(grid: Grid, confidence: float, *measures: str) -> pl.DataFrame:
-    """Return the table of `summarise` for measures of a grid, or for all."""
+    """Return the table of `summarise` for `measures`, by default for all."""
     return pl.concat(
         make_measure_table(
             measure, segment, [grid.strategies], _compute_summary(results, confidence)

@@ -71,7 +71,7 @@ def name_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
 def describe_test(
     test: TestName, correction: CorrectionName, baseline: int | None, pairs: int
 ) -> Tested:
-    """Return the test of all measures, described in words.
+    """Describe in words the test that is used for all measures.
 
     `baseline` is the index of the baseline, and `pairs` the number of pairs of each measure.
     """
@@ -105,7 +105,7 @@ def count_directions(pairs: pl.DataFrame, level: float) -> FindingCounts:
 
 
 def find_undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
-    """Return the indices of strategies without a significantly better one."""
+    """Return the indices of strategies without a significant defeat."""
     # A strategy is defeated if a significant difference favours the other strategy of a pair.
     defeated = {
         pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]

@@ -68,10 +68,10 @@ def long_form(
         The columns of measures to stack; by default all measures with one number per query (no
         curves).
     query, strategy
-        The key columns; by default those called "query" and "strategy". If one of these does not
-        exist, and exactly one other column can be a key, that column is used. If several columns
-        can be the query, they form it together. For this, every strategy must have the same
-        combinations of their values, and each combination once. Otherwise, an error is raised.
+        The key columns, by default "query" and "strategy". If one of these two columns is missing,
+        and exactly one other column can be a key, this other column is the key. Several columns
+        form the query together, if every strategy has the same combinations of their values, and
+        each combination once. If a key remains unknown, an error is raised.
     grader
         As for `compare`.
 
@@ -118,7 +118,7 @@ def long_form(
     cutoffs = {name: each.n for name, each in measures_of.items() if each and each.n is not None}
     without = {name: name.removesuffix(f"@{n}") for name, n in cutoffs.items()}
     measure = pl.col("measure")
-    # Only an eager frame keeps the order of rows.
+    # The frame is collected before `unpivot`, which keeps the order of rows only in a DataFrame.
     wide = frame.select(*others, pl.col(numbers).cast(pl.Float64)).collect()
     long = wide.unpivot(numbers, index=others, variable_name="measure", value_name="value")
     return long.select(
@@ -167,11 +167,13 @@ def paper_table(
     baseline
         The strategy with which all others are compared; by default all pairs are compared.
     letters
-        Meaning of the letters: strategies that are significantly `"worse"`, or the `"groups"` of
-        `rank_strategies`, in which strategies with a common letter do not differ significantly.
+        With `"worse"`, the letters after a mean stand for strategies that are significantly worse.
+        With `"groups"`, strategies that share a letter do not differ significantly, as for
+        `rank_strategies`.
     caption
-        If True, a sentence explains the bold means and the letters or signs: below a Markdown
-        table, and above the others. In LaTeX, the `tabular` is then part of a `table`.
+        If True, a sentence explains the bold means and the letters or signs. The sentence is below
+        a Markdown table, but above a LaTeX or HTML table. In LaTeX, a `table` then contains the
+        `tabular`.
 
     Returns
     -------
@@ -181,9 +183,10 @@ def paper_table(
     Raises
     ------
     ValueError
-        If superscript letters do not suffice: with `letters="groups"`, for more than 25 groups;
-        with neither groups nor a baseline, for more than 25 strategies. If `trusted` is combined
-        with a test other than the t test, with groups, or with several other graders.
+        If more than 25 superscript letters are needed. Each group needs a letter with
+        `letters="groups"`. Each strategy needs a letter with `letters="worse"` and no baseline.
+        With `trusted`: if the test is not the t test, if `letters` is `"groups"`, or if there are
+        several other graders and `grader` selects none of them.
 
     Examples
     --------
@@ -289,8 +292,8 @@ def _write_meaning(letters: str, baseline: Any) -> str:
 def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
     """Return the grid of the only grader besides the trusted one.
 
-    If the trusted grader is the only one, return its grid. Raise if there are several graders
-    besides it.
+    If there is no other grader, return the grid of the trusted grader. Raise if there are several
+    other graders.
     """
     models = [name for name in graders if name != trusted]
     if len(models) > 1:
@@ -307,8 +310,9 @@ def _find_superscripts(
 ) -> pl.DataFrame:
     """Return the superscripts of each strategy in each column of the table.
 
-    They are the letters, from `signs`, of the strategies that are significantly worse. If `signs`
-    is empty, there is a baseline, and the superscripts are + for better and - for worse.
+    The superscripts are the letters of the strategies that are significantly worse; `signs` maps
+    strategies to letters. If `signs` is empty, there is a baseline. Then the superscript is + for a
+    strategy that is significantly better than the baseline, and - for a worse one.
     """
     up = pl.col("best").replace_strict({"highest": 1, "lowest": -1}, default=0)
     better = pl.col("difference") * up

@@ -71,7 +71,7 @@ from polars_graded._sentences.gates import (
 __all__ = ["assert_no_worse", "gate"]
 
 GATE_TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
-"""Tests of single pairs whose interval of the mean difference agrees with the p value."""
+"""Tests that `gate` accepts. Their interval of a pair's mean difference agrees with the p value."""
 
 FAILING_VERDICTS = ("worse", BEYOND, "undecided")
 """Verdicts that do not pass, the worst first."""
@@ -81,7 +81,7 @@ OPEN_VERDICTS = (BEYOND, "undecided")
 """Verdicts that more queries could change."""
 
 DEFAULT_MARGIN = 0.01
-"""Largest loss of a mean that counts as no worse, in the unit of the measure."""
+"""Default margin: the largest accepted loss of a mean, in the unit of the measure."""
 
 MAX_WORSE_QUERIES = 5
 """Maximum number of worse queries that a summary lists per strategy."""
@@ -115,8 +115,8 @@ def gate(
     - **worse, by less than the margin** if the interval is between :math:`-\delta` and 0;
     - **worse, perhaps by more than the margin** if the interval is below 0 and
       contains :math:`-\delta`;
-    - **worse** if the interval is below :math:`-\delta`, or if all queries have the same loss and
-      it exceeds the margin;
+    - **worse** if the interval is below :math:`-\delta`, or if every query has the same loss,
+      larger than :math:`\delta`;
     - **undecided** otherwise.
 
     The first four verdicts pass.
@@ -137,8 +137,9 @@ def gate(
         compared with the older strategy of the same name. If the query ids of either of the two
         results are text, all are compared as text.
     margin
-        The largest loss of the mean that you accept, in the unit of the measure, at least 0 and
-        less than its range; or a mapping from measures to their margins.
+        The largest loss of the mean that you accept, in the unit of the measure. The margin must be
+        at least 0 and less than the range of the measure. A mapping gives a margin for each
+        measure: `{"ap": 0.01, "ndcg@10": 0.02}`.
     test
         Test of the intervals: `"t"` (Student's), `"permutation"` or `"bootstrap"`, as in `compare`.
     confidence
@@ -160,9 +161,10 @@ def gate(
         One row per measure, segment and strategy, in this order. Columns are Float64 unless stated:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `baseline`;
-        - the numbers of queries, all UInt32: `queries` (compared: those that all strategies have in
-          common), `strategy_queries` and `baseline_queries` (with a value), `lost` (with a value on
-          one side only), `undefined` (with a value on neither side), `changed` (with a difference);
+        - the numbers of queries, all UInt32: `queries` (compared: with a value of every strategy,
+          or all queries with `missing="zero"`), `strategy_queries` and `baseline_queries` (with a
+          value), `lost` (with a value on one side only), `undefined` (with a value on neither
+          side), `changed` (with a difference);
         - `best` (String), `baseline_mean`, `mean`;
         - `more_queries` (UInt64), for the verdicts "undecided" and "worse, perhaps by more than the
           margin": the number of further queries that would decide in 80 % of cases if the
@@ -185,20 +187,21 @@ def gate(
 
     See Also
     --------
-    assert_no_worse : The same check as one line of a test.
+    assert_no_worse : Raise an error in a test if a verdict does not pass.
     compare : Differences, intervals and p values of any pairs.
     trust.queries_needed : The number of queries that a difference needs.
 
     Notes
     -----
-    If no query changed, the interval is 0 to 0. If at least 25 queries changed, and the differences
-    are not all equal, the interval is that of the `test`. Student's interval is widened to account
-    for the skewness of the differences (Johnson 1978). If fewer queries changed, or all differences
-    are equal, the interval is Stringer's. It allows for queries that the sample does not contain,
-    and assumes the worst possible difference for a share of them. Stringer's interval needs the
-    range of the measure. The range is unknown for unbounded measures, such as gains that are not
-    normalised, and for columns whose measure is unknown; then there is no interval. If all
-    queries have the same loss, the end of the interval that is closer to 0 is this loss.
+    If no query changed, the interval is 0 to 0. If at least 25 queries changed, and the
+    differences are not all equal, the interval is that of the `test`. Student's interval is widened
+    to account for the skewness of the differences (Johnson 1978). If fewer queries changed, or all
+    differences are equal, the interval is Stringer's. Stringer's interval assumes that a share of
+    all possible queries has the worst possible difference, even if no given query has this
+    difference. Stringer's interval needs the range of the measure. The range is unknown for
+    unbounded measures, such as gains that are not normalised, and for columns whose measure is
+    unknown; Stringer's interval does not exist for them. If all queries have the same loss, the end
+    of the interval that is closer to 0 is this loss.
 
     With `missing="drop"` or `"zero"`, a strategy with lost queries is tested twice. In the second
     test, missing values of the strategy become the worst possible value, and those of the baseline
@@ -294,7 +297,7 @@ def assert_no_worse(
 ) -> None:
     """Raise an error if a strategy may be worse than the baseline by more than a margin.
 
-    Use it as one line of a test.
+    Call this function in a test, for example with pytest.
 
     Parameters
     ----------
@@ -341,7 +344,7 @@ class Matched(NamedTuple):
     names: Sequence[pl.Series]
     """Names of the strategies, and names of their baselines, as in the given results."""
     formulas: Mapping[str, str]
-    """Formula of each column of a measure, if the caller passed it or the results record it."""
+    """Known formulas by measure column. The caller passed them, or the results record them."""
     notes: str
     """Differences that an argument allowed, and conditions that could not be checked."""
 
@@ -432,8 +435,8 @@ def _pair_with_results(
 ) -> Matched:
     """Return each strategy with its baseline in older results.
 
-    If the older results contain one strategy, it is the baseline of all. Otherwise a strategy is
-    compared with the older strategy of the same name.
+    If the older results contain one strategy, all new strategies are compared with this strategy.
+    Otherwise each new strategy is compared with the older strategy of the same name.
     """
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     measure_columns, _ = find_measures_and_curves(rows, measures, query=queries, strategy=name)
@@ -462,7 +465,7 @@ def _pair_with_results(
     comparable = check_same_conditions(rows, older, queries, formulas, changes, is_other_file=True)
     check_queries(comparable, rows, older, queries)
     names_of_new, suffix = cast_strategies.cast(pl.String), BASELINE_SUFFIX
-    # Lengthen the suffix until no new strategy is named like a baseline with the suffix.
+    # Lengthen the suffix until every baseline with the suffix differs from all new strategies.
     while names_of_new.is_in((baselines.cast(pl.String) + suffix).implode()).any():
         suffix += BASELINE_SUFFIX
     text = pl.col(name).cast(pl.String)
@@ -492,7 +495,10 @@ BASELINE_SUFFIX = " of the baseline"
 
 
 def _check_same_names(strategies: pl.Series, older: pl.Series) -> None:
-    """Raise if there are several older strategies, and a new one matches none by name."""
+    """Raise if a new strategy lacks an older strategy of the same name.
+
+    A single older strategy may have any name, because all new strategies are compared with it.
+    """
     unmatched = [each for each in strategies if each not in older.to_list()]
     if len(older) > 1 and unmatched:
         msg = (
@@ -542,7 +548,8 @@ def _check_margin(
 def find_maximum(measure: str, formula: str | None, values: Floats) -> float | None:
     """Return 1 if a measure ranges from 0 to 1, and None otherwise.
 
-    Also return None if the range is unknown, or if a value lies outside it.
+    The result is also None if the range of the measure is unknown, or if any of `values` is below 0
+    or above 1.
     """
     parsed = Measure.parsed(formula or measure)
     if parsed is None or parsed.is_curve or not parsed.definition.is_bounded:
@@ -568,8 +575,8 @@ def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs
     low, high, changed, verdict = decide_pairs(pairs, inputs)
     has_value = ~np.isnan(with_missing.values)
     lost = (has_value[pairs.a] != has_value[pairs.b]).sum(axis=1)
-    # A pair passes only if it also passes with the least favourable value for each query that one
-    # side lacks.
+    # If one side of a pair lacks a query, the missing value is replaced by the least favourable
+    # value. The pair passes only if it also passes with these values.
     is_overturned = np.zeros(len(pairs), bool)
     for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING_VERDICTS)).tolist():
         *_, [verdict_with_worst] = decide_pairs(

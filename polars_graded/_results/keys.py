@@ -1,4 +1,4 @@
-"""Key columns of frames of results, found by one rule for all functions."""
+"""Find the key columns of results, and split results by grader."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _take_keys(
 
 
 Parts: TypeAlias = "dict[str | None, Any]"
-"""Results of each grader; the key is None if a frame has no column of graders."""
+"""Results of each grader, by name. If results are not split by grader, the only key is None."""
 
 
 # Results of several graders
@@ -77,7 +77,7 @@ def run_one_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any
 
 
 def run_all_graders(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
-    """Return the result of a function that compares graders itself."""
+    """Call a function once, with the results of all graders."""
     return function(parts[None] if None in parts else _stack_graders(parts))
 
 
@@ -86,12 +86,18 @@ def takes_results(
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Return a decorator that checks a frame of results and finds its keys.
 
-    Results are split by grader. The decorated function gets the results of one grader at a time,
-    and `combine` combines the returned values. With `run_all_graders` as `combine`, the function
-    gets the results of all graders at once. With another `combine`, it gets them at once only if
-    `trusted` is passed; if `grader` is passed too, it gets the results of these two graders only.
+    Results are split by grader, and `combine` calls the decorated function:
 
-    A function with `**keys` takes the keywords of `Keys`, and gets all of them.
+    - `run_each_grader` calls it for each grader and stacks the returned frames;
+    - `run_one_grader` calls it for the only grader, and raises an error if there are several;
+    - `run_all_graders` calls it once, with the results of all graders.
+
+    If the caller passes `trusted`, `run_all_graders` replaces the other values of `combine`. If the
+    caller passes `grader`, the function gets only the results of `grader`, and of `trusted` if that
+    is passed. `grader` has no such effect if `combine` is `run_all_graders`.
+
+    If the function has `**keys`, the caller may pass any keyword of `Keys`. The function gets all
+    keywords of `Keys`, with defaults for those that the caller does not pass.
     """
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -145,7 +151,7 @@ def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any])
     """Return each grader's results, for the queries that this grader judged.
 
     A query counts as judged if any strategy has any value for it. If the caller passes the column
-    "grader" as strategy, query or segment, it does not split the results.
+    "grader" as strategy, query or segment, the results are not split.
     """
     others = (keys.get(name) for name in ("strategy", "query", "segments"))
     if GRADER not in frame.collect_schema() or GRADER in collect_column_names(*others):
@@ -198,13 +204,16 @@ def find_keys(
 ) -> dict[str, Any]:
     """Return the columns of strategies and queries, passed or found.
 
-    A key that is not passed is the column "strategy" or "query". If one key has no such column, and
-    exactly one other column can be a key, that column is the key. If several query columns are
-    possible, they form the query together, provided that every strategy has the same combinations
-    of their values and has each combination once. If one of these columns is not needed to identify
-    a query, the results stay the same, since the same rows are paired without it. If a key is still
-    missing and several columns are possible, an error asks for the key, because the order of
-    columns does not show which column is meant.
+    A key that is not passed is the column of the same name, "strategy" or "query". Other unused
+    columns are candidates if their name and type fit a key:
+
+    1. If the strategy is known and the query is not passed, the candidates and a column "query" may
+       form the query together. This needs at least two columns, and every strategy must have each
+       combination of their values once. A superfluous column changes no result, since the same rows
+       are paired without it.
+    2. Otherwise, if one key is missing and there is one candidate, the candidate is the key.
+    3. If a key is missing and there are several candidates, an error asks for the key. The order of
+       columns does not show which column is meant.
     """
     schema = frame.collect_schema()
     keys = {key: given[key] for key in KEYS if key in given}
@@ -256,8 +265,9 @@ def _is_full_grid(
 ) -> bool:
     """Return whether each strategy has each combination of values once.
 
-    The combinations are those of the columns `several`. Return False if a column "query" alone
-    distinguishes the rows of a strategy, since the other columns are then not needed.
+    The values are those of the columns `several` and of segments. If there is a column of graders,
+    each strategy of each grader must have each combination once. If the column "query" alone
+    distinguishes the rows of a strategy, return False: the other columns are not needed.
     """
     schema = frame.collect_schema()
     segments = {name for name in collect_column_names(keys.get("segments")) if name in schema}
@@ -278,7 +288,7 @@ def _is_full_grid(
         alone = [name for name in columns if name not in several or name == keys["query"]]
         if rows.select(alone).n_unique() == rows.height:
             return False
-    # Distinct rows form a full grid if there are as many as strategies times queries.
+    # The rows form a full grid if they are distinct and their number is strategies times queries.
     sides = (rows.select(each).n_unique() for each in (strategies, queries))
     return rows.n_unique() == rows.height == math.prod(sides)
 

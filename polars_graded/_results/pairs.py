@@ -1,7 +1,7 @@
-"""Pairs of strategies: their differences query by query.
+"""Compare pairs of strategies query by query.
 
-Two arrays of indices specify the pairs, and their differences are computed in parts that fit the
-cache.
+Two arrays of indices specify the pairs. The differences of pairs are computed in parts that fit
+into the cache.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Pairs:
     def split(self, per_pair: int, max_numbers: int = MAX_PART_NUMBERS) -> Iterator[slice]:
         """Yield slices of the pairs with at most `max_numbers` numbers each.
 
-        Each pair takes `per_pair` numbers. A slice has at least one pair, even if that takes more.
+        Each pair takes `per_pair` numbers. A slice has at least one pair, even if
+        `per_pair` exceeds `max_numbers`.
         """
         return split_into_parts(len(self), per_pair, max_numbers)
 
@@ -113,7 +114,8 @@ class Pairs:
 def split_into_parts(count: int, size: int, max_numbers: int) -> Iterator[slice]:
     """Yield slices of `count` items, with at most `max_numbers` numbers each.
 
-    Each item has `size` numbers. A slice has at least one item, even if that has more.
+    Each item has `size` numbers. A slice has at least one item, even if `size` exceeds
+    `max_numbers`.
     """
     step = max(1, max_numbers // max(1, size))
     for start in range(0, count, step):
@@ -126,6 +128,6 @@ find_pairs = strategies.find_pairs
 def name_pairs(names: pl.Series, a: Integers, b: Integers) -> list[pl.Series]:
     """Return the names of both strategies of each pair.
 
-    The second is the baseline.
+    The first series contains the strategies, and the second contains their baselines.
     """
     return [names.gather(a), names.gather(b).alias("baseline")]

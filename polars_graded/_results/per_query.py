@@ -1,8 +1,8 @@
 """Frames of results: one row per strategy and query, one column per measure.
 
-This module checks such a frame, finds its measures and whether their highest or lowest value is
-best, fills missing values, and computes means with their intervals. All statistics, charts and
-pages use it.
+This module checks such a frame and finds its measures. It determines whether the highest or the
+lowest value of a measure is best. It fills missing values, and computes means and intervals. All
+statistics, charts and pages use this module.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from polars_graded._sentences import format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 MeasureColumns: TypeAlias = "str | Mapping[str, str]"
-"""The name of a column, or a mapping from names of columns to measures or best values, such as
-`{"E": "e_measure@10", "seconds": "lowest"}`."""
+"""The name of a column, or a mapping from names of columns. The mapping states the measure or the
+best value of each column, such as `{"E": "e_measure@10", "seconds": "lowest"}`."""
 
 ROUNDING = 1e-12
 """Maximum relative distance of two values that count as equal."""
@@ -73,9 +73,10 @@ def check_per_query(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> Grid:
-    """Return the grid of the named measures, or of all.
+    """Return the grid of the named measures; by default of all measures.
 
-    One of several query columns may define segments, and so may any column that is not a key.
+    `segments` may name columns that are not keys. If several columns form the query, `segments` may
+    also name some of these columns, but not all.
     """
     keys: dict[str, Any] = {"query": query, "strategy": strategy}
     keys["segments"] = check_segment_columns(segments)
@@ -88,7 +89,7 @@ def check_per_query(
 
 
 def _find_fingerprints(schema: pl.Schema, keys: Collection[str]) -> list[str]:
-    """Return the columns of fingerprints that `evaluate` has added and that are no keys."""
+    """Return the fingerprint columns of `evaluate`, except key columns."""
     if SETTINGS not in schema:
         return []
     names = (JUDGMENTS, DOCUMENTS)
@@ -98,7 +99,7 @@ def _find_fingerprints(schema: pl.Schema, keys: Collection[str]) -> list[str]:
 def _check_equal_judgments(rows: pl.DataFrame, fingerprints: Sequence[str]) -> None:
     """Raise if the judgments of a query differ between strategies.
 
-    Judgments differ if their fingerprints do. `rows` has the columns of queries, segments and
+    Different fingerprints mean different judgments. `rows` has the columns of queries, segments and
     fingerprints.
     """
     if not fingerprints:
@@ -121,7 +122,7 @@ def check_graders(
     segments: Columns | None = None,
     **keys: Unpack[Keys],
 ) -> dict[str, Grid]:
-    """Return the grid of each grader, as `check_per_query` returns one."""
+    """Return the grid of each grader by name, made by `check_per_query`."""
     parts = split_by_grader(per_query, {**keys, "measures": measures, "segments": segments})
     return {
         str(name): check_per_query(rows, measures, segments, **keys) for name, rows in parts.items()
@@ -129,7 +130,10 @@ def check_graders(
 
 
 def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Series) -> list[int]:
-    """Return the indices of one grader's strategies among another's."""
+    """Return the index in `others` of each strategy in `own`.
+
+    Raise if the two graders do not have the same strategies.
+    """
     if not own.sort().equals(others.sort(), check_names=False):
         msg = f"{grader!r} and {other!r} must have results of the same strategies"
         raise ValueError(msg)
@@ -168,14 +172,15 @@ def find_measures_and_curves(
 ) -> tuple[list[str], list[str]]:
     """Return the columns of measures, and the columns of curves.
 
-    By default, measures are the columns of numbers with the name of a measure (other numbers may
-    describe a query), and curves are all lists of numbers. A Boolean column is a measure only if
-    `measures` names it. With `curves`, `measures` may also name curves, and a frame with curves
-    needs no other measures.
+    If `measures` names no column of numbers, every column of numbers with the name of a measure is
+    returned. Other columns of numbers may describe a query. If `measures` names no curve, every
+    list of numbers is returned as a curve. A Boolean column is a measure only if `measures` names
+    the column. If `curves` is False, raise if `measures` names a curve, or if there is no column of
+    a measure. If `curves` is True, a frame with curves needs no other measures.
     """
     schema = per_query.collect_schema()
     queries, requested = check_column_names("query", query), list_named_columns(measures)
-    # One of several query columns may define segments, but not all of them.
+    # If there are several query columns, some of them may define segments, but not all.
     query_segments = queries if {*queries} - {*segments} else []
     other_segments = [name for name in segments if name not in query_segments]
     keys = [check_column_name("strategy", strategy), *queries, *other_segments]
@@ -316,21 +321,21 @@ class Grid:
         self.formulas = {
             name: text for name, text in declared.items() if text not in get_args(Best)
         }
-        """The measure of each column for which the caller passed one."""
+        """Measures that the caller passed by column, such as `{"E": "e_measure@10"}`."""
         self.strategies = order_strategies(frame[strategy]) if strategies is None else strategies
         queries = frame.select(query, *segments).unique().sort(*segments, query)
         self.queries = queries[query]
         self.missing = missing
         keys = self.strategies.to_frame().join(queries, how="cross")
         on = keys.columns
-        # The rows of `evaluate` are mostly in this order already, which saves a join.
+        # Frames of `evaluate` usually have the rows of `keys` in this order, and need no join.
         self.frame = (
             frame
             if keys.equals(frame.select(on))
             else keys.join(frame, on=on, how="left", nulls_equal=True, maintain_order="left")
         )
         self.segments = _find_segments(queries, segments)
-        """For each segment, a frame of one row with its key, and the indices of its queries."""
+        """A pair for each segment: the key as a frame of one row, and the indices of queries."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -342,18 +347,18 @@ class Grid:
         return self.frame[measure].cast(pl.Float64).to_numpy().reshape(self.shape)
 
     def get_values(self, measure: str) -> Floats:
-        """Return the given values, with 0 for missing ones if the caller requested that."""
+        """Return the values; missing values are 0 with `missing="zero"`."""
         return self._fill_missing(self.get_given_values(measure), measure)
 
     def get_results(self, measure: str) -> Results:
-        """Return the values of a measure for queries that no strategy lacks."""
+        """Return a measure's values for queries with a value of each strategy."""
         results, is_complete = self._get_all_values(measure)
         return results.select(np.flatnonzero(is_complete))
 
     def split_segments(self, measure: str) -> list[tuple[pl.DataFrame, Results]]:
         """Return the key of each segment, and the values of its queries.
 
-        Queries that a strategy lacks are left out.
+        A query is left out if a strategy has no value for the query.
         """
         results, is_complete = self._get_all_values(measure)
         return [(key, results.select(places[is_complete[places]])) for key, places in self.segments]
@@ -387,7 +392,7 @@ class Grid:
             yield results
 
     def check_curve_length(self, *curves: str) -> int:
-        """Return the length of the lists of curves; 0 if there are none."""
+        """Return the length of the lists of curves; 0 if all lists are missing."""
         return check_list_length(self.frame, curves, " and ".join(map(repr, curves)))
 
     def get_curve(self, curve: str, length: int) -> Floats:
@@ -404,10 +409,10 @@ class Grid:
         return self._fill_missing(points, curve).reshape(*self.shape, length)
 
     def _fill_missing(self, values: Floats, measure: str) -> Floats:
-        """Return values with 0 for missing ones, if the caller requested that.
+        """Fill missing values with 0 if `missing` is "zero".
 
-        Raise if it is unknown which value is best. Also raise if the lowest value is best, since a
-        missing value would then count as a good one.
+        If there is a value to fill, raise if the lowest value is best, since 0 would be a good
+        value. Also raise if it is unknown which value is best.
         """
         if self.missing != "zero" or not np.isnan(values).any():
             return values
@@ -422,7 +427,7 @@ class Grid:
     def _check_present(self, is_missing: Mask, column: str, name: str) -> None:
         """Raise if a required value is missing.
 
-        A query with null for all strategies is accepted, because `evaluate` writes this if the
+        A query with null for all strategies is accepted, because `evaluate` writes null if the
         measure is undefined for the query.
         """
         if self.missing == "error":
@@ -483,17 +488,18 @@ class Results:
         return replace(self, queries=self.queries[indices], values=self.values[:, indices])
 
     def restrict(self, queries: pl.Series, *, inside: bool = True) -> Results:
-        """Return the values of the queries in a series, or of all others."""
+        """Keep only the given queries, or drop them if `inside` is False."""
         is_selected = self.queries.is_in(queries.implode(), nulls_equal=True) == inside
         return self.select(is_selected.arg_true().to_numpy())
 
     @cached_property
     def floor(self) -> float:
-        """Return the smallest magnitude for which a tolerance is computed.
+        """Return the minimum magnitude from which a tolerance is computed.
 
-        Smaller values get the tolerance of this magnitude, because a value near 0 may be the
-        difference of larger numbers and then has their rounding error. The floor is the largest
-        magnitude of all values, but at most 1.
+        The tolerance of two values is `ROUNDING` times the larger magnitude of the two, or times
+        the floor if both magnitudes are below the floor. Values near 0 need a floor, since they may
+        be rounding errors of larger numbers. For example, 0.1 + 0.2 - 0.3 is 5.6e-17 instead of 0.
+        The floor is the largest magnitude of all values, but at most 1.
         """
         return min(1.0, float(np.abs(self.values).max(initial=0)))
 
@@ -528,8 +534,9 @@ class Results:
         count = len(self.values)
         if not count or not self.n:
             return np.full(count, np.nan)
-        # Mean differences from the first strategy are compared instead of means. A large number
-        # that all values of a query share then cancels and adds no rounding error.
+        # Mean differences from the first strategy are compared instead of means. If a query
+        # has the values 1e9 + 1 and 1e9 + 2, the large number 1e9 cancels in the difference. In
+        # means, 1e9 would add rounding error.
         all_indices, first_indices = np.arange(count), np.zeros(count, dtype=np.int64)
         means = self.compute_differences(all_indices, first_indices).mean(axis=1)
         rounding = self.compute_tolerances(all_indices, first_indices).mean(axis=1)
@@ -542,10 +549,10 @@ class Results:
         return ranks * self.sign
 
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
-        """Return the tolerance of each difference of strategies, with one row per pair.
+        """Return the tolerances of the differences of values, one row per pair.
 
-        Values within the tolerance are tied: their difference counts as exactly 0, and 0 is
-        returned as its tolerance.
+        Two values are tied if their difference is within the tolerance. The difference of tied
+        values counts as exactly 0, so the returned tolerance is 0.
         """
         x, y = self.values[a], self.values[b]
         size = np.maximum(np.maximum(np.abs(x), np.abs(y)), self.floor)
@@ -556,8 +563,8 @@ class Results:
     def compute_differences(self, a: Integers, b: Integers) -> Floats:
         """Return the differences of strategies, with one row per pair; 0 for ties."""
         differences: Floats = self.values[a] - self.values[b]
-        # No tolerance exceeds `rounding`, so tolerances are computed only for pairs with a nonzero
-        # difference that does not exceed `rounding` either.
+        # No tolerance is larger than `rounding`. So values can only be tied if their difference is
+        # at most `rounding`. Tolerances are computed only for pairs with such a nonzero difference.
         may_be_tied = (np.abs(differences) <= self.rounding) & (differences != 0)
         if len(rows := np.flatnonzero(may_be_tied.any(axis=1))):
             differences[rows] *= self.compute_tolerances(a[rows], b[rows]) > 0
@@ -576,8 +583,9 @@ def find_direction(column: str) -> Best | None:
 def find_direction_of_rows(rows: pl.DataFrame) -> Best:
     """Return which value is best for rows of one measure.
 
-    A column `best` decides, or else the name of the measure. A null in `best` counts as "none". For
-    a name that is not a measure, the highest value is best.
+    If there is a column `best`, it states which value is best, and null means "none". Otherwise,
+    the name of the measure determines the best value. If no measure has this name, the highest
+    value is best.
     """
     if "best" in rows.columns:
         return rows["best"][0] or "none"
@@ -604,7 +612,10 @@ def list_declared_measures(measures: Sequence[MeasureColumns]) -> dict[str, str]
 
 
 def parse_direction(text: str) -> Best:
-    """Return which value is best; `text` states it, or names a measure."""
+    """Return the best value of a measure, or a best value as it is.
+
+    For example, "ndcg@10" becomes "highest", and "lowest" stays "lowest".
+    """
     values: dict[str, Best] = {best: best for best in get_args(Best)}
     return values.get(text) or Measure.parse(text, ALL_DEFINITIONS).definition.best
 
@@ -641,7 +652,7 @@ def find_best_places(means: pl.Series, which: Best | None) -> list[int]:
 # Tables
 
 TEXTS = dict.fromkeys(("best", "verdict", "note", "test", "correction"), pl.String())
-"""Types of the text columns of statistics, which Polars cannot infer if all values are null."""
+"""Types of text columns of statistics. Polars cannot infer these types if all values are null."""
 
 
 def make_table(
@@ -676,7 +687,7 @@ def make_measure_table(
 
 
 def check_list_length(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
-    """Return the length that all lists in some columns share; 0 without lists."""
+    """Return the common length of the lists in columns; 0 without lists."""
     lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
     if lengths.n_unique() > 1:
         msg = (
@@ -693,7 +704,11 @@ def compute_mean(values: Floats) -> float:
 
 
 def compute_central_interval(values: Floats, confidence: float) -> Floats:
-    """Return the ends of the interval with the central share `confidence` of the values."""
+    """Return the ends of the central interval of values.
+
+    With `confidence=0.95`, the interval contains the central 95 % of the values. The ends are
+    quantiles along the first axis.
+    """
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # if all are NaN
         ends: Floats = np.nanquantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     return ends
@@ -726,7 +741,7 @@ def divide(above: Floats, below: Floats) -> Floats:
 
 
 def compute_mean_margin(std: Any, n: Any, confidence: float) -> Any:
-    """Return half the width of Student's interval of the mean of n values."""
+    """Return half the width of Student's interval of a mean."""
     from scipy.special import stdtrit
 
     return stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n)
@@ -736,7 +751,7 @@ def compute_mean_interval(values: Floats) -> tuple[float, float | None, float | 
     """Return the mean of values and its 95 % interval.
 
     The interval is Student's. Its ends are None if all values are equal, or if there are fewer than
-    two.
+    two values.
     """
     [mean], [std] = compute_mean_and_std(values[np.newaxis])
     if not std > 0:
@@ -750,8 +765,8 @@ def compute_curve_means(
 ) -> pl.LazyFrame:
     """Return the means of curves over queries, one row per key and position.
 
-    Curves are lists of the same length. The columns "queries of …" and "std of …" contain the
-    numbers of values and their standard deviations.
+    Curves are lists of the same length. The column "queries of …" contains the number of values,
+    and "std of …" contains the standard deviation of the values.
     """
     position = pl.lit(positions).implode().alias(positions.name)
     points = curves.select(*keys, position, *columns).explode(

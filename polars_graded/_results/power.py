@@ -43,7 +43,7 @@ from polars_graded._results.significance import (
 __all__ = ["discriminative_power", "power_curve", "queries_needed", "significance_levels"]
 
 MIN_STRATEGIES = 3
-"""Minimum number of strategies; two form a single pair, so there is no share of pairs."""
+"""Minimum number of strategies. Two strategies form only one pair, so the share is 0 or 1."""
 
 Unit: TypeAlias = Literal["measure", "range"]
 
@@ -65,16 +65,16 @@ def discriminative_power(
 ) -> pl.DataFrame:
     """Return the share of pairs that each measure distinguishes.
 
-    A measure with a larger share distinguishes more pairs with the same queries. The share does not
-    show that a measure is right: it may reward something that no user cares about.
+    A large share does not show that a measure is right: the measure may reward something that no
+    user cares about.
 
     Parameters
     ----------
     per_query, *measures, query, strategy, missing, grader
         As for `compare`.
     test, correction, seed, resamples, progress
-        As for `compare`. By default, this is the paired t test with Holm's correction, so that
-        `significant_pairs` agrees with the report and with `charts.comparison_matrix`. Carterette
+        As for `compare`. The default is the paired t test with Holm's correction, as in the report
+        and in `charts.comparison_matrix`, so `significant_pairs` agrees with them. Carterette
         (2012) proposes `"randomised_tukey"`.
     confidence
         A pair is distinguished if its corrected p value is at most 1 - `confidence`. With
@@ -158,8 +158,9 @@ def significance_levels(
 ) -> pl.DataFrame:
     """Return the p values of all pairs of strategies, in descending order.
 
-    Draw `p_corrected` against `place`, with one line per measure. If one line is below all others
-    everywhere, its measure distinguishes the most pairs at any level of significance.
+    Draw `p_corrected` against `place`, with one line per measure. If the line of a measure is below
+    all other lines at each place, this measure distinguishes the most pairs at any level of
+    significance.
 
     Parameters
     ----------
@@ -174,8 +175,8 @@ def significance_levels(
         One row per measure and pair, by descending p value: `measure` (String), `place` (UInt32,
         from 1), the strategy (under the name of its column), `baseline`, `test` and `correction`
         (String), and `p_corrected` (Float64).
-        `p_corrected` is 1 for a pair without a p value, and with `test="wilcoxon"` for a pair whose
-        ranks contradict its means.
+        `p_corrected` is 1 for a pair without a p value. With `test="wilcoxon"`, it is also 1 for a
+        pair if the ranks and the means favour different strategies.
 
     See Also
     --------
@@ -229,7 +230,8 @@ def significance_levels(
 def _compute_p_values(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
     """Yield all pairs for each measure, with their corrected p values.
 
-    A pair without a p value gets 1, and so does a pair whose ranks contradict its means.
+    The corrected p value is 1 if the test of a pair has no p value, or if `find_agreeing_pairs`
+    excludes the pair.
     """
     for pairs in _list_pairs(grid, MIN_STRATEGIES):
         outcome = run_test(pairs, options)
@@ -238,7 +240,7 @@ def _compute_p_values(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Flo
 
 
 def _list_pairs(grid: Grid, min_strategies: int) -> Iterator[Pairs]:
-    """Yield all pairs for each measure; raise if there are fewer than `min_strategies`."""
+    """Yield all pairs for each measure; raise if strategies are too few."""
     for results in grid.list_results(min_strategies):
         yield Pairs(results, *find_pairs(grid.strategies))
 
@@ -256,13 +258,14 @@ def queries_needed(
     confidence: float = 0.95,
     **keys: Unpack[Keys],
 ) -> pl.DataFrame:
-    r"""Return the number of queries that a difference needs to become significant.
+    r"""Return the number of queries that make a difference significant.
 
     The result also contains the smallest difference that the given queries can show.
 
-    Both numbers refer to the paired t test. The variance :math:`s^2` is that of the differences
-    between two strategies, averaged over all pairs of strategies. With the noncentral t
-    distribution of n - 1 degrees of freedom, the power of n queries is
+    The test is the paired t test. For strategies i and j, :math:`s_{ij}^2` is the variance, over
+    the queries, of the difference between i and j. The mean of these variances over all pairs is
+    :math:`s^2`. For a difference :math:`\delta`, the power of n queries follows from the noncentral
+    t distribution with n - 1 degrees of freedom:
 
     .. math:: P \big( |T| > t_{n-1, 1 - \alpha / 2} \big) \qquad
         T \sim t_{n-1} (\delta \sqrt n / s) \qquad s^2 = \operatorname{mean}_{i < j} s_{ij}^2
@@ -276,9 +279,9 @@ def queries_needed(
     difference
         The difference of means to look for, above 0.
     unit
-        Unit of `difference`: the unit of the `"measure"`, or the `"range"` of each measure, which
-        is the distance between the lowest and the highest mean of the strategies. Use `"range"` to
-        compare measures, since 0.02 is much on one scale and little on another.
+        The unit of `difference`. With `"measure"`, a difference of 0.02 is 0.02 in the values of
+        the measure. With `"range"`, 0.02 is 2 % of the range of the means: the highest mean of a
+        strategy minus the lowest mean. Use `"range"` to compare measures with different scales.
     power
         The probability that such a difference is found significant, between 0 and 1.
     confidence
@@ -290,16 +293,18 @@ def queries_needed(
     DataFrame
         One row per measure, in the order of the measures:
 
-        - `measure` (String), `queries` (UInt32), the number of given queries, and `std` (Float64),
-          which is s;
-        - `difference` (Float64), in the unit of the measure, and `queries_needed` (UInt64), the
-          smallest number of queries that shows it with the requested power;
+        - `measure` (String);
+        - `queries` (UInt32), the number of given queries;
+        - `std` (Float64), the value of s;
+        - `difference` (Float64), in the unit of the measure;
+        - `queries_needed` (UInt64), the smallest number of queries that shows `difference` with the
+          requested power;
         - `power` (Float64), the power of the given queries for `difference`;
         - `smallest_difference` (Float64), the smallest difference that the given queries show with
           the requested power.
 
-        `queries_needed` is null if it is above :math:`2^{40}`. `smallest_difference` is null if the
-        noncentral t distribution cannot be computed for so high a `confidence` and so few queries.
+        `queries_needed` is null above :math:`2^{40}` queries. `smallest_difference` is null if
+        `confidence` is so high and the queries are so few that the power cannot be computed.
 
     See Also
     --------
@@ -307,9 +312,10 @@ def queries_needed(
 
     Notes
     -----
-    A variance estimated from few queries is uncertain: with 25 queries, the error of s is about
-    15 %, and the error of the number of queries about 30 %. The power for the observed difference
-    adds nothing to its p value (Hoenig, Heisey 2001), so choose a `difference` that would matter.
+    A variance estimated from few queries is uncertain. With 25 queries, the standard error of s is
+    about 15 %, and the standard error of `queries_needed` is about 30 %. Do not pass the observed
+    difference as `difference`, but the smallest difference that would matter. The power for an
+    observed difference adds nothing to the p value of this difference (Hoenig, Heisey 2001).
 
     References
     ----------
@@ -354,7 +360,7 @@ def queries_needed(
 
 
 def compute_needs(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
-    """Return the number of queries that a difference needs, and the power of the given ones."""
+    """Return the row of a measure in the result of `queries_needed`."""
     std, n = _compute_pooled_std(pairs), pairs.n
     effect = difference / std
     return {
@@ -387,9 +393,8 @@ def power_curve(
     per_query, *measures, query, strategy, difference, unit, confidence, missing, grader
         As for `queries_needed`.
     queries
-        The numbers of queries, each at least 2. The default is up to thirty numbers from 5 to four
-        times the number of given queries, or to 20 if that is more. The number of given queries is
-        always included.
+        The numbers of queries, each at least 2. For n given queries, the default is up to thirty
+        numbers from 5 to the larger of 20 and 4 n. The result always contains n, too.
 
     Returns
     -------
@@ -457,9 +462,10 @@ def power_curve(
 def _find_target_difference(
     pairs: Pairs, difference: float, unit: Unit
 ) -> tuple[float, float | None]:
-    """Return the difference to detect, also as a share of the range.
+    """Return the difference to detect, and its share of the range.
 
-    The difference is in the unit of the measure.
+    The difference is in the unit of the measure. The range is the highest mean of a strategy minus
+    the lowest mean. If all means are equal, the share is None.
     """
     amount = check_number("difference", difference, above=0)
     check_choice("unit", unit, ("measure", "range"))
@@ -487,15 +493,15 @@ def compute_power(n: Any, effect: Any, alpha: float) -> Any:
     n = np.asarray(n, dtype=np.float64)
     limit = stdtrit(n - 1, alpha / 2)
     shift = effect * np.sqrt(n)
-    # The power is the sum of two tails. The upper tail of T equals the lower tail for the opposite
-    # effect. scipy may return NaN for the other tail if it is close to 0, so NaN counts as 0.
+    # The power is the sum of two tails of T. The upper tail equals the lower tail for `-effect`. If
+    # the lower tail is close to 0, scipy may return NaN for it, so NaN counts as 0.
     return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
 
 
 def _compute_pooled_std(pairs: Pairs) -> float:
-    """Return the standard deviation of differences, pooled over all pairs.
+    """Return s: the square root of the mean variance of all pairs.
 
-    It is the root of the mean variance.
+    The variance of a pair is the variance of its differences over queries.
     """
     std = float(np.sqrt((pairs.statistics.std**2).mean()))
     if not std:
@@ -510,7 +516,7 @@ def _compute_pooled_std(pairs: Pairs) -> float:
 def find_min_queries(effect: float, power: float, alpha: float) -> int | None:
     """Return the smallest number of queries with at least this power.
 
-    Return None if it exceeds `MAX_QUERIES`.
+    Return None if `MAX_QUERIES` queries have less power.
     """
     numbers = range(2, MAX_QUERIES + 1)
     index = bisect_left(numbers, power, key=lambda n: compute_power(n, effect, alpha))
@@ -520,13 +526,13 @@ def find_min_queries(effect: float, power: float, alpha: float) -> int | None:
 def _find_smallest_effect(n: int, power: float, alpha: float) -> float:
     """Return the smallest effect that n queries show with this power.
 
-    It is in standard deviations, and NaN if the power cannot be computed.
+    The effect is in standard deviations. Return NaN if the power cannot be computed.
     """
     from scipy.optimize import brentq
 
     if power <= alpha:  # the power without any effect
         return 0.0
-    upper = 1.0  # doubled until the search interval from 0 contains the effect
+    upper = 1.0  # doubled until the effect is between 0 and `upper`
     while (achieved := compute_power(n, upper, alpha)) < power:
         upper *= 2
     if np.isnan(achieved):  # scipy has no value for so small an alpha with so few queries

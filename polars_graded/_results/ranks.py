@@ -1,4 +1,4 @@
-"""Ranks of strategies: their intervals, and groups of similar strategies."""
+"""Rank strategies, with intervals of ranks and groups of strategies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RANK_COLUMNS = ("rank", "rank_low", "rank_high", "group")
 """Columns of `rank_strategies` that neither `summarise` nor `compare` has."""
 
 LETTERS = "abcdefghijklmnoprstuvwxyz"
-"""Names of groups, and of strategies in a table: all small letters with a superscript form."""
+"""Names of groups, and of strategies in a table. Each has a superscript form in `SUPERSCRIPTS`."""
 
 
 @takes_results()
@@ -45,8 +45,10 @@ def rank_strategies(
 ) -> pl.DataFrame:
     r"""Rank strategies by mean, with intervals of ranks and groups.
 
-    Two strategies are distinguished if `compare` finds a difference between them. Among N
-    strategies, those in :math:`B_i` are found better than the i-th, and those in :math:`W_i` worse:
+    `compare` tests each pair of strategies. A pair with a significant difference is distinguished,
+    and the strategy with the better mean is found better. There are N strategies. :math:`B_i`
+    contains all that are found better than the i-th strategy, and :math:`W_i` all that are found
+    worse:
 
     .. math:: \mathrm{rank\_low}_i = 1 + |B_i| \qquad \mathrm{rank\_high}_i = N - |W_i|
 
@@ -70,15 +72,15 @@ def rank_strategies(
           (UInt32), `best` (which value is best), `test` and `correction` (String), `confidence`,
           `mean`, and `ci_low` to `ci_high`, as in `summarise` (Float64);
         - `rank` (UInt32), from 1; strategies with the same mean share the best of their ranks;
-        - `rank_low`, `rank_high` (UInt32): the ends of an interval of the true rank. If
-          `correction` bounds the probability of any false finding, as `"holm"` does, the
-          probability is at least `confidence` that all intervals of a measure contain the true
-          ranks. If strategies have the same true mean, each has several true ranks, which its
-          interval must contain: two equal best strategies both have the ranks 1 and 2;
-        - `group` (String): the letters of the groups of a strategy. No two strategies of a group
-          are distinguished. Groups are ordered from the best mean to the worst. Two strategies
-          share a letter if, and only if, they are not distinguished, as in a compact letter
-          display. If there are more than 25 groups, numbers separated by commas replace letters.
+        - `rank_low`, `rank_high` (UInt32): the ends of an interval of the true rank. Corrections
+          such as `"holm"` bound the probability of any false finding. With such a correction, all
+          intervals of a measure contain the true ranks with a probability of at least
+          `confidence`. Strategies with the same true mean have several true ranks. Two equal best
+          strategies both have the ranks 1 and 2, and both intervals must contain 1 and 2;
+        - `group` (String): the letters of the groups of a strategy. Two strategies share a letter
+          if they are not distinguished. Distinguished strategies share no letter, as in a compact
+          letter display. Groups are in the order of their best strategies. If there are more than
+          25 groups, numbers separated by commas replace letters.
 
     See Also
     --------
@@ -96,9 +98,9 @@ def rank_strategies(
     With Wilcoxon's test, which compares ranks of differences, intervals would miss true ranks far
     more often: in more than half of the simulations with 200 queries and skewed differences.
 
-    A group is a clique of strategies that are not distinguished. A greedy search finds a small
-    number of cliques that together contain each pair that is not distinguished. If all intervals
-    contain all ranks, nothing is known about the ranks.
+    A group is a clique: no two of its strategies are distinguished. A greedy search finds a small
+    number of cliques. Each pair that is not distinguished is in at least one of them. If all
+    intervals contain all ranks, nothing is known about the ranks.
 
     References
     ----------
@@ -170,7 +172,7 @@ def _rank_segment(
     a, b = np.triu_indices(means.height, 1)
     is_apart = pairs.select(is_significant(pairs.columns, alpha)).to_series().to_numpy()
     is_better = np.zeros((means.height, means.height), dtype=bool)
-    """Mask of pairs in which the strategy of the row is significantly better than the column's."""
+    """`is_better[i, j]` is true if strategy i is significantly better than strategy j."""
     ranks = rank.fill_null(0).to_numpy()
     is_better[a, b] = is_apart & (ranks[a] < ranks[b])
     is_better[b, a] = is_apart & (ranks[b] < ranks[a])
@@ -195,14 +197,14 @@ def find_cliques(is_apart: Mask) -> list[Integers]:
     """Return sets of similar strategies that cover each similar pair.
 
     `is_apart` is the mask of distinguished pairs; all other pairs are similar. All pairs within a
-    set are similar, and each similar pair is in at least one set. A strategy that is similar to no
-    other is a set of its own.
+    set are similar, and each similar pair is in at least one set. A strategy that is not similar to
+    any other strategy forms a set alone.
 
-    Strategies are in the order of their means, the best first. A similar pair is open as long as no
-    set contains both strategies. A new set begins with two strategies: the first one that is in an
-    open pair, and the last one that forms an open pair with it. All others are then tried in turn:
-    those after the first strategy, then those before the first strategy. A strategy that is similar
-    to all members so far joins the set.
+    Strategies are in the order of their means, the best first. A similar pair is open until a set
+    contains both strategies. A new set begins with an open pair (i, j): i is the smallest index in
+    any open pair, and j is the largest index that forms an open pair with i. The other strategies
+    are then tried in the order i + 1, i + 2, ..., n - 1, 0, ..., i - 1. A strategy that is similar
+    to all members of the set is added to the set.
     """
     n = len(is_apart)
     open_pairs = np.triu(~is_apart, 1)

@@ -1,4 +1,4 @@
-"""Results under other judgments: other graders, merged or missing grades."""
+"""Compute results under other judgments, such as merged or missing grades."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ JUDGED = "judged"
 """Name of the measure that is the share of judged documents."""
 
 MAX_LEVELS = 5
-"""Maximum number of levels that are merged in every possible way."""
+"""Maximum number of levels on a scale for which all ways to merge levels are tried."""
 
 
 def unjudged_bounds(
     frame: pl.DataFrame | pl.LazyFrame, *measures: Measures, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame:
-    r"""Return measures twice: with unjudged documents irrelevant, and with them graded best.
+    r"""Bound measures by two gradings of unjudged documents.
 
-    One bound is the value of `evaluate`, for which unjudged documents are irrelevant. The other
-    bound is the value if all unjudged documents have the highest grade. Rank-biased precision with
-    persistence p also has a residual (Moffat, Zobel), which includes the ranks beyond the end of a
-    ranking of d documents:
+    One bound is the value of `evaluate`, for which unjudged documents are irrelevant. For the other
+    bound, all unjudged documents that were retrieved get the highest grade. Rank-biased precision
+    with persistence p also has a residual (Moffat, Zobel). The residual includes the ranks beyond
+    the end of a ranking of d documents:
 
     .. math:: (1 - p) \sum_{i \text{ unjudged}} p^{i - 1} + p^d
 
@@ -86,10 +86,11 @@ def unjudged_bounds(
         - `measure` (String), the strategy and the query under the names of their columns;
         - `value` (Float64), the value of `evaluate`, with unjudged documents irrelevant (`bpref`
           and `roc_auc` ignore them);
-        - `value_if_best` (Float64), with unjudged documents of the highest grade;
+        - `value_if_best` (Float64), with the highest grade for all unjudged documents
+          that were retrieved;
         - `low` and `high` (Float64), the smaller and the larger of both values; null if one of the
-          values is null. If `value_if_best` is above `value` for some queries and below it for
-          others, a mean of `low` (or of `high`) over queries mixes the two;
+          values is null. If `value_if_best` is above `value` for some queries and below `value`
+          for others, means of `low` and `high` over queries mix `value` and `value_if_best`;
         - `exact` (Boolean), true if no judgments can lead to values outside `low` and `high`;
         - `residual` (Float64) of `rbp`, null for other measures and if `low` is null.
 
@@ -230,7 +231,7 @@ def _find_measures_without_relevance(
 
 
 def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
-    """Return whether no judgments can lead to a value outside the bounds."""
+    """Return whether the bounds of a measure are exact."""
     definition = measure.definition
     depends_on_scale = definition.is_of_a_scale or measure.options.get("graded", False)
     undefined = options.get("undefined_as", "default")
@@ -261,28 +262,30 @@ def robustness_to_grading(
     *measures
         Measures with one value per query, as for `evaluate`.
     gradings
-        A mapping from names to other gradings. Each is a column of the frame (such as that of
-        another grader), an expression, or a mapping from grades to new grades; grades that are not
-        in the mapping stay the same. The default is every way to merge neighbouring levels into two
-        or more groups (a group gets its lowest grade; more than five levels are an error), and the
-        grading of `moved`.
+        A mapping from names to other gradings. A grading is a column of the frame (such as the
+        grades of another grader), an expression, or a mapping from grades to new grades. Grades
+        that are not in the mapping stay the same. By default, neighbouring levels are merged in
+        every way that leaves at least two levels, and the grading of `moved` is added. Merged
+        levels get the lowest of their grades. More than five levels raise an error.
     moved
-        The probability with which the grade of a judged document moves up or down by one level (the
-        lowest and the highest level only move inwards). The name of the grading is "10 % moved" for
-        0.1; 0 leaves the grading out. `moved` is ignored if `gradings` is passed.
+        The probability with which the grade of a judged document moves up or down by one level. The
+        lowest level only moves up, and the highest level only moves down. For 0.1, the name of the
+        grading is "10 % moved"; 0 leaves the grading out. If `gradings` is passed, `moved` is
+        ignored.
     confidence
-        Differences are significant if p is at most 1 - `confidence`, by the paired t test with
-        Holm's correction.
+        The paired t test with Holm's correction gives p values. A p value of at most
+        1 - `confidence` makes a difference significant.
     seed
         The same seed moves the same grades.
     **options
-        The keywords of `evaluate`. If `strategy` names a column, `doc` names the column of
-        documents, so that the grade of a document moves in the same way for all strategies.
+        The keywords of `evaluate`. With `strategy`, the grading of `moved` needs the column of
+        documents (`doc`): the grade of a document moves in the same way for all strategies.
 
     Returns
     -------
     DataFrame
-        One row per grading, measure and strategy. Gradings are in their order, after "as given":
+        One row per grading, measure and strategy. The given grades come first, with the name
+        "as given". The other gradings follow in their order:
 
         - `grading` and `measure` (String), and the strategy under the name of its column;
         - `mean` (Float64), and `place` (UInt32) among the strategies, with 1 for the best;
@@ -396,7 +399,7 @@ class _Conclusions:
         self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
 
     def compare_with(self, reference: _Conclusions, name: str, measure: str) -> pl.DataFrame:
-        """Return the rows of a measure, compared with the reference."""
+        """Return the rows of a measure, with changes from `reference`."""
         results = self.grid.get_results(measure)
         reference_results = reference.grid.get_results(measure)
         order, signs, reference_signs = results.order, self.signs[measure], reference.signs[measure]
@@ -459,9 +462,9 @@ def _evaluate_quietly(
 
 
 def _merge_levels(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Series]:
-    """Return the grades with neighbouring levels merged, in every way.
+    """Return gradings that merge neighbouring levels, in every way.
 
-    At least two levels remain.
+    A grading merges at least two levels, and leaves at least two levels.
     """
     if len(levels) > MAX_LEVELS:
         msg = (
@@ -493,9 +496,10 @@ def _move_grades(
     document_columns: Sequence[str],
     seed: int,
 ) -> pl.Series:
-    """Return the grades, with random ones moved up or down by one level.
+    """Return the grades, some of them moved up or down by one level.
 
-    A document is drawn with the probability `share`, and then moves in all its rows.
+    Each document is drawn with the probability `share`. The grade of a drawn document moves in all
+    of its rows.
     """
     document = (
         pl.struct(document_columns).rank("dense") - 1
@@ -508,7 +512,7 @@ def _move_grades(
     )
     rng = np.random.default_rng(seed)
     count = documents.select(pl.col("document").max().fill_null(-1) + 1).item()
-    # Draw per document and not per row, so that a document moves equally for all strategies.
+    # Draw per document and not per row, so that a grade moves equally for all strategies.
     steps = np.where(rng.random(count) < share, rng.choice([-1, 1], count), 0)
     step = pl.lit(pl.Series(steps, dtype=pl.Int64)).gather("document")
     last_index = max(len(levels) - 1, 0)
@@ -554,10 +558,11 @@ def _apply_grading(rows: pl.DataFrame, grade: str, name: str, grading: Grading) 
 
 
 def compute_mean_bounds(bounds: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return the means over queries of both values of `unjudged_bounds`.
+    """Return means of the columns of `unjudged_bounds` over queries.
 
-    `low` and `high` are the smaller and the larger of both means. `beyond` is the mean of the
-    smaller value plus the residual, or null without a residual.
+    `mean` is the mean of `value`, and `if_best` is the mean of `value_if_best`. `low` and `high`
+    are the smaller and the larger of these means. `beyond` is the mean of the sum of the smaller
+    value and the residual. Without a residual, `beyond` is null.
     """
     means = bounds.group_by(keys, maintain_order=True).agg(
         pl.col("value").mean().alias("mean"),

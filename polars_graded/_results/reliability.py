@@ -60,8 +60,8 @@ def swap_rate(
     """Return how often two samples of queries reverse a pair of strategies.
 
     Two disjoint samples of queries are drawn. A pair of strategies is swapped if its difference of
-    means is above 0 in one sample and below 0 in the other. A tie is not a swap. The larger the
-    difference in the first sample, the rarer are swaps.
+    means is above 0 in one sample and below 0 in the other. A tie is not a swap. Swaps are usually
+    rarer for pairs with a larger difference in the first sample.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def order_stability(
         The numbers of queries to draw; by default up to ten numbers from 5 to all.
     method
         The correlation of both orders, as for `rank_correlation`. `"ap"` gives more weight to the
-        top of the order from a sample.
+        top of the sample's order.
     samples
         The number of samples for each size.
     confidence
@@ -183,11 +183,17 @@ def order_stability(
     Returns
     -------
     DataFrame
-        One row per measure and size: `measure` (String), `strategies` and `queries` (UInt32), and
-        the mean `tau` of the samples with the quantiles `tau_low` and `tau_high` (Float64, from -1
-        to 1), and their `confidence` (Float64). Samples in which all strategies are tied are left
-        out; `tau` is null if no sample remains, or if all strategies have the same mean over all
-        queries. With two strategies, the τ of each sample is 1 or -1.
+        One row per measure and size:
+
+        - `measure` (String), `strategies` and `queries` (UInt32), the numbers of strategies and of
+          queries in a sample;
+        - `tau` (Float64, from -1 to 1), the mean correlation over the samples;
+        - `tau_low` and `tau_high` (Float64, from -1 to 1), quantiles of the correlation;
+        - `confidence` (Float64), as passed.
+
+        Samples in which all strategies are tied are left out. `tau` is null if no sample remains,
+        or if all strategies have the same mean over all queries. With two strategies, the τ of each
+        sample is 1 or -1.
 
     See Also
     --------
@@ -311,7 +317,7 @@ def _compute_signs(results: Results, indices: Integers) -> Floats:
 def _compute_taus_ap(signs: Floats, full_order: Floats) -> Floats:
     """Return τ_AP between each sample's order and the order from all queries.
 
-    The value is NaN if all strategies are tied in the sample or in the order.
+    The value is NaN if all strategies are tied in the sample or over all queries.
     """
     count = len(full_order)
     square = np.zeros((len(signs), count, count))
@@ -337,9 +343,8 @@ def rank_correlation(
     The correlation is 1 for equal orders and -1 for reversed orders.
 
     Kendall's :math:`\tau` weights all pairs of strategies equally. AP correlation gives pairs near
-    the top more weight. For the strategy in place i of one order, from the second on,
-    let :math:`C(i)` be the number of the i - 1 strategies above it that are above it in the other
-    order too. With N strategies,
+    the top more weight. Let x be the strategy in place i of one order, with i ≥ 2. :math:`C(i)` is
+    the number of strategies that are above x in both orders. With N strategies,
 
     .. math:: \tau_{AP} = \frac{2}{N - 1} \sum_{i=2}^{N} \frac{C(i)}{i - 1} - 1
 
@@ -371,9 +376,9 @@ def rank_correlation(
 
     Notes
     -----
-    Strategies with tied means share a place in the order that is read from its top: each of them is
-    compared with the strategies above the tie, and not with the other tied ones. Urbano and
-    Marrero's :math:`\tau_{AP,b}`, which is the mean of both directions, treats them in the same
+    AP correlation reads one order from its top. Strategies that are tied in this order share a
+    place: each tied strategy is compared only with the strategies above the tie. Urbano and
+    Marrero's :math:`\tau_{AP,b}`, which is the mean of both directions, treats ties in the same
     way. Two strategies that are tied only in the other order count as disagreement.
 
     If the lowest value of a measure is best, as for `e_measure`, the strategy with the lowest mean
@@ -387,7 +392,7 @@ def rank_correlation(
 
     Examples
     --------
-    Both measures agree except on the two best of four strategies, which are one pair of six:
+    The measures disagree on the order of w and x. This is one of the six pairs of strategies:
 
     >>> per_query = pl.DataFrame(
     ...     {
@@ -440,7 +445,7 @@ def _correlate_graders(
 ) -> pl.DataFrame:
     """Return a row for each measure and pair of graders to correlate.
 
-    Only queries that both graders judged count.
+    Queries that only one of the two graders judged are left out.
     """
     query = check_column_names("query", keys["query"])
     rows = []

@@ -32,12 +32,17 @@ def write_results(
 ) -> None:
     """Write the results of `evaluate` to a file, with the settings that produced them.
 
-    The settings are each measure's full formula, the scale and the order of ties. They are only
-    known if the results come from `evaluate(..., fingerprint=)`, which also adds the fingerprint of
-    each query's judgments as the column `judgments`. The key-value metadata of a Parquet file
-    contain, under the key "polars_graded", the number of queries, the version of polars_graded and,
-    if they are known, the settings. In a CSV file, all this is in the first row of a column
-    `settings`, which is written only if the settings are known. The file is written atomically.
+    The settings are each measure's full formula, the scale and the order of ties. They are known if
+    the results come from `evaluate(..., fingerprint=)`. This call also adds a column `judgments`
+    with a fingerprint of each query's judgments.
+
+    In a Parquet file, the key "polars_graded" of the key-value metadata holds the number of
+    queries, the version of polars_graded and the settings if they are known. In a CSV file, the
+    first row of a column `settings` holds the same data. If the settings are unknown, no such
+    column is added. If rows have different settings, the file keeps the column `settings` of the
+    results unchanged.
+
+    The file is written atomically.
 
     Parameters
     ----------
@@ -57,7 +62,7 @@ def write_results(
     See Also
     --------
     read_results : Read such a file.
-    gate : Compare with earlier results, unless these are not comparable.
+    gate : Compare results with earlier ones, such as those of a file.
 
     Examples
     --------
@@ -132,8 +137,8 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If the suffix of the file is neither .parquet nor .csv, if the file is damaged, or if its
-        number of queries differs from the number that it records (if it records one).
+        If the suffix of the file is neither .parquet nor .csv, if the file is damaged, or if the
+        file records a number of queries and contains another number of queries.
 
     See Also
     --------

@@ -49,8 +49,9 @@ def compare_segments(
         F = \frac{\sum_j w_j (\bar d_j - \bar d)^2 / (k - 1)}
         {1 + 2 \Lambda (k - 2) / (k^2 - 1)} \qquad \nu = \frac{k^2 - 1}{3 \Lambda}
 
-    and p is the probability of an F at least as large if all means are equal, with k - 1 and
-    :math:`\nu` degrees of freedom.
+    If the mean difference is the same in all segments, F approximately follows the F distribution
+    with k - 1 and :math:`\nu` degrees of freedom. The p value is the probability that a number from
+    this distribution is at least F.
 
     As text: ``w(j) = n(j) / s(j)²; d = ∑ w(j) d(j) / ∑ w(j);
     L = ∑ (1 - w(j) / ∑ w)² / (n(j) - 1);
@@ -64,17 +65,19 @@ def compare_segments(
         The column that contains the segment of each query, or several such columns. A segment with
         fewer than two queries is left out.
     correction
-        The correction of p values, as for `compare`, for the number of pairs of each measure.
+        The correction of p values, as for `compare`. The p values of all pairs of a measure are
+        corrected together, and each measure is corrected separately.
 
     Returns
     -------
     DataFrame
-        One row per measure and pair, in the order of `compare`: `measure` (String), the strategy
-        (under the name of its column) and `baseline`; the numbers of `segments` and `queries` that
-        are not left out (UInt32); the `smallest` and the `largest` of the segments' mean
-        differences; `f`, its second degrees of freedom `df`, `p_value` and `p_corrected`. These six
-        are Float64. The last four are null if there are fewer than two segments, or if the
-        differences in a segment do not vary.
+        One row per measure and pair, in the order of `compare`. The first columns are `measure`
+        (String), the strategy (under the name of its column) and `baseline`. `segments` and
+        `queries` (UInt32) are the numbers of segments and of queries in the test. `smallest` and
+        `largest` are the smallest and the largest mean difference of a segment. `f` is the
+        statistic F, and `df` is :math:`\nu`. The last columns are `p_value` and `p_corrected`. All
+        columns from `smallest` on are Float64. `f`, `df`, `p_value` and `p_corrected` are null with
+        fewer than two segments, or if a segment has the same difference in all of its queries.
 
     See Also
     --------
@@ -161,7 +164,8 @@ def _compute_welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats
     is_varied = (std > 0).all(axis=0) & (k > 1)
     if is_varied.any():
         mean, std = mean[:, is_varied], std[:, is_varied]
-        # Compute in units of the smallest standard deviation, because its square may underflow.
+        # All numbers are divided by the smallest standard deviation, because the square of a very
+        # small standard deviation would underflow to 0.
         unit = std.min(axis=0)
         # Welch 1951, with the weights w_j = n_j / s_j².
         w = n / (std / unit) ** 2

@@ -2,7 +2,8 @@
 
 A test takes all pairs of a measure at once. It returns their p values, and functions that compute
 the intervals of the differences. These functions take levels of significance, one per pair. No
-level may exceed `Options.level`, since tests keep only the resamples that this level needs.
+level may exceed `Options.level`. Tests keep only the most extreme resamples, and their number
+suffices only up to this level.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ TestName: TypeAlias = Literal["t", "wilcoxon", "permutation", "bootstrap", "rand
 CorrectionName: TypeAlias = Literal["none", "bonferroni", "holm", "benjamini_hochberg"]
 Progress: TypeAlias = Callable[[Sequence[int]], Iterable[int]]
 Ends: TypeAlias = "tuple[Floats, Floats]"
-"""Both ends of each pair's interval; NaN if it has none."""
+"""Lower ends and upper ends of intervals, one per pair; NaN for a pair without an interval."""
 Interval: TypeAlias = "Callable[[Floats], Ends]"
-"""Function from the levels of significance, one per pair, to the pairs' intervals."""
+"""Function that takes one level of significance per pair, and returns one interval per pair."""
 
 MAX_BLOCK_NUMBERS = 2**20
 """Maximum number of random numbers in a block of resamples, 8 MB."""
@@ -106,7 +107,8 @@ class PairedTest:
     name: str
     """Name in a title."""
     compute_min_p: Callable[[int, int, int], float]
-    """Function from the numbers of queries, strategies and resamples to the smallest possible p."""
+    """Function that takes the numbers of queries, strategies and resamples, and returns the
+    smallest p to expect. Random resamples can give a smaller p by chance."""
     simultaneous: bool = False
     """True if the p values hold for all pairs together and need no correction."""
     of_ranks: bool = False
@@ -127,7 +129,8 @@ class Outcome(NamedTuple):
     agreeing: Interval
     """Intervals that exclude 0 if and only if p is at most the level; NaN for a test of ranks."""
     rank_biserial: Floats | None = None
-    """Sum of the signed ranks, divided by the sum of all ranks; None if the test uses no ranks."""
+    """Sum of the signed ranks, divided by the sum of their absolute values; None if the test uses
+    no ranks."""
 
 
 def run_test(pairs: Pairs, options: Options) -> Outcome:
@@ -182,8 +185,8 @@ class Estimate(NamedTuple):
     def compute_p(self) -> Floats:
         """Return Student's p value.
 
-        It is NaN if there are fewer than two values. Otherwise, if the error of a mean is NaN, p is
-        1 for a mean of 0 and NaN for any other mean.
+        With fewer than two values, p is NaN. With two or more values that do not vary, p is 1 for a
+        mean of 0, and NaN for any other mean.
         """
         from scipy.special import stdtr
 
@@ -215,8 +218,9 @@ def _run_wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
     for part in pairs.split(per_pair):
         differences = pairs.round_differences(part)
         zeros = np.count_nonzero(differences == 0, axis=1, keepdims=True)
-        # Zeros have the lowest ranks. Subtracting their number lets the ranks of the other
-        # differences begin with 1, and the sign 0 removes the zeros.
+        # Differences of 0 have the lowest ranks. Their number is subtracted from all ranks, so that
+        # the ranks of the other differences begin with 1. The sign of 0 is 0, so the signed rank of
+        # a difference of 0 is 0.
         ranks = np.sign(differences) * (rankdata(np.abs(differences), axis=1) - zeros)
         p[part] = _compute_p_of_ranks(ranks)
         rank_biserial[part] = divide(ranks.sum(axis=1), np.abs(ranks).sum(axis=1))
@@ -261,14 +265,14 @@ def _run_permutation(pairs: Pairs, options: Options) -> Outcome:
 def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
     """Return the outcome of Fisher's randomisation test of groups of queries.
 
-    Each column of values in `pairs` is the sum over a group; `sizes` are the numbers of queries in
-    the groups, 1 for single queries.
+    Each column of values in `pairs` contains sums over a group of queries. `sizes` contains the
+    number of queries in each group. Without groups, each query is a group of size 1.
 
-    The agreeing interval contains every mean difference δ that the test does not reject. To test δ,
-    subtract it from each difference. A vector of signs keeps the signs of some differences and
-    turns the signs of the others. Before the subtraction, let k be the mean of the kept differences
-    and t the mean of the turned ones. The vector is at least as extreme as the data if, and only
-    if, δ lies between k and t (Hartigan 1969).
+    The agreeing interval contains every mean difference δ that the test does not reject. The test
+    of δ subtracts δ from the difference of each query. A vector of signs keeps the signs of some
+    queries and turns the signs of the other queries. Let k be the mean difference of the kept
+    queries, and t the mean difference of the turned queries, both without the subtraction. The
+    vector is at least as extreme as the data if and only if δ lies between k and t (Hartigan 1969).
     """
     n, units = sizes.sum(), pairs.n
     is_exact = 2**units <= options.resamples
@@ -296,8 +300,8 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
                 kept_means = twice_kept / (2 * n_kept)
                 turned_means = twice_turned / (2 * (n - n_kept))
             low, high = np.fmin(kept_means, turned_means), np.fmax(kept_means, turned_means)
-            # A vector of equal signs is as extreme as the data for every δ, so its interval is
-            # unbounded. One of its two means is 0 / 0, so its ends are set to -∞ and ∞.
+            # A vector of equal signs is as extreme as the data for every δ, so k and t should be
+            # -∞ and ∞. The mean of no queries is 0 / 0, so both are set here.
             low[:, (n_kept == 0) | (n_kept == n)] = -np.inf
             high[:, (n_kept == 0) | (n_kept == n)] = np.inf
             lowest[part] = _take_largest(-low, n_extreme)
@@ -314,8 +318,8 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
 def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
     """Return the outcome of the studentised bootstrap.
 
-    Its intervals are symmetric about the mean difference. A pair without variation has p = 1 if the
-    mean difference is 0, and NaN otherwise.
+    The intervals are symmetric about the mean difference. For a pair without variation, p is 1 if
+    the mean difference is 0, and NaN otherwise.
     """
     n = pairs.n
     draws = Resamples(options.resamples, is_exact=False)
@@ -333,7 +337,8 @@ def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
             squares = deviations**2 @ weights.T / n
             variance = squares - means**2
             variance[variance <= ROUNDING * squares] = 0
-            # If all deviations in a resample are equal, its t is infinite, or 0 if they are all 0.
+            # If all deviations in a resample are 0, t is 0. If they have another value in common,
+            # t is infinite.
             t[:, block] = np.abs(means) / np.sqrt(np.where(variance > 0, variance, 1) / (n - 1))
             t[:, block][(variance == 0) & (np.abs(means) > ROUNDING)] = np.inf
         observed = np.abs(mean[part]) / error[part]
@@ -381,32 +386,35 @@ def _center_intervals(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
 
 
 def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
-    """Return the smallest possible p of random signs.
+    """Return the smallest p to expect of random signs.
 
-    At least the two vectors of equal signs are as extreme as the data. If signs are drawn and not
-    listed, p is also at least 1 / (resamples + 1), since the data count as one resample.
+    A vector of n equal signs is always as extreme as the data. Two of the 2ⁿ vectors are of this
+    kind, which gives p = 2 / 2ⁿ. Random vectors also limit p to 1 / (resamples + 1) or more, since
+    the data count as one resample. If all 2ⁿ vectors are listed, this second limit does not apply.
     """
-    # Two of 2ⁿ sign vectors have only equal signs, which gives p = 2 / 2ⁿ.
     return max(2.0 ** (1 - n), 0 if n < math.log2(resamples + 1) else 1 / (resamples + 1))
 
 
 def _compute_min_p_of_draws(n: int, _strategies: int, resamples: int) -> float:
-    """Return the smallest possible p of the bootstrap.
+    """Return the smallest p to expect of the bootstrap.
 
-    At least the resamples that repeat one query n times are as extreme as the data. p is also at
-    least 1 / (resamples + 1), since the data count as one resample.
+    A resample that draws one query n times has an infinite t, so it is as extreme as the data,
+    unless the difference of this query is the mean difference. At most n - 2 queries can have this
+    difference. So at least 2 of the nⁿ resamples are as extreme, which gives p = 2 / nⁿ. p is also
+    at least 1 / (resamples + 1), since the data count as one resample.
     """
-    # n of nⁿ resamples draw one query n times; logarithms avoid an overflow.
-    return max(math.exp((1 - n) * math.log(n)), 1 / (resamples + 1))
+    # Logarithms avoid an overflow.
+    return max(2 * math.exp(-n * math.log(n)), 1 / (resamples + 1))
 
 
 def _compute_min_p_of_shuffles(n: int, strategies: int, resamples: int) -> float:
-    """Return the smallest possible p of shuffles.
+    """Return the smallest p to expect of shuffles.
 
-    At least the shuffles that are the same in all queries are as extreme as the data. p is also at
-    least 1 / (resamples + 1), since the data count as one resample.
+    A shuffle that permutes the k strategies in the same way in all n queries is always as extreme
+    as the data. Of the (k!)ⁿ shuffles, k! are of this kind, which gives p = k! / (k!)ⁿ. p is also
+    at least 1 / (resamples + 1), since the data count as one resample.
     """
-    # k! of (k!)ⁿ shuffles are the same in all queries; logarithms avoid an overflow.
+    # Logarithms avoid an overflow.
     p_of_equal_shuffles = math.exp((1 - n) * math.lgamma(strategies + 1))
     return max(p_of_equal_shuffles, 1 / (resamples + 1))
 
@@ -438,7 +446,7 @@ TESTS: Mapping[TestName, PairedTest] = {
 
 
 def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
-    """Yield reasons why the test cannot find differences, or has no p value."""
+    """Yield reasons why no difference can be expected, or a p value is missing."""
     test, resamples, level = TESTS[options.test], options.resamples, options.level
     size = sum(map(len, segments))
     testable = [each for each in segments if each.n > 1]
@@ -474,18 +482,20 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
 
 
 def write_weak_test(options: Options, count: str, smallest_p: float) -> str:
-    """Return a clause which says that a test cannot find a difference.
+    """Return a clause which says that no difference can be expected to be significant.
 
+    Random resamples can give a smaller p value by chance, so the clause does not exclude it.
     `count` is a number of queries, clusters or resamples with its noun, such as "5 queries".
     """
     return (
-        f"no difference, however large, can be found at {options.level:.3g}: with {count} the "
-        f"smallest p value of {TESTS[options.test].short_words} is {smallest_p:.3g}"
+        "no difference, however large, can be expected to be significant at "
+        f"{options.level:.3g}: with {count} the smallest p value to expect of "
+        f"{TESTS[options.test].short_words} is {smallest_p:.3g}"
     )
 
 
 def warn_of_tests(messages: Iterable[str]) -> None:
-    """Warn of tests that cannot find a difference, or have no p value."""
+    """Warn that a test can hardly find a difference, or has no p value."""
     for sentence in messages:
         warn_the_caller(DataWarning.tests, sentence)
 
@@ -505,15 +515,15 @@ class Resamples:
     def n_observed(self) -> int:
         """Return 1 if the data count as one more resample, and 0 otherwise.
 
-        The data count unless all possible resamples are listed, since these include the data
-        (Phipson, Smyth: Permutation p-values should never be zero, 2010).
+        Random resamples count the data as one more resample (Phipson, Smyth: Permutation p-values
+        should never be zero, 2010). A list of all possible resamples already includes the data.
         """
         return 0 if self.is_exact else 1
 
     def compute_p(self, larger: Integers) -> Floats:
-        """Return the p value for a number of extreme resamples.
+        """Return the p value of each pair.
 
-        These are at least as extreme as the data.
+        `larger` is the number of resamples that are at least as extreme as the data.
         """
         return (larger + self.n_observed) / (self.count + self.n_observed)
 
@@ -521,7 +531,7 @@ class Resamples:
         """Return the largest number of extreme resamples with p at most `level`.
 
         Extreme resamples are at least as extreme as the data. The result is -1 if p is above
-        `level` even without them.
+        `level` with 0 extreme resamples.
         """
         # p = (extreme + n_observed) / (count + n_observed) <= level, solved for extreme.
         total = self.count + self.n_observed
@@ -529,14 +539,15 @@ class Resamples:
         return np.maximum(n_extreme, -1)
 
     def find_distances(self, largest: Floats, levels: Floats) -> Floats:
-        """Return, for each pair, the largest distance whose p is above the level.
+        """Return the largest distance with p above the level, for each pair.
 
-        A distance is a statistic of a resample from which an end of an interval is computed, such
-        as |t| in the bootstrap. The p of a distance is the p value if the resamples with at least
-        this distance are the extreme ones. The result is infinite if p is above the level for all
-        distances.
+        Each resample has a distance, such as |t| in the bootstrap. The ends of the intervals are
+        computed from the result. The p of a distance d is a p value: its extreme resamples are the
+        resamples with a distance of d or more. If p is above the level for every d, the result is
+        infinite.
 
-        `largest` contains the largest distances of each pair in resamples, in descending order.
+        Each row of `largest` belongs to a pair. It contains the largest distances of the resamples,
+        in descending order.
         """
         counts = self.count_rejecting(levels)
         result = np.full(len(levels), np.inf)
@@ -629,8 +640,8 @@ class Correction:
 
     correct: Callable[[Floats], Floats]
     compute_levels: Callable[[Floats, float], Floats]
-    """Function that takes p values and a level, and returns the levels of the intervals that agree
-    with these p values."""
+    """Function that takes uncorrected p values and a level α, and returns a level per p value. The
+    interval at the returned level excludes 0 if and only if the corrected p value is at most α."""
     words: str
     """Description of the p values in a sentence, such as "corrected by Holm's method"."""
     name: str
@@ -652,8 +663,8 @@ def _compute_bonferroni_levels(p: Floats, level: float) -> Floats:
 def _correct_holm(p: Floats) -> Floats:
     """Return Holm's p values.
 
-    The i-th smallest of m p values is multiplied by m - i + 1. A result below that of a smaller p
-    value is raised to it, and none exceeds 1.
+    Let p₁ ≤ ... ≤ pₘ be the sorted p values. The corrected pᵢ is the maximum of the products
+    (m - j + 1) pⱼ for all j ≤ i. If this maximum exceeds 1, the corrected pᵢ is 1.
     """
     order = np.argsort(p)
     corrected = np.empty(len(p))
@@ -664,9 +675,9 @@ def _correct_holm(p: Floats) -> Floats:
 def _compute_holm_levels(p: Floats, level: float) -> Floats:
     """Return the levels of intervals that agree with Holm's p values.
 
-    They are the levels of Bonferroni's correction, with one exception: a difference that is
-    significant by Holm's correction, but not by Bonferroni's, has the level of its step in Holm's
-    procedure.
+    Some differences are significant by Holm's correction, but not by Bonferroni's. These have the
+    level of their step in Holm's procedure. All other differences have the level of Bonferroni's
+    correction.
     """
     levels = _compute_bonferroni_levels(p, level)
     order = np.argsort(p)
@@ -686,8 +697,8 @@ def _correct_benjamini_hochberg(p: Floats) -> Floats:
 
 def _compute_benjamini_hochberg_levels(p: Floats, level: float) -> Floats:
     """Return levels of intervals that control the false coverage rate."""
-    # The level is α R / m, where R is the number of significant differences, but at least 1
-    # (Benjamini, Yekutieli 2005).
+    # The level is α R / m. R is the number of significant differences, or 1 if no difference is
+    # significant (Benjamini, Yekutieli 2005).
     findings = int(np.count_nonzero(_correct_benjamini_hochberg(p) <= level))
     return np.full(len(p), level * max(1, findings) / len(p))
 

@@ -29,16 +29,19 @@ NORMAL_QUANTILE = 1.959963984540054
 """Quantile of the normal distribution for a two-sided confidence of 0.95."""
 
 MIN_TRUSTED_QUERIES = 10
-"""Minimum number of queries with trusted values; a note warns of fewer."""
+"""Minimum number of queries with trusted values for a reliable interval. A note warns of fewer."""
 
 MIN_FITTED_QUERIES = 4
-"""Minimum number of queries with trusted values; with fewer, the weight of the model is 0."""
+"""Minimum number of queries with trusted values for a weight of the model other than 0."""
 
 MIN_COMPARED_QUERIES = 5
-"""Minimum numbers of trusted and of other queries to test whether the sample is random."""
+"""Minimum number of queries in each of two groups, to test whether the sample is random.
+
+One group has trusted values and the other has none.
+"""
 
 MAX_SELECTION_P = 0.001
-"""Maximum p value, after correction, for a warning that queries are not a random sample."""
+"""Maximum corrected p value for a warning that queries are hardly a random sample."""
 
 
 def _estimate_means(values: Floats) -> Estimate:
@@ -47,9 +50,10 @@ def _estimate_means(values: Floats) -> Estimate:
 
 
 class Corrected(NamedTuple):
-    """Means from both graders and from each alone, and related numbers.
+    """Means from both graders, from the trusted grader and from the model.
 
-    `both` estimates the means that the trusted grader would have found for all queries.
+    `both` estimates the means that the trusted grader would have found for all queries. `weight`
+    and `correlation` have one number per mean.
     """
 
     both: Estimate
@@ -63,10 +67,10 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
     """Return prediction-powered means (PPI++), one per row; columns are queries.
 
     Trusted values are y. The model's values are f for the same queries, and `other_f` for the
-    queries without a trusted value. The estimate is mean(other f) + mean(y - f) if the model's
-    weight is 1. Each query with a trusted value has its own weight. This weight depends on the
-    covariance of y and f over the other queries with trusted values, because a weight fitted on the
-    query itself makes errors look too small. The order of queries has no effect.
+    queries without a trusted value. If the model's weight is 1, the estimate is
+    mean(other_f) + mean(y - f). Each query with a trusted value has its own weight. It depends on
+    the covariance of y and f over all other queries with trusted values. The query itself is left
+    out, because errors would otherwise look too small. The order of queries has no effect.
     """
     n, others = y.shape[1], other_f.shape[1]
     trusted, model = _estimate_means(y), _estimate_means(np.concatenate([f, other_f], axis=1))
@@ -79,7 +83,7 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
         ratio = np.divide(fitted, scale, out=weights, where=varies[:, np.newaxis])
         weights = np.clip(ratio, 0, 1)
     weight = weights.sum(axis=1) / max(n, 1)
-    # The mean is NaN if there are no other queries, but then all weights are 0.
+    # Without other queries, their mean is NaN. It has no effect, because all weights are 0.
     other_mean = np.nan_to_num(other_model.mean)[:, np.newaxis]
     # The mean of y - λ (f - mean(other f)), with a weight λ for each query.
     estimate = _estimate_means(y - weights * (f - other_mean))
@@ -101,9 +105,9 @@ def _compute_covariance(x: Floats, y: Floats) -> Floats:
 
 
 def _compute_jackknife_covariances(x: Floats, y: Floats) -> Floats:
-    """Return covariances of rows of x and y, leaving out each column in turn.
+    """Return the covariances of rows of x and y without one column.
 
-    The result has one row per row of x, and one column per column left out.
+    Entry (i, j) of the result is the covariance of row i of x and row i of y without column j.
     """
     n = x.shape[1]
     x, y = (each - compute_mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
@@ -131,7 +135,7 @@ def make_trusted_table(
 ) -> pl.DataFrame:
     """Return the table of `summarise`, or of `compare`, with a trusted grader.
 
-    `compared` contains the baseline and the correction of `compare`; None for `summarise`.
+    For `compare`, `compared` contains the baseline and the correction. For `summarise`, it is None.
     """
     what = "mean" if compared is None else "difference"
     level, tables = check_level(confidence), []
@@ -182,9 +186,11 @@ def make_trusted_table(
 
 
 def compute_median_width_change(estimates: pl.DataFrame) -> float | None:
-    """Return the median relative change of interval widths due to the model.
+    """Return the median of w / w_0 - 1, where w and w_0 are interval widths.
 
-    It is below 0 if the model makes intervals narrower, and None without intervals.
+    w belongs to the estimate from both graders, and w_0 to the estimate from trusted values alone.
+    A median below 0 means that the model makes intervals narrower. Without intervals, the result is
+    None.
     """
     widths = pl.col("ci_high") - pl.col("ci_low")
     trusted_widths = pl.col("trusted_high") - pl.col("trusted_low")
@@ -212,12 +218,13 @@ class SharedValues(NamedTuple):
     segment: pl.DataFrame
     """Key of the segment, in one row."""
     results: tuple[Results, ...]
-    """Trusted values, the model's values for the same queries, and its values for all others."""
+    """Three sets of values. The first two contain the trusted values and the model's values for the
+    queries that both judged. The third contains the model's values for all other queries."""
     n_trusted_only: int
     """Number of queries that only the trusted grader judged."""
 
     def compare_pairs(self, a: Integers, b: Integers) -> SharedValues:
-        """Return a copy with differences of pairs in place of strategies' values."""
+        """Return a copy with one row of differences per pair of strategies."""
         results = (replace(each, values=each.compute_differences(a, b)) for each in self.results)
         return self._replace(results=tuple(results))
 
@@ -225,7 +232,7 @@ class SharedValues(NamedTuple):
 def _find_shared_values(
     graders: Mapping[str, Grid], trusted: str
 ) -> Iterator[tuple[str, pl.Series, list[SharedValues]]]:
-    """Yield model, strategies and values, for each model and measure.
+    """Yield each model with its strategies and values, once per measure.
 
     The values are a list with one item per segment.
     """
@@ -263,9 +270,9 @@ def _find_shared_values(
 def _describe_selection(trusted: str, model: str, segments: list[SharedValues]) -> str | None:
     """Return a warning if the trusted queries are hardly a random sample.
 
-    The model's values for a random sample differ from its other values by chance alone. Mann and
-    Whitney's test compares both for each row of each segment, and the smallest p value is corrected
-    by Bonferroni's method.
+    If the sample is random, the model's values for trusted queries and for other queries differ
+    only by chance. Mann and Whitney's test compares these two groups of values, for each row of
+    each segment. The smallest p value is corrected by Bonferroni's method.
     """
     from scipy.stats import mannwhitneyu
 
@@ -321,7 +328,7 @@ def _describe_gain(correlation: float, n: int) -> str | None:
 def _describe_values(
     trusted: str, shared: SharedValues, correlations: Floats, worths: Floats, *, is_selected: bool
 ) -> list[str | None]:
-    """Return the notes of each row as one text; None without notes."""
+    """Return one text per row with its notes; None for a row without notes."""
     y, _, other_results = shared.results
     common_texts = []
     if is_selected:

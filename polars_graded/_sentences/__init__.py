@@ -1,8 +1,7 @@
 """Sentences about results and charts, and the format of names, counts and numbers in them.
 
-Functions take facts that were computed elsewhere, and return words; only `gates` computes a
-percentage. `verdicts` phrases results of tests, `gates` the verdicts of a gate, and `titles` the
-contents of charts.
+Functions take results that were computed elsewhere, and return words. `verdicts` writes about the
+results of tests, `gates` about the verdicts of a gate, and `titles` about the contents of charts.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ MAX_NAME_LETTERS = 40
 """Maximum number of letters of a shortened name, unless a caller passes another."""
 
 MAX_LISTED_NAMES = 3
-"""Maximum number of names in a list; in a longer list, the last ones are only counted."""
+"""Maximum number of names in a list. A longer list ends with a count: "a, b and 4 others"."""
 
 COMPARES_RANKS = "compares ranks, not means"
 """Words that follow the name of a test of ranks in a sentence."""
@@ -32,7 +31,7 @@ SINGULAR_NOUNS = {
 """Singulars of nouns whose plural does not just add an s at the end."""
 
 MIN_END_LETTERS = 4
-"""Minimum number of letters that the beginning and the end of a name keep."""
+"""Minimum number of letters that a name keeps at each end when it is shortened."""
 
 
 def shorten_name(name: Any, max_letters: int = MAX_NAME_LETTERS) -> str:
@@ -48,9 +47,10 @@ def shorten_name(name: Any, max_letters: int = MAX_NAME_LETTERS) -> str:
 def shorten_names(names: Sequence[Any], max_letters: int = MAX_NAME_LETTERS) -> list[str]:
     """Return names in one line each, shortened but still different.
 
-    If `shorten_name` makes two names equal, long names keep the words in which they differ, and
-    words that all of them share are left out. If two names are then still equal, no name is
-    shortened.
+    If `shorten_name` makes two names equal, another method is used. The words at the beginning and
+    at the end that all long names share are shortened, and the words in between are kept. If the
+    words in between are too long, those that all long names share become "…". If two names are
+    still equal, no name is shortened.
     """
     lines = [" ".join(str(name).split()) or "''" for name in names]
     short = [shorten_name(line, max_letters) for line in lines]
@@ -67,7 +67,7 @@ def shorten_names(names: Sequence[Any], max_letters: int = MAX_NAME_LETTERS) -> 
 
 
 def _count_equal(lists: Iterable[Sequence[str]]) -> int:
-    """Return the number of equal words at the beginning of all lists."""
+    """Return the number of words with which all lists begin alike."""
     return len([*takewhile(lambda each: len({*each}) == 1, zip(*lists, strict=False))])
 
 
@@ -130,7 +130,7 @@ def capitalise(text: str) -> str:
 
 
 def format_short(value: float) -> str:
-    """Return a number to three significant digits, or whole from 1,000 on."""
+    """Format a number to three significant digits; from 1,000 as whole."""
     # From 999.5 on, three digits would be "1e+03".
     return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"  # noqa: PLR2004
 
@@ -188,8 +188,8 @@ def format_p(p: float | None) -> str:
 def format_percent(share: float, decimals: int = 1) -> str:
     """Return a share as a percentage.
 
-    Only shares of exactly 0 and 1 become "0 %" and "100 %". Others that would round to these texts
-    become, with one decimal, "< 0.1 %" and "> 99.9 %".
+    Only a share of exactly 0 becomes "0 %", and only a share of exactly 1 becomes "100 %". With one
+    decimal, 0.0001 becomes "< 0.1 %", and 0.9999 becomes "> 99.9 %".
     """
     step, percentage = 10.0**-decimals, round(100 * share, decimals)
     if share > 0 and percentage == 0:

@@ -31,13 +31,13 @@ HEADINGS += ["baseline mean", "difference", "interval", "margin", "verdict"]
 
 
 class Losses(NamedTuple):
-    """Queries in which a strategy is worse than its baseline, worst first."""
+    """Queries with losses of a strategy to its baseline, largest loss first."""
 
     measure: str
     strategy: str
     baseline: str
     queries: Sequence[tuple[str, float, float, float]]
-    """Query, value of the baseline, value of the strategy, and their difference."""
+    """Each query with the value of the baseline, the value of the strategy, and the difference."""
 
 
 def write_sentence(
@@ -49,7 +49,8 @@ def write_sentence(
 ) -> str:
     """Return a verdict in words, with the numbers that support it.
 
-    With fewer changed queries than `min_changed`, the interval is conservative.
+    If fewer than `min_changed` queries changed, the interval also allows for changes of other
+    queries.
     """
     subject = ", ".join([row["measure"], *(f"{key} {row[key]}" for key in segments)])
     verdict = _write_verdict(row, *distinguish_names(row[strategy], row["baseline"]))
@@ -69,10 +70,10 @@ def distinguish_names(new: Any, old: Any) -> tuple[str, str]:
 
 
 def find_unseen_percentage(level: float, n: int) -> float:
-    """Return the percentage of changed queries that a sample of n may miss.
+    """Return the percentage p of queries whose changes a sample may miss.
 
-    If more than this percentage of all queries change, the probability that none of n sampled
-    queries changes is below `level`.
+    If more than p % of all queries change, a sample of n queries contains no changed query with a
+    probability below `level`.
     """
     percentage: float = 100 * (1 - level ** (1 / n))
     return percentage
@@ -134,10 +135,7 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
 
 
 def _write_more_queries(row: Mapping[str, Any]) -> str:
-    """Write how many more queries would decide.
-
-    The difference is assumed to stay the same.
-    """
+    """Write how many more queries would decide, for the same difference."""
     if row["more_queries"] is not None:
         more = format_count(row["more_queries"], "more queries")
         return f"; if the difference stays the same, {more} decide in about 4 of 5 cases"
@@ -253,7 +251,7 @@ def _format_cell(value: float | None) -> str:
 
 
 def _write_losses(losses: Sequence[Losses]) -> Iterator[str]:
-    """Yield the lines of a Markdown table of losses for each strategy."""
+    """Yield the lines of one Markdown table for each item of `losses`."""
     for measure, new, old, queries in losses:
         strategy, base = map(escape_markdown, distinguish_names(new, old))
         yield ""

@@ -1,4 +1,4 @@
-"""Describe what a chart draws: its title, and the measure and the queries in its subtitle.
+"""Write titles and subtitles that state what a chart draws.
 
 In this module, only the title of an overview states findings: the ties and gaps that this chart
 counts. For charts of test results, `verdicts` writes titles that state what the tests found.
@@ -46,7 +46,7 @@ IN_WORDS = {
     "spearman": "Spearman's correlation",
     "tau_ap": "τ of average precision",
 }
-"""Words for measures whose names are not clear, even with spaces for underscores."""
+"""Words for measures whose names stay unclear when spaces replace the underscores."""
 
 GAPS = {
     "none_judged": "have no judged document",
@@ -54,10 +54,10 @@ GAPS = {
     "none_relevant": "have judged documents, but none relevant",
     "only_relevant": "have no irrelevant document",
 }
-"""Words for each kind of gap; a number of queries precedes them."""
+"""Words for each kind of gap, as in "5 queries have no irrelevant document"."""
 
 SMALLEST_CHANGE = 0.005
-"""Smallest relative change of the width of intervals that a note states."""
+"""Relative change of the widths of intervals below which a note states equal widths."""
 
 MANY_TIED = 0.5
 """Share of tied scores above which a title reports them."""
@@ -71,8 +71,8 @@ class Drawn(NamedTuple):
     panels: int
     """Number of panels; 0 if there are no panels, or if each panel is a measure."""
     queries: Sequence[int]
-    """Numbers of queries over which the drawn values were computed: distinct and ascending. Empty
-    if unknown."""
+    """Distinct numbers of queries, ascending. They are [40, 50] if some drawn values were computed
+    over 40 queries and others over 50. Empty if unknown."""
     confidence: float | None = None
     """Confidence of all intervals; None if there are none, or several."""
 
@@ -81,13 +81,16 @@ class Drawn(NamedTuple):
 
 
 def write_axis_title(name: str) -> str:
-    """Return a curve in words, or the name of any other column unchanged."""
+    """Return the words for a curve, or the unchanged name of another column."""
     measure = Measure.parsed(name)
     return name if measure is None or not measure.is_curve else _write_function(measure)
 
 
 def measure_in_words(name: str) -> str:
-    """Return a measure in words: "NDCG of the first 10 documents", "DCG at each rank"."""
+    """Return words such as "NDCG of the first 10 documents".
+
+    For a curve: "DCG at each rank".
+    """
     measure = Measure.parsed(name)
     if measure is None:
         return shorten_name(name)
@@ -127,7 +130,7 @@ def write_subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
 
 
 def count_queries(drawn: Drawn) -> str:
-    """Return the number of queries with its noun, or its range.
+    """Return text such as "50 queries" or "40 to 50 queries".
 
     For the results of `clicks.compare_interleaved`, the noun is "comparisons", since each list or
     query compares two rankers.
@@ -147,7 +150,7 @@ def title_strategies(
 ) -> str:
     """Return a title such as "Mean ap of 3 strategies, 95 % intervals".
 
-    If `pairs` is not 0, the title contains this number of pairs in place of strategies.
+    With `pairs=6`, the title contains "6 pairs" in place of the number of strategies.
     """
     has_one_measure = len(drawn.measures) == 1
     measure = f" {shorten_name(drawn.measures[0])}" if has_one_measure else ""
@@ -166,7 +169,7 @@ def title_strategies(
 
 
 def title_measures(what: str, drawn: Drawn) -> str:
-    """Return a title such as "p values by ap and ndcg" or "p values by 5 measures"."""
+    """Return a title such as "p values by ap and ndcg"."""
     are_listed = len(drawn.measures) <= 3  # noqa: PLR2004
     measures = (
         list_names(drawn.measures) if are_listed else format_count(len(drawn.measures), "measures")
@@ -175,7 +178,10 @@ def title_measures(what: str, drawn: Drawn) -> str:
 
 
 def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -> str:
-    """Return a title with the curve and the number of strategies or `things`."""
+    """Return a title such as "NDCG of 3 strategies by rank, 2 panels".
+
+    `things` is the noun for the curves.
+    """
     panels = f", {drawn.panels:,} panels" if drawn.panels > 1 else ""
     return f"{_name_curve(name)} of {format_count(drawn.strategies, things)} by {at}{panels}"
 
@@ -183,7 +189,7 @@ def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -
 def title_differences_of_curves(
     name: str, drawn: Drawn, at: str, baseline: str, confidence: float
 ) -> str:
-    """Return a title for curves minus the curve of a baseline, with bands."""
+    """Return a title such as "NDCG of 3 strategies minus bm25 by rank"."""
     kind = "band" if drawn.strategies == 1 else "bands, not simultaneous"
     bands = f"{format_percent(confidence)} {kind}"
     n = format_count(drawn.strategies, "strategies")
@@ -191,7 +197,7 @@ def title_differences_of_curves(
 
 
 def _name_curve(name: str) -> str:
-    """Return a curve in words, or its name if it has options."""
+    """Return the words for a curve, or its name if the curve has options."""
     measure = Measure.parsed(name)
     has_words = measure and measure.is_curve and measure == Measure.of(measure.function, measure.n)
     return capitalise(_write_function(measure)) if measure and has_words else shorten_name(name)
@@ -204,10 +210,7 @@ def title_query_by_query(measure: str, both: Sequence[str]) -> str:
 
 
 def write_mean_difference(mean: float, low: float | None, high: float | None) -> list[str]:
-    """Return notes on the dashed line and the grey band of a mean difference.
-
-    The grey band is the interval.
-    """
+    """Return notes on the mean difference (dashed) and its interval (grey)."""
     notes = [f"dashed: mean difference {format_number(mean)}"]
     if low is not None and high is not None:
         notes.append(f"grey: its 95 % interval, {format_number(low)} to {format_number(high)}")
@@ -225,7 +228,8 @@ def write_width_change(median: float | None) -> list[str]:
     """Return a note that compares the widths of two kinds of intervals.
 
     One kind is computed from trusted grades alone, the other from trusted grades and a model's
-    grades. `median` is the median relative change of the width from the first kind to the second.
+    grades. `median` is the median relative change of the width: -0.2 if intervals of the second
+    kind are 20 % narrower.
     """
     if median is None:
         return []
@@ -249,10 +253,11 @@ def write_extremes(strategy: str, queries: Sequence[str]) -> str:
 
 
 def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
-    """Return the difference to find, with its share of the range of means.
+    """Return the difference to find in words.
 
-    If there are different `amounts`, return their common share of the range of means. If they have
-    no common share, return the lowest and the highest amount.
+    - One amount: "a difference of 0.02 (10 % of the range of means)".
+    - Several amounts with one share: "a difference of 10 % of the range of means".
+    - Several amounts without a common share: "differences of 0.01 to 0.02".
     """
     share = _format_span(shares, format_percent)
     share = f"{share} of the range of means" if share else ""
@@ -264,7 +269,7 @@ def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
 
 
 def _format_span(values: Sequence[float], form: Any) -> str:
-    """Return the range of formatted values, or the value if all are equal."""
+    """Return text such as "1 to 3", or "1" if all formatted values are equal."""
     ends = [form(end) for end in (min(values), max(values))] if values else []
     return " to ".join(dict.fromkeys(ends))
 
@@ -290,7 +295,7 @@ def title_gaps(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def write_many_ties(ties: Mapping[str, float | None]) -> str:
-    """State the share of tied scores, for strategies where it exceeds half."""
+    """State the share of tied scores of strategies with mostly tied scores."""
     tied = {name: share for name, share in ties.items() if (share or 0) > MANY_TIED}
     if not tied:
         return ""
@@ -302,9 +307,10 @@ def write_many_ties(ties: Mapping[str, float | None]) -> str:
 
 
 def _write_gap(rows: Sequence[Mapping[str, Any]], gap: str, verb: str) -> str:
-    """State the largest count of a gap, and the strategies with this count.
+    """State how many queries of the worst strategies have a gap.
 
-    Return "" if no query has this gap.
+    For example: "5 of 9 queries have no judged document for a and b". Return "" if no query has
+    this gap.
     """
     n = int(max(row[gap] or 0 for row in rows))
     if not n:

@@ -1,4 +1,4 @@
-"""Phrase findings of tests: which strategies are first or better, and what is undecided.
+"""Phrase the findings of tests: first, better and undecided strategies.
 
 A sentence is a list of texts and strategies. In the title of a chart, a strategy is its name. In
 the report, a strategy is its index, and the page writes the name in the colour of the strategy.
@@ -45,14 +45,14 @@ class FindingCounts(NamedTuple):
 
 
 class Tested(NamedTuple):
-    """Description of the test of the pairs of each measure."""
+    """Describe the test that compared the pairs of strategies."""
 
     name: str
     """Test and correction for a title; the test alone if there is a single pair."""
     test: str
     """Test, in words."""
     correction: str
-    """Correction in words; "none" if the p values hold for all pairs without a correction."""
+    """Correction in words. "none" if the test itself accounts for the number of pairs."""
     is_corrected: bool
     is_joint: bool
     """True if all intervals hold simultaneously with the stated confidence."""
@@ -64,7 +64,7 @@ class Tested(NamedTuple):
 
     @property
     def p(self) -> str:
-        """Return the words for p values: "corrected p", or "p" if there is no correction."""
+        """Return "corrected p", or "p" if there is no correction."""
         return "corrected p" if self.is_corrected and self.pairs > 1 else "p"
 
     @property
@@ -122,8 +122,9 @@ def compare_with_baseline(
 ) -> Sentence:
     """State how many strategies are better or worse than the baseline.
 
-    `only` is the compared strategy if there is a single comparison. `things` is the noun for what
-    is counted: "comparisons" instead of "strategies" if there are several measures or segments.
+    For a single comparison, `only` is the strategy that is compared with the baseline. For several
+    comparisons, `only` is None. `things` is the noun for what is counted: "comparisons" instead of
+    "strategies" if there are several measures or segments.
     """
     better, worse, undecided, (up, down) = counts
     n = better + worse + undecided
@@ -170,7 +171,7 @@ def name_first(may_be_first: Sequence[TextOrStrategy], n: int) -> Sentence:
 
 
 def list_strategies(strategies: Sequence[TextOrStrategy]) -> Sentence:
-    """Name some strategies in a row: "a", "a and b", "a, b, c and 4 others"."""
+    """List strategies, as in "a", "a and b" or "a, b, c and 4 others"."""
     others = len(strategies) - MAX_NAMED_STRATEGIES
     shown: Sentence = list(strategies[:MAX_NAMED_STRATEGIES])
     if others > 0:
@@ -191,33 +192,36 @@ class QueriesNeeded(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """Findings of the measure that a verdict is about, and of all measures."""
+    """Findings for the verdict on one measure."""
 
     measure: Mapping[str, Any]
-    """The keys are `name`; `best`, the better direction of values ("highest", "lowest" or "none");
-    `queries`, the number of queries; `means` and `margins` of strategies; and indices of
-    strategies: `bests` (those with the best mean) and `order` (all, the best first)."""
+    """`name` is the name of the measure. `best` states which values are better: "highest", "lowest"
+    or "none". `queries` is the number of queries. `means` and `margins` have a value per strategy.
+    `bests` contains the indices of the strategies with the best mean. `order` contains the indices
+    of all strategies, the best first."""
     pairs: Sequence[Mapping[str, Any]]
     tested: Tested
     lead_pair: Mapping[str, Any] | None
-    """The leader and the baseline. If there is no baseline, or if the baseline leads, the leader
-    and the second. None if several strategies share the lead, or if there is only one strategy."""
+    """Comparison of the leader with the baseline. Without a baseline, or if the baseline leads, it
+    is the comparison of the leader with the second strategy. None if several strategies share the
+    lead, or if there is only one strategy."""
     needed: QueriesNeeded | None
     """Queries that would show the difference of `lead_pair`; None if it was not computed."""
     counts: FindingCounts
-    """Numbers of the differences from the baseline, or of all pairs, by their finding."""
+    """Numbers of better, worse and undecided differences: from the baseline, or without a baseline
+    between all pairs."""
     may_be_first: Sequence[int]
-    """Strategies that no other strategy is significantly better than."""
+    """Strategies for which no other strategy is significantly better."""
     n_supporting: int
     """With a baseline, the number of measures by which at least one strategy is significantly
-    better than the baseline. Without, the number by which the leader of this measure is clearly
-    first."""
+    better than the baseline. Without a baseline, the number of measures by which the leader of this
+    measure is clearly first."""
     n_measures: int
     """Number of measures whose `best` is not "none"."""
 
 
 def write_verdict(facts: Facts) -> Sentence:
-    """Return the answer of one measure, followed by the numbers that support it."""
+    """Write the verdict on one measure, with the numbers that support it."""
     measure, tested = facts.measure, facts.tested
     name, n, means = measure["name"], measure["queries"], measure["means"]
     if not n:
@@ -249,7 +253,7 @@ def _write_answer(facts: Facts) -> Sentence:
 
 
 def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
-    """State the best mean, its lead over another, and its significance."""
+    """State the best mean, its lead over another mean, and the test result."""
     measure, pair, tested = facts.measure, facts.lead_pair, facts.tested
     name, means = measure["name"], measure["means"]
     best = f" the best mean {name}, {format_number(means[leaders[0]])} {over}"
@@ -271,7 +275,7 @@ def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
 
 
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
-    """Write the interval of a lead, corrected like its p value if possible."""
+    """Write the interval that agrees with corrected p, or else the plain one."""
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
     scope = tested.correction_in_words
     if tested.covers_several:
@@ -287,7 +291,10 @@ def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tes
 
 
 def _write_finding(facts: Facts, pair: Mapping[str, Any], leader: int) -> Sentence:
-    """State the significance of a lead, its wins, and the queries it needs."""
+    """State whether a lead is significant, and the number of wins.
+
+    If the lead is undecided, also state how many queries would show it.
+    """
     tested, n = facts.tested, facts.measure["queries"]
     wins, losses = pair["wins"], pair["losses"]
     if leader != pair["strategy"]:
@@ -325,7 +332,7 @@ def _write_more_queries(facts: Facts, n: int) -> Sentence:
 
 
 def _write_others(facts: Facts, leader: int) -> Sentence:
-    """State how many strategies the leader is significantly better than."""
+    """State how many strategies are significantly worse than the leader."""
     if facts.tested.baseline is not None or len(facts.pairs) == 1:
         return []
     mine = [pair for pair in facts.pairs if leader in (pair["strategy"], pair["baseline"])]
@@ -363,11 +370,12 @@ def write_power(
     share: float,
     needed: int | None,
 ) -> str:
-    """State which difference the queries show, and the queries for another.
+    """State the smallest difference that a number of queries shows.
 
-    The queries show a difference of `detectable`. The other difference is `smaller_difference`,
-    which is `share` times the magnitude of the best mean. Despite its name, it can be larger than
-    `detectable`. If it is 0, it is not mentioned.
+    This difference is `detectable`. The text also states that showing `smaller_difference` takes
+    `needed` queries, or an unrealistic number if `needed` is None. `smaller_difference` is `share`
+    times the magnitude of the best mean, and can be larger than `detectable` despite its name. If
+    `smaller_difference` is 0, the text omits it.
     """
     takes = (
         "an unrealistic number of queries" if needed is None else format_count(needed, "queries")

@@ -1,34 +1,34 @@
 """Altair charts of rankings, results, differences, relevance and agreement.
 
 Each function takes a frame (a LazyFrame is collected) and returns a new chart, which you can
-concatenate like any other. A chart without panels, except that of `explore`, can also be layered
-and faceted. The title describes what is drawn. If the rows come from a test, such as those of
+concatenate like any other. A chart without panels can also be layered and faceted. The chart of
+`explore` cannot. The title describes what is drawn. If the rows come from a test, such as those of
 `compare` and `rank_strategies`, the title states what the test found. The lines below the title
 explain the marks, and in many charts also state the measure in words and the number of queries. A
 screen reader reads the title first and then a description. Change the title, the size and the theme
 with `.properties(title=...)` and `alt.theme`.
 
-`chart.data` contains the drawn rows, with the columns that each function documents. If there are
-more than 3000 points, rows at equal steps are drawn. Null, NaN and infinite values are left out.
-There are two exceptions: charts with the argument `missing` treat these values as `compare` does,
-and `relevance_function` and `rankings` raise an error for NaN and infinity. A null strategy, query
-or panel is called "null".
+`chart.data` contains the drawn rows, with the columns that each function documents. Of more than
+3000 points, only some are drawn, at equal steps. Null, NaN and infinite values are left out. There
+are two exceptions: charts with the argument `missing` treat these values as `compare` does, and
+`relevance_function` and `rankings` raise an error for NaN and infinity. A null strategy, query or
+panel is called "null".
 
 Up to ten strategies have colours of their own, the same in all charts with the same strategies.
 Readers with and without a colour vision deficiency can distinguish these colours. The colours of an
-active theme take precedence. If there are more than ten lines, ten of them have a colour (in
-`dcg_curves`, those that end highest), and the others are grey. The same applies to the points of
-`trade_off`. More than ten bars, or more than ten points of any other chart, all have the same
-colour. Charts that are side by side share the colours of strategies.
+active theme take precedence. If there are more than ten lines, ten lines have a colour, and the
+others are grey. In `dcg_curves`, the ten lines that end highest have a colour. Of more than ten
+points in `trade_off`, ten have a colour too. If any other chart has more than ten points or bars,
+all of them have the same colour. Charts that are side by side share the colours of strategies.
 Two copies of a chart with a selection can be concatenated, but Altair cannot layer them.
 
 Altair's default renderer needs a network and a trusted notebook.
 ``alt.renderers.enable("png", ppi=144)`` needs neither.
 
-`panel` names a column. Each of its values gets a panel, in the order of the rows. For many
-charts the default is the measure, if there are several. If the column has only one value, or with
-`panel=None`, the result is a plain layered chart, which supports `.properties(width=...)` and
-`.facet(...)` by any column of `chart.data`. `strategy` names the column of strategies.
+`panel` names a column. Each value of the column gets a panel, in the order of the rows. By default,
+many charts have a panel for each measure. If the column has only one value, or with `panel=None`,
+the result is a plain layered chart, which supports `.properties(width=...)` and `.facet(...)` by
+any column of `chart.data`. `strategy` names the column of strategies.
 
 A `ValueError` is raised if nothing can be drawn, if a strategy or a pair occurs twice in a panel,
 if there are more than 60 panels, or if a chart that draws each row has more than 3000 rows.

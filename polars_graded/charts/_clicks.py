@@ -25,15 +25,16 @@ def click_rates(clicks: Frame, *, panel: str | None = None) -> Chart:
     ----------
     clicks
         One row per rank, as `clicks.count_clicks` returns it. For several logs, such as one per
-        ranker, concatenate their rows with a column that names the log, and pass it as `panel`.
+        ranker, add a column with the name of the log to each frame, and concatenate the frames.
+        Then pass the name of this column as `panel`.
     panel
-        The column of panels, or None, as for every chart.
+        The column of panels. By default, there are no panels.
 
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `clicks` that have a click rate, with the column `panel` if panels are
-        drawn.
+        The chart contains the rows of `clicks` that have a click rate. If panels are drawn, these
+        rows have a column `panel`.
 
     Examples
     --------

@@ -60,10 +60,10 @@ def dcg_curves(
         For `cg_curve`, True selects the `ideal_dcg_curve` with `discount=none`.
     baseline
         A strategy with which the others are compared. The chart then shows each other strategy's
-        curve minus that of the baseline, as the mean over queries, without an ideal curve. The band
-        has 95 % confidence, or that of `confidence`. It may exclude 0 although the bands around the
-        two means overlap. The frame must have the lists of `evaluate`. Queries that one of the two
-        strategies lacks are left out.
+        curve minus that of the baseline, as the mean over queries, without an ideal curve. The
+        confidence of the band is `confidence`, by default 0.95. The band of a difference may
+        exclude 0 although the bands around the two means overlap. The frame must have the lists of
+        `evaluate`. Queries that one of the two strategies lacks are left out.
     confidence
         The confidence of a band around each line, such as 0.95. The band is Student's interval of
         the mean over queries, as in `summarise`. The frame must have the lists of `evaluate`.
@@ -150,7 +150,7 @@ def _collect_curve_facts(
 ) -> titles.Drawn:
     """Return the facts for the title: the curve, and the numbers of lines, panels and queries.
 
-    The number of queries is known only for lists.
+    The number of queries is known only if the frame has one list per strategy and query.
     """
     is_list = isinstance(frame.schema[curve], pl.List)
     queries = [frame.drop_nulls(curve)[query].n_unique()] if is_list else []
@@ -168,7 +168,8 @@ def _write_subtitle(facts: titles.Drawn, baseline: Any, each_query: bool) -> lis
 def _write_bands(table: pl.DataFrame, confidence: float | None, *, is_named: bool) -> list[str]:
     """Write a note that explains the bands and states which of them are drawn.
 
-    If `is_named`, the title already explains the bands, so the note leaves this out.
+    If `is_named` is true, the title explains the bands, and the note states only which bands are
+    drawn.
     """
     if confidence is None:
         return []
@@ -254,7 +255,8 @@ def recall_precision_curves(
     if chart_rows.has_panels(table):
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
-    # Names are at the end, left or right, at which they are closest to their lines.
+    # Names are written at the left or the right end of the lines, where they have to move less to
+    # avoid overlap.
     min_recall, max_recall = table["recall"].min(), table["recall"].max()
     end_points = table.filter(pl.col("recall").is_in([min_recall, max_recall]))
     name_position = line_names.choose_place(end_points, "recall", "value", ends)
@@ -331,9 +333,9 @@ def _describe_ends(table: pl.DataFrame, position: str, title: str) -> str:
 
 
 def _build_selections(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
-    """Return the selections of lines by the pointer and by the `legend`.
+    """Return the selections of lines: by the pointer, and by a legend.
 
-    A single line has no selections, and more than ten lines have none by the legend.
+    A single line has no selection. More than ten lines cannot be selected by the legend.
     """
     n = table["strategy"].n_unique()
     if n == 1:

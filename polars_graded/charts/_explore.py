@@ -1,4 +1,7 @@
-"""Draw linked views of queries: a selection in one view applies to the others and to means."""
+"""Draw linked views of queries.
+
+A selection in one view applies to the other views and to the means.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ MAX_EXPLORED_QUERIES = 5000
 """Maximum number of queries, since Altair embeds at most 5000 rows in a page."""
 
 MAX_AXIS_NAME_LETTERS = 20
-"""Maximum number of letters of a name in the title of an axis or above an interval."""
+"""Maximum length of a name in the title of an axis or above an interval, in letters."""
 
 MAX_CURVE_RANKS = 20
 """Maximum number of ranks at which the differences of a curve are drawn."""
@@ -46,7 +49,7 @@ def explore(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> alt.VConcatChart:
-    r"""Draw two strategies query by query, to select queries and see their means.
+    r"""Draw two strategies query by query, with means of selected queries.
 
     Three views show each query: as a point (one strategy against the other), as a cell of a
     histogram of differences, and as a bar, in order of descending difference. A rectangle drawn in
@@ -70,13 +73,13 @@ def explore(
     curve
         A column of lists. In place of the bars, the chart then shows the mean difference at up to
         20 ranks. A band around it shows an interval at each rank, computed from the differences of
-        the selected queries. By default, the curve is the only one by rank in the frame that is not
-        an ideal curve.
+        the selected queries. By default, the chart shows the only curve by rank in the frame, apart
+        from ideal curves. If there is none, or more than one, the chart shows bars.
     colour
         A column with an attribute of the query, such as its country, which must be the same in all
-        rows of the query. With more than ten names, the nine most frequent are kept and the rest
-        are "others". More than ten numbers become at most four ranges with about the same number of
-        queries each.
+        rows of the query. If there are more than ten different names, the nine most frequent names
+        are kept, and the other names become "others". More than ten different numbers become at
+        most four ranges with about the same number of queries each.
     confidence
         The confidence of the intervals.
     query, strategy, missing, grader
@@ -147,7 +150,7 @@ def explore(
     differences = table["difference"].append(pl.Series([0.0]))
     ends, width = bins.choose_difference_bins(differences, table.height)
     middle = (pl.col("difference") / width).round() * width
-    # In a bar, queries of the same colour are neighbours.
+    # Within a bin, queries of the same colour are neighbours.
     place = pl.col("difference" if colour is None else "group").rank("ordinal").over("middle")
     table = table.with_columns(middle.alias("middle"))
     table = table.with_columns(place.cast(pl.UInt32).alias("place"))
@@ -210,7 +213,7 @@ def _add_ranks(
     query: str,
     strategy: str,
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Add columns with the difference of a curve, one for each drawn rank.
+    """Add a column for each drawn rank, with differences of `a` and `b`.
 
     Return the queries with these columns, and a mapping from the name of each column to its rank.
     """
@@ -242,7 +245,10 @@ def _add_ranks(
 def _add_group(
     table: pl.DataFrame, per_query: pl.DataFrame, colour: str, query: str
 ) -> pl.DataFrame:
-    """Return the queries with the value of `colour` as `group`, with at most ten distinct names."""
+    """Return the queries with a column `group`, made from the column `colour`.
+
+    `group` has at most ten distinct names.
+    """
     groups = per_query.select(key=query, value=colour).unique()
     groups = groups.join(table, on="key", how="semi", nulls_equal=True)
     if n_ambiguous := groups.filter(pl.col("key").is_duplicated())["key"].n_unique():
@@ -268,7 +274,7 @@ def _add_group(
 def _name_ranges(values: pl.Series) -> pl.Series:
     """Return for each number the range of its quarter, such as "3 to 7".
 
-    The quarters contain about the same number of values each.
+    Each quarter contains about the same number of values.
     """
     quarters = (values.rank("min") - 1) * 4 // values.count()
     names = {}

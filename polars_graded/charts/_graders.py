@@ -1,4 +1,4 @@
-"""Charts of graders: their agreement, their orders of strategies, and their estimates."""
+"""Draw charts of graders: agreement, orders of strategies, and estimates."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ from polars_graded._results.trusting import compute_median_width_change
 from polars_graded._sentences import format_count, shorten_name, shorten_names, titles
 
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
-"""Names of the grades behind an estimate. A key is the prefix of the columns of its interval."""
+"""Names of the grades that an estimate uses, by the prefix of the interval's columns.
+
+For example, the interval from trusted grades is in `trusted_low` and `trusted_high`.
+"""
 
 NAMES_PADDING = 0.1
-"""Space before the first and after the last grader, relative to that between two graders."""
+"""Space at both ends of the axis of graders, divided by the space between two graders."""
 
 MAX_AGREEMENT_GRADES = 30
 """Maximum number of grades in a chart of agreement; with more, printed shares are illegible."""
@@ -38,11 +41,11 @@ def agreement(
     grader: str | None = None,
     grade: str = "grade",
 ) -> Chart:
-    """Draw the grades of one grader by the grade of another, as shares of documents.
+    """Draw the shares of one grader's grades for each grade of another.
 
-    Each row is a grade of `one`. Its cells show how `other` graded the documents with this grade,
-    as shares that add up to 1. In the framed cells of the diagonal, both graders give the same
-    grade.
+    A row of the chart is a grade of `one`. A cell shows the share of the row's documents to which
+    `other` gave the grade of the column. The shares of a row add up to 1. In the framed cells of
+    the diagonal, both graders give the same grade.
 
     Parameters
     ----------
@@ -56,8 +59,9 @@ def agreement(
     Returns
     -------
     LayerChart
-        Each row is a cell, with `one` and `other` (grades as text, at most 30), the number of
-        `documents`, their `share` of the row, and `same` (whether both grades are equal).
+        `chart.data` has one row per cell: `one` and `other` (the grades, as text, at most 30
+        different ones), the number of `documents`, their `share` of the documents with the same
+        grade of `one`, and `same` (whether both grades are equal).
 
     See Also
     --------
@@ -128,7 +132,7 @@ def agreement(
 def grader_orders(
     summary: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
-    """Draw the place of each strategy under each grader, one line per strategy.
+    """Draw the place of each strategy by grader, with a line per strategy.
 
     Two lines cross if two graders order the two strategies differently.
 
@@ -143,8 +147,8 @@ def grader_orders(
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `summary`, with `place`: 1 for the best mean, and the mean place for
-        ties.
+        `chart.data` has the rows of `summary`, with a column `place`. The best mean has place 1.
+        Equal means share the mean of their places: two best means both have place 1.5.
 
     See Also
     --------
@@ -222,7 +226,7 @@ def grader_orders(
 
 
 def _write_grader_labels(summary: pl.DataFrame) -> str:
-    """Write a Vega expression for the labels of graders, each above its number of queries."""
+    """Write a Vega expression for labels: a grader above a number of queries."""
     if "queries" not in summary.columns:
         return "datum.label"
     facts = summary.partition_by("grader", as_dict=True)
@@ -236,26 +240,26 @@ def _write_grader_labels(summary: pl.DataFrame) -> str:
 def trusted_forest(
     estimates: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
-    """Draw the estimates from trusted grades, from a model's grades, and from both.
+    """Draw the estimates from trusted grades, a model's grades, and both.
 
-    The distance between the estimate from the model alone and the one from both shows the bias of
-    the model. If the interval from both is shorter than the one from trusted grades alone, the
-    difference in length shows what the model contributes.
+    The distance between the estimates "model alone" and "both" shows the bias of the model. If the
+    interval of "both" is shorter than that of "trusted alone", the difference in length shows what
+    the model contributes.
 
     Parameters
     ----------
     estimates
-        The result of `summarise` or `compare` with `trusted`. For several models, it must contain
-        one measure; pass `panel="grader"` to draw one panel per model.
+        The result of `summarise` or `compare` with `trusted`. For several models, pass the rows of
+        one measure, and `panel="grader"` to draw one panel per model.
     panel, strategy
         The column of panels, or None, and the column of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
-        `chart.data` has three rows for each row of `estimates`, one for each `source` of the
-        estimate, with `name` (the strategy, or the pair if there are several baselines), `value`,
-        `low` and `high`.
+        `chart.data` has three rows for each row of `estimates`. `source` is "trusted alone", "model
+        alone" or "both". `name` is the strategy, or the pair if there are several baselines. The
+        estimate is `value`, with the interval from `low` to `high`.
 
     Examples
     --------
@@ -310,7 +314,7 @@ def trusted_forest(
     names = chart_rows.sort_names(wide, value, "name")
     sources = [*SOURCES.values()]
     title = style.write_mean_title(table, f"{value} of " if are_pairs else "mean ", value)
-    # The colours are constants, since charts side by side would share the scale of a field.
+    # The colours are constants. With a colour scale, charts side by side would share the scale.
     is_trusted, is_model = (
         alt.FieldEqualPredicate(field="source", equal=name) for name in sources[:2]
     )
@@ -367,7 +371,10 @@ def trusted_forest(
 
 
 def _write_trusted_queries(estimates: pl.DataFrame) -> list[str]:
-    """Write how many queries have trusted grades, and how many only a model's."""
+    """Write the numbers of queries with and without trusted grades.
+
+    The queries without trusted grades have only the grades of a model.
+    """
     facts = chart_rows.collect_title_facts(estimates)
     note = [f"{queries} with trusted grades"] if (queries := titles.count_queries(facts)) else []
     if note and "model_queries" in estimates.columns:

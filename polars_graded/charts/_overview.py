@@ -1,4 +1,4 @@
-"""A chart of the data behind measures: queries, and documents retrieved, judged and relevant."""
+"""Chart of the data behind measures, drawn from a table of `overview`."""
 
 from __future__ import annotations
 
@@ -61,19 +61,20 @@ MAX_NAMED_GRADES = 5
 def overview(table: Frame, *, panel: str | None = None, strategy: str = "strategy") -> Chart:
     """Draw the data behind measures as a table of bars, one row per strategy.
 
-    The filled part of a cell shows the share of documents or queries that the heading describes. It
-    is red if it warns that means of measures may be wrong: by default, queries without a judged or
-    without a retrieved document count as 0, and a document counts twice if a row repeats it. One
-    such row suffices to fill the cell of repeated documents. If more than half of the scores are
-    tied, the order of ties decides the ranking; the cell of ties is then red too, and the title
-    states this.
+    The filled part of a cell shows the share of documents or queries that the heading describes.
+    Red warns that means of measures may be wrong. The shares of queries without a judged document
+    and without a retrieved document are red, because most measures count these queries as 0 by
+    default. For rows that repeat a document, a single row fills the cell with red. `evaluate`
+    raises an error if it finds such a row. If more than half of the retrieved documents are tied,
+    the order of ties decides much of the ranking. The share of ties is then red, and the title
+    states it.
 
     Parameters
     ----------
     table
         One row per strategy, as `polars_graded.overview` returns it.
     panel
-        A column whose values get a panel each, such as the collection, or None.
+        A column, such as the collection, or None. Each value of the column gets a panel.
     strategy
         The column of strategies.
 
@@ -144,7 +145,10 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
 
 
 def _draw_cells(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
-    """Draw cells as bars and texts, one line per strategy, below headings at their left edges."""
+    """Draw cells as bars and texts, one line per strategy, below headings.
+
+    `headings` maps the left edge of a column of cells to the lines of its heading.
+    """
     axis_options: dict[str, Any] = {"ticks": False, "domain": False}
     y = style.build_names_axis("strategy", names, **axis_options)
     y["scale"].paddingInner = 0.15
@@ -155,8 +159,8 @@ def _draw_cells(names: list[str], headings: dict[int, list[str]], width: int) ->
         "labelExpr": label_expression,
         "labelAlign": "left",
     }
-    # The first line of a label is at the position of the label, and the other lines need padding
-    # below it.
+    # Vega-Lite draws the first line of a heading `labelPadding` above the cells, and the other two
+    # lines below the first. The padding makes room for these two lines.
     axis_options |= {
         "labelLineHeight": 12,
         "labelPadding": 28,
@@ -253,7 +257,10 @@ def _build_grade_cells(
 
 
 def _list_grades(levels: list[float | None]) -> str:
-    """List the grades in one line, or only the first two and the last if there are many."""
+    """List the grades in one line; if many, the first two and the last.
+
+    More than `MAX_NAMED_GRADES` are many.
+    """
     names = ["none" if level is None else f"{level:g}" for level in levels]
     return (
         ", ".join(names)

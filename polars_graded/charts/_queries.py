@@ -80,12 +80,12 @@ def precision_histogram(
     As text: ``RP(A/B, q) = RP(A, q) - RP(B, q)``, where RP(A, q) is the R-precision of strategy A
     for query q. Any other measure is drawn in the same way.
 
-    With up to 60 queries, each bar has the name of its query below it. With more, up to three
-    queries with the largest differences in each direction are named below the title. With more than
-    300 queries, a bar stands for several consecutive queries: its part above the axis is the sum of
-    their positive differences, and its part below the axis is the sum of their negative
-    differences, each divided by the number of queries of the bar. Source: Chen, B. Retrieval
-    evaluation (slides), method 3.
+    With up to 60 queries, each bar has the name of its query below it. With more queries, the lines
+    below the title name up to three queries for each strategy: the queries in which this strategy
+    is better by the largest differences. With more than 300 queries, a bar stands for several
+    consecutive queries. Its part above the axis is the sum of the positive differences, divided by
+    the number of all queries of the bar. Its part below the axis is computed in the same way from
+    the negative differences. Source: Chen, B. Retrieval evaluation (slides), method 3.
 
     Parameters
     ----------
@@ -105,10 +105,11 @@ def precision_histogram(
     -------
     LayerChart
         Each row is a bar, with `position` and `last` (the positions of its first and last query,
-        from 1), `query` (the name of its query), `queries` (their number), `difference` and
-        `better` (the better strategy, null for a tie). With more than 300 queries, each part of a
-        bar is a row; its `query` (the first and the last name) and `queries` cover only queries in
-        which the strategy in `better` is better. A tie is a dot at 0. The line is the mean
+        from 1), `query` (the name of its query), `queries` (the number of queries), `difference`
+        and `better` (the better strategy, null for a tie). A tie is a dot at 0. With more than 300
+        queries, each row is the part of a bar above or below the axis, and ties have no rows. Then
+        `queries` counts only queries in which the strategy in `better` is better, and `query`
+        contains the names of the first and the last of these queries. The line is the mean
         difference, and the grey band is its Student's 95 % interval, which needs two queries. The
         subtitle states both, and the number of queries in which each strategy is better.
 
@@ -179,8 +180,8 @@ def build_compared_queries(
     """Return the compared queries, and the names of strategies and measure.
 
     Each row is a query with its two values. The column `key` contains the query in its original
-    type. This column does not keep the name of the query column, since another column of the result
-    may have that name.
+    type. The original name of the query column is not used, since it could be the name of another
+    column of the result, such as `position`.
     """
     table = differences(per_query, measure, a, b, query=query, **options)
     [name] = list_named_columns([measure])
@@ -198,9 +199,9 @@ def build_compared_queries(
 
 
 def find_better(table: pl.DataFrame) -> tuple[str | None, str | None]:
-    """Return the better strategies for positive and for negative differences.
+    """Return the strategies that are better above 0 and below 0.
 
-    Either of them is None if there are no such differences.
+    The first is None if no difference is above 0. The second is None if no difference is below 0.
     """
     signs = [pl.col("difference") > 0, pl.col("difference") < 0]
     better_above, better_below = (table.filter(sign)["better"].head(1).to_list() for sign in signs)
@@ -217,7 +218,8 @@ def choose_pair_look(
 ) -> dict[str, Any]:
     """Return the colours of two strategies.
 
-    If there are at most ten strategies, the two colours are those in charts of all strategies.
+    If `per_query` has at most ten strategies, each strategy has the same colour as in charts that
+    show all strategies.
     """
     all_names = chart_rows.find_names(per_query, strategy)
     domain = all_names if len(all_names) <= style.MAX_COLOURS else both
@@ -240,11 +242,12 @@ def query_heatmap(
     """Draw the value of each query for each strategy as a heat map.
 
     Each row is a query, the hardest (with the worst mean over strategies) at the top. Each column
-    is a strategy, the best at the left, so that strategies with equal values are neighbours. A row
-    of one colour is a query in which all strategies are equal. Up to 60 queries have names. If
-    there are too many queries for one row each, a row shows the means of several neighbours. If the
-    frame has the column `n_relevant`, and another column is drawn, queries without a relevant
-    document are left out and counted, since their values do not show how hard these queries are.
+    is a strategy, the best at the left, so that strategies with equal means are neighbours. In a
+    row of one colour, all strategies are equal. Up to 60 queries have names. If there are too many
+    queries for one row each, a row shows the means of several neighbouring queries. If the frame
+    has the column `n_relevant`, queries without a relevant document are left out, since their
+    values do not show how hard these queries are. The subtitle states how many queries are left
+    out. A heat map of `n_relevant` itself contains all queries.
 
     Parameters
     ----------
@@ -258,10 +261,10 @@ def query_heatmap(
     Returns
     -------
     LayerChart
-        The rows contain `strategy`, `position` and `last` (the positions of the first and the last
-        query, from 1), `query` (the name of the query, or of the first and the last), `queries`
-        (their number) and `value` (their mean). The heat map has at most 150 rows, 3000 cells and
-        1000 strategies.
+        Each row is a cell, with `strategy`, `position` and `last` (the positions of its first and
+        last query, from 1), `query` (the name of its query, or the names of its first and last
+        query), `queries` (the number of queries) and `value` (the mean over these queries). The
+        heat map has at most 150 rows, 3000 cells and 1000 strategies.
 
     See Also
     --------
@@ -342,7 +345,7 @@ def query_heatmap(
 
 
 def drop_undefined(per_query: pl.DataFrame, query: str) -> tuple[pl.DataFrame, int]:
-    """Return the rows of queries with a relevant document, and the number of other queries."""
+    """Drop queries whose `n_relevant` is 0, and count the dropped queries."""
     if N_RELEVANT not in per_query.columns or not per_query.schema[N_RELEVANT].is_numeric():
         return per_query, 0
     is_undefined = pl.col(N_RELEVANT) == 0
@@ -360,7 +363,7 @@ def measure_agreement(
     query: Columns = "query",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw one measure against another, one point per query, or their differences.
+    """Draw one measure against another, or the difference of two measures.
 
     Source: Moniz, Torgo and Vinagre (2016), figures 3 and 4.
 
@@ -378,19 +381,20 @@ def measure_agreement(
         measures disagree if x is high.
     panel
         A column whose values get a panel each, such as a cutoff. None draws no panels, and stacks
-        the histograms of several strategies. By default, each of up to ten strategies has a panel
-        for its histogram, and points have no panels.
+        the histograms of several strategies. By default, points have no panels, and histograms of
+        two to ten strategies have one panel per strategy.
     query, strategy
         The columns of queries and of strategies. The frame may lack a column that you do not pass.
 
     Returns
     -------
     LayerChart or FacetChart
-        For `"agreement"` and `"difference_by_x"`, the rows contain `x` and `y`, and if the frame
-        has them `strategy` and `query`; for `"difference_by_x"`, `y` is the difference. For
-        `"difference"`, each row is a bin with `strategy`, `low`, `high` and `queries`. Bins have
-        equal widths, and 0 is in the middle of a bin. More than ten strategies have no colours, and
-        are counted together, without the column `strategy`.
+        For `"agreement"` and `"difference_by_x"`, each row is a point with `x` and `y`. The rows
+        also contain `strategy` and `query` if the frame has these columns. For `"difference_by_x"`,
+        `y` is the difference. For `"difference"`, each row is a bin with `strategy`, `low`, `high`
+        and `queries`. Bins have equal widths, and 0 is in the middle of a bin. More than ten
+        strategies have no colours. The histogram then counts all strategies together, and the rows
+        do not contain `strategy`.
 
         Both axes of `"agreement"` have the same ends, with one exception. If neither measure is
         constant, and the range of both together is more than ten times the range of one of them,
@@ -522,7 +526,7 @@ def _draw_bins(points: _Points, title: str, words: style.Words, *, centred: bool
     row_word = "queries" if points.has_strategy_panels else points.row_word
     size: dict[str, Any] = {"height": 90} if points.has_strategy_panels else {}
     if points.has_strategy_panels:
-        # Histograms are stacked vertically, so that their positions are easy to compare.
+        # A few histograms are stacked vertically, so that positions are easy to compare.
         size |= (
             {"columns": 1} if n_groups <= MAX_STACKED_HISTOGRAMS else {"columns": 3, "width": 200}
         )
@@ -567,7 +571,7 @@ def _draw_points(
             "aria": False,
             "size": LARGE_POINT * math.sqrt(MAX_OPAQUE_POINTS / table.height),
         }
-        # The order is random, so that the points of no strategy cover all others.
+        # In a random order, the points of the last strategy do not cover all other points.
         table = table.sort(pl.int_range(pl.len()).shuffle(seed=0))
     layer = alt.Chart().mark_point(filled=True, **look)
     layer = layer.encode(
@@ -595,7 +599,7 @@ def similarity_histogram(
     query: Columns = "query",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw the distribution of a similarity over queries, one histogram per pair.
+    """Draw the distribution of a similarity over queries as histograms.
 
     Parameters
     ----------
@@ -604,8 +608,8 @@ def similarity_histogram(
     measure
         The column of the similarity measure.
     panel
-        A column whose values get a panel each. By default, each of up to ten pairs has a panel.
-        None stacks the histograms. More than ten pairs are counted together.
+        A column whose values get a panel each. By default, two to ten pairs have one panel per
+        pair. None stacks the histograms. More than ten pairs are counted together.
     query, strategy
         The columns of queries and of pairs.
 
@@ -613,8 +617,8 @@ def similarity_histogram(
     -------
     LayerChart or FacetChart
         Each row is a bin with `strategy`, `low`, `high` and `queries`. Bins have equal widths, and
-        0 is an edge. A value at an edge is in the bin above, but the highest bin contains both of
-        its edges.
+        0 is an edge. A value at an edge between two bins is in the upper bin. The highest bin
+        contains both of its edges.
 
     Examples
     --------
@@ -648,7 +652,7 @@ def gain_by_similarity(
     query: Columns = "query",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw the difference of a measure against the similarity, one point per query.
+    """Draw the difference of a measure against the similarity, as points.
 
     The chart shows whether queries whose rankings changed most have gained or lost.
 
@@ -669,8 +673,8 @@ def gain_by_similarity(
     Returns
     -------
     LayerChart or FacetChart
-        The rows contain `x` and `y`, and if the frame has them `strategy` and `query`. A grey line
-        marks the difference 0.
+        Each row is a point with `x` and `y`. The rows also contain `strategy` and `query` if the
+        frame has these columns. A grey line marks the difference 0.
 
     Examples
     --------

@@ -44,8 +44,8 @@ def rankings(
     frame
         One row per document of a query, with its grade and its scores, as for `evaluate`.
     of
-        The query to draw: a value of the column `query`, or a tuple with a value of each of several
-        columns.
+        The query to draw: a value of the column `query`. If several columns form the query, a tuple
+        with their values, such as `("q1", "de")`.
     measure
         The measure to which documents add, by default `ndcg` at n. It must be a sum over ranks, so
         that the amount of a document does not depend on the documents below it:
@@ -56,9 +56,10 @@ def rankings(
 
         Such measures are `ndcg`, `ndcng`, `ncg`, `dcg`, `cg`, `mu_ap`, `ap`, `gap`, `q_measure`,
         `err`, `nerr`, `rbp`, `sdcg`, `insq`, `recall`, `generalized_recall`, `r_precision` and
-        `reciprocal_rank`, with or without a cutoff. Other measures raise an error. So do two forms
-        of these measures: `ap(over=retrieved)`, which divides by the number of relevant documents
-        retrieved, and measures with `ties`, since they ignore the order of tied documents.
+        `reciprocal_rank`, with or without a cutoff. Other measures raise an error. Two forms of
+        these measures raise an error too: `ap(over=retrieved)` divides by the number of relevant
+        documents retrieved, and measures with an option `ties` other than `order`, such as
+        `ndcg(ties=average)`, ignore the order of tied documents.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
     irrelevant, max_grade, relevant_from, undefined_as, condensed

@@ -1,4 +1,4 @@
-"""Charts of ranks: their certainty, and groups of strategies that do not differ significantly."""
+"""Draw ranks of strategies with their intervals and groups."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ The total stays between `MEANS_WIDTH` and `MAX_MEANS_WIDTH`.
 """
 
 LETTER_SHARE = 0.07
-"""Share of the axis that the letter of a group, at the left of its bar, occupies."""
+"""Width of the letter of a group, as a share of the axis. The letter is to the left of the bar."""
 
 MAX_LABELLED_STRATEGIES = 60
 """Maximum number of strategies in a critical difference diagram, which names all of them."""
@@ -49,14 +49,14 @@ def strategy_ranks(
     ranks
         One row per measure and strategy, as `rank_strategies` returns it.
     panel, strategy
-        The column of panels, or None, and the column of strategies, as for every chart.
+        The column of panels and the column of strategies. `panel=None` draws no panels.
 
     Returns
     -------
     LayerChart or FacetChart
         The rows are those of `ranks`, with `strategy` as text, and `panel` if panels are drawn. The
         best strategy by the first measure is at the top. The title states which strategies may be
-        first. For several measures, it instead states by how many measures one strategy is clearly
+        first. For several measures or panels, it states by how many of them one strategy is clearly
         first.
 
     Examples
@@ -109,8 +109,8 @@ def strategy_ranks(
 def _write_finding(ranks: pl.DataFrame) -> str:
     """Write the title, which states the strategies that may be first.
 
-    If there are several measures or panels, the title instead states their number, and by how many
-    of them one strategy is clearly first.
+    For several measures or panels, write a title such as "ours is clearly first by 2 of 3
+    measures".
     """
     key = "panel" if "panel" in ranks.columns else "measure"
     names = ranks["strategy"].unique().sort()
@@ -138,10 +138,11 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
 
     This is Demšar's critical difference diagram (2006, figure 1). His bars span one critical
     difference of mean ranks. Here, the bars are the groups of `rank_strategies`: strategies that do
-    not differ significantly. The groups depend on the test and on means. A bar has a dot at each
-    strategy of its group. If a strategy lies under a bar but has no dot there, it differs
-    significantly from some strategies of the group: its mean lies between theirs, but its
-    differences vary less.
+    not differ significantly. The groups depend on means and on the test of `rank_strategies`. A bar
+    has a dot at each strategy of its group. A strategy without a dot can still lie under the bar.
+    Its mean is then between the lowest and the highest mean of the group, but it differs
+    significantly from at least one strategy of the group. This is possible because some differences
+    vary less between queries than others.
 
     Parameters
     ----------
@@ -153,10 +154,11 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     Returns
     -------
     LayerChart
-        The column `part` names what a row draws. A `"strategy"` has its `mean`. A `"bar"` is a
-        group with the letter `set`, and reaches from `mean`, the lowest mean of the group, to `to`,
-        the highest. A `"dot"` is a strategy on a bar. `row` is the vertical position in pixels; for
-        a strategy, it is the position of its name. The title states which strategies may be first.
+        The column `part` is "strategy", "bar" or "dot". A strategy has its `mean`. A bar is drawn
+        for a group with the letter `set`. It reaches from the lowest mean of the group (`mean`) to
+        the highest mean (`to`). A dot marks a strategy on a bar. `row` is the vertical position in
+        pixels. For a strategy, this is the position of its name. The title states which strategies
+        may be first.
         There are at most 60 strategies.
 
     Examples
@@ -282,8 +284,8 @@ def _build_diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 def _stack_spans(spans: list[tuple[float, float]], gap: float) -> list[int]:
     """Return a level for each span, so that spans on a level do not overlap.
 
-    Spans are sorted by their lower ends. Each gets the lowest level on which it is more than `gap`
-    to the right of the previous span.
+    The spans must be sorted by their lower ends. Each span gets the lowest level on which the
+    previous span ends more than `gap` before it.
     """
     ends, levels = list[float](), list[int]()
     for low, high in spans:

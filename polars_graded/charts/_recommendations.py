@@ -32,10 +32,10 @@ def trade_off(
     ----------
     summary
         One row per measure and strategy, as `summarise` and `catalogue` return it.
-        `pl.concat([...], how="diagonal")` stacks their results. Intervals from `ci_low` to
-        `ci_high` are drawn if the frame contains them.
+        `pl.concat([...], how="diagonal")` stacks the frames of both functions. Intervals are drawn
+        if the frame has the columns `ci_low` and `ci_high`.
     x, y
-        The measures to draw, as in the column `measure`.
+        The two measures to draw, named as in the column `measure`.
     panel
         The column of panels, such as a column of segments. By default, there are no panels.
     strategy
@@ -90,7 +90,7 @@ def trade_off(
     chart_checks.check_not_empty("summary", table, x, y)
     chart_checks.check_row_count("summary", table)
     names = table["strategy"].unique().to_list()
-    # The names of many points would overlap, so they are in a legend instead.
+    # Names beside many points would overlap. So a legend contains the names of many points.
     is_named = len(names) <= MAX_NAMED_POINTS
     highest_first = table.sort("y", descending=True)["strategy"].unique(maintain_order=True)
     colours = (
@@ -150,7 +150,7 @@ def trade_off(
 def _select_measure(
     rows: pl.DataFrame, measure: str, side: str, columns: list[str]
 ) -> pl.DataFrame:
-    """Return the values of a measure, with columns named after its axis."""
+    """Return the values of a measure in columns named after the axis `side`."""
     values = rows.filter(measure=measure)
     if values.is_empty():
         names = rows["measure"].unique(maintain_order=True).to_list()
@@ -167,10 +167,11 @@ def catalogue_curves(
 ) -> Chart:
     """Draw the Lorenz curve of recommendations, one line per strategy.
 
-    The items of the catalogue are sorted, the least recommended first. A point of a line belongs to
-    the first items in this order: x is their share of the catalogue, and y is their share of all
-    recommendations. On the diagonal all items are recommended equally often. A line far below the
-    diagonal belongs to a strategy that recommends few items, such as the most popular ones.
+    The items of the catalogue are sorted, the least recommended first. A point of a line states how
+    many recommendations the first items get. If x is 80 % and y is 30 %, the first 80 % of the
+    items get 30 % of all recommendations. On the diagonal all items are recommended equally often.
+    A line far below the diagonal belongs to a strategy that recommends few items, such as the most
+    popular items.
 
     Parameters
     ----------

@@ -18,8 +18,10 @@ from polars_graded._sentences import format_count, shorten_name, titles
 from polars_graded.namespace import graded
 
 MIN_NAME_POSITION = 0.17
-"""Minimum position of a control point with space for its name at the left, as a share of the
-distance from the lowest to the highest control point."""
+"""Minimum position of a control point whose name is drawn to the left of the point.
+
+The lowest control point has the position 0, and the highest has the position 1.
+"""
 
 
 def relevance_function(
@@ -82,8 +84,8 @@ def relevance_function(
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
     chart_checks.check_numbers("frame", frame, [score])
-    # The column of scores keeps its name, since errors about φ contain this name. The name is
-    # changed only if another column of the tables below has the same name.
+    # Errors about φ contain the name of the column of scores, so the column keeps its name. The
+    # exception is a name that another column of the tables below has.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
     scores = frame.select(
         *chart_rows.build_name_columns(keys), pl.col(score).alias(axis_name)
@@ -176,9 +178,9 @@ def _draw_names(
     points = controls.transform_joinaggregate(groupby=groups, low="min(score)", high="max(score)")
     points = points.transform_calculate(position=f"({score} - {low}) / ({high} - {low})")
     points = points.transform_filter("isValid(datum.name) && datum.name !== 'lowest'")
-    # The line rises, so there is room for a name above and to the left of a point, or below and to
-    # the right. To the left of a point near the left edge, a name would cover the axis, so such a
-    # name begins at its point.
+    # The line rises, so a name fits at the upper left or at the lower right of its point. If the
+    # point is near the left edge, a name at the upper left would cover the axis. Such a name begins
+    # at its point instead.
     is_beside, is_first = "datum.name === 'whisker'", f"datum.position < {MIN_NAME_POSITION}"
     text_options: dict[str, Any] = {
         "align": alt.ExprRef(f"{is_beside} || {is_first} ? 'left' : 'right'"),
@@ -193,7 +195,10 @@ def _draw_names(
 
 
 def _name_points(keys: Sequence[str]) -> pl.Expr:
-    """Return an expression that names control points, sorted by their scores."""
+    """Return an expression that names control points.
+
+    The rows must be in ascending order of the scores.
+    """
     is_last, is_zero = pl.int_range(pl.len()) == pl.len() - 1, pl.col("relevance") == 0
     name = (
         pl.when(is_last)
@@ -226,11 +231,11 @@ def sample_boxes(
 ) -> Chart:
     """Draw the distribution of a measure in each group as a box.
 
-    A box reaches from the lower to the upper quartile and contains a mark at the median. Its
-    whiskers reach to the most distant values within 1.5 box lengths of the box, and each value
-    beyond them is a point. The group with the highest median is at the top. With panels, the group
-    whose medians have the highest mean is at the top. Source: Moniz, Torgo and Vinagre (2016),
-    figure 2.
+    A box reaches from the lower to the upper quartile and contains a mark at the median. Each
+    whisker reaches to the most distant value within 1.5 box lengths of the box. Each value beyond
+    the whiskers is a point. The group with the highest median is at the top. With panels, a group
+    has a median in each panel, and the groups are sorted by the mean of these medians. Source:
+    Moniz, Torgo and Vinagre (2016), figure 2.
 
     Parameters
     ----------
@@ -244,7 +249,7 @@ def sample_boxes(
         A column, a number or None. A line across each box shows the number, or the mean of the
         column in the group. With None, there is no line.
     panel
-        A column whose values get a panel each, or None.
+        A column. Each value of the column gets a panel. With None, there are no panels.
 
     Returns
     -------
@@ -309,8 +314,8 @@ def sample_boxes(
         ),
     ]
     if name:
-        # The legend belongs to `fillOpacity`, since charts side by side would share the scale of
-        # `opacity`, which the ideal curve uses.
+        # The ideal curve has a legend of `opacity`, and charts side by side share the scale of
+        # `opacity`. So the legend here uses `fillOpacity`.
         symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
         lines = style.draw_named_line(alt.FillOpacity, box, name, **symbol)
         lines = lines.mark_tick(**upright_options, size=step * 0.9, thickness=2, color="firebrick")

@@ -43,17 +43,17 @@ def strategy_bars(
     Parameters
     ----------
     summary
-        One row per measure and strategy, as `summarise` or `rank_strategies` returns it. Intervals
-        from `ci_low` to `ci_high` are drawn if the frame contains them, and so are the letters in
-        the column `group` of `rank_strategies`. For a summary by segments, pass one measure and the
-        column of segments, such as `panel="country"`.
+        One row per measure and strategy, as `summarise` or `rank_strategies` returns it. If the
+        frame has the columns `ci_low` and `ci_high`, the chart draws intervals. If it has the
+        column `group` of `rank_strategies`, the chart writes the letters of this column. For a
+        summary by segments, pass one measure and the column of segments, such as `panel="country"`.
     show
         `"points"`, or `"bars"` that start at 0.
     width
         Width of each panel in pixels. The default is 300, or 200 if there are several panels, so
         that two panels fit side by side into a notebook.
     panel, strategy
-        The column of panels, or None, and the column of strategies, as for every chart.
+        The columns of panels and of strategies, as for every chart. `panel` may be None.
 
     Returns
     -------
@@ -148,10 +148,10 @@ def _write_finding(comparison: pl.DataFrame, level: float) -> str:
 def _describe_sides(
     comparison: pl.DataFrame, *, has_several_baselines: bool
 ) -> tuple[str, str] | None:
-    """Describe the two sides of 0; return None without a common better side.
+    """Describe the two sides of 0, or return None.
 
-    Measures have a common better side if the highest value is best for all, or the lowest for all.
-    With several baselines, the sides name the first and the second strategy of a pair.
+    The result is None if measures disagree about the better side, or if no value of a measure is
+    best. With several baselines, the sides name the first and the second strategy of a pair.
     """
     measures = comparison.partition_by("measure", maintain_order=True)
     better, worse = (
@@ -182,16 +182,16 @@ def comparison_forest(
         `simultaneous_low` to `simultaneous_high`, which agrees with the corrected p. If the frame
         has no such intervals, as for the Wilcoxon test, the chart shows the interval of each single
         difference, from `ci_low` to `ci_high`, which may disagree with p. A null interval is not
-        drawn. If all intervals have the same `confidence`, the subtitle states it and the kind of
-        interval. For a comparison by segments, pass one measure and the column of segments, such as
-        `panel="country"`. For a comparison with `rope=`, the region of practical equivalence is
-        shaded.
+        drawn. If all intervals have the same `confidence`, the subtitle states this confidence and
+        the kind of interval. For a comparison by segments, pass one measure and the column of
+        segments, such as `panel="country"`. For a comparison with `rope=`, the region of practical
+        equivalence is shaded.
     confidence
-        A difference is significant if `p_corrected` is at most 1 - `confidence`. It is not
-        significant if `p_corrected` is null, or if the test compares ranks and the difference of
-        ranks has a different sign from the difference of means.
+        A difference is significant if `p_corrected` is at most 1 - `confidence`. A null
+        `p_corrected` is not significant. For a test that compares ranks, the signs of
+        `rank_biserial` and `difference` must also be equal.
     panel, strategy
-        The column of panels, or None, and the column of strategies, as for every chart.
+        The columns of panels and of strategies, as for every chart. `panel` may be None.
 
     Returns
     -------
@@ -278,10 +278,10 @@ def comparison_matrix(
 ) -> Chart:
     """Draw the differences of all pairs as a matrix, with significant differences marked.
 
-    A cell shows the mean of the strategy in its row minus the mean of the strategy in its column:
-    blue above 0, orange below. The cell contains a sign if the difference is significant, and is
-    pale otherwise. Strategies are in the order of their means in the first measure, the highest
-    first.
+    A cell shows the mean of the strategy in its row minus the mean of the strategy in its column.
+    Differences above 0 are blue, and differences below 0 are orange. The cell contains a sign if
+    the difference is significant, and is pale otherwise. Strategies are in the order of their means
+    in the first measure, the highest first.
 
     Parameters
     ----------
@@ -291,13 +291,13 @@ def comparison_matrix(
     confidence
         As for `comparison_forest`.
     panel, strategy
-        The column of panels, or None, and the column of strategies, as for every chart.
+        The columns of panels and of strategies, as for every chart. `panel` may be None.
 
     Returns
     -------
     LayerChart or FacetChart
         The rows contain `measure`, `strategy`, `baseline`, `difference`, `p_corrected`, `mark`, and
-        `panel` if panels are drawn. There are at most 1500 pairs.
+        `panel` if panels are drawn. More than 1500 pairs over all measures raise an error.
 
     See Also
     --------
@@ -350,8 +350,8 @@ def comparison_matrix(
         ),
     )
     # Readers with a colour vision deficiency can distinguish orange and blue. The fill shows
-    # differences, since `color` encodes strategies in all charts. The domain has only two ends,
-    # so that charts side by side can merge their domains.
+    # differences, since `color` encodes strategies in all charts. The domain does not list 0
+    # between its ends, so that charts side by side can merge their domains.
     max_distance: Any = table["difference"].abs().max() or 1.0
     scale = alt.Scale(domain=[-max_distance, max_distance], scheme="blueorange", reverse=True)
     # The legend has labels at its ends and at 0.
@@ -391,14 +391,14 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     -------
     LayerChart
         The rows contain `a` (the row of the matrix), `b` (the column of the matrix), `mean` and
-        `queries`, the number of queries with a value. Each pair has two cells, or one if the
-        measure is not symmetric, such as `tau_ap` or `relevant_entered@10`. More than 3000 cells
-        raise an error.
+        `queries`, the number of queries with a value. Each pair has two cells. For measures that
+        are not symmetric, such as `tau_ap` or `relevant_entered@10`, each pair has one cell. More
+        than 3000 cells raise an error.
 
     See Also
     --------
     similarity_histogram : How the similarity of a pair is distributed over queries, for few pairs.
-    comparison_matrix : The differences of a measure that needs judgments, for all pairs.
+    comparison_matrix : The differences of all pairs, for measures that need judgments.
 
     Examples
     --------

@@ -28,32 +28,31 @@ from polars_graded._results.regrading import AS_GIVEN, compute_mean_bounds
 from polars_graded._sentences import format_percent, list_names, titles
 
 MAX_MOVE = 1e-9
-"""Maximum distance between a name and its line that counts as a rounding error."""
+"""Maximum distance between a name and its line at which the name counts as not moved."""
 
 SYMLOG_P = 0.001
 """Constant of the symlog axis of p, which is linear below this p and logarithmic above it."""
 
 MIN_COMPARISONS_SHARE = 0.02
-"""Minimum share of a line's comparisons for a class of differences to be drawn.
-
-The comparisons of the class and of all classes of larger differences are added up. Their sum must
-be at least this share.
-"""
+"""The classes of the largest differences are left out if together they contain less than this share
+of a line's comparisons."""
 
 MIN_COMPARISONS = 30
 """Minimum number of comparisons in a drawn class."""
 
 SHADES = (("#a6c8e0", "#0c3964"), ("#4d7391", "#e4f1fb"))
-"""Colours of the fewest and the most queries, on a light and on a dark background."""
+"""Pairs of colours for a light and for a dark background. The first colour of a pair stands for the
+fewest queries, the second for the most."""
 
 NAMED_P = 0.6, 0.003
 """Values of p between which the names of lines are placed."""
 
 MIN_VISIBLE_SHARE = 0.002
-"""Minimum length of a visible line, as a share of the range of the other lines."""
+"""Thin lines are drawn if the longest is longer than this share of the range of the thick lines."""
 
 MIN_LOG_RATIO = 50
-"""Minimum ratio of the largest to the smallest number of queries on a logarithmic axis."""
+"""The axis of queries is logarithmic if the ratio of its largest to its smallest number is at least
+this."""
 
 MAX_SIZES = 4
 """Maximum number of sample sizes with a line of swap rates."""
@@ -81,16 +80,16 @@ def significance_curves(
     confidence
         A pair is distinguished if p is at most 1 - `confidence`.
     panel
-        A column whose values get a panel each, such as a test, or None.
+        A column with one panel per value, such as a test. None draws a single panel.
     strategy
         The column of strategies.
 
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `levels`, with `label`, the text beside a line, and its position
-        `label_x` and `label_at`. If a line has a text, these columns have values in one of its
-        rows; in all other rows they are null. The axis of p is logarithmic, except near 0.
+        The rows are those of `levels`, with three more columns. `label` is the text beside a line.
+        `label_x` and `label_at` are the position of the text. A line with a text has these values
+        in one row; they are null in all other rows. The axis of p is logarithmic, except near 0.
 
     Examples
     --------
@@ -168,13 +167,14 @@ def significance_curves(
 
 
 def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
-    """Draw the power to find a difference by the number of queries.
+    """Draw, for each number of queries, the power to find a difference.
 
     Each measure has a line. The large point on a line marks the number of queries in the data. The
     dashed line is the target power. The line of a measure reaches the dashed line at the number of
     queries needed for this power (`trust.queries_needed` computes this number exactly). The title
     states the difference to find. To compare measures on different scales, pass `unit="range"` to
-    `trust.power_curve`: the difference is then the same share of the range of each measure's means.
+    `trust.power_curve`. The difference to find is then a share of the range of a measure's means,
+    such as 10 % for each measure.
 
     Parameters
     ----------
@@ -183,7 +183,8 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     power
         The target power, drawn as a dashed line.
     panel
-        A column whose values get a panel each, such as the difference to find, or None.
+        A column with one panel per value, such as the difference to find. None draws a single
+        panel.
 
     Returns
     -------
@@ -248,18 +249,19 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
 
 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
-    """Draw τ between the order of strategies by all queries and their orders by samples.
+    """Draw how well samples of queries reproduce the order of strategies.
 
-    Each measure has a line, the mean τ of the samples, and a band that contains τ of most samples.
-    With more than three measures, bands would hide each other, so they are drawn only with
-    `panel="measure"`. With two strategies, τ of each sample is 1 or −1, and there are no bands.
+    τ compares the order of strategies by a sample with their order by all queries. Each measure has
+    a line, the mean τ of the samples, and a band that contains τ of most samples. With more than
+    three measures, bands would hide each other, so they are drawn only with `panel="measure"`. With
+    two strategies, τ of each sample is 1 or −1, and there are no bands.
 
     Parameters
     ----------
     stability
         One row per measure and number of queries, as `trust.order_stability` returns it.
     panel
-        A column whose values get a panel each, such as `"measure"`, or None.
+        A column with one panel per value, such as `"measure"`. None draws a single panel.
 
     Returns
     -------
@@ -333,9 +335,9 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
     """Draw how often other queries contradict a difference of a given size.
 
-    Each sample size has a line, whose colour is stronger for more queries. Beyond the point where a
-    line last falls below the dashed `rate`, a second sample of the same size contradicts
-    differences less often than this rate. After Voorhees and Buckley (SIGIR 2002), figure 1.
+    Each sample size has a line, whose colour is stronger for more queries. Where a line stays below
+    the dashed `rate`, differences are large enough: a second sample of the same size contradicts
+    them less often than this rate. After Voorhees and Buckley (SIGIR 2002), figure 1.
 
     Parameters
     ----------
@@ -450,20 +452,20 @@ def grading_profile(
     """Draw the means of strategies under the original and other gradings.
 
     There is one line per strategy. Where lines cross, the gradings disagree about which strategy is
-    better. The text above each grading except the original one shows Kendall's τ between the order
-    of strategies under this grading and their order under the original grades.
+    better. Each grading except the original one has a text above it. The text shows Kendall's τ
+    between two orders of strategies: under this grading, and under the original grades.
 
     Parameters
     ----------
     robustness
         One row per grading, measure and strategy, as `trust.robustness_to_grading` returns it.
     show
-        The values to draw. `"means"` draws the mean of each strategy. `"differences"` draws this
-        mean minus the mean of all strategies under the same grading. `"places"` draws the places of
-        strategies, with the best at the top. Differences show crossings even if one grading is
-        harder for all strategies. Places show all crossings, but not the differences between means.
+        The values to draw. `"means"` draws the mean of each strategy. `"differences"` subtracts the
+        average of these means under the same grading. `"places"` draws the places of strategies,
+        with the best at the top. Differences show crossings even if one grading is harder for all
+        strategies. Places show all crossings, but not the differences between means.
     panel, strategy
-        The column of panels, or None, and the column of strategies, as for every chart.
+        The columns of panels and of strategies, as for every chart. `panel` may be None.
 
     Returns
     -------
@@ -582,19 +584,19 @@ def unjudged_bounds(
 ) -> Chart:
     """Draw means with unjudged documents as irrelevant, and as best.
 
-    The point is the mean over queries if unjudged documents are irrelevant. The line ends at the
-    mean that results if all unjudged documents have the highest grade. For rank-biased precision, a
-    thin line adds the maximum contribution of documents beyond the end of the rankings. Measures
-    such as NDCG and average precision also depend on the number of relevant documents, which
-    further judgments change. For these measures, values outside the line are possible, and the
-    better strategy is unknown even if the lines do not overlap.
+    The point is the mean over queries with unjudged documents as irrelevant. The line ends at the
+    mean with all unjudged documents at the highest grade. For rank-biased precision, a thin line
+    adds the maximum contribution of documents beyond the end of the rankings. Measures such as NDCG
+    and average precision also depend on the number of relevant documents, which further judgments
+    change. For these measures, values outside the line are possible, and the better strategy is
+    unknown even if the lines do not overlap.
 
     Parameters
     ----------
     bounds
         One row per measure, strategy and query, as `trust.unjudged_bounds` returns it.
     panel, strategy
-        The column of panels, or None, and the column of strategies, as for every chart.
+        The columns of panels and of strategies, as for every chart. `panel` may be None.
 
     Returns
     -------
@@ -602,10 +604,9 @@ def unjudged_bounds(
         The data have one row per measure and strategy (and panel). A row contains two means over
         queries: `mean` is the mean of `value`, and `if_best` is the mean of `value_if_best`. The
         smaller of the two is also in the column `low`, the larger in `high`. `queries` is the
-        number of queries. For `beyond`, `residual` is added to the smaller of `value` and
-        `value_if_best` of each query, and the sums are averaged. `beyond` is null if there is no
-        residual. The strategy with the highest mean of the first measure is at the top. Means
-        ignore a query if either value is null, NaN or infinite.
+        number of queries. `beyond` is the mean of min(`value`, `value_if_best`) + `residual`, or
+        null if there is no residual. The strategy with the highest mean of the first measure is at
+        the top. Means ignore a query if `value` or `value_if_best` is null, NaN or infinite.
 
     Examples
     --------
@@ -665,8 +666,7 @@ def unjudged_bounds(
         notes.append(
             f"thin line{measures_clause}: documents below the end of the rankings as best, too"
         )
-        # In a panel without any value of `beyond`, the thin line would have no end, so that `high`
-        # replaces null.
+        # Thin lines need an end even if a panel has no value of `beyond`. They then end at `high`.
         bars_beyond = base.transform_calculate(
             end="isValid(datum.beyond) ? datum.beyond : datum.high"
         )
@@ -729,21 +729,21 @@ def _draw_measure_lines(
         "label_at" in table
         and (table.drop_nulls("label_at")[position] < table[position].max()).all()
     ):
-        # No name is at the right edge, so each is below its line, without a connecting rule.
+        # No name is at the right edge. Names are then below their lines, without connecting rules.
         names.mark.dy = 9
         return [base.mark_line(), points.encode(tooltip=tooltip), names]
     return [base.mark_line(), points.encode(tooltip=tooltip), leader, names]
 
 
 def _sort_and_thin(table: pl.DataFrame, position: str) -> pl.DataFrame:
-    """Sort the rows by line and by position, and thin them if there are many positions."""
+    """Sort the rows by line and position; drop positions if there are many."""
     return curve_rows.thin_by_position(
         _sort_lines(table, _list_line_columns(table), position), position
     )
 
 
 def _sort_lines(table: pl.DataFrame, lines: list[str], position: str) -> pl.DataFrame:
-    """Sort the rows by line and by position, with lines in their order in the frame."""
+    """Sort the rows by position within each line; keep the order of lines."""
     first_row = pl.col("place in the frame").min().over(lines)
     sorted_rows = table.with_row_index("place in the frame").sort(
         first_row, position, maintain_order=True
@@ -757,8 +757,8 @@ def _add_names(
     """Return the rows with `label` and `label_at` for the name of each line.
 
     The label is the measure; there is no label if the measure is the title of the panel. The label
-    is placed at the end of the line. With `is_inside`, it is placed where all lines are far enough
-    apart, if there is such a position.
+    is placed at the end of the line. With `is_inside`, the labels of all lines are placed at one
+    position, where lines are far enough apart. Without such a position, labels stay at the ends.
     """
     lines = _list_line_columns(table)
     label: pl.Expr = pl.col("measure")
@@ -789,8 +789,8 @@ def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
     The name of a line is placed where the line falls below a certain height. This height differs
     between the lines of a panel, so that names do not overlap: the fewer pairs a line
     distinguishes, the higher its name. If a panel has only one line, the height is the level. If a
-    line does not fall below this height, its name is at the end of the line. `label` becomes null
-    in all rows without a position.
+    line ends above its height, the name is at the end of the line. `label` becomes null in all rows
+    without a position.
     """
     lines, named_measures = _list_line_columns(table), _list_named_measures(table)
     panels = table.partition_by("panel", maintain_order=True) if "panel" in lines else [table]
@@ -840,7 +840,7 @@ def _list_named_measures(table: pl.DataFrame) -> list[str]:
 
 
 def _choose_colours(table: pl.DataFrame) -> Any:
-    """Return the colours of measures, equal in all charts that show the same measures."""
+    """Return the colours of measures, equal in charts of the same measures."""
     measures = table["measure"].unique().to_list()
     look = style.choose_look(
         measures, "measure", field="measure", prioritised=_list_named_measures(table), legends=False
@@ -849,7 +849,7 @@ def _choose_colours(table: pl.DataFrame) -> Any:
 
 
 def _build_queries_axis(table: pl.DataFrame) -> alt.X:
-    """Return the axis of numbers of queries: from 0, or logarithmic for a wide range."""
+    """Return the axis of queries: from 0, or logarithmic for a wide range."""
     low, high = table.select(low=pl.col("queries").min(), high=pl.col("queries").max()).row(0)
     if low <= 0 or high < MIN_LOG_RATIO * low:
         ends = style.bound_axis((0, high), format=",d", tickMinStep=1)

@@ -1,10 +1,12 @@
 """Engines that spread a frame over many machines.
 
-`find_engine` compares the names of a frame's class and of its module with `ENGINES`. So only an
-engine in use is imported. An engine is a module with `evaluate_rows(request, frame, parts)`. This
-function puts all rows of a query into the same bucket, lets `arrow.Worker` measure one bucket at a
-time, and returns the values as a frame of the engine. Such a frame needs a method `union`, which
-concatenates the values of several graders. An engine may also have `join_rows(run, judgments,
+`find_engine` compares the class name and the module name of a frame with `ENGINES`. An engine is
+imported only if the frame belongs to this engine.
+
+An engine is a module with `evaluate_rows(request, frame, parts)`. This function puts all rows of a
+query into the same bucket, and calls `arrow.Worker` once per bucket. The function returns the
+values as a frame of the engine. With several graders, it returns a frame per grader, and these
+frames are concatenated by their method `union`. An engine may also have `join_rows(run, judgments,
 ...)`, which joins a run and its judgments on the machines of the engine.
 """
 
@@ -17,7 +19,7 @@ ENGINES = {
     "spark": ("pyspark.sql", {"DataFrame"}),
     "ray_data": ("ray.data", {"Dataset", "MaterializedDataset"}),
 }
-"""For each engine: the package that defines its frames, and the names of their classes."""
+"""The package and the class names of the frames of each engine."""
 
 
 def find_engine(frame: Any) -> Any | None:

@@ -1,4 +1,4 @@
-"""Measure an Arrow table of whole queries on any machine, and return their values as a table."""
+"""Measure the queries of an Arrow table on any machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Worker:
-    """Function that measures a table; it can be pickled and sent to the machine with the rows."""
+    """Measure a table on the machine that holds its rows.
+
+    A worker can be pickled, so an engine can send it to that machine.
+    """
 
     request: Request
     schema: pa.Schema
@@ -29,12 +32,14 @@ class Worker:
     def __call__(self, table: pa.Table) -> pa.Table:
         """Return the values of the queries in a table.
 
-        The table contains whole queries, and its first columns are those of the request in the same
-        order. Their names may differ, since engines do not support all names.
+        The table contains all rows of each query. Its first columns are the `input_columns` of the
+        request, in this order. In the table, these columns may have other names, because engines do
+        not support all names.
         """
         columns = self.request.input_columns
         frame = pl.DataFrame(table.select(range(len(columns))).rename_columns(columns))
-        # A warning about the queries of this table may be false for all queries together.
+        # A table contains only some queries. A warning that is true for these queries may be false
+        # for all queries, so no warning is shown.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -45,7 +50,7 @@ class Worker:
 
 
 def build_result_schema(request: Request, given: pa.Schema) -> pa.Schema:
-    """Return the schema of the result; raise if the schema of a table does not fit."""
+    """Return the schema of the result; raise if `given` does not fit."""
     schema = read_schema(given)
     request.check_schema(schema)
     request.check_not_stacked(pl.LazyFrame(schema=schema))
@@ -106,7 +111,7 @@ def _list_value_fields(request: Request, given: pa.Schema) -> pa.Schema:
 
 
 def _add_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> str:
-    """Return the text of the error with the queries that contain NaN or infinity."""
+    """Add the queries that contain NaN or infinity to the text of an error."""
     sentence, *hint = str(error).split("\n\n")
     frame = request.add_computed_columns(frame)
     scores = [columns[0] for columns in request.by.values()]

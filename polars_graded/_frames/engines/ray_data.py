@@ -22,7 +22,10 @@ DEFAULT_BUCKETS = 64
 
 
 def evaluate_rows(request: Request, dataset: Any, parts: Parts) -> Any:
-    """Return a dataset of the values, one row per strategy and query, in no order."""
+    """Return a dataset of the values, one row per strategy and query.
+
+    The rows are in no particular order.
+    """
     buckets = check_buckets("Ray Data", request, parts) or DEFAULT_BUCKETS
     given = _read_arrow_schema(dataset)
     schema = build_result_schema(request, given)
@@ -67,7 +70,10 @@ def _measure_bucket(table: pa.Table, worker: Worker) -> pa.Table:
 
 
 def _read_arrow_schema(dataset: Any) -> pa.Schema:
-    """Return the schema of a dataset; Ray Data may have to read a block."""
+    """Return the schema of a dataset.
+
+    To find it, Ray Data may have to read a part of the data.
+    """
     import pyarrow as pa
 
     schema = dataset.schema().base_schema

@@ -1,4 +1,7 @@
-"""Spark: measure buckets of queries with `applyInArrow`, and return a Spark frame of values."""
+"""Evaluate and join Spark frames.
+
+Queries are divided into buckets, and `applyInArrow` computes the values of each bucket.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ if TYPE_CHECKING:
 
 
 def evaluate_rows(request: Request, frame: Any, parts: Parts) -> Any:
-    """Return a Spark frame of the values, one row per strategy and query, in no order."""
+    """Return a Spark frame with a row of values per strategy and query.
+
+    The rows are in no particular order.
+    """
     from pyspark.sql.pandas.types import from_arrow_schema
 
     buckets = check_buckets("Spark", request, parts)
@@ -56,10 +62,11 @@ def join_rows(
     strategy: str | None,
     unjudged_below: float | None,
 ) -> Any:
-    """Join a run in Spark and its judgments into a Spark frame, in no order.
+    """Join a run in Spark with its judgments, and return a Spark frame.
 
-    The judgments are in Spark or on this machine. Rows are joined by query and document, not by
-    query alone, so that no machine must hold all rows of a long query in memory.
+    The judgments are in Spark or on this machine. The result is in no particular order. Rows are
+    joined by query and document, not by query alone, so that no machine must hold all rows of a
+    long query in memory.
     """
     from pyspark.sql import functions as f
 
@@ -105,7 +112,7 @@ def _check_not_stacked(schema: pl.Schema, key: list[str]) -> None:
     """Raise if a column "strategy" exists that no argument names.
 
     Spark would have to run a job to count the strategies in this column, so the column is refused
-    even if it holds only one.
+    even if it holds a single strategy.
     """
     if "strategy" in schema and "strategy" not in key:
         msg = (

@@ -35,12 +35,12 @@ def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties
 
 
 def compute_precisions(hits: Documents) -> Floats:
-    """Return P@p at the rank p of each hit: the hits so far over p."""
+    """Return P@p for each hit: the number of hits at ranks 1 to p, over p."""
     return hits.number / hits.rank
 
 
 INFERRED_PRIOR = 0.00001
-"""ε of `infap`, added to the count of relevant and to that of other documents, as in trec_eval."""
+"""ε of `infap`. As in trec_eval, it is added to rel and to other, two counts of documents."""
 
 
 def infap(queries: Queries, n: int | None, threshold: float | None) -> Floats:
@@ -85,15 +85,16 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
 
     d_t is the distance of level t from the next lower level; R_t documents reach level t. A
     document of grade g counts in AP at every level up to g, so its weight is
-    W(g) = Σ_{t ≤ g} d_t / R_t. The documents at ranks j and p both count at the levels up to the
-    lower of their grades, so Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
+    W(g) = Σ_{t ≤ g} d_t / R_t. Let g be the lower grade of the documents at ranks j and p. Both
+    documents count at every level t ≤ g. These levels have the weight W(g) = min(W_j, W_p), so
+    Σ_t d_t AP_t = Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
     """
     ranked = queries.replace_grades(queries.hits(n, None))
     judged = queries.replace_grades(queries.judged.relevant)
     highest = queries.relevance(queries.judged.highest)
     if levels is not None:
-        # AP at a level counts the grades that reach it, so a grade may be replaced by the highest
-        # level that it reaches.
+        # Each grade is replaced by the highest level t ≤ grade, or by 0 if there is none. This does
+        # not change AP at any level.
         steps = np.concatenate(([0.0], queries.relevance(np.array(levels))))
 
         def find_level(grades: Floats) -> Floats:
@@ -110,14 +111,14 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
 def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
     """Return GAP: Σ_p (1/p) Σ_{j ≤ p} min(V_j, V_p) / Σ V.
 
-    V(g) is the probability that grade g satisfies a user, up to a factor, which cancels out. Σ V is
-    over all judged documents.
+    V(g) is proportional to the probability that grade g satisfies a user. The constant factor
+    cancels out. Σ V is over all judged documents.
     """
     ranked = queries.replace_grades(queries.hits(n, None))
     judged = queries.replace_grades(queries.judged.relevant)
     if levels is not None:
-        # Each level has the same probability of being the lowest that satisfies a user: equal g_i
-        # in the notation of Robertson et al. (2010).
+        # Let t be the lowest level that satisfies a user. All levels are equally likely to be t. In
+        # Robertson et al. (2010), this means that all g_i are equal.
         steps = queries.relevance(np.array(levels))
         steps = steps[steps > 0]
 
@@ -149,10 +150,10 @@ def _sum_by_level(ranked: Documents, judged: Levels, *, divide_by_count: bool) -
     """Return Σ_t d_t · (Σ_p P@p · rel_t(p)), by one pass per level t.
 
     With `divide_by_count`, d_t is divided by R_t. The levels are those that occur in any query. A
-    level t that a query lacks does not change the sum of the query. If a and b are the query's next
-    levels below and above t, then t selects the same documents as b, and the distances from a to t
-    and from t to b add up to that from a to b. A document that does not reach one level cannot
-    reach the next, so each pass drops the documents below its level.
+    level t that a query lacks does not change the sum of the query. Let a < t < b, where a and b
+    are the query's nearest levels. Then t selects the same documents as b, and the distances t - a
+    and b - t add up to b - a. A document that does not reach one level cannot reach the next, so
+    each pass drops the documents below its level.
     """
     is_used = judged.counts.any(axis=1) & (judged.values > 0)
     levels, n_relevant = judged.values[is_used], judged.n_reaching[is_used]
@@ -168,15 +169,15 @@ def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> 
     """Return the result of `sum_minima`, by one pass per bit of C.
 
     C(g) is the number of judged documents at least as good as g, so a higher C is worse. Passes go
-    from the highest bit of C to the lowest. Take two documents whose bits agreed so far: if one has
-    a 1 and the other a 0, the one with the 1 is worse, and its weight is the minimum. A stable sort
-    by each bit puts documents that still agree next to each other, in rank order.
+    from the highest bit of C to the lowest. Take two documents x and y with equal bits so far. If x
+    has a 1 in the next bit and y has a 0, then x is worse than y, and min(W_x, W_y) = W_x. A stable
+    sort by each bit keeps documents with equal bits so far together, in rank order.
 
     Example: grades 10 30 20 at ranks 1 2 3, and nothing else judged, have C = 3 1 2, in bits 11 01
-    10. By the first bit, ranks 1 and 3 are worse than rank 2: rank 2 adds W(10) for its pair with
-    rank 1, and rank 3 adds W(20) for its pair with rank 2. Ranks 1 and 3 agree in the first bit; by
-    the second bit, rank 1 is worse than rank 3: rank 3 adds W(10). Now no two documents agree, and
-    each document adds its own W once, for the pair with itself. What rank p adds is divided by p.
+    10. By the first bit, ranks 1 and 3 are worse than rank 2. The pair of ranks 1 and 2 adds W(10),
+    and the pair of ranks 2 and 3 adds W(20). Ranks 1 and 3 have the same first bit. By the second
+    bit, rank 1 is worse than rank 3, so this pair adds W(10). Then each document adds its own W for
+    the pair j = p. The weight of a pair j ≤ p is divided by p.
     """
     next_lower = np.append(judged.values[1:], 0.0)
     next_lower[judged.offsets[1:][judged.lengths > 0] - 1] = 0.0
@@ -197,7 +198,7 @@ def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> 
 
     total = np.zeros(len(ranked.lengths))
     row = np.arange(len(query))
-    node = documents.offsets[query]  # first row of the documents that agree in all bits so far
+    node = documents.offsets[query]  # first row with the same query and bits so far
     for bit in reversed(range(int(as_good.max(initial=0)).bit_length())):
         is_worse = (as_good >> bit & 1).astype(bool)
         n_worse = np.concatenate(([0], np.cumsum(is_worse)))
@@ -214,8 +215,8 @@ def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> 
         new_index = np.where(is_worse, node + n_worse_before, better_node + n_better_before)
         node = _move(np.where(is_worse, node, better_node), new_index)
         rank, weight, as_good = (_move(each, new_index) for each in (rank, weight, as_good))
-    # Documents that agree in all bits have the same grade. Each adds its weight once for itself,
-    # and once for every such document before it.
+    # Documents of a query with equal bits have the same grade. For example, the third document with
+    # this grade adds its weight three times: for itself and for the two before it.
     equals = row - node + 1
     return total + documents.sum(weight * equals / rank)
 

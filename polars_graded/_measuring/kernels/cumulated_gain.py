@@ -53,11 +53,12 @@ def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
 
 
 def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
-    """Return the gains of NDCNG: 2^ngain - 1 with ngain = grade / m_q.
+    """Return the gains of NDCNG: 2^ngain - 1 with ngain = rel / rel(m_q).
 
-    (Scheel et al. 2011, equation 5.) m_q is the highest grade that the query can have: `max_grade`,
-    or else its highest judged grade. With `"linear"`, the gain is ngain itself. With a mapping of
-    grades to gains, ngain is the gain of the grade divided by the gain of m_q.
+    (Scheel et al. 2011, equation 5.) m_q is `max_grade`, or without it the highest judged grade of
+    the query. rel is the grade minus the irrelevant grade. With `"linear"`, the gain is ngain
+    itself. With a mapping of grades to gains, ngain is the gain of the grade divided by the gain of
+    the highest mapped grade up to m_q.
     """
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))
@@ -66,8 +67,8 @@ def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) ->
     return GAINS["exp2"](np.where(worth > 0, worth / highest, 0.0))
 
 
-# Measures. Equations are those of Scheel et al. (2011): `compute_gains` gives equation 3,
-# `compute_normalised_gains` equation 5.
+# Measures. The numbers of equations are those of Scheel et al. (2011). With `form=compute_gains`,
+# measures follow equation 3. With `form=compute_normalised_gains`, they follow equation 5.
 
 
 def dcg(
@@ -113,7 +114,7 @@ def ndcg(
     ties: str,
     form: Form = compute_gains,
 ) -> Floats:
-    """Return NDCG: DCG over ideal DCG (equations 3 and 5)."""
+    """Return NDCG: DCG divided by ideal DCG (equations 3 and 5)."""
     reached = dcg(queries, n, gain, discount, base, ties, form)
     return divide_by_ideal(reached, ideal_dcg(queries, n, gain, discount, base, form))
 
@@ -121,7 +122,10 @@ def ndcg(
 def dcg_curve(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Ragged:
-    """Return DCG at each of the first `n` ranks, or at all ranks."""
+    """Return DCG at each of the first `n` ranks.
+
+    Without `n`, there are as many ranks as ranked documents.
+    """
     worth = queries.compute_all_worths(n, partial(compute_gains, queries, gain=gain), ties)
     return sum_so_far(
         apply_discount(worth, discount, base), find_curve_lengths(queries.ranked.lengths, n)
@@ -149,9 +153,10 @@ def ndcg_curve(
     form: Form = compute_gains,
     lengths: Integers | None = None,
 ) -> Ragged:
-    """Return NDCG at each rank; `lengths` are the numbers of ranks, if passed.
+    """Return NDCG at each rank of each query.
 
-    Otherwise there are `n` ranks or, without `n`, as many as ranked documents.
+    `lengths` has the number of ranks of each query. Without `lengths`, each query has `n` ranks.
+    Without `lengths` and `n`, a query has as many ranks as ranked documents.
     """
     if lengths is None:
         lengths = find_curve_lengths(queries.ranked.lengths, n)
@@ -170,7 +175,7 @@ def ndcg_area(
     ties: str,
     form: Form = compute_gains,
 ) -> Floats:
-    """Return the area under the NDCG curve, which is its mean over all ranks.
+    """Return the area under the NDCG curve: the mean of NDCG over all ranks.
 
     A query without ranks gets 0. If `n` exceeds both the number of ranked documents and the number
     of judged documents, the curve keeps its last value up to rank `n`.
@@ -188,7 +193,7 @@ def ndcg_area(
 
 
 def sum_so_far(worth: Ragged, lengths: Integers) -> Ragged:
-    """Return the running sums at the first `lengths` ranks of each query."""
+    """Return the running sum at each rank; query i has `lengths[i]` ranks."""
     return worth.of(worth.accumulate(np.add, worth.values)).extend(lengths)
 
 

@@ -1,4 +1,4 @@
-"""Errors in the data that only a kernel can notice."""
+"""Define the error for data that only a kernel can find to be unusable."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class UnusableDataError(ValueError):
 
     @classmethod
     def of_all(cls, errors: Sequence[UnusableDataError]) -> UnusableDataError:
-        """Merge the errors that have the same rule as the first one.
+        """Merge the errors that have the rule of the first error; drop the others.
 
         Each error must come from a different chunk of queries, so that no query is counted twice.
         """

@@ -1,9 +1,11 @@
-"""Stable hashes of documents and grades, which add up to the fingerprint of a query.
+"""Hash documents and grades for the fingerprint of a query.
 
-Texts are hashed by a multilinear function (Lemire and Kaser, Strongly universal string hashing is
-fast, 2014), and the hashes of a set are added modulo 2^64 (Bellare and Micciancio, A new
-paradigm for collision-free hashing, 1997), so that their order does not matter. No hash function of
-a library is used, since its results may change with its version.
+A multilinear function hashes texts [1]. The hashes of a query's documents are added modulo 2^64
+[2], so the order of the documents does not matter. This module uses no hash function of a library,
+because a new version of the library could return other values.
+
+[1] Lemire, Kaser: Strongly universal string hashing is fast, 2014.
+[2] Bellare, Micciancio: A new paradigm for collision-free hashing, 1997.
 """
 
 from __future__ import annotations

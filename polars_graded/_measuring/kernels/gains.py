@@ -45,9 +45,9 @@ def look_up_gains(grades: Floats, pairs: GradeGains) -> Floats:
 
 
 def look_up_highest_gains(best: Floats, pairs: GradeGains) -> Floats:
-    """Return the gain of the highest grade that each value of `best` reaches.
+    """Return the gain of the highest grade up to each value of `best`.
 
-    Only grades in `pairs` count. A value below all of them gets the gain of the lowest.
+    Only grades in `pairs` count. A value below all these grades gets the gain of the lowest grade.
     """
     grades, gains = _split_pairs(pairs)
     return gains[np.maximum(np.searchsorted(grades, best, side="right") - 1, 0)]
@@ -68,7 +68,10 @@ def log2_discount(ranks: Integers, base: float) -> Floats:
 
 
 def jarvelin_discount(ranks: Integers, base: float) -> Floats:
-    """Return 1 up to rank b, then 1 / log_b(i) (Järvelin and Kekäläinen 2002)."""
+    """Return 1 for ranks i up to b, and 1 / log_b(i) for other ranks.
+
+    The base is b (Järvelin and Kekäläinen 2002).
+    """
     return _invert_log(np.maximum(ranks, base), base)
 
 
@@ -83,7 +86,7 @@ def no_discount(ranks: Integers, _base: float) -> Floats:
 
 
 def _invert_log(numbers: Integers | Floats, base: float) -> Floats:
-    """Return 1 / log_b of each number."""
+    """Return 1 / log_b(x) for each number x, where b is `base`."""
     weights: Floats = np.log2(base) / np.log2(numbers)
     return weights
 
@@ -94,4 +97,4 @@ DISCOUNTS: Mapping[Discount, Callable[[Integers, float], Floats]] = {
     "zipf": zipf_discount,
     "none": no_discount,
 }
-"""Functions that return the discount of each rank, from 1, given the base of the logarithm."""
+"""Functions that compute the discounts of ranks for a base of the logarithm."""

@@ -18,7 +18,10 @@ def coverage_ratio(queries: Queries, threshold: float | None) -> Floats:
 
 
 def novelty_ratio(queries: Queries, threshold: float | None) -> Floats:
-    """Return |R_u| / (|R_u| + |R_k|): the share of new hits; 0 without hits."""
+    """Return |R_u| / (|R_u| + |R_k|), the share of hits that are new.
+
+    The value is 0 without hits.
+    """
     n_retrieved = _count_retrieved(queries, threshold)
     n_new = n_retrieved - _count_known_retrieved(queries, threshold)
     return np.nan_to_num(_divide(n_new, n_retrieved))
@@ -50,7 +53,10 @@ def _count_known(queries: Queries, threshold: float | None) -> Integers:
 
 
 def _count(queries: Queries, grades: Ragged, marks: Ragged, threshold: float | None) -> Integers:
-    """Return the number of relevant documents with a mark of 1."""
+    """Return the number of relevant documents with a mark of 1.
+
+    `marks` are the values of the input `known`; 1 means that the user knew the document.
+    """
     # A null mark is NaN, which is not 1.
     return grades.count(queries.relevant(grades.values, threshold) & (marks.values == 1))
 

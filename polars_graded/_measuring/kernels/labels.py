@@ -12,35 +12,37 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragg
 
 @dataclass(frozen=True)
 class Labels:
-    """Table of labels, with one entry per document.
+    """Table of the labels of documents.
 
-    Lists of documents contain the indices of these entries.
+    Documents are numbered from 0. Lists of documents contain these numbers.
     """
 
     codes: Integers
     """Labels as numbers from 1, document by document; ascending within a document."""
     offsets: Integers
-    """Offset of the labels of each document in `codes`."""
+    """The labels of document d are `codes[offsets[d] : offsets[d + 1]]`."""
     order: Integers
-    """Sort key of each document: among equal gains, the ideal ranking takes the lowest key."""
+    """Sort key of each document. The ideal ranking sorts documents of equal gain by this key, the
+    lowest first."""
 
     @cached_property
     def n(self) -> int:
-        """Return a number above all codes, at least 1."""
+        """Return the highest code plus 1, or 1 if there are no labels."""
         return int(self.codes.max(initial=0)) + 1
 
     def find(self, documents: Integers) -> tuple[Integers, Integers]:
-        """Return two arrays with an entry per label of the documents.
+        """Return the labels of some documents as two arrays.
 
-        The first contains the position of the label's document in `documents`, the second the code
-        of the label.
+        The first array contains positions in `documents`, the second contains codes. If the first
+        document has the codes 2 and 5, and the second has code 3, the arrays are [0, 0, 1] and
+        [2, 5, 3].
         """
         document, indices = expand(self.offsets, documents)
         return document, self.codes[indices]
 
     @cached_property
     def keys(self) -> Integers:
-        """Return one number per label that encodes its document and code, ascending."""
+        """Encode the document and code of each label as a number, ascending."""
         document = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         return document * (self.n + 1) + self.codes
 
@@ -50,7 +52,7 @@ class Labels:
         return is_missing
 
     def sum_distances(self, documents: Ragged) -> Floats:
-        """Return the sum of distances over the pairs of documents of each list.
+        """Sum the distances between all pairs of documents in each list.
 
         The distance of two documents is 1 - |A ∩ B| / |A ∪ B|, where A and B are their sets of
         labels.
@@ -72,10 +74,11 @@ class Labels:
 
 
 def expand(offsets: Integers, lists: Integers) -> tuple[Integers, Integers]:
-    """Return the indices of the values in some lists.
+    """Return the indices of all values in some lists, as two arrays.
 
-    `lists` contains indices of lists, whose values begin at `offsets`. The first result is, for
-    each value, the position of its list in `lists`; the second is the index of the value.
+    List i has the values from index `offsets[i]` up to, but not including, `offsets[i + 1]`. The
+    first array contains positions in `lists`, the second contains indices of values. For example,
+    `offsets` [0, 2, 5] and `lists` [1, 0] give [0, 0, 0, 1, 1] and [2, 3, 4, 0, 1].
     """
     lengths = offsets[lists + 1] - offsets[lists]
     ends = np.cumsum(lengths)

@@ -1,9 +1,18 @@
-"""Similarity of two rankings of a query, and changes of their hits.
+"""Compare two rankings of a query.
 
-Agreement at depth d is the number of documents that both lists have among their first d, divided by
-d. With `ties="a"` or `"b"`, a document of a tie group that reaches beyond depth d is among the
-first d with the probability that a random order of the group puts it there; with `"w"`, the whole
-group is among them (Corsi and Urbano 2024). With `"order"`, tied documents keep their ranks.
+Agreement at depth d compares the first d documents of both lists. Without ties, it is the number of
+common documents divided by d. A tie group that contains rank d may reach below depth d. The option
+`ties` decides how its documents count (Corsi and Urbano 2024):
+
+- `"order"`: tied documents keep their ranks, as if they were not tied.
+- `"w"`: the whole group counts as being among the first d. The divisor is the mean of the numbers
+  of documents that count in the two lists.
+- `"a"`: a document counts with the probability p that a random order of the group puts it among the
+  first d. The divisor is d.
+- `"b"`: documents count as with `"a"`, but the divisor is √(S_a S_b). S_a and S_b are the sums of
+  p² over the documents of each list (p = 1 above the tie group).
+
+In the divisors, each depth below the end of a list counts as a document without ties.
 """
 
 from __future__ import annotations
@@ -47,14 +56,14 @@ class RankedLists:
     grades: Floats
     judged: Judged
     n: int
-    """Length of the range of the numbers of all documents in the chunk, retrieved or not."""
+    """Documents of the chunk, retrieved or not, have numbers from 0 to n - 1."""
 
     @classmethod
     def of(cls, queries: Queries, first: float, n: int) -> RankedLists:
         """Return the lists of a ranking, with document numbers minus `first`.
 
-        The input `number` contains the numbers of documents, which rise from query to query, so
-        those of a chunk lie in a range of `n` numbers that begins at `first`.
+        The input `number` contains the numbers of documents. They rise from query to query. All
+        numbers of a chunk are therefore between `first` and `first + n - 1`.
         """
         documents = (queries.inputs["number"].values - first).astype(np.int64)
         ranks = queries.ranked.of(queries.ranked.number_as_float)
@@ -74,14 +83,14 @@ class RankedLists:
 
     @cached_property
     def tops(self) -> Integers:
-        """Return the rank of the first document of each document's tie group."""
+        """Return for each document the first rank of its tie group."""
         ranks = self.ranks.number
         sizes = np.diff(self.starts, append=len(ranks))
         return repeat_each(ranks[self.starts], sizes) if self.are_tied else ranks
 
     @cached_property
     def bottoms(self) -> Integers:
-        """Return the rank of the last document of each document's tie group."""
+        """Return for each document the last rank of its tie group."""
         ranks, ends = self.ranks.number, np.append(self.starts, len(self.ranks.number))
         return repeat_each(ranks[ends[1:] - 1], np.diff(ends)) if self.are_tied else ranks
 
@@ -94,7 +103,8 @@ class RankedLists:
     def at_depths(self, values: Integers, depths: Ragged) -> Integers:
         """Return the value at each depth; below a list's end, the depth itself.
 
-        The values are `tops` or `bottoms`, so each depth below the end is a tie group of its own.
+        `values` are `tops` or `bottoms`. Each depth below the end counts as a tie group of one
+        document.
         """
         if np.array_equal(self.ranks.lengths, depths.lengths):
             return values
@@ -104,7 +114,7 @@ class RankedLists:
 
 
 def find_span(numbers: Iterable[Ragged]) -> tuple[float, int]:
-    """Return the lowest number, and the length of the range to the highest."""
+    """Return the lowest number, and the highest minus the lowest plus 1."""
     arrays = [each.values for each in numbers if len(each.values)]
     if not arrays:
         return 0.0, 0
@@ -119,9 +129,10 @@ class Agreement:
     by_depth: Ragged
     """Agreement at each depth, as if the shorter list had no further documents."""
     extrapolated: Floats
-    """Agreement at each depth, if the shorter list went on with the agreement at its end."""
+    """Agreement at each depth, if the shorter list continued. The share of common documents in the
+    continuation is the agreement at the end of the shorter list."""
     highest: Floats
-    """Agreement at each depth, if the shorter list went on with the best possible agreement."""
+    """Highest agreement at each depth that a continuation of the shorter list can give."""
     last: Floats
     """Extrapolated agreement at the end of the longer list."""
 
@@ -152,8 +163,8 @@ class ListPair:
     def select_common(self, of_a: Numbers, of_b: Numbers) -> tuple[Numbers, Numbers]:
         """Return two values of each common document, in the order of `a`.
 
-        `of_a` contains a value per document of `a`, in rank order, and `of_b` one per document of
-        `b`.
+        `of_a` contains a value for each document of `a`, and `of_b` a value for each document of
+        `b`. Both are in rank order.
         """
         in_b = self.b.by_document(of_b)[self.a.documents]
         return (of_a, in_b) if self.common.all() else (of_a[self.common], in_b[self.common])
@@ -168,10 +179,10 @@ class ListPair:
         return Ragged(np.empty(offsets[-1]), offsets)
 
     def count_reached(self, depth: Integers) -> Integers:
-        """Return for each depth the number of common documents that count there.
+        """Return for each depth the number of common documents that count.
 
-        `depth` has one value per common document, the first depth at which the document counts. The
-        document also counts at all greater depths.
+        `depth` contains the first depth at which each common document counts. The document also
+        counts at all greater depths.
         """
         depths = self.depths
         all_indices = depth - 1 + repeat_each(depths.offsets[:-1], self.n_common)
@@ -210,9 +221,9 @@ class ListPair:
             bottom_a, bottom_b = self.select_common(self.a.bottoms, self.b.bottoms)
             reached = self.count_reached(np.maximum(top_a, top_b))
             # At depth d, each list has a tie group that contains rank d. `reached` counts common
-            # documents that are in or above this group in both lists. Of these, `before` counts the
-            # documents above the group of `a`, and the documents above the group of `b`. `both`
-            # counts the documents above both groups.
+            # documents that are in or above this group in both lists. Two numbers are in
+            # `before`: how many of these documents are above the group of `a`, and how many are
+            # above the group of `b`. `both` counts the documents above both groups.
             before = (
                 self.count_reached(np.maximum(bottom_a + 1, top_b)),
                 self.count_reached(np.maximum(top_a, bottom_b + 1)),
@@ -240,9 +251,9 @@ class ListPair:
         if np.array_equal(n_a, n_b):
             last = depths.of(agreement).last_values()
             return Agreement(depths.of(agreement), agreement, agreement, last)
-        # Below its end, the shorter list may continue with documents that only the longer list has.
-        # `missing` counts those above the longer list's tie group at a depth, and `crossing` those
-        # in this group.
+        # The shorter list may continue with documents that only the longer list has. At each depth,
+        # `missing` counts such documents above the tie group of the longer list, and `crossing`
+        # counts such documents in this group.
         shorter, longer = np.minimum(n_a, n_b), np.maximum(n_a, n_b)
         further = np.maximum(number - repeat_each(shorter, longer), 0)
         b_is_longer = repeat_each(n_b > n_a, longer)
@@ -270,7 +281,7 @@ class ListPair:
 def overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
     """Compute A_n, the agreement at depth n.
 
-    If both lists are shorter than n, it is the agreement at the end of the longer one.
+    If both lists are shorter than n, return the agreement at the end of the longer list.
     """
     head = pair.agreement(ties).by_depth.head(n)
     return pair.mask_empty(head.last_values())
@@ -279,23 +290,24 @@ def overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
 def overlap_curve(pair: ListPair, n: int | None, ties: str) -> Ragged:
     """Compute the agreement at each depth from 1 to n.
 
-    Below the end of the longer list, the last value is repeated. Without `n`, the curve ends there.
+    Below the end of the longer list, the last value is repeated. If `n` is None, the curve ends at
+    the end of the longer list.
     """
     head = pair.agreement(ties).by_depth.head(n)
     return head if n is None else head.extend(np.full(len(head.lengths), n))
 
 
 def average_overlap(pair: ListPair, n: int | None, ties: str) -> Floats:
-    """Compute (1 / n) Σ_{d ≤ n} A_d, the mean of the agreement at each depth.
+    """Compute (1 / n) Σ_{d ≤ n} A_d, the mean agreement at depths 1 to n.
 
-    Depths below the end of the longer list do not count.
+    If the longer list has fewer than n documents, its length replaces n.
     """
     head = pair.agreement(ties).by_depth.head(n)
     return pair.mask_empty(head.sum(head.values) / np.maximum(head.lengths, 1))
 
 
 def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
-    """Compute the share of documents of either top n that are in both."""
+    """Compute |A ∩ B| / |A ∪ B| of A and B, the top n of the two lists."""
     of_a, of_b = (each.ranks.head(n).lengths for each in (pair.a, pair.b))
     shared = pair.agreement(ties).by_depth.head(n)
     common = np.rint(shared.last_values() * shared.lengths)
@@ -305,7 +317,7 @@ def jaccard(pair: ListPair, n: int | None, ties: str) -> Floats:
 def top_changed(pair: ListPair, ties: str) -> Floats:
     """Compute 1 - A_1: 1 if the first documents differ, otherwise 0.
 
-    With ties, the value may lie between.
+    With ties, the value may be between 0 and 1.
     """
     return 1 - overlap(pair, 1, ties)
 
@@ -358,9 +370,9 @@ def rbo(pair: ListPair, p: float, ties: str) -> Floats:
 
 
 def rbo_min(pair: ListPair, p: float, ties: str) -> Floats:
-    """Compute RBO with no further overlap: A_d = X_l / d below both lists.
+    """Compute RBO with no further overlap: A_d = X_l / d at depths d > l.
 
-    X_l is the number of common documents.
+    l is the length of the longer list, and X_l is the number of common documents.
     """
     agreement, longer = pair.agreement(ties), pair.depths.lengths
     tail = -np.log1p(-p) - _sum_harmonic(p, longer)
@@ -371,7 +383,7 @@ def rbo_min(pair: ListPair, p: float, ties: str) -> Floats:
 def rbo_max(pair: ListPair, p: float, ties: str) -> Floats:
     """Compute RBO with the most overlap: agreement is 1 from depth f on.
 
-    f is the number of different documents in the two lists.
+    f is |A ∪ B|, where A and B are the sets of documents of the two lists.
     """
     agreement, longer = pair.agreement(ties), pair.depths.lengths
     f = (pair.a.ranks.lengths + pair.b.ranks.lengths - pair.n_common).astype(np.int64)
@@ -395,8 +407,8 @@ def _sum_harmonic(p: float, n: Integers) -> Floats:
 def _correlate(pair: ListPair, numerator: Numbers, divisor: Numbers) -> Floats:
     """Return the quotient, or NaN where it is undefined.
 
-    It is undefined with fewer than two common documents, or if the divisor is 0, because one list
-    has all of them tied.
+    It is undefined with fewer than two common documents. It is also undefined if all common
+    documents are tied in one list: then the divisor is 0.
     """
     is_defined = (pair.n_common > 1) & (divisor > 0)
     return np.where(is_defined, numerator / np.where(is_defined, divisor, 1), np.nan)
@@ -418,8 +430,8 @@ def _number_common(pair: ListPair) -> Numbers:
 def tau_ap(pair: ListPair, ties: str) -> Floats:  # noqa: ARG001, always "order"
     """Compute τ_AP = 2 / (N - 1) Σ_{i > 1} C(i) / (i - 1) - 1.
 
-    Only the N common documents count. C(i) is the number of documents above rank i of `a` that `b`,
-    too, ranks above the document at rank i (Yilmaz, Aslam and Robertson 2008).
+    Only the N common documents count. Let x be the document at rank i of `a`. C(i) is the number of
+    documents that both lists rank above x (Yilmaz, Aslam and Robertson 2008).
     """
     common = Ragged(_number_common(pair), offsets_of(pair.n_common))
     above = count_lower_before(common)
@@ -442,7 +454,7 @@ def kendall_tau(pair: ListPair) -> Floats:
     if pair.a.are_tied or pair.b.are_tied:
         top_a, top_b = pair.select_common(pair.a.tops, pair.b.tops)
         # Sort by `a` and then by `b`, so that no pair tied in `a` is out of order in `b`. Documents
-        # tied in `b` get rising numbers, so that these pairs are not out of order either.
+        # tied in `b` get rising numbers, so that no pair tied in `b` is out of order.
         keys = Ragged(top_a * (top_b.max(initial=0) + 1.0) + top_b, offsets)
         order, _ = keys.argsort_unstable()
         in_b = keys.of(top_b[order].astype(np.float64))
@@ -462,7 +474,7 @@ def kendall_tau(pair: ListPair) -> Floats:
 def spearman(pair: ListPair) -> Floats:
     """Compute the correlation of the ranks of common documents.
 
-    Ranks are those among the common documents. Tied documents get the mean of their ranks.
+    Ranks count common documents only. Tied documents get the mean of their ranks.
     """
     in_a = pair.a.by_document(pair.common)[pair.b.documents]
     of_a = _average_ranks(pair.a, pair.common)
@@ -522,8 +534,9 @@ def _count_lower_in_rows(rows: Floats, axis: int = -1) -> Numbers:
     """Return the number of lower values before each value of a row.
 
     Long rows are partitioned stably by one bit after another, from the highest. In each step,
-    numbers with the same higher bits form a block. A number whose bit is 1 is higher than all
-    numbers of its block whose bit is 0, so its count rises by the number of these before it.
+    numbers with the same higher bits form a block. A number with bit 1 is higher than all
+    numbers with bit 0 in its block. Its count therefore rises by the number of earlier numbers with
+    bit 0 in the block.
     """
     rows = np.atleast_2d(rows)
     column, width = np.arange(rows.shape[axis], dtype=np.int32), rows.shape[axis]

@@ -1,7 +1,7 @@
 """Kernels of φ: control points from scores, and the curve through them.
 
-Between two control points, φ is a cubic whose slopes at both points keep it monotone: a piecewise
-cubic Hermite interpolating polynomial, PCHIP for short.
+Between two control points, φ is a monotone cubic polynomial. The method is called PCHIP: piecewise
+cubic Hermite interpolating polynomial.
 """
 
 from __future__ import annotations
@@ -46,18 +46,20 @@ def read_own_points(_ascending: Ragged, scores: Ragged, relevance: Ragged) -> Po
 def make_box_plot_points(
     ascending: Ragged, whisker: float, floor: float | None, direction: str
 ) -> Points:
-    """Return the control points of a box plot; none for queries whose scores are equal.
+    """Return the control points of a box plot.
 
     They are (min, 1), (lower whisker, 1 - α), (median, 0), (upper whisker, 1 - α), (max, 1). Each
-    side has its own α: the share of the range from min to max that lies beyond its whisker. A
-    whisker is left out unless it lies between the median and the end on its side.
+    whisker has its own α: the distance to min or max on its side, divided by max - min. A whisker
+    that equals min, median or max is left out.
 
-    With direction "high", the relevant end is the maximum, and with "low" the minimum. The other
-    end has relevance 0, and its whisker is left out. If the median equals the relevant end, two
-    points have this score. φ jumps from 0 to 1 there, and is 1 at the score itself.
+    With direction "high", only the maximum is relevant: the minimum has relevance 0, and the lower
+    whisker is left out. With "low", only the minimum is relevant. A minimum or maximum that equals
+    the median is left out, with one exception. With "high" or "low", a relevant end is always kept.
+    If it equals the median, two points have this score: φ jumps from 0 to 1 there, and is 1 at the
+    score itself.
 
-    With direction "both", an end that equals the median is left out. With a floor, only the scores
-    above the floor are used, and the floor is the lowest point.
+    With a floor, only scores above the floor are used, and min is the floor. A query has no points
+    if all its scores are equal, or if no score is above the floor.
     """
     has_different_scores = np.zeros(len(ascending.lengths), np.bool_)
     lowest, highest = find_ends(ascending)
@@ -101,10 +103,10 @@ def select_points(
     scores: Sequence[Floats],
     relevance: Sequence[Floats],
 ) -> Points:
-    """Return the selected points of each query, in order of candidates.
+    """Return the selected points of each query, in the order of the arrays.
 
-    `is_selected`, `scores` and `relevance` have an array per candidate point, with one value per
-    query that has scores.
+    `is_selected`, `scores` and `relevance` have one array per possible point. Each array has one
+    value per query that has scores.
     """
     is_chosen = np.stack(is_selected, axis=1)
     lengths = np.zeros(len(has_scores), np.int64)
@@ -148,12 +150,12 @@ def make_equal_steps(ascending: Ragged, n: int) -> Ragged:
 def interpolate(points: Points, scores: Ragged) -> Floats:
     """Return φ of each score: PCHIP through the control points of its query.
 
-    With x_k the last point not above the score and t = (score - x_k) / h_k,
+    Let (x_k, y_k) be the last point with x_k <= score, and t = (score - x_k) / h_k. Then
 
         φ = y_k + t p + t² (3 Δ - 2 p - q) + t³ (p + q - 2 Δ),
 
-    where h_k is the distance to the next point, Δ is the rise of φ up to it, and p and q are h_k
-    times the slopes of φ at the two points.
+    where h_k = x_{k+1} - x_k and Δ = y_{k+1} - y_k. The slopes of φ at the points k and k + 1 are
+    p / h_k and q / h_k.
     """
     exponent = find_exponent(points.scores)
     x, y = scale_scores(points.scores, exponent), points.relevance
@@ -169,13 +171,13 @@ def interpolate(points: Points, scores: Ragged) -> Floats:
 def find_point_before(points: Ragged, scores: Ragged) -> Integers:
     """Return the last control point not above each score, or the first point.
 
-    If two points have the lowest score, that score and all below it get the first of them: with
-    (1, 1), (1, 0) and (5, 0), φ is 1 at 1.
+    A score equal to the lowest point gets the first point, even if the second point has the same
+    score. For example, with the points (1, 1), (1, 0) and (5, 0), φ is 1 at the score 1.
 
-    This is a binary search. It tries steps of powers of two, the largest first, and takes a step if
-    the point there is not above the score. Example: points 0 to 4 are 1, 2, 5, 9 and 12, and the
-    score is 10. From point 0, a step of four would reach 12, which is above 10, so it is not taken.
-    A step of two reaches 5 (point 2), and from there a step of one reaches 9 (point 3).
+    The function is a binary search with steps of ..., 4, 2 and 1 points. A step is taken if it does
+    not lead to a point above the score. Example: points 0 to 4 are 1, 2, 5, 9 and 12, and the score
+    is 10. A step of 4 from point 0 would lead to 12, so it is not taken. A step of 2 leads to 5
+    (point 2). A step of 1 leads from there to 9 (point 3).
     """
     first, last = points.offsets[:-1][scores.query], (points.offsets[1:] - 1)[scores.query]
     point, is_above_first = first, scores.values > points.values[first]
@@ -199,7 +201,7 @@ def compute_pieces(x: Ragged, y: Floats) -> tuple[Floats, Floats, Floats, Floats
 def compute_slopes(x: Ragged, y: Floats) -> Floats:
     """Return the slope of PCHIP at each control point.
 
-    It follows from δ, the slopes of the secants between neighbouring points.
+    It is computed from δ. Each δ is the slope of the line between two neighbouring points.
     """
     h = np.diff(x.values)
     delta = np.where(h > 0, np.clip(np.diff(y) / h, -MAX_SLOPE, MAX_SLOPE), 0.0)
@@ -229,9 +231,9 @@ def compute_inner_slope(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floa
 def compute_end_slope(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats) -> Floats:
     """Return the slope at an end point, by the three-point rule.
 
-    Secant 0 is next to the end, and secant 1 follows. A slope whose sign differs from that of
-    secant 0 is replaced by 0. If one secant rises and the other falls, a slope steeper than three
-    times secant 0 is replaced by three times secant 0.
+    `delta_0` is the slope of the secant next to the end, and `delta_1` of the following secant. The
+    result is 0 if the rule gives a slope with another sign than `delta_0`. If `delta_0` and
+    `delta_1` have opposite signs, the result is at most three times as steep as `delta_0`.
     """
     slope = ((2 * h_0 + h_1) * delta_0 - h_0 * delta_1) / (h_0 + h_1)
     changes_sign = np.sign(delta_0) * np.sign(delta_1) < 0
@@ -240,11 +242,11 @@ def compute_end_slope(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats
 
 
 def find_exponent(ascending: Ragged) -> Exponents:
-    """Return the binary exponent of the largest absolute score of each query.
+    """Return the binary exponent e of each query's largest absolute score.
 
-    If scores are divided by two to this power, neither their differences nor the reciprocal of
-    their range overflow a double. The division changes no digit, except that scores which are
-    negligible compared with the largest may lose digits or become 0.
+    Scores divided by 2^e lie between -1 and 1. Their differences do not overflow a double, and
+    neither does the reciprocal of their range, if the range is not 0. The division is exact, except
+    for scores that are negligible compared with the largest. These may lose digits or become 0.
     """
     exponent = np.zeros(len(ascending.lengths), np.int32)
     has_scores = ascending.lengths > 0
@@ -261,5 +263,5 @@ def find_ends(ascending: Ragged) -> tuple[Floats, Floats]:
 
 
 def scale_scores(scores: Ragged, exponent: Exponents) -> Ragged:
-    """Return the scores divided by 2 to the power of their query's exponent."""
+    """Return the scores divided by 2^e; e is the exponent of their query."""
     return Ragged(np.ldexp(scores.values, -np.repeat(exponent, scores.lengths)), scores.offsets)

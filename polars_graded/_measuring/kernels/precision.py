@@ -61,7 +61,7 @@ def e_measure(
 
 def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float | None) -> Floats:
     """Return the highest F at any of the first n ranks."""
-    # At a rank without a hit, F is not higher than at the rank above, so the highest F is at a hit.
+    # F can rise from one rank to the next only at a hit, so the highest F is at a hit.
     hits = queries.hits(n, threshold)
     total = repeat_each(queries.judged.n_relevant(threshold), hits.lengths)
     return hits.max(compute_f(hits.number, hits.rank, total, beta))
@@ -73,7 +73,7 @@ def compute_f(
     """Return (1 + β²) P R / (β² P + R) with P = hits / ranks, R = hits / total.
 
     P and R have the same numerator, so F equals (1 + β²) hits / (ranks + β² total), which is not
-    0 / 0 if P = R = 0. It is 0 if `ranks` and `total` are 0.
+    0 / 0 if P = R = 0. F is 0 if `ranks` and `total` are 0.
     """
     return replace_nan((1 + beta**2) * hits / (ranks + beta**2 * total))
 
@@ -115,10 +115,10 @@ def expect_at_first_hit(
     """Return the mean of worth(rank of the first hit) over all orders of ties.
 
     A query without a hit gets 0. The first hit is in the first tie group with a relevant document.
-    Of the m documents of this group, r are relevant. The document at position j of the group is
-    relevant in r / (m - j + 1) of the orders that begin with j - 1 misses. At most m - r misses can
-    come before the first hit. Example: with r = 1 and m = 2 after one other document, the first hit
-    is at rank 2 with probability 1/2, and at rank 3 with probability (1 - 1/2) · 1/1.
+    Of the m documents of this group, r are relevant. If the group begins with j - 1 misses, its
+    next document is relevant with probability r / (m - j + 1). At most m - r misses can come before
+    the first hit. Example: one document is above the group, r = 1 and m = 2. The first hit is at
+    rank 2 with probability 1/2, and at rank 3 with probability (1 - 1/2) · 1/1.
     """
     ranked, starts = queries.ranked, queries.tie_starts
     is_hit = queries.relevant(ranked.values, threshold)
@@ -139,8 +139,8 @@ def expect_at_first_hit(
         n_possible = np.clip(n - rank + 1, 0, n_possible).astype(np.int64)
     offsets = offsets_of(n_possible)
     possible = Ragged(np.empty(offsets[-1]), offsets)
-    # One value per position at which the first hit can be: its rank, and the number of documents
-    # of the group from there on.
+    # The first hit can be at `n_possible` positions of a group. `rank` and `n_left` have one
+    # value per position: its rank, and the number of the group's documents from there to the end.
     rank, n_left = (
         repeat_each(rank, n_possible) + possible.number - 1,
         repeat_each(size, n_possible) - possible.number + 1,
@@ -175,7 +175,7 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
         )
     else:
         n_right = hits.sum(repeat_each(n_other, hits.lengths) - count_others_above(queries, hits))
-    # Documents that were not retrieved are tied at the end: a pair of two of them counts half.
+    # All documents that were not retrieved are tied at the end, so each pair of them counts half.
     n_missed = (n_relevant - hits.lengths) * (n_other - ranked.count(is_judged) + hits.lengths) / 2
     return (n_right + n_missed) / (n_relevant * n_other)  # NaN if there is no pair
 
@@ -188,8 +188,8 @@ def pairwise_accuracy(queries: Queries, n: int | None, threshold: float | None) 
     hits = queries.hits(n, threshold)
     n_ranked = np.minimum(queries.ranked.lengths, n or MAX_EXACT_INTEGER)
     n_pairs = hits.lengths * (n_ranked - hits.lengths)
-    # rank - number is the number of other documents above a hit: its pairs in the wrong order. The
-    # share is NaN if there is no pair.
+    # Above a hit, `rank - number` documents are no hits. Each of these documents and the hit are a
+    # pair in the wrong order. The share is NaN if there is no pair.
     return 1 - hits.sum(hits.rank - hits.number) / np.where(n_pairs > 0, n_pairs, np.nan)
 
 
@@ -201,7 +201,7 @@ def bpref(queries: Queries, threshold: float | None) -> Floats:
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     bound = np.minimum(n_relevant, queries.judged.n - n_relevant)
     above = np.minimum(count_others_above(queries, hits), repeat_each(n_relevant, hits.lengths))
-    # Without judged others, none is above a hit, and dividing by 1 instead of 0 avoids 0 / 0.
+    # If there are no judged others, `above` and `bound` are 0. The divisor 1 avoids 0 / 0.
     share = above / np.maximum(repeat_each(bound, hits.lengths), 1)
     return hits.sum(1 - share) / n_relevant
 
@@ -285,7 +285,7 @@ def interpolated_precision(
 
 
 def list_recall_levels(recall_levels: int | tuple[float, ...]) -> tuple[float, ...]:
-    """Return the recall levels; a number k means k of them from 0 to 1."""
+    """Return the recall levels; 3 stands for the levels 0, 0.5 and 1."""
     if isinstance(recall_levels, int):
         return tuple(level / (recall_levels - 1) for level in range(recall_levels))
     return recall_levels

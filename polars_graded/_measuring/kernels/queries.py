@@ -22,8 +22,7 @@ from polars_graded._measuring.kernels.ragged import (
 )
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
-"""Divisor of a measure: the number R of relevant documents, or the smaller one of R and the
-cutoff."""
+"""Divisor of a measure: R, the number of relevant documents, or min(R, cutoff)."""
 
 StrictTieRule: TypeAlias = Literal["order", "pessimistic", "optimistic"]
 TieRule: TypeAlias = Literal["order", "average", "pessimistic", "optimistic"]
@@ -36,7 +35,8 @@ Shared = TypeVar("Shared")
 MAX_RELEVANCE = 1e300
 """Maximum relevance or gain for which sums over documents stay within a double's range."""
 TIE_SHUFFLES = np.sqrt([2, 3, 5, 7, 11]) % 1
-"""Irrational numbers. Multiples of each, modulo 1, are the sort keys of a pseudo-random order."""
+"""Irrational numbers. Each number x gives a pseudo-random order: the sort keys are x, 2x, 3x and so
+on, modulo 1."""
 N_TIE_ORDERS = 3 + len(TIE_SHUFFLES)
 """Number of other orders of tied documents that `reorder_ties` makes."""
 MAX_SUM_ERROR = 1e-9
@@ -62,13 +62,14 @@ class Judged:
     """All documents of some queries, independent of their ranking."""
 
     documents: Ragged
-    """Grades of all documents, retrieved or not, in any order; NaN for an unjudged one."""
+    """Grades of all documents, retrieved or not, in any order; NaN for an unjudged document."""
     irrelevant: float
     """Grade that means not relevant."""
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
     """Further columns of the documents, by input name, such as `popularity`."""
     labels: Mapping[str, Any] = field(default_factory=dict)
-    """Tables of labels or vectors, for the columns of `inputs` that contain indices of them."""
+    """Tables of labels or vectors, by input name. The column of the same name in `inputs` contains
+    indices into the table."""
     _shared: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -82,7 +83,8 @@ class Judged:
     ) -> Judged:
         """Return the documents, with grades below `relevant_from` made irrelevant.
 
-        Grades below irrelevant stay, since `infap` distinguishes them.
+        Grades below the irrelevant grade stay: for `infap`, such a grade marks a pooled document
+        that nobody judged.
         """
         if relevant_from is not None:
             is_below = (documents.values < relevant_from) & (documents.values >= irrelevant)
@@ -99,7 +101,10 @@ class Judged:
         return np.fmax(grades - self.irrelevant if self.irrelevant else grades, 0)
 
     def is_relevant(self, grades: Floats, threshold: float | None) -> Mask:
-        """Return the mask of relevant grades that reach the threshold, if any."""
+        """Return the mask of relevant grades that are not below the threshold.
+
+        Without a threshold, all relevant grades count.
+        """
         if threshold is None or threshold <= self.irrelevant:
             return grades > self.irrelevant
         return grades >= threshold
@@ -218,11 +223,11 @@ class Queries:
         return self.judged.relevance(grades)
 
     def relevant(self, grades: Floats, threshold: float | None) -> Mask:
-        """Return the mask of relevant grades that reach the threshold, if any."""
+        """Return the mask of relevant grades; see `Judged.is_relevant`."""
         return self.judged.is_relevant(grades, threshold)
 
     def count_possible_hits(self, n: int | None, threshold: float | None, over: str) -> Integers:
-        """Return R, or with `over="cutoff"` the smaller of n and R."""
+        """Return R, or min(n, R) with `over="cutoff"` and a cutoff n."""
         total = self.judged.n_relevant(threshold)
         return total if n is None or over == "relevant" else np.minimum(total, n)
 
@@ -248,7 +253,7 @@ class Queries:
         return self.ranked.documents(self.relevant(self.ranked.values, None))
 
     def count_judged_so_far(self, documents: Documents) -> Integers:
-        """Return the number of judged documents down to the rank of each document."""
+        """Return the number of judged documents at or above each document's rank."""
         is_judged = ~np.isnan(self.ranked.values)
         if is_judged.all():
             return documents.rank
@@ -276,8 +281,8 @@ class Queries:
     ) -> Documents:
         """Return the worth, such as the gain, of the first `n` documents.
 
-        `worth` computes it from grades. It must return 0 for documents that are not relevant,
-        because the result may leave these out.
+        The function `worth` computes the worth from grades. It must return 0 for documents that are
+        not relevant, because the result may leave out these documents.
         """
         if ties == "average":
             return self.compute_all_worths(n, worth, ties)
@@ -289,8 +294,8 @@ class Queries:
     ) -> Documents:
         """Return the worth of each of the first `n` documents, even if it is 0.
 
-        With `ties="average"`, each document gets the mean worth of its tie group, which is the
-        expected worth at its rank over all orders of the group.
+        With `ties="average"`, each document gets the mean worth of its tie group. This is the
+        expected worth at its rank if all orders of the group are equally probable.
         """
         if ties == "average":
             starts = self.tie_starts
@@ -328,10 +333,10 @@ class Queries:
     def alternating(self) -> tuple[Queries, Queries]:
         """Return the queries in two orders that alternate bad and good tied documents.
 
-        The order of a tie group is worst, best, second worst and so on, or best, worst, second best
-        and so on. In the first result, every other group of several documents begins with its worst
-        document, and the groups between them with their best; in the second result, it is the
-        reverse.
+        The order of a tie group is worst, best, second worst and so on (order A), or best, worst,
+        second best and so on (order B). Tie groups of several documents are counted over all
+        queries. In the first result, groups 1, 3, 5 and so on have order A, and groups 2, 4, 6 and
+        so on have order B. In the second result, A and B are exchanged.
         """
         starts = self.tie_starts
         sizes = np.diff(starts, append=len(self.ranked.values))
@@ -351,8 +356,8 @@ class Queries:
         """Return the queries with each tie group in one of `N_TIE_ORDERS` other orders.
 
         Order 0 is the reverse. In order 1, the last document moves to the front, and in order 2,
-        the first document moves to the end. The others are pseudo-random permutations that depend
-        only on `number` and on the size of the group.
+        the first document moves to the end. Orders 3 and above are pseudo-random permutations. They
+        depend only on `number` and on the size of the group.
         """
         starts = self.tie_starts
         sizes = np.diff(starts, append=len(self.ranked.values))
@@ -370,10 +375,10 @@ class Queries:
 
     @cached_property
     def with_differing_ties(self) -> Queries | None:
-        """Return the queries with a tie group of different grades, if any.
+        """Return the queries in which tied documents differ in grade.
 
-        Two nulls count as equal. The lists of these queries are at full depth; the lists of other
-        queries are empty. If there is no such tie group, the result is None.
+        Two null grades are equal. The lists of these queries are at full depth, and all other
+        queries have empty lists. The result is None if no query has tied documents that differ.
         """
         return self.find_differing_ties([], None)
 
@@ -383,13 +388,16 @@ class Queries:
         """Return the queries in which tied documents differ; None if there are none.
 
         Documents differ in grade or in one of the inputs `names`; two nulls are equal. Queries
-        without tied documents that differ get empty lists. Of the inputs, the result has only
+        without tied documents that differ get empty lists. The result has no inputs other than
         `names`.
 
-        Without `depth`, lists are at full depth. With it, tie groups that begin below this rank are
-        left out. `depends_on_set` means that the measure depends only on the set of the first
-        `depth` documents. Then only a tie group that also reaches below `depth` counts; without
-        `depth`, the result is None.
+        Without `depth`, lists are at full depth. With `depth`, tie groups whose first rank is
+        greater than `depth` are left out.
+
+        `depends_on_set` means that the measure depends only on the set of the first `depth`
+        documents. A tie group can change this set only if its last rank is greater than `depth`, so
+        other groups do not count. Without `depth`, no group can change the set, and the result is
+        None.
         """
         if self.full is None or (depends_on_set and depth is None):
             return None
@@ -411,7 +419,7 @@ class Queries:
             sizes = np.diff(starts, append=len(ranked.values))
             differs_within_ties &= repeat_each(ranked.number[starts] + sizes - 1 > depth, sizes)[1:]
         above = np.flatnonzero(differs_within_ties)
-        # The last document of a query and the first of the next are no tie, even with equal scores.
+        # Neighbours in different queries are not tied, even if their scores are equal.
         has_differing_ties = np.zeros(len(ranked.lengths), bool)
         upper, lower = (
             np.searchsorted(ranked.offsets, index, side="right") - 1 for index in (above, above + 1)
@@ -420,11 +428,11 @@ class Queries:
         return full.keep_queries(has_differing_ties) if has_differing_ties.any() else None
 
     def keep_queries(self, chosen: Mask) -> Queries:
-        """Return the queries with empty lists in place of those that are not chosen."""
+        """Return the queries, with empty lists for queries that are not chosen."""
         return self.keep(repeat_each(chosen, self.ranked.lengths))
 
     def keep(self, chosen: Mask) -> Queries:
-        """Return the queries with only the chosen ones of their ranked documents."""
+        """Return the queries with only the chosen ranked documents."""
         inputs = {name: column.keep(chosen) for name, column in self.inputs.items()}
         ties = self.ties.keep(chosen) if len(self.ties.values) else self.ties
         return replace(self, ranked=self.ranked.keep(chosen), ties=ties, inputs=inputs, full=None)
@@ -432,7 +440,8 @@ class Queries:
     def sort_ties(self, queries: Queries, keys: Floats) -> Queries:
         """Return `queries` with each tie group of `self` sorted by ascending keys.
 
-        `queries` are `self`, or a result of this method, which no longer contains the tie groups.
+        `queries` is `self`, or a result of this method for `self`. Such a result has no tie groups,
+        so the tie groups are always those of `self`.
         """
         starts = self.tie_starts
         groups = repeat_each(np.arange(len(starts)), np.diff(starts, append=len(keys)))
@@ -465,9 +474,9 @@ def sort_ranked(
 ) -> tuple[Mask, npt.NDArray[Any], Mask]:
     """Return the mask of ranked documents, their sort order, and tie starts.
 
-    The sort order contains indices among the ranked documents, query by query; documents of equal
-    scores keep their order. Tie starts are a mask, in sort order, of the first document of each tie
-    group.
+    The sort order contains indices into the list of ranked documents, query by query. Documents of
+    equal scores keep their order. Tie starts are a mask in sort order: True for the first document
+    of each tie group.
     """
     is_retrieved = ~np.isnan(scores.values)
     if condensed:
@@ -479,7 +488,7 @@ def sort_ranked(
 
 
 def rank_documents(grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool) -> Ragged:
-    """Return the rank of each document, from 1; NaN if it has none."""
+    """Return the rank of each document, from 1; NaN without a rank."""
     is_retrieved, order, _ = sort_ranked(grades, scores, descending=descending, condensed=condensed)
     ranks_of_all, ranks_of_retrieved = np.full(len(is_retrieved), np.nan), np.empty(len(order))
     ranks_of_retrieved[order] = grades.keep(is_retrieved).number

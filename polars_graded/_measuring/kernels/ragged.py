@@ -1,4 +1,4 @@
-"""Lists of numbers, one per query, end to end in one array."""
+"""Lists of numbers, one list per query, end to end in one array."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Number = TypeVar("Number", bound=np.generic)
 
 MIN_SEARCHED_LENGTH = 8
-"""Minimum mean length of lists for which `Ragged.find_true` searches instead of counting.
+"""Minimum mean length of lists for which `Ragged.find_true` uses a binary search per list.
 
-The binary search for the offset of each list is then faster than a running count over all values.
+For shorter lists, a running count over all values is faster.
 """
 
 INDEX_BITS = 40
 """Bits of an integer that hold the index of a value; the rest hold the number of its tie group."""
 
 MAX_EXACT_INTEGER = 1 << 53
-"""Largest integer up to which a double can hold every integer."""
+"""Number n such that a double can hold every integer from -n to n, but not n + 1."""
 
 MIN_THREADED_VALUES = 1 << 20
 """Minimum number of values in a list that threads sort in pieces."""
@@ -35,7 +35,7 @@ MIN_THREADED_VALUES = 1 << 20
 MAX_COUNTED_LEVELS, MAX_COUNTS = 64, 1 << 21
 """Maximum number of levels (distinct values), and maximum product of levels and lists.
 
-Up to both limits, values are sorted by counting those on each level.
+Within both limits, values are sorted by counting how many values equal each level.
 """
 
 
@@ -95,7 +95,10 @@ class Ragged:
         return last
 
     def truncate(self, lengths: Integers) -> Ragged:
-        """Return each list cut to a length, which is at most its old length."""
+        """Return the first `lengths[i]` values of each list i.
+
+        A list must have at least that many values.
+        """
         if np.array_equal(lengths, self.lengths):
             return self
         offsets = offsets_of(lengths)
@@ -105,7 +108,10 @@ class Ragged:
         return Ragged(self.values[np.arange(offsets[-1]) + shift], offsets)
 
     def find_true(self, mask: Mask) -> tuple[Integers, Integers]:
-        """Return indices of true values, and the offset of each list among them."""
+        """Return the indices of true values, and offsets in these indices.
+
+        The true values of list `i` have the indices `indices[offsets[i]:offsets[i + 1]]`.
+        """
         indices = np.flatnonzero(mask)
         # Either count the true values before each offset, or search the indices for each offset.
         if len(mask) < MIN_SEARCHED_LENGTH * len(self.offsets):
@@ -134,7 +140,8 @@ class Ragged:
         """Return the counts of each level (distinct value) in each list, or None.
 
         If all values are integers in a small range, each integer of the range is a level. The
-        result is None if there are no values, too many levels, or too many levels times lists.
+        result is None if there are no values, or if there are more levels than `MAX_COUNTED_LEVELS`
+        and `MAX_COUNTS` allow.
         """
         values = self.values
         if not len(values):
@@ -162,8 +169,9 @@ class Ragged:
             return Ragged(falling, self.offsets).head(n)
         levels, counts = self.level_counts.values[::-1], self.level_counts.counts[::-1]
         if n is not None and self.lengths.max() > n:
-            # Count the values of each list from the highest level down, and stop counting at n. The
-            # steps of this running count are the numbers of values to keep on each level.
+            # Count the values of each list at or above each level, with counts limited to n. The
+            # count at a level minus the count at the next higher level is the number of values to
+            # keep on this level.
             counts = np.diff(np.minimum(_accumulate_rows(counts), n), axis=0, prepend=0)
         falling = repeat_each(np.tile(levels, len(self.lengths)), counts.T.ravel())
         return Ragged(falling, offsets_of(counts.sum(axis=0)))
@@ -174,7 +182,7 @@ class Ragged:
         return numbers.of(numbers.map_rows(np.sort, numbers.values, np.inf))
 
     def argsort(self) -> tuple[npt.NDArray[Any], Mask]:
-        """Return the stable ascending sort order of each list, and tie starts.
+        """Return the stable ascending sort order of each list, and a mask.
 
         All values must be finite. The order holds indices in `values`, list by list; the mask marks
         the first value of each tie group in this order.
@@ -198,7 +206,7 @@ class Ragged:
         return is_tied
 
     def find_ties(self) -> tuple[int, Integers, Integers]:
-        """Return the number of values, and the indices and tie groups of tied values.
+        """Return `len(values)`, and indices and tie groups of tied values.
 
         Indices are sorted by tie group, and ascend within a tie group. NaN never counts as equal to
         another value.
@@ -212,7 +220,7 @@ class Ragged:
         return len(self.values), packed & ((1 << INDEX_BITS) - 1), packed >> INDEX_BITS
 
     def argsort_unstable(self) -> tuple[npt.NDArray[Any], Mask]:
-        """Return an ascending sort order of each list, and tie starts.
+        """Return an ascending sort order of each list, and a mask.
 
         The results are as in `argsort`, but tied values may be in any order.
         """
@@ -228,7 +236,7 @@ class Ragged:
     def map_rows(
         self, function: Callable[..., npt.NDArray[Any]], numbers: Floats, padding: float
     ) -> npt.NDArray[Any]:
-        """Return the results of a function over each list of `numbers`, end to end.
+        """Apply a function to each list of `numbers`, and join the results.
 
         The function takes lists of similar lengths as the rows of one array, with `padding` after
         the shorter ones. Sorting rows is many times faster than sorting all values by their list
@@ -246,7 +254,7 @@ class Ragged:
 
     @cached_property
     def rows(self) -> list[tuple[Mask | slice, Mask]]:
-        """Return pairs of masks that put the values into arrays with a row per list.
+        """Return pairs of masks that put values into arrays with a row per list.
 
         The first mask of a pair selects the values that go into an array (or is a slice that
         selects all values). The second mask selects the cells that these values fill. The longest
@@ -271,9 +279,9 @@ class Ragged:
         return Ragged(values, self.offsets, threads=self.threads)
 
     def extend(self, lengths: Integers) -> Ragged:
-        """Return lists of other lengths, cut or continued with their last value.
+        """Return lists of new lengths, cut or padded with their last value.
 
-        An empty list is filled with zeros.
+        List i gets `lengths[i]` values. An empty list is padded with zeros.
         """
         offsets = offsets_of(lengths)
         query = repeat_each(np.arange(len(lengths)), lengths)
@@ -284,7 +292,7 @@ class Ragged:
         return Ragged(padded[np.where(old_length > 0, indices, len(self.values))], offsets)
 
     def accumulate(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
-        """Return `numbers` accumulated by `ufunc` from the first value of each list.
+        """Accumulate `numbers` by `ufunc` from the first value of each list.
 
         Rounding errors do not carry over from list to list, as they would in differences of one
         long cumulative sum.
@@ -293,15 +301,14 @@ class Ragged:
         return self.map_rows(accumulate, numbers, padding=0.0)
 
     def accumulate_backwards(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
-        """Return `numbers` accumulated by `ufunc` from the last value of each list."""
+        """Accumulate `numbers` by `ufunc` from the last value of each list."""
         backwards = Ragged(numbers[::-1], self.offsets[-1] - self.offsets[::-1])
         return backwards.accumulate(ufunc, backwards.values)[::-1]
 
     def accumulate_before(self, ufunc: np.ufunc, numbers: Floats, nothing: float) -> Floats:
-        """Return `numbers` accumulated over the values before each value in its list.
+        """Accumulate, for each value, the numbers of earlier values of its list.
 
-        The first value of a list has no value before it and gets `nothing`, the identity of
-        `ufunc`.
+        The first value of a list gets `nothing`, the identity of `ufunc`.
         """
         before = np.empty(len(numbers))
         before[1:] = self.accumulate(ufunc, numbers)[:-1]
@@ -315,7 +322,7 @@ class Ragged:
         return self._reduce(np.add, numbers.astype(np.float64, copy=False))
 
     def max(self, numbers: Floats) -> Floats:
-        """Return the maximum of `numbers` (one per value) in each list; 0 if empty."""
+        """Return the maximum of `numbers` (one per value) per list; 0 if empty."""
         return self._reduce(np.maximum, numbers)
 
     def _reduce(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
@@ -334,7 +341,10 @@ class Ragged:
         return np.diff(self.find_true(mask)[1])
 
     def count_so_far(self, mask: Mask) -> npt.NDArray[np.int32]:
-        """Return the number of true values of `mask` up to each value in its list."""
+        """Return the number of true values of `mask` so far in each list.
+
+        The count at a value includes the value itself.
+        """
         counts = count_before(mask)
         # Subtract the true values of the previous lists, which the running count includes.
         counts[1:] -= repeat_each(counts[self.offsets[:-1]], self.lengths)
@@ -343,7 +353,7 @@ class Ragged:
 
 @dataclass(frozen=True)
 class Documents(Ragged):
-    """Some documents of each query, with their ranks in the whole ranking of the query.
+    """Some documents of each query, with their ranks in the whole ranking.
 
     The inherited `number` counts only these documents, from 1.
     """
@@ -374,7 +384,7 @@ class Documents(Ragged):
 
 @dataclass(frozen=True)
 class Levels:
-    """Number of values of each list that equal each level."""
+    """Levels (distinct values), and the number of values per level and list."""
 
     values: Floats
     """Levels in ascending order."""
@@ -383,7 +393,7 @@ class Levels:
 
     @cached_property
     def n_reaching(self) -> Integers:
-        """Return the number of values of each list that are at or above each level."""
+        """Return the number of values at or above each level, per list."""
         return _accumulate_rows(self.counts[::-1])[::-1]
 
 
@@ -424,7 +434,10 @@ def is_integer(values: Floats) -> bool:
 
 
 def _mask_tie_groups(is_first: Mask) -> Mask:
-    """Return the mask of tied values; `is_first` marks the first value of each tie group."""
+    """Return the mask of tied values.
+
+    `is_first` marks the first value of each tie group.
+    """
     # A value is not tied if both this value and the next one start a group.
     is_before_first = np.ones(len(is_first), bool)
     is_before_first[:-1] = is_first[1:]
@@ -432,7 +445,7 @@ def _mask_tie_groups(is_first: Mask) -> Mask:
 
 
 def count_before(mask: Mask) -> npt.NDArray[np.int32]:
-    """Return the number of true values before each value, followed by the total."""
+    """Return the number of true values before each value, then the total."""
     counts = np.zeros(len(mask) + 1, np.int32)
     # Cast first: a cumsum from bool to int32 would hold the interpreter's lock.
     np.cumsum(mask.astype(np.int32), out=counts[1:])
@@ -442,14 +455,17 @@ def count_before(mask: Mask) -> npt.NDArray[np.int32]:
 def repeat_each(values: npt.NDArray[Number], times: Integers) -> npt.NDArray[Number]:
     """Return each value as many times as `times` specifies.
 
-    The result must not be changed. A single value is broadcast to a read-only array, which takes no
-    memory. This helps if a batch has one query with very many documents.
+    The result must not be changed. If `values` has one value, the result is a read-only view that
+    takes no memory. The view saves memory if a batch has one query with very many documents.
     """
     return np.broadcast_to(values, times[0]) if len(values) == 1 else np.repeat(values, times)
 
 
 def list_rows(offsets: Integers, lists: Integers) -> Integers:
-    """Return the indices of the values in some lists; -1 in `lists` stands for an empty list."""
+    """Return the indices of the values in some lists.
+
+    -1 in `lists` stands for an empty list.
+    """
     starts, lengths = offsets[lists], np.append(np.diff(offsets), 0)[lists]
     ends = np.cumsum(lengths)
     rows: Integers = np.arange(lengths.sum()) + repeat_each(starts - ends + lengths, lengths)

@@ -9,52 +9,52 @@ import numpy as np
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged, repeat_each
 
 MAX_SLOTS = 50
-"""Maximum ratio of the slots of a list to its numbers. The slots are all whole numbers from the
-lowest to the highest number of the list. The maximum is high, because most of the documents of a
-ranking may be missing."""
+"""Maximum number of slots per number of a list.
+
+The slots of a list are all whole numbers from its lowest to its highest number. Example: the two
+numbers 3 and 7 have the five slots 3 to 7, or 2.5 per number. The maximum is high, because a list
+may contain only a few documents of a ranking.
+"""
 
 
 class RankNumbers(NamedTuple):
     """Evidence that the numbers of each list are ranks, with one entry per list.
 
-    Numbers below 1 are left out. If a list contains the highest number of all lists more than once,
-    this number is left out of the list, too. The numbers left out count only in `has_number`,
-    `n_low` and `n_high`; but if one of them is neither whole nor a half, `is_spread` is false.
+    Numbers below 1 are left out, because they may be codes for documents that were not shown. Let m
+    be the highest number of all lists. If a list contains m more than once, m may be such a code
+    too, and is left out of this list. `has_number`, `n_low` and `n_high` also count the numbers
+    left out. `is_spread` is false if any number, left out or not, is neither whole nor a half.
     """
 
     has_number: Mask
     """True if the list has a number."""
     is_from_one: Mask
-    """True if its numbers are 1 to n, each once."""
+    """True if the list contains each number from 1 to n once, and no other number."""
     is_several_from_one: Mask
-    """True if its numbers are 1 to n and n is at least 2: a single 1 may be there by chance."""
+    """True if `is_from_one` is true and n is at least 2. A single 1 may be there by chance."""
     is_spread: Mask
-    """True if its numbers are whole or halves, with at most `MAX_SLOTS` slots per number."""
+    """True if all numbers are whole or halves, with at most `MAX_SLOTS` slots per number."""
     lowest: Floats
     """Lowest number of the list, rounded down; 0 if `is_spread` is false."""
     slots: Floats
     """Number of whole numbers from `lowest` to the highest number; 0 if `is_spread` is false."""
     is_informative: Mask
-    """True if ties are counted. They are if `is_spread` is true and the list has three or more
-    numbers with at least two different integer parts."""
+    """True if the list can show whether ties are rare.
+
+    Such a list has at least three numbers and at least two slots, and `is_spread` is true.
+    """
     tied_pairs: Integers
-    """Number of pairs of numbers that are equal when rounded down; 0 if ties are not counted."""
+    """Number of pairs that are equal when rounded down; 0 if `is_informative` is false."""
     expected_pairs: Floats
-    """Number of tied pairs to expect if numbers were random; 0 if ties are not counted."""
+    """Expected `tied_pairs` of random numbers; 0 if `is_informative` is false."""
     n_low: Integers
-    """Count of numbers below 1, perhaps codes for documents not shown; 0 if there is only one."""
+    """Count of numbers below 1; a count of 1 is replaced by 0."""
     n_high: Integers
-    """Count of numbers equal to the highest of all lists, which may also be codes for documents not
-    shown; 0 if there is only one."""
+    """Count of numbers equal to the highest number of all lists; a count of 1 is replaced by 0."""
 
 
 def find_rank_numbers(values: Ragged) -> RankNumbers:
-    """Return the evidence of each list; NaN counts as no number.
-
-    Numbers below 1 are left out. If a list contains the highest number of all lists more than once,
-    this number is left out of the list, too. Both kinds of numbers may stand for documents that
-    were not shown.
-    """
+    """Return the evidence of each list; NaN counts as no number."""
     is_number = ~np.isnan(values.values)
     is_low = is_number & (values.values < 1)
     n_low = values.count(is_low)
@@ -74,7 +74,8 @@ def find_rank_numbers(values: Ragged) -> RankNumbers:
         is_spread = is_rank & (slots <= MAX_SLOTS * n)
     tied_pairs = count_tied_pairs(ranks)
     is_from_one = is_spread & (tied_pairs == 0) & (slots == n) & (lowest == 1) & ~has_halves
-    # Two numbers with different integer parts are never tied, so they show nothing about ties.
+    # With one slot, all numbers are tied. With two numbers in several slots, none are. Such lists
+    # show nothing about ties.
     is_informative = is_spread & (n > 2) & (slots > 1)  # noqa: PLR2004
     expected_pairs = np.zeros(len(n))
     expected_pairs[is_informative] = _expect_tied_pairs(n[is_informative], slots[is_informative])
@@ -107,10 +108,10 @@ def count_tied_pairs(numbers: Ragged) -> Integers:
 def _expect_tied_pairs(n: Integers, slots: Floats) -> Floats:
     """Return the expected number of tied pairs among `n` random numbers.
 
-    Each number takes one of the `slots`, all with the same probability. Given that some number
-    takes the first slot and some number the last, the expectation is n (n - 1) / 2 times
-    S(n - 1) / S(n), where S(n) = slots^n - 2 (slots - 1)^n + (slots - 2)^n is the number of lists
-    of n numbers that take both slots. Numbers with another distribution have more ties.
+    Each number takes any of the `slots` with the same probability. The first and the last slot are
+    taken, because slots range from the lowest to the highest number. Let S(n) be the number of
+    lists of n numbers that take both slots: S(n) = slots^n - 2 (slots - 1)^n + (slots - 2)^n. The
+    expected number of tied pairs is n (n - 1) / 2 times S(n - 1) / S(n).
     """
 
     def share_both(n: Integers) -> Floats:

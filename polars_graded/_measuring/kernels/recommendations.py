@@ -11,7 +11,8 @@ from polars_graded._measuring.kernels.queries import Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 
 MAX_ROUNDING = 1e-12
-"""Limit below which a mean distance counts as 0: rounding can separate equal vectors a little."""
+"""Absolute mean distances below this limit count as 0, since rounding may give equal vectors a tiny
+distance."""
 
 
 def popularity(queries: Queries, n: int | None) -> Floats:
@@ -27,7 +28,7 @@ def novelty(queries: Queries, n: int | None) -> Floats:
         "number of users, and count one user for a document that nobody chose"
     )
     _check_documents(shares, "popularity", (shares.values > 0) & (shares.values <= 1), rule)
-    # Without `abs`, shares of 1 would give -0.0.
+    # A minus sign in place of `abs` would give -0.0 if all shares are 1.
     return np.abs(_average(shares.of(np.log2(shares.values))))
 
 
@@ -82,7 +83,7 @@ def _take_popularity(queries: Queries, n: int | None) -> Ragged:
 
 
 def _check_documents(documents: Ragged, column: str, is_valid: Mask, rule: str) -> None:
-    """Raise an error that names the column if a document is not valid."""
+    """Raise if a document is not valid; the error names the column."""
     if not is_valid.all():
         raise UnusableDataError(rule, documents.count(~is_valid) > 0, column=column)
 

@@ -37,15 +37,15 @@ class Subtopics:
     hits: Documents
     """Relevant documents among the first n."""
     document: Integers
-    """For each pair of a hit and one of its subtopics, the index of the hit; in rank order."""
+    """Index of the hit for each pair of a hit and one of its subtopics. Pairs are in rank order."""
     subtopic: Integers
-    """The subtopic of each of these pairs, as a number. Queries do not share numbers."""
+    """Number of the subtopic in each pair. A subtopic has a different number in each query."""
     relevant_subtopics: Integers
-    """Numbers of the subtopics of all relevant documents, retrieved or not; ascending, distinct."""
+    """Distinct numbers of the subtopics of all relevant documents, retrieved or not, ascending."""
     n_relevant: Integers
     """Number of relevant documents of each subtopic in `relevant_subtopics`."""
     n: Integers
-    """Number of subtopics of each query: those that a relevant document has."""
+    """Number of subtopics of each query. Only subtopics of relevant documents count."""
 
     @classmethod
     def of(cls, queries: Queries, n: int | None, threshold: float | None) -> Subtopics:
@@ -67,7 +67,7 @@ class Subtopics:
 
     @cached_property
     def n_before(self) -> Integers:
-        """Return, for each entry of `subtopic`, how many higher hits have it, too."""
+        """Return, for each pair, the number of higher hits with its subtopic."""
         return count_before_in_group(self.subtopic)
 
     def sum_by_hit(self, values: Floats) -> Floats:
@@ -116,8 +116,9 @@ def sum_ideal_gains(
     """Return Σ_i w_i gain_i of the ideal ranking of each query.
 
     The ideal ranking is greedy: each rank gets the document with the highest gain, given the
-    documents above (Clarke et al. 2008). Of documents of equal gain, it takes the first by
-    `Labels.order`. One pass over the documents of all queries fills one rank.
+    documents above (Clarke et al. 2008). If several documents have the highest gain, the document
+    with the lowest `Labels.order` gets the rank. One pass over the documents of all queries fills
+    one rank.
     """
     labels = queries.judged.labels["subtopics"]
     documents, label_indices = find_relevant(queries, threshold)
@@ -151,7 +152,7 @@ def sum_ideal_gains(
 def alpha_dcg(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
     """Return α-DCG: Σ_i gain_i / log2(i + 1) over its maximum.
 
-    The maximum is that of a list with all subtopics at every rank.
+    The maximum is the sum for a list in which every document has all subtopics.
     """
     return compute_over_maximum(queries, n, alpha, threshold, discount_by_log)
 
@@ -162,12 +163,12 @@ def err_ia(queries: Queries, n: int | None, alpha: float, threshold: float | Non
 
 
 def alpha_ndcg(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
-    """Return α-NDCG: Σ_i gain_i / log2(i + 1) over that of the ideal ranking."""
+    """Return α-NDCG: Σ_i gain_i / log2(i + 1) over the ideal ranking's sum."""
     return compute_over_ideal(queries, n, alpha, threshold, discount_by_log)
 
 
 def nerr_ia(queries: Queries, n: int | None, alpha: float, threshold: float | None) -> Floats:
-    """Return nERR-IA: Σ_i gain_i / i over that of the ideal ranking."""
+    """Return nERR-IA: Σ_i gain_i / i over the ideal ranking's sum."""
     return compute_over_ideal(queries, n, alpha, threshold, discount_by_rank)
 
 
@@ -186,7 +187,7 @@ def nrbp(
 def nnrbp(
     queries: Queries, n: int | None, alpha: float, beta: float, threshold: float | None
 ) -> Floats:
-    """Return NRBP over that of the ideal ranking."""
+    """Return NRBP over the NRBP of the ideal ranking."""
     n_weights = 1 + int(np.log(MIN_WEIGHT) / np.log(beta))
     return compute_over_ideal(
         queries,
@@ -225,7 +226,7 @@ def compute_over_ideal(
     threshold: float | None,
     discount: Callable[[int], Floats],
 ) -> Floats:
-    """Return Σ_i w_i gain_i over that of the ideal ranking."""
+    """Return Σ_i w_i gain_i over the ideal ranking's sum."""
     subtopics = Subtopics.of(queries, n, threshold)
     deepest = queries.judged.documents.lengths.max(initial=0)
     weights = discount(int(deepest) if n is None else min(n, int(deepest)))
@@ -267,5 +268,5 @@ def ap_ia(queries: Queries, n: int | None, threshold: float | None) -> Floats:
 
 
 def divide(total: Floats, n_subtopics: Integers) -> Floats:
-    """Return the total over the number of subtopics; NaN (undefined) without a subtopic."""
+    """Divide totals by numbers of subtopics; 0 subtopics give NaN."""
     return total / np.where(n_subtopics > 0, n_subtopics, np.nan)

@@ -23,17 +23,20 @@ MIN_LOG = -746.0
 """Natural logarithm of a number so small that it becomes 0 as a double."""
 
 N_TERMS = 24
-"""Number of terms of a sum of inverse squares that are added one by one. A few terms of the
-asymptotic expansion then give the remaining sum to the last bit of a double."""
+"""Number of inverse squares that are added one by one. A few terms of the asymptotic expansion then
+give the rest of the sum to the last bit of a double."""
 
 
 def err(queries: Queries, n: int | None) -> Floats:
-    """Return ERR, the expected value of 1 over the rank at which the user stops."""
+    """Return ERR, the expected value of 1 / r for a user who stops at rank r.
+
+    A user who stops at none of the first n ranks counts as 0.
+    """
     return compute_err(queries, queries.hits(n, None))
 
 
 def nerr(queries: Queries, n: int | None) -> Floats:
-    """Return ERR over the ERR of the best order."""
+    """Return ERR divided by the ERR of the best order."""
     best = compute_err(queries, queries.judged.ideal(n))
     return divide_by_ideal(compute_err(queries, queries.hits(n, None)), best)
 
@@ -208,11 +211,11 @@ def compute_mean_gain(
 ) -> Floats:
     """Return Σ_i W_i g_i / Σ_i W_i, the mean gain of a document that the user looks at.
 
-    `continuing` returns C_i for the ranks of a list. The user may continue beyond the end of the
-    list, where nothing is gained: `weigh_rest` returns Σ_{i>m} W_i / W_{m+1} for a list of m
-    documents. If this sum is infinite, it returns 0, so that only the ranks of the list count. The
-    arguments of `weigh_rest` are m, the total gain of the list, and the number of ranks from m + 1
-    to n (None without a cutoff).
+    `continuing` returns C_i for the ranks of a list. The user may continue beyond the end of a list
+    of m documents, where the gain is 0. `weigh_rest` returns Σ_i W_i / W_{m+1} over these ranks,
+    from m + 1 to n, or to ∞ without a cutoff. If the sum is infinite, `weigh_rest` returns 0, so
+    that only the ranks of the list count. Its arguments are m, the total gain of the list, and
+    n - m (None without a cutoff).
     """
     ranked = queries.ranked.head(n)
     gains = queries.share_of_best(ranked)
@@ -261,14 +264,15 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
     ) - repeat_each(ideal.offsets[:-1], hits.lengths)
     order, is_first = hits.of(-hits.values).argsort()
     number_in_grade = number_in_groups(order, is_first)
-    # The ideal rank of a hit is the number of better documents, plus its number among the hits of
-    # its grade. From the later of its two ranks on, the hit is in both I_i and R_i.
+    # k - 1 hits with the same grade precede a hit in the ranking. Its ideal rank is the number of
+    # better documents plus k. The hit is in both I_i and R_i if i is at least its rank and at least
+    # its ideal rank.
     first_common_rank = np.maximum(n_better + number_in_grade, hits.rank)
     overlap = hits.sum(shares[repeat_each(depth, hits.lengths)] - shares[first_common_rank - 1])
     if not normalised:
         share: Floats = overlap / n_powers[depth]
         return share
     n = ideal.lengths
-    # The ideal ranking of n documents has i documents in common with itself at rank i ≤ n, and n
-    # documents at lower ranks.
+    # The ideal ranking has n documents. Its overlap with itself, |I_i ∩ I_i|, is i for i ≤ n, and n
+    # for i > n.
     return divide_by_ideal(overlap, n_powers[n] + n * (shares[depth] - shares[n]))
