@@ -243,7 +243,9 @@ def find_only_curve(
     `kind` is the x axis, "rank" or "recall". The column contains lists, or numbers beside a column
     `position`.
     """
-    names = [name for name in frame.columns if name not in excluded and find_kind(name) == kind]
+    names = [
+        name for name in frame.columns if name not in excluded and find_curve_kind(name) == kind
+    ]
     columns = {name: frame.schema[name] for name in names}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
     if not lists and position not in frame.columns:
@@ -269,7 +271,7 @@ def write_curve_title(curve: str, frame: pl.DataFrame, *, each_query: bool) -> s
     return f"mean {words}" if is_list and not each_query else words
 
 
-def find_kind(curve: str) -> str | None:
+def find_curve_kind(curve: str) -> str | None:
     """Return the x axis of a curve: "rank", "recall" or None.
 
     Interpolated precision has "recall", and any other column has "rank", except ideal DCG. It has

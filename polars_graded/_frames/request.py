@@ -98,7 +98,7 @@ class Request:
     descending: Mapping[str, tuple[bool, ...]]
     """For each strategy that `descending` covers, a flag per sort column: True for highest
     first."""
-    scale: Ranking
+    unsorted_ranking: Ranking
     """A ranking with the column and the scale of grades, `undefined_as` and `condensed`, but
     without columns to rank by. `build_ranking` adds those of a strategy."""
     computed: Mapping[str, pl.Expr] = field(default_factory=dict)
@@ -148,9 +148,11 @@ class Request:
         grader, grade = parse_grade(grade, computed)
         strategies = parse_by(by, computed)
         tool, tie_column = parse_tool(ties)
-        scale = Ranking(pl.col(grade))
-        scale = replace(scale, condensed=check_flag("condensed", condensed))
-        scale = scale.scaled(irrelevant, max_grade, relevant_from).undefined_as(undefined_as)
+        unsorted_ranking = Ranking(pl.col(grade))
+        unsorted_ranking = replace(unsorted_ranking, condensed=check_flag("condensed", condensed))
+        unsorted_ranking = unsorted_ranking.scaled(
+            irrelevant, max_grade, relevant_from
+        ).undefined_as(undefined_as)
         chosen = parse_measures(measures, cls.definitions)
         inputs = _parse_inputs(
             computed,
@@ -160,7 +162,7 @@ class Request:
             features=features,
             reference=reference,
         )
-        check_measures([*chosen.values()], scale, inputs)
+        check_measures([*chosen.values()], unsorted_ranking, inputs)
         request = cls(
             chosen,
             strategies,
@@ -169,7 +171,7 @@ class Request:
             None if strategy is None else check_column_name("strategy", strategy),
             None if tool is not None else parse_ties(ties),
             parse_descending(descending, strategies),
-            scale,
+            unsorted_ranking,
             computed,
             inputs,
             None if doc is None else check_column_name("doc", doc),
@@ -246,7 +248,9 @@ class Request:
         """The kinds of warnings that do not concern the result."""
         measures = self.measures.values()
         # Dropping unjudged documents changes ranks, so with `condensed` every measure needs grades.
-        uses_grades = self.scale.condensed or any(each.definition.needs_grades for each in measures)
+        uses_grades = self.unsorted_ranking.condensed or any(
+            each.definition.needs_grades for each in measures
+        )
         grade_warnings = {DataWarning.scale, DataWarning.unjudged, DataWarning.join}
         return set() if self.is_graded and uses_grades else grade_warnings
 
@@ -452,7 +456,7 @@ class Request:
         # trec_eval stores scores as 32-bit floats, so nearly equal scores are tied.
         rounded_score = score.cast(pl.Float32) if self.tool else score
         by = [rounded_score, *further, pl.col(self.tie_column).cast(pl.String)]
-        return self.scale.ranked_by(by, descending=[*ranking.descending, True])
+        return self.unsorted_ranking.ranked_by(by, descending=[*ranking.descending, True])
 
     def as_text(self, name: str, values: Values) -> Values:
         """Return a tie-breaking column, cast to text if it holds documents."""
@@ -462,7 +466,9 @@ class Request:
         """Return the ranking of a strategy by its sort columns and `ties`."""
         ties = [self.as_text(name, pl.col(name)) for name in self.ties or ()]
         flags = [*self.find_directions(strategy), *(True for _ in ties)]
-        return self.scale.ranked_by([*self.find_columns(strategy), *ties], descending=flags)
+        return self.unsorted_ranking.ranked_by(
+            [*self.find_columns(strategy), *ties], descending=flags
+        )
 
 
 # Parsing of arguments

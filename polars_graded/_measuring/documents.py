@@ -135,12 +135,12 @@ class _Order:
         Nulls come last. Documents with equal keys are ordered by name if `names` is passed, but
         still count as tied.
         """
-        parts, start = [], 0
+        ties_of_chunks, start = [], 0
         for length, places, groups in batches.run([scores], Ragged.find_ties):
             # A chunk has at most as many tie groups as values, so group numbers stay distinct.
-            parts.append((places + start, groups + start))
+            ties_of_chunks.append((places + start, groups + start))
             start += length
-        places, groups = (np.concatenate(each) for each in zip(*parts, strict=True))
+        places, groups = (np.concatenate(each) for each in zip(*ties_of_chunks, strict=True))
         if not len(places):
             return None
         columns = (key.flat.gather(places).alias(str(n)) for n, key in enumerate(keys))

@@ -19,7 +19,7 @@ class PageMeasure(TypedDict):
     queries: int
     means: list[OptionalNumber]
     margins: list[OptionalNumber]
-    bests: list[int]
+    best_strategies: list[int]
     order: list[int]
     """Indices of strategies, the best first; the highest first if `best` is `"none"`."""
     values: str
@@ -36,7 +36,7 @@ class PagePoints(TypedDict):
     There is one line per strategy, or a single one that all strategies share.
     """
 
-    lines: int
+    n_lines: int
     codes: str
     low: str
     high: str
@@ -122,7 +122,7 @@ class Segment(TypedDict):
     name: str
     queries: int
     means: list[OptionalNumber]
-    bests: list[int]
+    best_strategies: list[int]
 
 
 class SegmentsOfMeasure(TypedDict):

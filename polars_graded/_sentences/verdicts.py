@@ -196,7 +196,7 @@ class Facts(NamedTuple):
     measure: Mapping[str, Any]
     """The keys are `name`; `best`, the better direction of values ("highest", "lowest" or "none");
     `queries`, the number of queries; `means` and `margins` of strategies; and indices of
-    strategies: `bests` (those with the best mean) and `order` (all, the best first)."""
+    strategies: `best_strategies` (those with the best mean) and `order` (all, the best first)."""
     pairs: Sequence[Mapping[str, Any]]
     tested: Tested
     lead_pair: Mapping[str, Any] | None
@@ -230,7 +230,7 @@ def write_verdict(facts: Facts) -> Sentence:
         reach = "" if margin is None else f" ± {format_number(margin)} (95 % interval)"
         mean = f"{format_number(means[0])}{reach} {over}"
         return [0, f" is the only strategy: its mean {name} is {mean}."]
-    leaders = measure["bests"]
+    leaders = measure["best_strategies"]
     if len(leaders) > 1 and tested.baseline is None:
         best = f"{format_number(means[leaders[0]])} {over}"
         return [f"{NO_FIRST}: ", *list_strategies(leaders), f" share the best mean {name}, {best}."]
@@ -359,26 +359,26 @@ def write_power(
     name: str,
     queries: int,
     detectable: float,
-    smaller_difference: float,
+    other_difference: float,
     share: float,
     needed: int | None,
 ) -> str:
     """State which difference the queries show, and the queries for another.
 
-    The queries show a difference of `detectable`. The other difference is `smaller_difference`,
-    which is `share` times the magnitude of the best mean. Despite its name, it can be larger than
-    `detectable`. If it is 0, it is not mentioned.
+    The queries show a difference of `detectable`. The other difference is `other_difference`,
+    which is `share` times the magnitude of the best mean, and smaller or larger than `detectable`.
+    If it is 0, it is not mentioned.
     """
     takes = (
         "an unrealistic number of queries" if needed is None else format_count(needed, "queries")
     )
-    of_best = (
-        f"; showing a difference of {format_number(smaller_difference)} ({format_percent(share)} "
+    other_clause = (
+        f"; showing a difference of {format_number(other_difference)} ({format_percent(share)} "
         f"of the best mean) takes {takes}"
     )
     return (
         f"With {format_count(queries, 'queries')}, {name} shows a difference of "
         f"{format_number(detectable)} or more with {format_percent(POWER)} probability"
-        f"{of_best if smaller_difference else ''} (paired t test of one pair at {ALPHA:g}, with "
+        f"{other_clause if other_difference else ''} (paired t test of one pair at {ALPHA:g}, with "
         "the variance of these strategies)."
     )

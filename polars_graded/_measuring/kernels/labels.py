@@ -25,7 +25,7 @@ class Labels:
     """Sort key of each document: among equal gains, the ideal ranking takes the lowest key."""
 
     @cached_property
-    def n(self) -> int:
+    def code_bound(self) -> int:
         """Return a number above all codes, at least 1."""
         return int(self.codes.max(initial=0)) + 1
 
@@ -42,7 +42,7 @@ class Labels:
     def keys(self) -> Integers:
         """Return one number per label that encodes its document and code, ascending."""
         document = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-        return document * (self.n + 1) + self.codes
+        return document * (self.code_bound + 1) + self.codes
 
     def mask_missing(self, documents: Integers) -> Mask:
         """Return the mask of documents without a label."""
@@ -63,7 +63,7 @@ class Labels:
             # All pairs of documents whose ranks differ by `step`.
             upper = np.flatnonzero(below >= step)
             pair, codes = self.find(indices[upper])
-            keys = indices[upper + step][pair] * (self.n + 1) + codes
+            keys = indices[upper + step][pair] * (self.code_bound + 1) + codes
             key_index = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
             n_shared = np.bincount(pair, self.keys[key_index] == keys, minlength=len(upper))
             distances = 1 - n_shared / (sizes[upper] + sizes[upper + step] - n_shared)
