@@ -353,6 +353,12 @@ class Request:
                 f"Hint: ties={{{self.tool!r}: 'item'}} names the column"
             )
             raise ValueError(msg)
+        if self.tool is not None and dtype is not None and not can_be_text(dtype):
+            msg = (
+                f"ties={self.tool!r} needs documents that are texts or numbers, got {dtype} in "
+                f"{column!r}"
+            )
+            raise TypeError(msg)
         is_key = column in (*self.keys, *self.row_columns)
         if dtype is None or (is_key and self.tool is None) or not can_be_text(dtype):
             return None
@@ -585,7 +591,7 @@ def _check_no_frame(entry: Any) -> None:
 
 def can_be_text(dtype: pl.DataType) -> bool:
     """Return whether values can be compared as text, like ids in other tools."""
-    return not (dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Null))
+    return not (dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration, pl.Null))
 
 
 def parse_tool(ties: Any) -> tuple[Tool | None, str | None]:

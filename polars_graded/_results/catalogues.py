@@ -358,6 +358,11 @@ def _recommend(
     schema = source.collect_schema()
     check_columns(argument, [doc], schema, argument="doc")
     check_columns(argument, columns, schema, argument="popularity")
+    kinds = opened.collect_schema()[doc], schema[doc]
+    if kinds[0] != kinds[1] and not all(kind.is_integer() for kind in kinds):
+        types = f"{kinds[0]} in `frame` and {kinds[1]} in `items`"
+        msg = f"{doc!r} must have one data type, got {types}: cast one of them"
+        raise TypeError(msg)
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
     groups = group_rows([request], rows)
     Directions.of(request, groups).check()
@@ -406,7 +411,10 @@ def _recommend(
 def _read_items(rows: pl.DataFrame, popularity: str | None, is_frame: bool) -> pl.DataFrame:  # noqa: FBT001
     """Return the catalogue, one row per item, with the index of each item."""
     doc = rows.columns[0]
-    items = rows.unique(maintain_order=True) if is_frame else rows
+    if not is_frame and (nulls := rows.get_column(doc).null_count()):
+        msg = f"`items` must name an item in each row, got null in {nulls} of {rows.height} rows"
+        raise ValueError(msg)
+    items = rows.drop_nulls(doc).unique(maintain_order=True) if is_frame else rows
     repeated = items.filter(pl.col(doc).is_duplicated()).get_column(doc).unique().sort()
     if len(repeated):
         subject = f"popularity {popularity!r}" if is_frame else "`items`"

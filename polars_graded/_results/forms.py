@@ -336,6 +336,8 @@ def _write_caption(means: pl.DataFrame, options: Options, meaning: str, trusted:
             "from grades of "
             f"{means.get_column(GRADER)[0]} for all and of {trusted} for {queries}"
         )
+    if means["best"].is_in(["highest", "lowest"]).not_().all():
+        return f"Means of {queries}; of these measures, no value is best."
     text = f"Means of {queries}, the best of each column in bold"
     if not meaning:
         why = "one query cannot be tested" if counts == [1] else "there is nothing to test"

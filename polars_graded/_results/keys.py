@@ -25,6 +25,7 @@ from polars_graded._frames.inputs import check_graders_named
 from polars_graded._frames.request import Columns as Columns  # noqa: PLC0414, a re-export
 from polars_graded._measuring.keywords import check_keywords, complete_signature
 from polars_graded._measuring.names import Measure
+from polars_graded._sentences import format_count
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -33,6 +34,9 @@ Missing: TypeAlias = Literal["error", "drop", "zero"]
 
 KEYS = ("strategy", "query")
 """Keys of rows of results, in the order of `evaluate`."""
+
+COLUMNS_OF_LONG_FORM = ("measure", "cutoff", "rank")
+"""Columns of `long_form` that distinguish several values of a query, so they are no keys."""
 
 
 class Keys(TypedDict, total=False):
@@ -242,6 +246,7 @@ def find_keys(
     if candidates and "query" not in given and "strategy" in keys:
         several = [name for name in schema if name in {*candidates, keys.get("query")}]
         if len(several) > 1 and _is_full_grid(frame, several, {**given, **keys}):
+            _check_no_copies(frame, several, {**given, **keys})
             return keys | {"query": several}
     if missing_keys and len(candidates) > 1:
         hint = hint_at_maker(
@@ -305,9 +310,44 @@ def _is_full_grid(
     return rows.n_unique() == rows.height == math.prod(sides)
 
 
+def _check_no_copies(
+    frame: pl.DataFrame | pl.LazyFrame, several: Sequence[str], keys: Mapping[str, Any]
+) -> None:
+    """Raise if rows seem to be copies that a join has made.
+
+    If results are joined with several tags per query, each row is repeated for each tag. The column
+    of tags would then count as a part of the query, and each query several times. Such rows have
+    the same values for each strategy and query, whatever the tag.
+    """
+    schema = frame.collect_schema()
+    measures = collect_column_names(*check_list("measures", keys.get("measures") or [None]))
+    values = [
+        name
+        for name, dtype in schema.items()
+        if not _is_nested(dtype) and (name in measures or Measure.parsed(name))
+    ]
+    if not values:
+        return
+    strategies = [*{keys["strategy"], *({GRADER} & {*schema})}]
+    rows = frame.lazy().select(*strategies, *several, *values).collect()
+    for name in several:
+        n = rows.select(*strategies, name).n_unique()
+        if n == rows.height or rows.select(*strategies, name, *values).n_unique() > n:
+            continue
+        others = [each for each in several if each != name]
+        msg = (
+            f"`per_query` must have each {name!r} of a strategy once, got "
+            f"{format_count(rows.height - n, 'rows')} too many, which have the same values and "
+            f"differ only in {first_few(others)}\n\n"
+            f"Hint: .unique({[*strategies, name]!r}) keeps one row of each, for example after a "
+            f"join; query={[*several]!r} counts each combination as a query"
+        )
+        raise ValueError(msg)
+
+
 def _can_be_key(name: str, dtype: pl.DataType) -> bool:
     """Return whether a column may be a key, by its name and type."""
-    if name in RECORDS:
+    if name in RECORDS or name in COLUMNS_OF_LONG_FORM:
         return False
     holds_values = dtype.is_float() or dtype.is_decimal() or _is_nested(dtype)
     return not holds_values and dtype != pl.Boolean and Measure.parsed(name) is None
