@@ -5,7 +5,7 @@
     python -m tests.mutants --only 7 12      some of the bugs, by their number
 
 A line of `MUTANTS` is a file of the package, a piece of it, what stands there instead, and the test
-files that are to notice. A piece must be there exactly once: who changes it changes the line. Every
+files that are to notice. A piece must be there exactly once, as `test_mutants.py` checks. Every
 bug is planted in a copy of the project, so nothing here is touched. One that survives needs a test,
 or is none: then the line goes. It takes a few seconds per bug, and is no part of `pytest`.
 """
@@ -42,13 +42,18 @@ JUDGED = "judging judging_later any_frame"
 TESTED = "significance comparing"
 
 VALUES, GROUPING, NOTICING = (f"_frames/{n}.py" for n in ("values", "grouping", "data_warnings"))
-COMPARING, PAIRS = (f"_results/{n}.py" for n in ("comparing", "pairs"))
+COMPARING, STRATEGIES = "_results/comparing.py", "_frames/strategies.py"
 
 MUTANTS = [
     # Formulas
     Mutant("_measuring/definitions.py", '{"discount": "none"', '{"discount": "log2"', KERNELS),
     # Frames
-    Mutant(GROUPING, "few and runs.group_by(keys).agg().height == runs.height", "few", FRAMES),
+    Mutant(
+        GROUPING,
+        "has_few_runs and runs.group_by(keys).agg().height == runs.height",
+        "has_few_runs",
+        FRAMES,
+    ),
     Mutant(
         GROUPING, "return keys[np.arange(keys.height)] if has_flag else keys", "return keys", FRAMES
     ),
@@ -58,12 +63,12 @@ MUTANTS = [
     Mutant(VALUES, 'maintain_order="left_right"', 'maintain_order="right"', FRAMES),
     Mutant(
         "_measuring/computing.py",
-        "orders = [undecided.pessimistic, undecided.optimistic]",
-        "orders = [undecided.pessimistic, undecided.pessimistic]",
+        "orders = [with_ties.optimistic, *(",
+        "orders = [with_ties.pessimistic, *(",
         "ties",
     ),
     Mutant(VALUES, "(lowest == 0) | (lowest == 1)", "lowest == 1", "data_warnings"),
-    Mutant(NOTICING, "shares[0][0] >= UNFAIR", "shares[0][0] > 1", "data_warnings"),
+    Mutant(NOTICING, "shares[0][0] >= MIN_SHARE_DIFFERENCE", "shares[0][0] > 1", "data_warnings"),
     Mutant(
         NOTICING, '["queries"] < self.queries', '["queries"] < self.queries - 1', "data_warnings"
     ),
@@ -99,8 +104,8 @@ MUTANTS = [
     ),
     Mutant(
         "_frames/parts.py",
-        "share = _hash(keys) // BUCKETS % n",
-        "share = _hash(keys) // BUCKETS % (n + 1)",
+        "share = _hash_keys(keys) // BUCKETS % n",
+        "share = _hash_keys(keys) // BUCKETS % (n + 1)",
         FRAMES,
     ),
     Mutant(
@@ -120,7 +125,7 @@ MUTANTS = [
     Mutant(COMPARING, "for direction in (up, -up)", "for direction in (mean, -mean)", TESTED),
     Mutant(COMPARING, "GEOMETRIC_FLOOR = 1e-5", "GEOMETRIC_FLOOR = 1e-6", f"{TESTED} peers"),
     Mutant("_results/per_query.py", "/ (n - 1)) / scale", "/ n) / scale", TESTED),
-    Mutant(PAIRS, "if i != base and i not in bases[:rank]", "if i != base", TESTED),
+    Mutant(STRATEGIES, "if i != base and i not in bases[:rank]", "if i != base", TESTED),
     Mutant(
         "_results/reliability.py",
         "others = np.sign(reference[a] - reference[b])",
@@ -143,14 +148,14 @@ MUTANTS = [
     ),
     Mutant(
         "_results/regrading.py",
-        "rows.get_column(grade).max() if highest is None else highest",
+        "rows.get_column(grade).max() if max_grade is None else max_grade",
         "rows.get_column(grade).max()",
         "regrading",
     ),
     Mutant(
         "_results/per_query.py",
-        "return places if self.higher_is_better else -places",
-        "return places",
+        "return ranks * self.sign",
+        "return ranks",
         "correlation per_query reliability",
     ),
     Mutant(

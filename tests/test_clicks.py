@@ -783,3 +783,12 @@ def test_other_columns_of_a_log_may_have_any_name(name):
     assert {"lists", "length", "last_rank", "propensity"} <= others
     crowded = log.with_columns(pl.lit(7).alias(each) for each in sorted(others))
     assert_frame_equal(call(crowded, **options), call(log, **options))
+
+
+def test_a_rank_without_impressions_has_no_expected_clicks():
+    counts = {"query": "q", "doc": ["a", "b", "c"], "rank": [1, 2, 3], "shown": [8, 4, 0]}
+    log = pl.DataFrame(counts).with_columns(clicked=pl.Series([4, 1, 0]))
+    found = clicks.estimate_coec(log, impressions="shown")
+    assert found["estimate"].to_list() == [1, 1, None]
+    assert found["ci_low"].to_list()[2] is None
+    assert not found["shrunk"].is_nan().any()

@@ -183,3 +183,31 @@ def test_two_columns_can_swap_their_names(tmp_path):
     pl.DataFrame({"doc": ["x"], "strategy": ["a"], "grade": [1]}).write_csv(path)
     rows = read_frame([str(path)], {"doc": "strategy", "strategy": "doc"})
     assert rows.to_dicts() == [{"strategy": "x", "doc": "a", "grade": 1}]
+
+
+def test_ids_in_text_files_stay_apart_if_they_are_the_same_number(tmp_path, capsys):
+    queries, strategies = tmp_path / "queries.csv", tmp_path / "strategies.tsv"
+    queries.write_text(
+        "query,doc,grade,score\n001,a,1,.9\n001,b,0,.5\n1,c,1,.9\n1,d,0,.95\n2,01,1,2\n2,1,0,1\n"
+    )
+    values = tmp_path / "values.csv"
+    main(["--frame", str(queries), "--measure", "ap", "--per-query", str(values)])
+    assert pg.read_results(values).select("query", "ap").rows() == [
+        ("001", 1.0),
+        ("1", 0.5),
+        ("2", 1.0),
+    ]
+    rows = (
+        "strategy,query,doc,grade,score\n1.1,q,a,1,.9\n1.1,q,b,0,.5\n1.10,q,a,1,.1\n1.10,q,b,0,.5\n"
+    )
+    strategies.write_text(rows.replace(",", "\t"))
+    capsys.readouterr()
+    main(["--frame", str(strategies), "--strategy", "strategy", "--measure", "ap"])
+    assert re.search(r"1\.1 .*1\.0000.*\n.*1\.10 .*0\.5000", capsys.readouterr().out)
+
+
+def test_ids_in_text_files_are_numbers_if_nothing_is_lost(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("query,doc,score\n1,7,0.50\n10,8,0.10\n")
+    rows = read_frame([str(path)], {}, lambda _: ["query", "doc"])
+    assert rows.schema == {"query": pl.Int64, "doc": pl.Int64, "score": pl.Float64}

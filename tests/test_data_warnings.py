@@ -31,7 +31,7 @@ from polars_graded import (
     read_run,
 )
 from polars_graded._frames.request import Request
-from polars_graded._frames.values import Gathered, finish_requests, grouped
+from polars_graded._frames.values import Gathered, finish_requests, group_rows
 from polars_graded._warnings import KINDS
 
 PACKAGE = Path(polars_graded.__file__).parent
@@ -530,7 +530,7 @@ def test_what_is_asked_for_can_be_pickled_and_measures_parts_of_whole_queries():
     parts = [frame.filter(pl.col("query").hash(0) % 4 == part) for part in range(4)]
     gathered = Gathered(request)
     for part in parts:
-        gathered.add(grouped([request], part))
+        gathered.add(group_rows([request], part))
     assert_frame_equal(finish_requests([gathered]), evaluate(frame, "ap", "ndcg@10", max_grade=2))
     assert request.build_schema(frame.schema) == evaluate(frame, "ap", "ndcg@10").schema
 

@@ -407,3 +407,11 @@ def test_grades_of_all_graders_are_compared_in_a_sample(monkeypatch):
     other = both.with_columns(model=pl.when(strategy="a").then(pl.lit(9)).otherwise("model"))
     with pytest.raises(ValueError, match="must have one 'model' for a document"):
         evaluate(other, "ap", **graders)
+
+
+def test_ids_that_pandas_has_made_floats_are_looked_at():
+    frame = pl.DataFrame({"query": 1, "doc": [1.0, 2, 2, 3], "grade": 1, "score": [4.0, 3, 2, 1]})
+    with pytest.raises(ValueError, match=r"got 1 rows too many in 1 of 1 queries: \(1, 2.0\)"):
+        evaluate(frame, "ap")
+    ordered = evaluate(frame.unique("doc").with_columns(score=1.0), "rbp", ties="trec_eval")
+    assert ordered["rbp"].item() > 0

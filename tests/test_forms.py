@@ -12,6 +12,7 @@ from results import of_few
 from polars_graded import (
     charts,
     compare,
+    datasets,
     differences,
     evaluate,
     long_form,
@@ -349,3 +350,10 @@ def test_a_report_takes_any_names(tmp_path):
     needed("vl_convert")
     named = PER_QUERY.drop("price").rename({"strategy": "model", "query": "user"})
     assert "ours" in report(named, tmp_path / "r.html", strategy="model", query="user").read_text()
+
+
+def test_the_caption_of_counts_names_no_best_value():
+    values = evaluate(datasets.example(), "n_retrieved", by=["strong", "weak"])
+    assert paper_table(values).endswith(
+        "Means of 300 queries; of these measures, no value is best."
+    )

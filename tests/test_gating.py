@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import pathlib
 import re
@@ -900,3 +901,21 @@ def test_rare_losses_pass_only_where_no_sampled_query_has_one(queries):
 def test_the_queries_that_are_said_to_be_needed_decide(kind):
     _, decided = gate_simulations.decided_of_needed(kind, 0, 0.02, 1000)
     assert decided >= 0.76
+
+
+@pytest.mark.parametrize(("old", "new"), [(0.8, 0.7), (0.6, 0.5), (0.3, 0.2)])
+def test_a_loss_of_the_margin_is_not_beyond_it(old, new):
+    frame = frame_of([0.0] * 40, base=old).with_columns(
+        ap=pl.when(strategy="new").then(new).otherwise("ap")
+    )
+    [row] = gate(frame, baseline="main", margin=0.1).to_dicts()
+    assert row["verdict"] == "worse, perhaps by more than the margin"
+
+
+@pytest.mark.parametrize("step", [dt.timedelta(hours=1), dt.timedelta(microseconds=5)])
+def test_queries_may_be_times(step, tmp_path):
+    frame = frame_of([0.1, 0.2, -0.1])
+    times = [dt.datetime(2024, 5, 1, 9) + n * step for n in range(3)]  # noqa: DTZ001
+    frame = frame.with_columns(query=pl.Series(times * 2))
+    write_results(frame, tmp_path / "old.csv")
+    assert gate(frame, baseline=tmp_path / "old.csv")["verdict"].to_list() == ["unchanged"] * 2

@@ -276,7 +276,7 @@ def test_a_query_in_two_places_that_are_far_apart_is_refused():
 @pytest.fixture
 def measured(monkeypatch):
     """What is measured, each time: names of measures, and how many queries."""
-    seen, measure = [], measuring.measured
+    seen, measure = [], measuring.measure_eagerly
 
     def spy(requests, frame, *args, **options):
         result = measure(requests, frame, *args, **options)
@@ -284,7 +284,7 @@ def measured(monkeypatch):
             seen.append((list(requests[0].measures), result.height))
         return result
 
-    monkeypatch.setattr(measuring, "measured", spy)
+    monkeypatch.setattr(measuring, "measure_eagerly", spy)
     return seen
 
 

@@ -552,3 +552,12 @@ def test_replay_beyond_accuracy():
         # It counts the items of the training data, of which some may not be recommended.
         recommended = set(run.filter(pl.col("rating") > 12 - k)["item_id"])
         assert coverage == pytest.approx(len(recommended & {*before}) / len({*before}), abs=1e-9)
+
+
+def test_an_item_without_a_name_is_not_part_of_the_catalogue():
+    run = pl.DataFrame({"query": [1, 1, 2], "doc": ["a", "b", None], "score": [2.5, 1.5, None]})
+    assert catalogue(run).filter(measure="catalogue_coverage@10")["mean"].item() == 1
+    with pytest.raises(ValueError, match="`items` must name an item in each row, got null in 1 of"):
+        catalogue(run, items=pl.DataFrame({"doc": ["a", "b", None]}))
+    with pytest.raises(TypeError, match="'doc' must have one data type, got String in `frame` and"):
+        catalogue(run, items=pl.DataFrame({"doc": [1, 2]}))

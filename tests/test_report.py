@@ -77,7 +77,7 @@ def numbers(packed: str, dtype: str) -> np.ndarray:
 def unpacked(packed: dict[str, Any], page: dict[str, Any]) -> np.ndarray:
     """The points of a curve, by strategy, query and position."""
     n_queries = len(page["queries"])
-    codes = numbers(packed["codes"], "<u2").reshape(packed["lines"], n_queries, -1)
+    codes = numbers(packed["codes"], "<u2").reshape(packed["n_lines"], n_queries, -1)
     low, high = (numbers(packed[end], "<f4").astype(float)[:, None] for end in ("low", "high"))
     values = low + codes / page["steps"] * (high - low)
     return np.where(codes > page["steps"], np.nan, values)
@@ -158,7 +158,7 @@ def test_means_and_intervals_are_those_of_summarise(per_query, written):
         assert measure["means"] == pytest.approx(expected["mean"].to_list(), rel=1e-6)
         margins = (expected["ci_high"] - expected["mean"]).to_list()
         assert measure["margins"] == pytest.approx(margins, rel=1e-6)
-        assert measure["bests"] == [1]  # strong
+        assert measure["best_strategies"] == [1]  # strong
 
 
 def test_the_best_is_the_lowest_where_lower_is_better_and_none_of_counts(per_query, written):
@@ -171,7 +171,7 @@ def test_the_best_is_the_lowest_where_lower_is_better_and_none_of_counts(per_que
     )
     own = {"e_measure@5": "e_measure@5", "n_retrieved": "none", "mine": "ap", "tied": "highest"}
     page = payload(written(frame, own))
-    assert [measure["bests"] for measure in page["measures"]] == [[2], [], [1], [0, 1, 2]]
+    assert [measure["best_strategies"] for measure in page["measures"]] == [[2], [], [1], [0, 1, 2]]
     assert [measure["best"] for measure in page["measures"]][:2] == ["lowest", "none"]
 
 
@@ -185,10 +185,10 @@ def test_curves_are_those_of_the_frame_within_what_is_said(per_query, written):
     for packed, column in zip(
         [dcg["packed"], precision["packed"], dcg["ideal"]], columns, strict=True
     ):
-        expected = array(per_query, page, column)[: packed["lines"]]
+        expected = array(per_query, page, column)[: packed["n_lines"]]
         heights = expected.max(axis=(0, 2))[:, None]
         assert (np.abs(unpacked(packed, page) - expected) <= 1e-5 * heights).all()
-    assert dcg["ideal"]["lines"] == 1
+    assert dcg["ideal"]["n_lines"] == 1
     means = array(per_query, page, "dcg_curve@20").mean(axis=1)
     np.testing.assert_allclose(dcg["packed"]["means"], means, rtol=1e-6)
     ideal = array(per_query, page, "ideal_dcg_curve@20").mean(axis=1)
@@ -200,7 +200,7 @@ def test_ideal_curves_that_differ_are_all_there(per_query, written):
     frame = per_query.with_columns(other.otherwise("ideal_dcg_curve@20").alias(CURVES[1]))
     page = payload(written(frame))
     ideal = page["curves"][0]["ideal"]
-    assert ideal["lines"] == 3
+    assert ideal["n_lines"] == 3
     np.testing.assert_allclose(ideal["means"], array(frame, page, CURVES[1]).mean(axis=1), 1e-6)
 
 

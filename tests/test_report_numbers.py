@@ -116,7 +116,7 @@ def test_means_and_intervals(page, values, measure):
         assert mean == pytest.approx(own.mean(), rel=1e-6)
         assert margin == pytest.approx((high - low) / 2, rel=1e-6)
     means = [values[measure][strategy].mean() for strategy in page["strategies"]]
-    assert shown["bests"] == [int(np.argmax(means))]
+    assert shown["best_strategies"] == [int(np.argmax(means))]
     assert page["total"] == 106
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 import re
 import warnings
@@ -156,3 +157,11 @@ def test_there_are_ties_of_every_kind_among_those_drawn():
     queries = [[(1, 0), (1, 4)], [(1, 0), (2, 4)], [(1, 1), (1, 1)]]
     assert changed(frame_of(queries), NAMED)["ndcg"] == 1
     assert changed(frame_of([[(1, None), (1, 2), (2, 0)]]), NAMED)["ap"] == 1
+
+
+@pytest.mark.parametrize("ids", [[b"2", b"10", b"9"], [dt.timedelta(n) for n in range(3)]])
+def test_a_tool_is_not_asked_to_order_what_is_no_text(ids):
+    frame = pl.DataFrame({"query": 1, "doc": ids, "grade": [1, 0, 0], "score": 1.0})
+    with pytest.raises(TypeError, match="ties='trec_eval' needs documents that are texts or num"):
+        evaluate(frame, "ap", ties="trec_eval")
+    assert evaluate(frame, "ap", ties="order")["ap"].item() == 1

@@ -196,3 +196,30 @@ def test_any_reading_of_columns_that_are_taken_as_the_key_pairs_the_same_rows(se
         each = frame.select("strategy", *columns)
         if each.n_unique() == 12 and each.select(columns).n_unique() == 6:
             assert_frame_equal(found, pg.compare(frame, query=reading))
+
+
+def test_rows_that_a_join_repeated_are_no_further_queries():
+    values = pg.evaluate(pg.datasets.example(), "ap", "dcg_curve@3", by=["strong", "weak"])
+    tags = pl.DataFrame({"tag": ["a", "b", "c"]})
+    twice = pl.DataFrame({"query": [1, 1, *range(2, 301)], "title": ["t", "T", *["u"] * 299]})
+    for joined, column, n in (
+        (values.join(tags, how="cross"), "tag", "1,200 rows"),
+        (values.rename({"query": "user"}).join(tags, how="cross"), "tag", "1,200 rows"),
+        (values.join(twice, on="query"), "title", "2 rows"),
+    ):
+        for function in (pg.summarise, pg.compare, pg.paper_table, pg.rank_strategies):
+            with pytest.raises(ValueError, match=f"got {n} too many, .* differ only in '{column}'"):
+                function(joined, "ap")
+        query = ["query" if "query" in joined.columns else "user", column]
+        assert (
+            pg.summarise(joined, "ap", query=query)["queries"].to_list() == [joined.height // 2] * 2
+        )
+    titles = values.join(twice.unique("query", keep="first"), on="query")
+    assert pg.compare(titles, "ap").equals(pg.compare(values, "ap"))
+    with pytest.raises(ValueError, match="each strategy must have each query once"):
+        pg.summarise(
+            pg.long_form(values.drop("dcg_curve@3")).vstack(
+                pg.long_form(values.drop("dcg_curve@3")).with_columns(measure=pl.lit("rr"))
+            ),
+            {"value": "highest"},
+        )

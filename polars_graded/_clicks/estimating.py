@@ -219,7 +219,9 @@ def estimate_coec(
 
     def find_rates(cells: pl.DataFrame) -> pl.DataFrame:
         by_rank = cells.group_by("rank").agg(pl.col("clicks", "impressions").sum())
-        return by_rank.with_columns(propensity=pl.col("clicks") / pl.col("impressions"))
+        # A rank without impressions has no rate, and adds no expected clicks.
+        rate = (pl.col("clicks") / pl.col("impressions")).fill_nan(0)
+        return by_rank.with_columns(propensity=rate)
 
     return _estimate_by_rank(log, find_rates, "expected_clicks", z, gamma, is_rate=False)
 

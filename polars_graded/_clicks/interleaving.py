@@ -164,12 +164,18 @@ def compare_interleaved(
     if method == "team_draft":
         [column] = log.find_names([check_column_name("team", team)])
         names = _find_teams(log, column)
-        preferences = _prefer_by_clicks(log.rows, keys, *(pl.col(column) == each for each in names))
+        preferences = _compute_preferences_by_clicks(
+            log.rows, keys, *(pl.col(column) == each for each in names)
+        )
     else:
         names, columns = [*(rankings or {})], log.find_names(_check_rankings(rankings))
         _check_ranks(log, columns)
-        prefer = _prefer_by_depth if method == "balanced" else _prefer_by_chance
-        preferences = prefer(log.rows, keys, columns, depth)
+        compute_preferences = (
+            _compute_preferences_by_depth
+            if method == "balanced"
+            else _compute_preferences_by_chance
+        )
+        preferences = compute_preferences(log.rows, keys, columns, depth)
     if baseline is not None:
         check_choice("baseline", baseline, names)
     if baseline == names[0]:
@@ -219,7 +225,7 @@ def _find_teams(log: Log, team: str) -> list[str]:
     return names
 
 
-def _prefer_by_clicks(
+def _compute_preferences_by_clicks(
     rows: pl.LazyFrame, keys: Sequence[str], first: pl.Expr, second: pl.Expr
 ) -> pl.DataFrame:
     """Return 1 for lists that the first ranker wins, 0.5 for ties, else 0.
@@ -233,19 +239,19 @@ def _prefer_by_clicks(
     return rows.group_by(keys).agg(preference.alias("preference")).collect(engine="streaming")
 
 
-def _prefer_by_depth(
+def _compute_preferences_by_depth(
     rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], _: int | None
 ) -> pl.DataFrame:
     """Return the preference (1, 0.5 or 0) of each list for `"balanced"`."""
     lowest = pl.col("rank").filter(pl.col("clicked") == 1).max()
     better = pl.min_horizontal(columns).filter(pl.col("rank") == lowest).first()
     rows = rows.with_columns(better.over(LISTS).alias(CREDITED_DEPTH))
-    return _prefer_by_clicks(
+    return _compute_preferences_by_clicks(
         rows, keys, *(pl.col(each) <= pl.col(CREDITED_DEPTH) for each in columns)
     )
 
 
-def _prefer_by_chance(
+def _compute_preferences_by_chance(
     rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], depth: int | None
 ) -> pl.DataFrame:
     """Return P(win) + P(tie) / 2 of the first ranker, for each list.

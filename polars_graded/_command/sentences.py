@@ -36,6 +36,8 @@ def _write_option(argument: re.Match[str]) -> str:
         return argument[0]
     if value is True and OPTIONS[option].settings.get("action") == "store_true":
         return option
+    if isinstance(value, bool) and option != "--descending":
+        return argument[0]
     value_text = _write_value(name, value)
     return argument[0] if value_text is None else f"{option} {value_text}"
 

@@ -13,7 +13,7 @@ from polars_graded._drawing.chart_rows import build_name_column
 from polars_graded._drawing.curve_rows import thin_by_value
 from polars_graded._results.per_query import Results
 
-MAX_BINS = 40
+MAX_RANGE_IN_BINS = 40
 """Maximum of (range of the values) / (width of a bin) in a histogram."""
 
 BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
@@ -112,7 +112,7 @@ def build_boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def count_by_bin(
-    table: pl.DataFrame, groups: list[str], max_bins: int, *, centred: bool
+    table: pl.DataFrame, groups: list[str], max_range_in_bins: int, *, centred: bool
 ) -> pl.DataFrame:
     """Count the values of each group by bin.
 
@@ -121,7 +121,7 @@ def count_by_bin(
     """
     # The axis always shows 0. If the range did not include 0, bins could be too narrow to be seen.
     values = np.append(table["value"].to_numpy(), 0.0)
-    width = choose_step(float(np.ptp(values)) / max_bins)
+    width = choose_step(float(np.ptp(values)) / max_range_in_bins)
     # Rounding errors must not move a value such as 0.3 below the edge at 0.3.
     bin_position = (pl.col("value") / width).round(9)
     # The highest bin contains its upper edge, such as 1.
@@ -143,6 +143,6 @@ def choose_difference_bins(differences: pl.Series, n: int) -> tuple[AxisEnds, fl
     `n` is the number of differences. The ends depend only on the lowest and the highest difference.
     """
     low, high = choose_ends(differences)
-    width = choose_step((high - low) / min(MAX_BINS, 10 + math.isqrt(n)))
+    width = choose_step((high - low) / min(MAX_RANGE_IN_BINS, 10 + math.isqrt(n)))
     # Bins are centred on multiples of the width, so the axis needs half a bin more on each side.
     return (low - width / 2, high + width / 2), width

@@ -249,7 +249,9 @@ def find_only_curve(
     `position`, a column of numbers is a curve as well. Lists take precedence over floats, and
     floats over integers.
     """
-    names = [name for name in frame.columns if name not in excluded and find_kind(name) == kind]
+    names = [
+        name for name in frame.columns if name not in excluded and find_curve_kind(name) == kind
+    ]
     columns = {name: frame.schema[name] for name in names}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
     if not lists and position not in frame.columns:
@@ -275,7 +277,7 @@ def write_curve_title(curve: str, frame: pl.DataFrame, *, each_query: bool) -> s
     return f"mean {words}" if is_list and not each_query else words
 
 
-def find_kind(curve: str) -> str | None:
+def find_curve_kind(curve: str) -> str | None:
     """Return the x axis of a curve: "rank", "recall" or None.
 
     The x axis of interpolated precision is "recall". Ideal DCG has None, so that `find_only_curve`

@@ -359,14 +359,14 @@ def draw_forest(
     if rope:
         region = build_one_row().mark_rect(color=DOUBT, opacity=0.2)
         layers.insert(0, region.encode(alt.XDatum(-rope), alt.X2Datum(rope)))
-    return layers + ([] if sides is None else _draw_sides(*sides, y))
+    return layers + ([] if sides is None else _draw_side_labels(*sides, y))
 
 
 MAX_SMALL_DOT = 30
 """Maximum area of a point with a thin outline, in square pixels."""
 
 
-def _draw_sides(left: str, right: str, y: alt.Y) -> list[alt.Chart]:
+def _draw_side_labels(left: str, right: str, y: alt.Y) -> list[alt.Chart]:
     """Draw words above the plot to the left and to the right of 0."""
     first_pair: Any = y["scale"]["domain"][0]
     top_edge = alt.YDatum(first_pair, type="nominal", bandPosition=0)

@@ -37,7 +37,7 @@ def choose_interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
 
 def put_higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
     """Exchange the strategies of pairs whose baseline has the higher mean."""
-    return _turn_pairs(pairs, pl.col("difference") < 0)
+    return _exchange_strategies(pairs, pl.col("difference") < 0)
 
 
 def has_pairs(frame: pl.DataFrame, strategy: str) -> bool:
@@ -104,7 +104,7 @@ def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
     return [names[index] for index in order]
 
 
-def _turn_pairs(pairs: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
+def _exchange_strategies(pairs: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
     """Exchange the two strategies of the pairs for which a condition holds."""
     exchanged = {name: -pl.col(name) for name in ("difference", "d_z", RANK_COLUMN)}
     exchanged["relative_difference"] = -pl.col("difference") / pl.col("mean")
@@ -132,5 +132,5 @@ def add_other_sides(pairs: pl.DataFrame) -> pl.DataFrame:
     """Return each pair twice: as it is, and with both strategies exchanged."""
     keys = [name for name in ("measure", "panel") if name in pairs.columns]
     one = pairs.select(*keys, "strategy", "baseline", "difference", "p_corrected", "significant")
-    other = _turn_pairs(one, pl.lit(value=True))
+    other = _exchange_strategies(one, pl.lit(value=True))
     return pl.concat([one, other]).sort(*keys, "strategy", "baseline", maintain_order=True)

@@ -83,7 +83,7 @@ class ExploredQueries:
     confidence: float = 0.95
     nice: bool = False
     """True if the axes of the measure extend to round numbers."""
-    typed: str | None = None
+    condition: str | None = None
     """A further condition for selected queries, as a Vega expression."""
 
     @property
@@ -108,9 +108,9 @@ class ExploredQueries:
         An empty brush or legend selection excludes no query.
         """
         selection: Any = self.brush if self.attribute is None else self.brush & self.legend
-        return selection if self.typed is None else selection & self.typed
+        return selection if self.condition is None else selection & self.condition
 
-    def look(self, *, legend: bool = False) -> dict[str, Any]:
+    def encode_colour(self, *, legend: bool = False) -> dict[str, Any]:
         """Return the encoding of the colour of queries.
 
         Queries that are not selected are light. Without an attribute, tied queries are grey.
@@ -189,7 +189,7 @@ def _draw_points(queries: ExploredQueries) -> Any:
         x=alt.X("value_b:Q", title=f"{queries.measure} of {queries.b}", **side),
         y=alt.Y("value_a:Q", title=f"{queries.measure} of {queries.a}", scale=scale),
         tooltip=queries.tooltip,
-        **queries.look(legend=True),
+        **queries.encode_colour(legend=True),
     )
     return alt.layer(
         draw_diagonal((low, high), nice=queries.nice), points, width=WIDTH, height=HEIGHT
@@ -219,7 +219,7 @@ def _draw_bins(queries: ExploredQueries) -> Any:
         y=alt.Y("place:Q", title="queries", scale=count_scale, axis=counts),
         y2=alt.Y2("under:Q"),
         tooltip=queries.tooltip,
-        **queries.look(legend=True),
+        **queries.encode_colour(legend=True),
     )
     return alt.layer(bars, draw_rule(x=0), width=WIDTH, height=HEIGHT)
 
@@ -241,7 +241,7 @@ def _draw_in_order(queries: ExploredQueries, query: str) -> Any:
         x=x,
         y=alt.Y("difference:Q", title="difference", stack=None),
         tooltip=queries.tooltip,
-        **queries.look(),
+        **queries.encode_colour(),
     )
     return alt.layer(bars, draw_rule(y=0), width=FULL_WIDTH, height=160)
 

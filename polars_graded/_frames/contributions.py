@@ -93,7 +93,7 @@ def compute_added_by_rank(
     parts, values = [], {}
     for name, ranked in rank_rows_of_strategies(request, rows):
         # Documents with equal scores count as tied, even if other columns decide their order.
-        by_score = request.scale.ranked_by(
+        by_score = request.unsorted_ranking.ranked_by(
             request.find_columns(name)[:1], descending=request.find_directions(name)[:1]
         )
         tied = rank_rows(by_score).struct.field("tied")
@@ -119,7 +119,9 @@ def compute_added_by_rank(
         msg = "the query must have a document with a score or a grade, got none"
         raise ValueError(msg)
     documents = pl.concat(parts).with_columns(
-        request.scale.is_relevant(pl.col("grade")).fill_null(value=False).alias("relevant")
+        request.unsorted_ranking.is_relevant(pl.col("grade"))
+        .fill_null(value=False)
+        .alias("relevant")
     )
     return documents, values
 
@@ -168,7 +170,9 @@ def _compute_added(
     r - 1 documents. The other documents count as judged but not retrieved, so that the divisor of
     the measure (such as R or the ideal gain) stays the same.
     """
-    scale = replace(request.scale, grade=pl.col("grade")).ranked_by(["kept"], descending=False)
+    ranking = replace(request.unsorted_ranking, grade=pl.col("grade")).ranked_by(
+        ["kept"], descending=False
+    )
     names = ["adds", "gain"][: len(measures)]
     last = min(n, table["rank"].count())
     cuts = pl.DataFrame({"cut": range(last + 1)}, schema={"cut": pl.UInt32})
@@ -179,7 +183,7 @@ def _compute_added(
         cuts.join(table, how="cross")
         .with_columns(kept)
         .group_by("cut")
-        .agg(measure_one(m, scale).alias(name) for m, name in zip(measures, names, strict=True))
+        .agg(measure_one(m, ranking).alias(name) for m, name in zip(measures, names, strict=True))
         .sort("cut")
     )
     return values.select(pl.col("cut").alias("rank"), pl.col(names).diff()).slice(1)

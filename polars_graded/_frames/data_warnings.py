@@ -109,7 +109,7 @@ def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.Dat
             )
 
 
-def is_called_rank(column: str) -> bool:
+def has_rank_word(column: str) -> bool:
     """Return whether the name of a column contains a word for ranks."""
     return not RANK_WORDS.isdisjoint(split_words(column))
 
@@ -120,7 +120,7 @@ def find_measures_without_scale(request: Request) -> list[str]:
     Without `max_grade`, these measures take the highest grade of each query for the highest grade
     of the scale.
     """
-    if request.scale.max_grade is not None:
+    if request.unsorted_ranking.max_grade is not None:
         return []
     return [
         name
@@ -251,9 +251,9 @@ class NotedData:
 
     def find_stars(self) -> Iterator[str]:
         """Yield a sentence if the lowest grade on a scale of stars is relevant."""
-        scale, measures = self.request.scale, self.request.measures.values()
+        ranking, measures = self.request.unsorted_ranking, self.request.measures.values()
         is_above_one = all((measure.options.get("threshold") or 0) > 1 for measure in measures)
-        if scale.irrelevant or scale.relevant_from is not None or is_above_one:
+        if ranking.irrelevant or ranking.relevant_from is not None or is_above_one:
             return
         lows, highs = ([each[end] for each in self.strategies] for end in (LOWEST, HIGHEST))
         low = min((each for each in lows if each is not None), default=None)
@@ -270,11 +270,11 @@ class NotedData:
 
     def find_grades_below_zero(self) -> Iterator[str]:
         """Yield a sentence about grades below 0, which may mean unjudged."""
-        scale, grade = self.request.scale, self.request.grade
+        ranking, grade = self.request.unsorted_ranking, self.request.grade
         if all(each.function == "infap" for each in self.request.measures.values()):
             return  # for `infap`, such grades mark pooled documents that nobody judged
         n = max((each[BELOW_ZERO] for each in self.strategies), default=0)
-        if n and not scale.irrelevant and scale.relevant_from is None:
+        if n and not ranking.irrelevant and ranking.relevant_from is None:
             low = min(each[LOWEST] for each in self.strategies if each[LOWEST] is not None)
             subject = "1 grade below 0 counts" if n == 1 else f"{n} grades below 0 count"
             yield (
@@ -285,7 +285,7 @@ class NotedData:
 
     def find_codes(self) -> Iterator[str]:
         """Yield a sentence if the highest grade may be a code for a missing grade."""
-        if self.request.scale.max_grade is not None:
+        if self.request.unsorted_ranking.max_grade is not None:
             return
         with_code = [each for each in self.strategies if each[BELOW_CODE] is not None]
         if not with_code:
@@ -316,7 +316,7 @@ class NotedData:
     def find_unjudged_queries(self) -> Iterator[str]:
         """Yield a sentence about queries without a judged document."""
         if self.notes.unjudged:
-            undefined = self.request.scale.undefined
+            undefined = self.request.unsorted_ranking.undefined
             effect = "are undefined" if undefined is None else f"count as {undefined:g}"
             counts = [[each[name] for each in self.strategies] for name in ("unjudged", "queries")]
             hint = (
@@ -378,10 +378,12 @@ class NotedData:
         """
         keys, query = self.request.result_keys, self.request.query
         rows = self.values.select(*keys, pl.col(NOTES).struct.unnest()).drop_nulls(keys)
-        n, worth = pl.col("n_relevant"), pl.col("sum_of_relevant")
+        n, grade_sum = pl.col("n_relevant"), pl.col("sum_of_relevant")
         return rows.filter(
             (n.min() < n.max()).over(query)
-            | (worth.max() - worth.min() > MAX_SUM_ERROR * worth.abs().max()).over(query)
+            | (grade_sum.max() - grade_sum.min() > MAX_SUM_ERROR * grade_sum.abs().max()).over(
+                query
+            )
         )
 
     def find_missing_rankings(self) -> Iterator[str]:

@@ -39,12 +39,14 @@ def find_document_column(
 ) -> str | None:
     """Return the column "doc", or the first column named like document ids.
 
-    Columns in `others` and columns of floats or objects are left out. Return None if none remains.
+    Columns in `others` and columns of objects are left out, and so are columns of floats, except
+    "doc": pandas turns ids into floats if some are missing. Return None if none remains.
     """
     names = ["doc", *(name for name in schema if is_called_like_ids(name))]
     for name in names:
         dtype = schema.get(name)
-        may_be_ids = dtype is not None and dtype != pl.Object and not dtype.is_float()
+        may_be_ids = dtype is not None and dtype != pl.Object
+        may_be_ids &= name == "doc" or not (dtype is not None and dtype.is_float())
         if may_be_ids and name not in others:
             return name
     return None

@@ -166,8 +166,8 @@ def select_repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
 
     Rows with neither a grade nor a score, and rows without a document, are left out.
     """
-    counts = pl.any_horizontal(pl.col(request.grade, *request.scores).is_not_null())
-    rows = rows.filter(counts, pl.col(request.document or "").is_not_null())
+    has_grade_or_score = pl.any_horizontal(pl.col(request.grade, *request.scores).is_not_null())
+    rows = rows.filter(has_grade_or_score, pl.col(request.document or "").is_not_null())
     return rows.filter(pl.struct(*request.keys, request.document).is_duplicated())
 
 

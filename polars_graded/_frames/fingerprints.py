@@ -92,7 +92,7 @@ def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.
     if request.inputs:
         schema = frame.collect_schema()
         values[DOCUMENTS] = pl.struct(
-            _unify_type(schema[column], column).alias(name)
+            _unify_values(schema[column], column).alias(name)
             for name, column in sorted(request.inputs.items())
         ).struct.json_encode()
     rows = frame.filter(pl.col(request.grade).is_not_null()).select(
@@ -114,7 +114,7 @@ def compute_fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.
     return hashes.select(pl.lit(request.grader).alias(GRADER), "*")
 
 
-def _unify_type(dtype: pl.DataType, column: str) -> pl.Expr:
+def _unify_values(dtype: pl.DataType, column: str) -> pl.Expr:
     """Return an input column, converted so that equal values give equal text.
 
     The number 1 may be an integer in one file and a float in another, so numbers become floats. Two
@@ -163,7 +163,7 @@ def _format_numbers(hashes: pl.Series) -> pl.Series:
 
 def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> str:
     """Return the settings of a measurement as JSON."""
-    scale = request.scale
+    ranking = request.unsorted_ranking
     last_keys = [
         name if name == request.document else _describe_tie_order(request, name, schema)
         for name in request.ties or ()
@@ -185,16 +185,16 @@ def describe_settings(request: Request, schema: Mapping[str, pl.DataType]) -> st
         ]
         for name, columns in request.by.items()
     }
-    undefined = scale.undefined if scale.undefined_is_passed else "default"
+    undefined = ranking.undefined if ranking.undefined_is_passed else "default"
     return json.dumps(
         {
             "polars_graded": __version__,
             "measures": {column: measure.formula for column, measure in request.measures.items()},
-            "irrelevant": scale.irrelevant,
-            "max_grade": scale.max_grade,
-            "relevant_from": scale.relevant_from,
+            "irrelevant": ranking.irrelevant,
+            "max_grade": ranking.max_grade,
+            "relevant_from": ranking.relevant_from,
             "undefined_as": undefined,
-            "condensed": scale.condensed,
+            "condensed": ranking.condensed,
             "ties": _collapse_equal(tie_orders),
         },
         ensure_ascii=False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -14,11 +14,17 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 """Separator of columns for each extension of a text file; `.csv.gz` counts as `.csv`."""
 
 
-def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
+def read_frame(
+    files: Sequence[str],
+    names: Mapping[str, str],
+    find_ids: Callable[[pl.Schema], Collection[str]] = lambda _: (),
+) -> pl.DataFrame:
     """Read several files with the same columns, and concatenate their rows.
 
     `names` maps old to new column names. If a column that is not renamed already has one of the new
-    names, this column is dropped.
+    names, this column is dropped. `find_ids` returns the columns of ids of a file. In a text file,
+    such a column is a column of numbers only if each id is written as the number is. So "001" and
+    "1" stay different ids.
 
     Raises
     ------
@@ -28,7 +34,7 @@ def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
     ColumnNotFoundError
         If a file lacks a column that `names` renames.
     """
-    frames = [_read(file) for file in files]
+    frames = [_read(file, find_ids) for file in files]
     first = frames[0]
     for file, frame in zip(files, frames, strict=True):
         check_columns(file, [*names], frame.schema)
@@ -44,7 +50,7 @@ def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
     return frame.drop(replaced).rename(dict(names))
 
 
-def _read(file: str) -> pl.DataFrame:
+def _read(file: str, find_ids: Callable[[pl.Schema], Collection[str]]) -> pl.DataFrame:
     """Read one file.
 
     The types of columns in a text file are inferred from all rows.
@@ -60,7 +66,15 @@ def _read(file: str) -> pl.DataFrame:
             if separator is None:
                 return pl.read_parquet(opened)
             _check_separator(file, opened, separator)
-            return pl.read_csv(opened, separator=separator, infer_schema_length=None)
+            frame = pl.read_csv(opened, separator=separator, infer_schema_length=None)
+            ids = [each for each in find_ids(frame.schema) if frame.schema[each] != pl.String]
+            if not ids:
+                return frame
+            opened.seek(0)
+            texts = pl.read_csv(opened, separator=separator, infer_schema=False, columns=ids)
+            return frame.with_columns(
+                each for each in texts if not each.equals(frame[each.name].cast(pl.String))
+            )
     except (pl.exceptions.ComputeError, pl.exceptions.NoDataError) as error:
         msg = f"{file} could not be read: {error}"
         raise ValueError(msg) from None

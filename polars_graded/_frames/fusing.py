@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_column_name, check_number
 from polars_graded._frames.list_pairs import OF_GRADES, RankOptions
-from polars_graded._frames.measuring import measured
+from polars_graded._frames.measuring import measure_eagerly
 from polars_graded._frames.request import NO_GRADE, By, Request
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import returns_lazy_for_lazy, takes_options_of
@@ -214,7 +214,7 @@ def fuse(
         raise ValueError(msg)
 
     def fuse_rows(rows: pl.DataFrame) -> pl.DataFrame:
-        measured([request], rows, shown=False)  # checks the rankings
+        measure_eagerly([request], rows, shown=False)  # checks the rankings
         columns = request.add_computed_columns(rows)
         fused = _build_fusion(request, columns.schema, method, normalisation, factors, offset)
         result = rows.with_columns(columns.select(fused.alias(name)).to_series())

@@ -11,10 +11,10 @@ import polars as pl
 from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.kernels.ragged import Integers, list_rows
 
-KEY = "polars_graded: {}"
+TEMPORARY_NAME_TEMPLATE = "polars_graded: {}"
 """Pattern of the names of temporary columns; no column of a frame has such a name."""
 
-ROW = KEY.format("row")
+ROW = TEMPORARY_NAME_TEMPLATE.format("row")
 
 MAX_RUNS_PER_ROW = 0.75
 """Unsorted keys count as scattered if the ratio of runs to rows is at least this number.
@@ -57,7 +57,8 @@ class Groups:
         if are_sorted(runs) or (has_few_runs and runs.group_by(keys).agg().height == runs.height):
             return cls(values, runs, np.append(starts, frame.height), frame)
         key_columns = [
-            column.alias(KEY.format(column.name)) for column in _drop_sorted_flags(keyed)
+            column.alias(TEMPORARY_NAME_TEMPLATE.format(column.name))
+            for column in _drop_sorted_flags(keyed)
         ]
         row = pl.int_range(pl.len(), dtype=pl.get_index_type()).alias(ROW)
         groups = (
@@ -66,7 +67,9 @@ class Groups:
             .agg(*columns, ROW)
         )
         lists = [Lists.of(groups.get_column(name)) for name in columns]
-        found_keys = groups.select(pl.col(KEY.format(key)).alias(key) for key in keys)
+        found_keys = groups.select(
+            pl.col(TEMPORARY_NAME_TEMPLATE.format(key)).alias(key) for key in keys
+        )
         rows = Lists.of(groups.get_column(ROW)).flat.to_numpy()
         flat = pl.DataFrame([each.flat for each in lists])
         return cls(flat, found_keys, lists[0].offsets, frame, rows)

@@ -194,11 +194,11 @@ def check_overlap(join: Join) -> None:
                 f"{first_few(without_answers)} answered none of the judged queries, so all of "
                 "these count as failures",
             )
-    if incomplete := _find_incomplete_strategies(counts_of_judged, join):
+    if description := _describe_incomplete_strategies(counts_of_judged, join):
         warn_the_caller(
             DataWarning.missing,
             "some strategies have no row for judged queries that others answered; these queries "
-            f"count as failures: {incomplete}\n\n"
+            f"count as failures: {description}\n\n"
             "Hint: if strategies ran on different queries, keep the queries that all answered",
         )
     n_queries = queries.n_unique()
@@ -240,7 +240,7 @@ def _has_few_matches(join: Join, retrieved: int, n_found: int) -> bool:
     return bool(judged_for_others <= MAX_COMMON_SHARE * min(len(join.unmatched), max_matches))
 
 
-def _find_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
+def _describe_incomplete_strategies(answered: pl.DataFrame, join: Join) -> str:
     """List the first strategies that lack queries that others answered."""
     keys, n_queries = [join.strategy, join.query], join.queries.height
     strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)

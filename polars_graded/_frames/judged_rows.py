@@ -66,15 +66,15 @@ def judged_rows(
         run = runs.table.select(cs.by_name([name for name in columns if name in run_schema]))
         join = Join(judged, query, doc, strategy)
         empty = schema.to_frame().select(cs.by_name(columns))
-        for part in _iterate_parts(run, join, key, runs):
-            yield pl.concat([empty, part], how="diagonal")
+        for block in _iterate_joined_blocks(run, join, key, runs):
+            yield pl.concat([empty, block], how="diagonal")
 
     if isinstance(runs.table, pl.DataFrame):
         return pl.concat(iterate_rows(schema))
     return scan_frames(schema, iterate_rows)
 
 
-def _iterate_parts(
+def _iterate_joined_blocks(
     run: Frame, join: Join, key: Sequence[str], runs: Runs
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of the run, then the documents that it missed.
@@ -87,17 +87,17 @@ def _iterate_parts(
     else:
         # An empty first block provides the columns of the result, even if the run has no rows.
         blocks = chain([run.head(0).collect()], read_batches(run))
-    is_one_strategy = runs.strategy is None
-    not_null = [name for name in key if name != "strategy" or not is_one_strategy]
+    is_strategy_passed = runs.strategy is not None
+    not_null = [name for name in key if name != "strategy" or is_strategy_passed]
     with closing(Hashes()) as hashes:
         for block in blocks:
             check_no_nulls(block, "run", not_null)
             hashes.add(hash_keys(block, key))
             yield join.add(block)
-            if is_one_strategy:
+            if not is_strategy_passed:
                 check_one_strategy(join)
         _check_no_duplicates(run.lazy(), key, hashes.repeated())
-    if is_one_strategy and not join.strategies:
+    if not is_strategy_passed and not join.strategies:
         join.register(None)
     for name in runs.names:
         if name not in join.strategies:

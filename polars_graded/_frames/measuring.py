@@ -18,14 +18,14 @@ from polars_graded._frames.parts import Parts, Split, check_queries_are_together
 from polars_graded._frames.progress import progress
 from polars_graded._frames.request import Request
 from polars_graded._frames.sources import scan_frames
-from polars_graded._frames.values import Gathered, finish_requests, grouped
+from polars_graded._frames.values import Gathered, finish_requests, group_rows
 
 RequestT = TypeVar("RequestT", bound=Request)
 
 LOGGER = logging.getLogger("polars_graded")
 
 
-def measured(
+def measure_eagerly(
     requests: Sequence[Request],
     frame: pl.DataFrame | pl.LazyFrame,
     parts: Parts = None,
@@ -58,7 +58,7 @@ def measured(
     with progress(str(split), "rows", total, shown=shown) as count_rows:
         for part in parts_of_frame:
             rows_of_part = add_computed_columns(requests, part)
-            groups = grouped(requests, rows_of_part)
+            groups = group_rows(requests, rows_of_part)
             directions.add(groups)
             duplicates.check(rows_of_part, groups)
             for each in gathered:
@@ -98,7 +98,7 @@ def measure_frame(
     if engine is not None:
         each = [engine.evaluate_rows(request, frame, parts) for request in requests]
         return reduce(lambda one, other: one.union(other), each)
-    measure = measure_lazily if isinstance(frame, pl.LazyFrame) else measured
+    measure = measure_lazily if isinstance(frame, pl.LazyFrame) else measure_eagerly
     return measure(requests, frame, parts, shown=shown)
 
 
@@ -130,7 +130,7 @@ def measure_lazily(
         requests_for_columns = [
             _select_columns(each, columns).with_strategies(frame) for each in requests
         ]
-        yield measured(requests_for_columns, rows, parts, shown=shown)
+        yield measure_eagerly(requests_for_columns, rows, parts, shown=shown)
 
     schema = frame.collect_schema()
     check_without_data(requests, schema)
@@ -139,7 +139,7 @@ def measure_lazily(
 
 def check_without_data(requests: Sequence[Request], schema: pl.Schema) -> None:
     """Measure an empty frame, to raise errors that do not depend on rows."""
-    measured(requests, schema.to_frame(), shown=False)
+    measure_eagerly(requests, schema.to_frame(), shown=False)
 
 
 def _select_columns(request: Request, columns: Collection[str]) -> Request:

@@ -107,16 +107,16 @@ class Notes:
         self._unjudged: list[pl.DataFrame] = []
         self._without_key: list[pl.DataFrame] = []
 
-    def add(self, rankings: Sequence[pl.DataFrame], grades: Mapping[str, Any]) -> None:
+    def add(self, notes_of_entries: Sequence[pl.DataFrame], grades: Mapping[str, Any]) -> None:
         """Add the notes of a part.
 
-        `rankings` has one frame per entry of `by`. `grades` has the notes about all grades.
+        `notes_of_entries` has one frame per entry of `by`. `grades` has the notes about all grades.
         """
         grade_notes = [pl.lit(grades[name]).alias(name) for name in GRADE_NOTES]
         summaries = {name: expr for name, (expr, _) in SUMMARIES.items()}
         is_at_maximum = pl.col("maximum_grade") == pl.col("maximum_grade").max()
         is_dependent = pl.Series([False])
-        for entry, notes_of_entry in enumerate(rankings):
+        for entry, notes_of_entry in enumerate(notes_of_entries):
             notes = notes_of_entry
             if self.request.grader is not None:  # leave out queries that the grader did not judge
                 notes = notes.filter(pl.col("judged").max().over(self.query) > 0)

@@ -16,7 +16,7 @@ from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.notes import NOTES
 from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.unnamed_documents import check_unnamed_documents
-from polars_graded._frames.values import Gathered, grouped
+from polars_graded._frames.values import Gathered, group_rows
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._measuring.ranking import DOCUMENT_INPUTS
@@ -119,7 +119,7 @@ def overview(
         raise ValueError(msg)
     request, opened = request.open_frame(frame)
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
-    groups = grouped([request], rows)
+    groups = group_rows([request], rows)
     Directions.of(request, groups).check()
     if request.may_be_unnamed and isinstance(opened, pl.DataFrame):
         used = [*request.columns, *request.input_columns]
@@ -129,26 +129,27 @@ def overview(
     queries = gathered.in_order().select(
         pl.col(request.key).alias(STRATEGY), *request.measures, pl.col(NOTES).struct.unnest()
     )
-    column = pl.col
     counts = queries.group_by(STRATEGY, maintain_order=True).agg(
         queries=pl.len(),
-        least=column("retrieved").min(),
-        median=column("retrieved").median(),
-        most=column("retrieved").max(),
+        least=pl.col("retrieved").min(),
+        median=pl.col("retrieved").median(),
+        most=pl.col("retrieved").max(),
         **{
-            "retrieved": _divide_sums(column("retrieved_and_judged").sum(), column("judged").sum()),
-            "judged": _divide_sums(column("retrieved_and_judged").sum(), column("retrieved").sum()),
-            "judged@10": column("judged@10").filter(column("retrieved") > 0).mean(),
-            "none_judged": (column("judged") == 0).sum(),
-            "none_relevant": ((column("judged") > 0) & (column("n_relevant") == 0)).sum(),
+            "retrieved": _divide_sums(pl.col("retrieved_and_judged").sum(), pl.col("judged").sum()),
+            "judged": _divide_sums(pl.col("retrieved_and_judged").sum(), pl.col("retrieved").sum()),
+            "judged@10": pl.col("judged@10").filter(pl.col("retrieved") > 0).mean(),
+            "none_judged": (pl.col("judged") == 0).sum(),
+            "none_relevant": ((pl.col("judged") > 0) & (pl.col("n_relevant") == 0)).sum(),
             "only_relevant": (
-                (column("judged") > 0) & (column("n_relevant") == column("judged"))
+                (pl.col("judged") > 0) & (pl.col("n_relevant") == pl.col("judged"))
             ).sum(),
-            "none_retrieved": (column("retrieved") == 0).sum(),
+            "none_retrieved": (pl.col("retrieved") == 0).sum(),
         },
     )
-    of_rows = pl.concat([_count_rows(request, rows, name) for name in request.by])
-    table = counts.join(of_rows, on=STRATEGY, how="left", nulls_equal=True, maintain_order="left")
+    row_counts = pl.concat([_count_rows(request, rows, name) for name in request.by])
+    table = counts.join(
+        row_counts, on=STRATEGY, how="left", nulls_equal=True, maintain_order="left"
+    )
     whole_numbers = cs.integer() & ~cs.by_name(STRATEGY)
     table = table.with_columns(whole_numbers.cast(pl.UInt32))
     return table.select(pl.col(STRATEGY).alias(request.key), *COLUMNS)

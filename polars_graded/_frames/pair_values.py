@@ -219,13 +219,13 @@ class PairPart(Part):
 
     def measure_rankings(self) -> Iterator[Rankings]:
         """Yield values and notes of all strategies at once, to form pairs."""
-        yield from self.rankings([*self.request.by])
+        yield from self.measure_together([*self.request.by])
 
     def select_inputs(self, measures: Sequence[Measure]) -> dict[str, Lists]:  # noqa: ARG002
         """Return the numbers of documents."""
         return {"number": self.numbers}
 
-    def documents(
+    def list_documents(
         self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
     ) -> DocumentLists:
         """Return ranked documents.
@@ -233,7 +233,7 @@ class PairPart(Part):
         If a strategy is ranked by a single column, documents with equal scores count as tied, even
         if `ties` orders them.
         """
-        documents = super().documents(name, keys, measures, order)
+        documents = super().list_documents(name, keys, measures, order)
         if self.request.ties is not None and len(self.request.find_columns(name)) == 1:
             return replace(documents, ties=documents.scores)
         return documents

@@ -151,7 +151,7 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     │ 1     ┆ 7612  ┆ 0     ┆ 0.0 ┆ 0.25 │
     └───────┴───────┴───────┴─────┴──────┘
     """
-    frame = _concatenate(_JUDGMENT_SCHEMA, _read_letor_slices(list_files(paths), _Width()))
+    frame = _concatenate(_JUDGMENT_SCHEMA, _read_letor_slices(list_files(paths), _FeatureLimit()))
     return _cast_whole_grades(frame).with_columns(pl.col("^f[0-9]+$").fill_null(0.0))
 
 
@@ -316,14 +316,14 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     """
     files = _list_rereadable_files(list_files(paths))
     if n_features is None:
-        first = next(_read_letor_slices(files, _Width()), pl.DataFrame())
+        first = next(_read_letor_slices(files, _FeatureLimit()), pl.DataFrame())
         n_features = sum(name not in _JUDGMENT_SCHEMA for name in first.columns)
     check_whole_number("n_features", n_features, at_least=0, at_most=_MAX_FEATURES)
     features = {f"f{number}": pl.Float64() for number in range(1, n_features + 1)}
     schema = pl.Schema({**_JUDGMENT_SCHEMA, **features})
 
     def frames(*_: object) -> Iterator[pl.DataFrame]:
-        for frame in _read_letor_slices(files, _Width(n_features)):
+        for frame in _read_letor_slices(files, _FeatureLimit(n_features)):
             yield _concatenate(schema, [frame]).with_columns(pl.col(list(features)).fill_null(0.0))
 
     return scan_frames(schema, frames)
@@ -548,7 +548,7 @@ def _read_run_blocks(files: Sequence[TextFile], n_files: int) -> Iterator[pl.Dat
             warn_the_caller(DataWarning.files, sentence)
 
 
-def _read_letor_slices(files: Iterable[TextFile], width: _Width) -> Iterator[pl.DataFrame]:
+def _read_letor_slices(files: Iterable[TextFile], limit: _FeatureLimit) -> Iterator[pl.DataFrame]:
     """Yield the documents of LETOR files in slices, each with its own features."""
     lines_before = 0
     for file in files:
@@ -557,7 +557,7 @@ def _read_letor_slices(files: Iterable[TextFile], width: _Width) -> Iterator[pl.
             lines = _split_lines(block)
             last = block.first + lines.height - 1
             for part in lines.iter_slices(_LETOR_SLICE):
-                yield _parse_documents(file.name, part, lines_before, width)
+                yield _parse_documents(file.name, part, lines_before, limit)
         lines_before += last
 
 
@@ -641,7 +641,7 @@ def _match_fields(lines: pl.DataFrame, pattern: str, fields: Sequence[str]) -> p
 # LETOR's lines
 
 
-class _Width:
+class _FeatureLimit:
     """Limit the number of features, since a typo could fill the memory."""
 
     def __init__(self, max_features: int = _MAX_FEATURES) -> None:
@@ -670,7 +670,7 @@ class _Width:
 
 
 def _parse_documents(
-    file: str, lines: pl.DataFrame, lines_before: int, width: _Width
+    file: str, lines: pl.DataFrame, lines_before: int, limit: _FeatureLimit
 ) -> pl.DataFrame:
     """Return the documents of some lines of a file, with their features."""
     has_document = (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
@@ -678,9 +678,9 @@ def _parse_documents(
     rows = _match_fields(lines, _LETOR_LINE, _LETOR_FIELDS)
     features = _parse_features(rows)
     incomplete = pl.col("query").is_null(), pl.lit("a line begins with a grade and qid:query")
-    wrong_features = _find_wrong_features(features, width.max_features)
+    wrong_features = _find_wrong_features(features, limit.max_features)
     _check_lines(file, rows, [incomplete, *_find_wrong_numbers(["grade"])], wrong_features)
-    width.add(file, rows, features)
+    limit.add(file, rows, features)
     doc = pl.col("comment").str.extract(_LETOR_DOC)
     number = (pl.col("number") + lines_before).cast(pl.String)
     grade = pl.col("grade").cast(pl.Float64)

@@ -98,7 +98,7 @@ class Request:
     descending: Mapping[str, tuple[bool, ...]]
     """For each strategy that `descending` covers, a flag per sort column: True for highest
     first."""
-    scale: Ranking
+    unsorted_ranking: Ranking
     """A ranking with the column and the scale of grades, `undefined_as` and `condensed`. It has no
     sort columns. `build_ranking` adds the sort columns of a strategy."""
     computed: Mapping[str, pl.Expr] = field(default_factory=dict)
@@ -149,9 +149,11 @@ class Request:
         grader, grade = parse_grade(grade, computed)
         strategies = parse_by(by, computed)
         tool, tie_column = parse_tool(ties)
-        scale = Ranking(pl.col(grade))
-        scale = replace(scale, condensed=check_flag("condensed", condensed))
-        scale = scale.scaled(irrelevant, max_grade, relevant_from).undefined_as(undefined_as)
+        unsorted_ranking = Ranking(pl.col(grade))
+        unsorted_ranking = replace(unsorted_ranking, condensed=check_flag("condensed", condensed))
+        unsorted_ranking = unsorted_ranking.scaled(
+            irrelevant, max_grade, relevant_from
+        ).undefined_as(undefined_as)
         chosen = parse_measures(measures, cls.definitions)
         inputs = _parse_inputs(
             computed,
@@ -161,7 +163,7 @@ class Request:
             features=features,
             reference=reference,
         )
-        check_measures([*chosen.values()], scale, inputs)
+        check_measures([*chosen.values()], unsorted_ranking, inputs)
         request = cls(
             chosen,
             strategies,
@@ -170,7 +172,7 @@ class Request:
             None if strategy is None else check_column_name("strategy", strategy),
             None if tool is not None else parse_ties(ties),
             parse_descending(descending, strategies),
-            scale,
+            unsorted_ranking,
             computed,
             inputs,
             None if doc is None else check_column_name("doc", doc),
@@ -247,7 +249,9 @@ class Request:
         """The kinds of warnings that do not concern the result."""
         measures = self.measures.values()
         # Dropping unjudged documents changes ranks, so with `condensed` every measure needs grades.
-        uses_grades = self.scale.condensed or any(each.definition.needs_grades for each in measures)
+        uses_grades = self.unsorted_ranking.condensed or any(
+            each.definition.needs_grades for each in measures
+        )
         grade_warnings = {DataWarning.scale, DataWarning.unjudged, DataWarning.join}
         return set() if self.is_graded and uses_grades else grade_warnings
 
@@ -362,6 +366,12 @@ class Request:
                 f"Hint: ties={{{self.tool!r}: 'item'}} names the column"
             )
             raise ValueError(msg)
+        if self.tool is not None and dtype is not None and not can_be_text(dtype):
+            msg = (
+                f"ties={self.tool!r} needs documents that are texts or numbers, got {dtype} in "
+                f"{column!r}"
+            )
+            raise TypeError(msg)
         is_key = column in (*self.keys, *self.row_columns)
         if dtype is None or (is_key and self.tool is None) or not can_be_text(dtype):
             return None
@@ -466,7 +476,7 @@ class Request:
         # trec_eval stores scores as 32-bit floats, so nearly equal scores are tied.
         rounded_score = score.cast(pl.Float32) if self.tool else score
         by = [rounded_score, *further, pl.col(self.tie_column).cast(pl.String)]
-        return self.scale.ranked_by(by, descending=[*ranking.descending, True])
+        return self.unsorted_ranking.ranked_by(by, descending=[*ranking.descending, True])
 
     def as_text(self, name: str, values: Values) -> Values:
         """Return a tie-breaking column, cast to text if it holds documents."""
@@ -476,7 +486,9 @@ class Request:
         """Return the ranking of a strategy by its sort columns and `ties`."""
         ties = [self.as_text(name, pl.col(name)) for name in self.ties or ()]
         flags = [*self.find_directions(strategy), *(True for _ in ties)]
-        return self.scale.ranked_by([*self.find_columns(strategy), *ties], descending=flags)
+        return self.unsorted_ranking.ranked_by(
+            [*self.find_columns(strategy), *ties], descending=flags
+        )
 
 
 # Parsing of arguments
@@ -593,7 +605,7 @@ def _check_no_frame(entry: Any) -> None:
 
 def can_be_text(dtype: pl.DataType) -> bool:
     """Return whether values of a type can be compared as text."""
-    return not (dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Null))
+    return not (dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration, pl.Null))
 
 
 def parse_tool(ties: Any) -> tuple[Tool | None, str | None]:

@@ -70,7 +70,7 @@ def _find_repeated_shares(
         for name, dtype in frame.schema.items()
         if name not in {*keys, *used}
         and (dtype in TEXT_TYPES or dtype.is_integer())
-        and not _has_row_numbers(frame.get_column(name))
+        and not _has_steps_of_one(frame.get_column(name))
     ]
     if not names:
         return {}
@@ -89,7 +89,7 @@ def _find_repeated_shares(
     return shares
 
 
-def _has_row_numbers(column: pl.Series) -> bool:
+def _has_steps_of_one(column: pl.Series) -> bool:
     """Return whether a column of whole numbers rises by 1 from row to row."""
     return column.dtype.is_integer() and bool((column.diff() == 1).all())
 

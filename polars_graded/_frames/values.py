@@ -55,7 +55,7 @@ maximum, they are measured in groups of at least one strategy. Progress is shown
 """
 
 
-def grouped(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
+def group_rows(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
     """Group the rows of a frame by ranking, once for all requests.
 
     The requests differ in their graders, but not in the columns that identify a ranking.
@@ -95,7 +95,7 @@ class Part:
         names = [*self.request.by]
         size = max(1, MAX_SHARED_ROWS // max(1, self.groups.frame.height))
         for first in range(0, len(names), size):
-            yield from self.rankings(names[first : first + size])
+            yield from self.measure_together(names[first : first + size])
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
@@ -117,7 +117,7 @@ class Part:
     def grades(self) -> Lists:
         """Return the checked grades, which all entries of `by` share."""
         grades = self.groups.lists(self.request.grade)
-        check_grades(self.request.scale, grades)
+        check_grades(self.request.unsorted_ranking, grades)
         return grades
 
     @cached_property
@@ -126,11 +126,12 @@ class Part:
 
         All entries of `by` share these inputs.
         """
-        column, scale = self.request.tie_column or self.request.document, self.request.scale
+        column = self.request.tie_column or self.request.document
+        ranking = self.request.unsorted_ranking
         names = None
         if column is not None and self.request.inputs:
             names = self.groups.at(column, np.arange(self.groups.frame.height))
-        ranking = scale.with_inputs(**self.request.inputs)
+        ranking = ranking.with_inputs(**self.request.inputs)
         return {
             name: read_input(ranking, name, self.groups.lists(each), names)
             for name, each in self.request.inputs.items()
@@ -149,7 +150,7 @@ class Part:
             lists.append(Lists(self.request.as_text(column, values.flat), values.offsets))
         return lists
 
-    def documents(
+    def list_documents(
         self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
     ) -> DocumentLists:
         """Return the documents of each query, with a strategy's scores and ties.
@@ -184,7 +185,7 @@ class Part:
             return None
         return lambda rows: self.groups.at(column, rows).cast(pl.String)
 
-    def not_finite(self, name: str, keys: Sequence[Lists]) -> Integers:
+    def find_not_finite_columns(self, name: str, keys: Sequence[Lists]) -> Integers:
         """Return for each query the number of a column with NaN or infinity, or 0.
 
         The grade is column 1. Raise if a sort column has a wrong type.
@@ -192,16 +193,17 @@ class Part:
         check_ranked_by(self.build_ranking(name), self.grades, keys)
         return find_not_finite([self.grades, *keys])
 
-    def rankings(self, names: Sequence[str]) -> Iterator[Rankings]:
+    def measure_together(self, names: Sequence[str]) -> Iterator[Rankings]:
         """Yield the values and notes of strategies that are measured together."""
         keys = {name: self.list_ranking_columns(name) for name in names}
-        not_finite = {name: self.not_finite(name, keys[name]) for name in names}
+        not_finite = {name: self.find_not_finite_columns(name, keys[name]) for name in names}
         finite_names = [name for name, numbers in not_finite.items() if not numbers.any()]
         error, computed = None, dict[str, list[Computed]]()
         try:
             for order, measures in group_by_order(self.request.tool, [*self.measures.values()]):
                 documents = {
-                    name: self.documents(name, keys[name], measures, order) for name in finite_names
+                    name: self.list_documents(name, keys[name], measures, order)
+                    for name in finite_names
                 }
                 for name, each in self.compute(measures, documents):
                     computed.setdefault(name, []).append(each)
@@ -287,14 +289,14 @@ def note_queries(part: Part) -> dict[str, pl.Series]:
     if data_warnings.find_measures_without_scale(request):
         doubles = grades.flat.cast(pl.Float64).fill_null(float("nan"))
         highest = groups.reduce_groups(np.fmax, doubles)
-        relevant = request.scale.is_relevant(pl.col("highest"))
+        relevant = request.unsorted_ranking.is_relevant(pl.col("highest"))
         noted["maximum_grade"] = highest.to_frame("highest").select(
             pl.when(relevant).then("highest")
         )["highest"]
     if request.strategy is not None:
         # Each of these notes is equal for all strategies of a query, unless judgments were lost.
         grade = pl.col("grade")
-        relevant = request.scale.is_relevant(grade)
+        relevant = request.unsorted_ranking.is_relevant(grade)
         relevant_grade = pl.when(relevant).then(grade.cast(pl.Float64)).otherwise(0.0)
         rows = grades.flat.to_frame("grade").select(
             relevant=relevant, relevant_grade=relevant_grade
@@ -350,7 +352,7 @@ def _count_like_ranks(part: Part, name: str, values: pl.Series) -> pl.Series:
     result is False for all queries if the name of the column has no word for ranks, or if the
     direction of the strategy was passed in `descending`.
     """
-    is_rank_column = values.dtype.is_numeric() and data_warnings.is_called_rank(values.name)
+    is_rank_column = values.dtype.is_numeric() and data_warnings.has_rank_word(values.name)
     if name in part.request.descending or not is_rank_column:
         return part.make_constant(value=False, dtype=pl.Boolean())
     score = pl.col("value")

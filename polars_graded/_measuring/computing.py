@@ -201,7 +201,7 @@ def _find_dependence_on_ties(
             )
             if with_ties is not None:
                 is_dependent |= _compare_tie_orders(compute, with_ties)
-        elif (with_ties := queries.with_differing_ties) is not None:
+        elif (with_ties := queries.with_differing_tied_grades) is not None:
             orders = [with_ties.optimistic, *(with_ties.alternating if measure.may_fall else [])]
             worst, is_unusable = _compute_usable(compute, with_ties.pessimistic)
             is_dependent |= is_unusable

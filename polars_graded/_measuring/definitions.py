@@ -267,7 +267,7 @@ COMPLEMENT_OF_F: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda v
 """Properties of E, which is 1 - F: the lowest value is best, and fill values are 1 minus those of
 F."""
 UNDISCOUNTED: Mapping[str, Any] = {"discount": "none", "base": 2.0}
-NORMALISED: Mapping[str, Any] = {"form": compute_normalised_gains}
+NORMALISED: Mapping[str, Any] = {"gain_function": compute_normalised_gains}
 B_OPTION = {"b": _make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
 
 

@@ -135,13 +135,13 @@ class _Order:
         Nulls come last. If `names` is passed, documents with equal keys are ordered by name. These
         documents still count as tied.
         """
-        parts, start = [], 0
+        ties_of_chunks, start = [], 0
         for length, places, groups in batches.run([scores], Ragged.find_ties):
             # Groups of a chunk are numbered from 1 to at most `length`. With `start` added, no two
             # chunks share a number.
-            parts.append((places + start, groups + start))
+            ties_of_chunks.append((places + start, groups + start))
             start += length
-        places, groups = (np.concatenate(each) for each in zip(*parts, strict=True))
+        places, groups = (np.concatenate(each) for each in zip(*ties_of_chunks, strict=True))
         if not len(places):
             return None
         columns = (key.flat.gather(places).alias(str(n)) for n, key in enumerate(keys))

@@ -51,7 +51,7 @@ def collect_verdict_facts(
     first_places = [
         _find_first_places(measure, pairs_of_measure) for measure, pairs_of_measure in with_best
     ]
-    better = sum(
+    n_measures_with_better = sum(
         _count_directions(measure, pairs_of_measure).better > 0
         for measure, pairs_of_measure in with_best
     )
@@ -59,7 +59,9 @@ def collect_verdict_facts(
     for measure, pairs_of_measure in zip(measures, pairs, strict=True):
         lead_pair = _find_leading_pair(measure, pairs_of_measure, tested)
         leader = measure["order"][:1]
-        n_supporting = better if tested.baseline is not None else first_places.count(leader)
+        n_supporting = (
+            n_measures_with_better if tested.baseline is not None else first_places.count(leader)
+        )
         needed = (
             None if lead_pair is None else _find_needed_queries(grid, measure, lead_pair, tested)
         )
@@ -86,8 +88,8 @@ def _count_directions(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> Find
     """
     is_lower_better = measure["best"] == "lowest"
     significant = [pair for pair in pairs if pair["significant"]]
-    better = sum(((pair["difference"] or 0) > 0) != is_lower_better for pair in significant)
-    return FindingCounts(better, len(significant) - better, len(pairs) - len(significant))
+    n_better = sum(((pair["difference"] or 0) > 0) != is_lower_better for pair in significant)
+    return FindingCounts(n_better, len(significant) - n_better, len(pairs) - len(significant))
 
 
 def _find_leading_pair(
@@ -98,7 +100,7 @@ def _find_leading_pair(
     This strategy is the baseline. If there is no baseline, or the baseline leads, it is the second
     strategy. The result is None if several strategies share the lead, or if there is only one.
     """
-    if len(measure["bests"]) != 1 or len(measure["order"]) == 1:
+    if len(measure["best_strategies"]) != 1 or len(measure["order"]) == 1:
         return None
     leader, other = measure["order"][:2]
     if tested.baseline not in (None, leader):
@@ -133,7 +135,7 @@ def build_certainty(
         if measure["best"] == "none" or not pairs_of_measure or not measure["queries"]:
             continue
         results = grid.get_results(measure["name"])
-        difference = DEFAULT_DIFFERENCE_SHARE * abs(measure["means"][measure["bests"][0]])
+        difference = DEFAULT_DIFFERENCE_SHARE * abs(measure["means"][measure["best_strategies"][0]])
         powers = _compute_power(
             Pairs(results, *find_pairs(grid.strategies)), difference or 1.0, ALPHA
         )

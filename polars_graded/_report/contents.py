@@ -95,7 +95,7 @@ def build_measures(grid: Grid, shown: Integers) -> list[PageMeasure]:
                 "queries": rows["queries"][0],
                 "means": round_numbers(rows["mean"]),
                 "margins": round_numbers(rows["ci_high"] - rows["mean"]),
-                "bests": find_best_places(rows["mean"], best),
+                "best_strategies": find_best_places(rows["mean"], best),
                 "order": np.argsort(sort_keys, kind="stable").tolist(),
                 "values": pack_values(values[:, shown]),
                 "bin": _choose_bin_width(values[:, shown]),
@@ -213,7 +213,7 @@ def explain_missing_curves(names: list[str], drawn: list[Curve]) -> dict[str, st
 
 def _find_kinds(names: list[str]) -> dict[str, str]:
     """Return the kind of each curve, "rank" or "recall"; skip ideal curves."""
-    return {name: kind for name in names if (kind := curve_rows.find_kind(name))}
+    return {name: kind for name in names if (kind := curve_rows.find_curve_kind(name))}
 
 
 def _is_shared(lines: Floats) -> bool:
@@ -326,7 +326,7 @@ def build_segments(
                     name=", ".join(map(str, part)),
                     queries=of_it["queries"][0],
                     means=round_numbers(values),
-                    bests=best,
+                    best_strategies=best,
                 )
             )
         measures.append(

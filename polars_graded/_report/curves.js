@@ -58,7 +58,7 @@ const showCurves = (kind) => {
   $(`#${kind} h2 span`).textContent = `: ${whose}`;
   // Grey lines are drawn below the others. An ideal curve that all share is drawn once.
   const inTurn = [...drawn].sort((s, t) => mattering.includes(s) - mattering.includes(t));
-  const hasIdeal = (s) => curve.ideal && (s === drawn[0] || curve.ideal.lines > 1);
+  const hasIdeal = (s) => curve.ideal && (s === drawn[0] || curve.ideal.n_lines > 1);
   const all = inTurn.flatMap((s) =>
     curve.at.map((at, point) => ({
       strategy: asDrawn(strategies[s]),

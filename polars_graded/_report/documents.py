@@ -126,11 +126,11 @@ class RankedFrame:
         The order of ties is always included. Other settings are included if they differ from their
         defaults.
         """
-        ties, scale = self.request.ties, self.request.scale
+        ties, ranking = self.request.ties, self.request.unsorted_ranking
         tie_order = UNBROKEN_TIES
         if self.request.tie_column is not None:
             tie_order = f"broken by {self.request.tie_column}, the highest first"
-        low, high, lowest_relevant = scale.irrelevant, scale.max_grade, scale.relevant_from
+        low, high, lowest_relevant = ranking.irrelevant, ranking.max_grade, ranking.relevant_from
         undefined = self.options.get("undefined_as", "default")
         omission = "are left out" if undefined is None else ""
         settings = {
@@ -138,7 +138,7 @@ class RankedFrame:
             "Irrelevant": low and f"grades up to {low:g}",
             "Relevant": lowest_relevant is not None and f"grades from {lowest_relevant:g} on",
             "Highest grade": high is not None and f"{high:g}",
-            "Unjudged documents": scale.condensed and "dropped from the rankings",
+            "Unjudged documents": ranking.condensed and "dropped from the rankings",
             "Queries without a relevant document": omission
             or (undefined != "default" and f"count as {undefined:g}"),
         }
@@ -194,7 +194,7 @@ class RankedFrame:
         }
         is_large = self.frame.height * len(self.request.by) > MAX_REGRADED_ROWS
         is_judged = (self.table["judged"].fill_null(1) == 1).all()
-        if not measures or is_large or is_judged or self.request.scale.condensed:
+        if not measures or is_large or is_judged or self.request.unsorted_ranking.condensed:
             return {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the evaluation has already warned
@@ -281,14 +281,16 @@ class RankedFrame:
             for query_text, *names, value in first_rows.iter_rows():
                 empty_entry = {"documents": {}, "ranked": [None] * len(strategies)}
                 entry = entries.setdefault(query_text, empty_entry)
-                numbers, document = (
+                document_numbers, document = (
                     entry["documents"],
                     (*map(_shorten_text, names), round_number(value)),
                 )
                 ranked_documents = entry["ranked"][strategy_index] = (
                     entry["ranked"][strategy_index] or []
                 )
-                ranked_documents.append(numbers.setdefault(document, len(numbers)))
+                ranked_documents.append(
+                    document_numbers.setdefault(document, len(document_numbers))
+                )
         for entry in entries.values():
             entry["documents"] = list(entry["documents"])
         return entries

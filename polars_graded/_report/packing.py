@@ -51,7 +51,7 @@ def pack_points(points: Floats, means: list[list[OptionalNumber]]) -> PagePoints
     share = np.divide(points - low[:, None], span, out=np.zeros_like(points), where=span > 0)
     codes = np.where(is_known, np.clip(np.rint(share * MAX_STEPS), 0, MAX_STEPS), MAX_STEPS + 1)
     return {
-        "lines": len(points),
+        "n_lines": len(points),
         "codes": _encode_base64(codes.astype("<u2")),
         "low": _encode_base64(low),
         "high": _encode_base64(high),

@@ -19,7 +19,7 @@ class PageMeasure(TypedDict):
     queries: int
     means: list[OptionalNumber]
     margins: list[OptionalNumber]
-    bests: list[int]
+    best_strategies: list[int]
     order: list[int]
     """Indices of strategies, the best first; the highest first if `best` is `"none"`."""
     values: str
@@ -37,7 +37,7 @@ class PagePoints(TypedDict):
     curve that all strategies share (`lines` is 1).
     """
 
-    lines: int
+    n_lines: int
     codes: str
     low: str
     high: str
@@ -124,7 +124,7 @@ class Segment(TypedDict):
     name: str
     queries: int
     means: list[OptionalNumber]
-    bests: list[int]
+    best_strategies: list[int]
 
 
 class SegmentsOfMeasure(TypedDict):

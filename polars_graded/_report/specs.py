@@ -229,7 +229,7 @@ def build_explore_spec(query: str) -> dict[str, Any]:
         highest_bin_count=ends["highest_bin_count"],
         colour={"color": COLOUR},
         nice=True,
-        typed="datum.difference >= least && datum.difference <= greatest",
+        condition="datum.difference >= least && datum.difference <= greatest",
     )
     chart: Any = query_views.draw_views(queries, query, {}, None)
     chart.data = alt.NamedData("rows")

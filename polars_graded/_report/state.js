@@ -11,11 +11,11 @@ const floats = (text) => new Float32Array(bytes(text));
 // curve. There are `steps` codes between the query's lowest and highest value. Without a query, the
 // result is the mean.
 const values = measures.map((measure) => floats(measure.values));
-const unpacked = ({ codes, low, high, lines, means }, inspected) => {
+const unpacked = ({ codes, low, high, n_lines, means }, inspected) => {
   const [all, lows, highs] = [new Uint16Array(bytes(codes)), floats(low), floats(high)];
-  const points = all.length / (lines * lows.length);
+  const points = all.length / (n_lines * lows.length);
   return (s, query, point) => {
-    const line = s % lines;
+    const line = s % n_lines;
     if (query === null) return means[line][point];
     const place = inspected ? inspected.indexOf(query) : query;
     const code = all[(line * lows.length + place) * points + point];

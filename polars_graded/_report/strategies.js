@@ -2,15 +2,15 @@
 
 // Returns the strategies that may be the best by a measure: those without a significant difference to
 // the best mean. If all pairs contain the baseline, this is unknown, so the best mean is returned.
-const mayBeBest = ({ bests }, m) => {
+const mayBeBest = ({ best_strategies: best }, m) => {
   const rows = comparison.rows[m];
-  if (baseline !== null || !rows) return bests;
+  if (baseline !== null || !rows) return best;
   const worse = new Set(
     records(comparison.columns, rows)
       .filter(({ significant }) => significant)
-      .map(({ strategy: a, baseline: b }) => (bests.includes(a) ? b : bests.includes(b) ? a : null)),
+      .map(({ strategy: a, baseline: b }) => (best.includes(a) ? b : best.includes(b) ? a : null)),
   );
-  return bests.length ? [...strategies.keys()].filter((s) => !worse.has(s)) : [];
+  return best.length ? [...strategies.keys()].filter((s) => !worse.has(s)) : [];
 };
 
 // Returns the columns of a measure: its mean, and the value of the chosen query.

@@ -76,7 +76,7 @@ const showSegments = () => {
   $("#segments .note").textContent = `${seen.measure.name}, the best of each row in bold. ${note}`;
   const ofStrategy = (name, s) => column(name, called(s), written, {
     value: ({ means }) => means[s],
-    cell: ({ bests }) => ({ class: bests.includes(s) ? "best" : "" }),
+    cell: ({ best_strategies: best }) => ({ class: best.includes(s) ? "best" : "" }),
   });
   const segment = column(title, title, named, { value: ({ name }) => name });
   const count = column("queries", "Queries", amount);

@@ -444,7 +444,7 @@ class Grades:
                 tables_of_pair.sum(axis=1) + tables_of_pair.sum(axis=2),
                 {name: each[:, position] for name, each in jackknifed.items()},
             )
-            estimates = _compute_intervals(coefficients, _find_counted(counts), level)
+            estimates = _compute_intervals(coefficients, _mask_counted_queries(counts), level)
             graders = self.names[i], self.names[j]
             yield from self._make_rows(
                 graders, has_both[:, position], estimates, _count_informative_queries(counts)
@@ -498,7 +498,7 @@ class Grades:
             }
         # The jackknife leaves out only queries that have a document with two grades or more. In the
         # other queries, no grades can be compared.
-        intervals = _compute_intervals(estimates, _find_counted(sums[:, :1]), level)
+        intervals = _compute_intervals(estimates, _mask_counted_queries(sums[:, :1]), level)
         return self._make_rows(
             (None, None),
             has_several[:, 0],
@@ -552,7 +552,7 @@ def _jackknife(of_query: Floats) -> Floats:
     return np.concatenate([total, total - of_query])
 
 
-def _find_counted(counts: Floats) -> Mask:
+def _mask_counted_queries(counts: Floats) -> Mask:
     """Return the mask of queries with a count above 0."""
     return np.asarray(counts.any(axis=1))
 

@@ -24,7 +24,7 @@ from polars_graded._frames.directions import Directions
 from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.list_pairs import OF_GRADES, StrategyOptions
 from polars_graded._frames.request import NO_GRADE, Request
-from polars_graded._frames.values import grouped
+from polars_graded._frames.values import group_rows
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -174,12 +174,12 @@ def catalogue(
     │ long_tail_share@2    ┆ score    ┆ 2       ┆ 0.5  │
     └──────────────────────┴──────────┴─────────┴──────┘
     """
-    level, share = check_level(confidence), check_number("head", head, above=0, below=1)
+    level, head = check_level(confidence), check_number("head", head, above=0, below=1)
     check_whole_number("resamples", resamples, at_least=2)
     check_whole_number("seed", seed, at_least=0)
     request = Request.of(["n_retrieved"], grade=NO_GRADE, **ranking)
     tables = []
-    for name, recommended in _recommend(request, frame, n, items, popularity, share):
+    for name, recommended in _recommend(request, frame, n, items, popularity, head):
         rng = np.random.default_rng(seed)
         values = recommended.measure(np.ones(recommended.n_users))
         draws = [recommended.measure(draw) for draw in recommended.draw(rng, resamples)]
@@ -362,8 +362,13 @@ def _recommend(
     schema = source.collect_schema()
     check_columns(argument, [doc], schema, argument="doc")
     check_columns(argument, columns, schema, argument="popularity")
+    kinds = opened.collect_schema()[doc], schema[doc]
+    if kinds[0] != kinds[1] and not all(kind.is_integer() for kind in kinds):
+        types = f"{kinds[0]} in `frame` and {kinds[1]} in `items`"
+        msg = f"{doc!r} must have one data type, got {types}: cast one of them"
+        raise TypeError(msg)
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
-    groups = grouped([request], rows)
+    groups = group_rows([request], rows)
     Directions.of(request, groups).check()
     Duplicates([request]).check(rows, groups)
     catalogue_items = _read_items(
@@ -410,7 +415,10 @@ def _recommend(
 def _read_items(rows: pl.DataFrame, popularity: str | None, is_frame: bool) -> pl.DataFrame:  # noqa: FBT001
     """Return the catalogue, one row per item, with the index of each item."""
     doc = rows.columns[0]
-    items = rows.unique(maintain_order=True) if is_frame else rows
+    if not is_frame and (nulls := rows.get_column(doc).null_count()):
+        msg = f"`items` must name an item in each row, got null in {nulls} of {rows.height} rows"
+        raise ValueError(msg)
+    items = rows.drop_nulls(doc).unique(maintain_order=True) if is_frame else rows
     repeated = items.filter(pl.col(doc).is_duplicated()).get_column(doc).unique().sort()
     if len(repeated):
         subject = f"popularity {popularity!r}" if is_frame else "`items`"

@@ -115,7 +115,9 @@ def check_queries(
         if count == n:
             msg = (
                 "`baseline` must have queries in common with `per_query`, got none of the "
-                f"{format_count(n_rows, 'queries')} of `per_query`"
+                f"{format_count(n_rows, 'queries')} of `per_query`, such as "
+                f"{rows.select(queries).row(0)}, among those of `baseline`, such as "
+                f"{older.select(queries).row(0)}"
             )
             raise ValueError(msg)
         if count:

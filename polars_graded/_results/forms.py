@@ -222,7 +222,7 @@ def paper_table(
     else:
         check_trusted_options(test=(test, "t"), letters=(letters, "worse"))
         graders = check_graders(per_query, measures, segments, **keys)
-        grid = _select_model(graders, trusted)
+        grid = _select_model_grid(graders, trusted)
         means = make_trusted_table(graders, trusted, confidence)
     parts = ["measure", *grid.segment_columns]
     strategy, names = grid.strategies.name, grid.strategies.to_list()
@@ -289,7 +289,7 @@ def _write_meaning(letters: str, baseline: Any) -> str:
     return "a letter stands for a strategy that is significantly worse"
 
 
-def _select_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
+def _select_model_grid(graders: Mapping[str, Grid], trusted: str) -> Grid:
     """Return the grid of the only grader besides the trusted one.
 
     If there is no other grader, return the grid of the trusted grader. Raise if there are several
@@ -321,11 +321,11 @@ def _find_superscripts(
         winner = pl.when(better > 0).then(strategy).otherwise("baseline")
         loser = pl.when(better > 0).then("baseline").otherwise(strategy)
         mark = loser.replace_strict(signs, return_dtype=pl.String)
-    losers = findings.filter(better != 0).select(*parts, winner.alias(strategy), mark.alias("mark"))
-    return losers.group_by(*parts, strategy).agg(pl.col("mark").sort().str.join())
+    marks = findings.filter(better != 0).select(*parts, winner.alias(strategy), mark.alias("mark"))
+    return marks.group_by(*parts, strategy).agg(pl.col("mark").sort().str.join())
 
 
-def _write_caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | None) -> str:
+def _write_caption(means: pl.DataFrame, options: Options, meaning: str, trusted: str | None) -> str:
     """Return the caption: the meaning of bold numbers and superscripts."""
     counts = means.get_column("queries").unique().sort().to_list()
     lowest = "" if len(counts) == 1 else f"{counts[0]:,} to "
@@ -340,11 +340,13 @@ def _write_caption(means: pl.DataFrame, options: Options, signs: str, trusted: s
             "from grades of "
             f"{means.get_column(GRADER)[0]} for all and of {trusted} for {queries}"
         )
+    if means["best"].is_in(["highest", "lowest"]).not_().all():
+        return f"Means of {queries}; of these measures, no value is best."
     text = f"Means of {queries}, the best of each column in bold"
-    if not signs:
+    if not meaning:
         why = "one query cannot be tested" if counts == [1] else "there is nothing to test"
         return f"{text}; no difference is tested: {why}."
-    return f"{text}; {signs} (p of at most {options.level:g}) by {test.words}{corrected}."
+    return f"{text}; {meaning} (p of at most {options.level:g}) by {test.words}{corrected}."
 
 
 # Formats

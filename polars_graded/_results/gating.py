@@ -44,6 +44,7 @@ from polars_graded._results.keys import (
 )
 from polars_graded._results.pairs import Pairs, name_pairs
 from polars_graded._results.per_query import (
+    ROUNDING,
     Grid,
     MeasureColumns,
     Results,
@@ -632,13 +633,15 @@ def decide_pairs(pairs: Pairs, inputs: VerdictInputs) -> tuple[Floats, Floats, I
     else:
         low = np.where(is_loss, mean, low)
     lowest_gain, highest_gain = (low, high) if is_higher_better else (-high, -low)
+    # A loss of exactly the margin may exceed it by a rounding error, as 0.8 - 0.7 exceeds 0.1.
+    rounding = ROUNDING * max(inputs.margin, pairs.results.floor)
     verdicts = {
         UNCHANGED: (intervals.changed == 0) & (pairs.n > 0),
         "better": lowest_gain > 0,
-        "worse": highest_gain < -inputs.margin,
-        WITHIN: (highest_gain < 0) & (lowest_gain > -inputs.margin),
+        "worse": highest_gain < -inputs.margin - rounding,
+        WITHIN: (highest_gain < 0) & (lowest_gain > -inputs.margin + rounding),
         BEYOND: highest_gain < 0,
-        "no worse": lowest_gain > -inputs.margin,
+        "no worse": lowest_gain > -inputs.margin + rounding,
     }
     verdict = np.select([*verdicts.values()], [*verdicts], "undecided").astype(object)
     return low, high, intervals.changed, verdict

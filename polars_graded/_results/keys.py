@@ -25,6 +25,7 @@ from polars_graded._frames.inputs import check_graders_named
 from polars_graded._frames.request import Columns as Columns  # noqa: PLC0414, a re-export
 from polars_graded._measuring.keywords import check_keywords, complete_signature
 from polars_graded._measuring.names import Measure
+from polars_graded._sentences import format_count
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -33,6 +34,9 @@ Missing: TypeAlias = Literal["error", "drop", "zero"]
 
 KEYS = ("strategy", "query")
 """Keys of rows of results, in the order of `evaluate`."""
+
+COLUMNS_OF_LONG_FORM = ("measure", "cutoff", "rank")
+"""Columns of `long_form` that distinguish several values of a query, so they are no keys."""
 
 
 class Keys(TypedDict, total=False):
@@ -54,35 +58,43 @@ def _take_keys(
     """Declare the defaults of `Keys`."""
 
 
-Parts: TypeAlias = "dict[str | None, Any]"
+ResultsByGrader: TypeAlias = "dict[str | None, Any]"
 """Results of each grader, by name. If results are not split by grader, the only key is None."""
 
 
 # Results of several graders
 
 
-def run_each_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
+def run_each_grader(
+    results_by_grader: ResultsByGrader, function: Callable[[pl.DataFrame], Any]
+) -> Any:
     """Call a function for each grader, and stack the returned frames.
 
     If there is only one grader, return the function's result as it is.
     """
-    if len(parts) == 1:
-        return function(select_grader(parts)[1])
-    return _stack_graders({name: function(rows) for name, rows in parts.items()})
+    if len(results_by_grader) == 1:
+        return function(select_grader(results_by_grader)[1])
+    return _stack_graders({name: function(rows) for name, rows in results_by_grader.items()})
 
 
-def run_one_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
+def run_one_grader(
+    results_by_grader: ResultsByGrader, function: Callable[[pl.DataFrame], Any]
+) -> Any:
     """Return the result of a function for the only grader; raise if several."""
-    return function(select_grader(parts)[1])
+    return function(select_grader(results_by_grader)[1])
 
 
-def run_all_graders(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
+def run_all_graders(
+    results_by_grader: ResultsByGrader, function: Callable[[pl.DataFrame], Any]
+) -> Any:
     """Call a function once, with the results of all graders."""
-    return function(parts[None] if None in parts else _stack_graders(parts))
+    return function(
+        results_by_grader[None] if None in results_by_grader else _stack_graders(results_by_grader)
+    )
 
 
 def takes_results(
-    combine: Callable[[Parts, Callable[[pl.DataFrame], Any]], Any] = run_each_grader,
+    combine: Callable[[ResultsByGrader, Callable[[pl.DataFrame], Any]], Any] = run_each_grader,
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Return a decorator that checks a frame of results and finds its keys.
 
@@ -115,16 +127,22 @@ def takes_results(
             bound.arguments |= find_keys(frame, bound.arguments, function.__name__)
             bound.apply_defaults()
             grader, trusted = (bound.arguments.get(name) for name in (GRADER, "trusted"))
-            parts = split_by_grader(frame, bound.arguments)
-            _check_graders(first, parts, grader=grader, trusted=trusted)
+            results_by_grader = split_by_grader(frame, bound.arguments)
+            _check_graders(first, results_by_grader, grader=grader, trusted=trusted)
             if grader is not None and combine is not run_all_graders:
-                parts = {name: parts[name] for name in parts if name in {grader, trusted}}
+                results_by_grader = {
+                    name: results_by_grader[name]
+                    for name in results_by_grader
+                    if name in {grader, trusted}
+                }
 
             def run(rows: pl.DataFrame) -> Result:
                 bound.arguments[first] = rows
                 return function(*bound.args, **bound.kwargs)
 
-            result: Result = (combine if trusted is None else run_all_graders)(parts, run)
+            result: Result = (combine if trusted is None else run_all_graders)(
+                results_by_grader, run
+            )
             return result
 
         call.__signature__ = signature  # type: ignore[attr-defined]
@@ -133,21 +151,23 @@ def takes_results(
     return decorate
 
 
-def _check_graders(argument: str, parts: Parts, **graders: str | None) -> None:
+def _check_graders(
+    argument: str, results_by_grader: ResultsByGrader, **graders: str | None
+) -> None:
     """Raise if an argument names a grader without results."""
     for name, grader in graders.items():
         if grader is None:
             continue
-        if None in parts:
+        if None in results_by_grader:
             msg = (
                 f"`{argument}` must have a column {GRADER!r} to distinguish graders\n\n"
                 "Hint: evaluate(..., grade={'people': 'grade_1', 'model': 'grade_2'}) adds it"
             )
             raise ValueError(msg)
-        check_choice(name, grader, [str(each) for each in parts])
+        check_choice(name, grader, [str(each) for each in results_by_grader])
 
 
-def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any]) -> Parts:
+def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any]) -> ResultsByGrader:
     """Return each grader's results, for the queries that this grader judged.
 
     A query counts as judged if any strategy has any value for it. If the caller passes the column
@@ -172,18 +192,24 @@ def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any])
     }
 
 
-def _stack_graders(parts: Mapping[Any, Any]) -> Any:
+def _stack_graders(results_by_grader: Mapping[Any, Any]) -> Any:
     """Return the frames of several graders in one, with a column of graders."""
-    labelled = [each.select(pl.lit(name).alias(GRADER), "*") for name, each in parts.items()]
+    labelled = [
+        each.select(pl.lit(name).alias(GRADER), "*") for name, each in results_by_grader.items()
+    ]
     return pl.concat(labelled, how="vertical_relaxed")
 
 
-def select_grader(parts: Parts, grader: str | None = None) -> tuple[str | None, pl.DataFrame]:
+def select_grader(
+    results_by_grader: ResultsByGrader, grader: str | None = None
+) -> tuple[str | None, pl.DataFrame]:
     """Return the requested grader, or the only one, with its results."""
     if grader is None:
-        check_one_grader("per_query", [*parts], "grader={!r} selects the results of one grader")
-        grader = next(iter(parts))
-    return grader, parts[grader]
+        check_one_grader(
+            "per_query", [*results_by_grader], "grader={!r} selects the results of one grader"
+        )
+        grader = next(iter(results_by_grader))
+    return grader, results_by_grader[grader]
 
 
 def check_one_grader(argument: str, graders: Sequence[Any], hint: str) -> None:
@@ -229,6 +255,7 @@ def find_keys(
     if candidates and "query" not in given and "strategy" in keys:
         several = [name for name in schema if name in {*candidates, keys.get("query")}]
         if len(several) > 1 and _is_full_grid(frame, several, {**given, **keys}):
+            _check_no_copies(frame, several, {**given, **keys})
             return keys | {"query": several}
     if missing_keys and len(candidates) > 1:
         hint = hint_at_maker(
@@ -293,9 +320,44 @@ def _is_full_grid(
     return rows.n_unique() == rows.height == math.prod(sides)
 
 
+def _check_no_copies(
+    frame: pl.DataFrame | pl.LazyFrame, several: Sequence[str], keys: Mapping[str, Any]
+) -> None:
+    """Raise if rows seem to be copies that a join has made.
+
+    If results are joined with several tags per query, each row is repeated for each tag. The column
+    of tags would then count as a part of the query, and each query several times. Such rows have
+    the same values for each strategy and query, whatever the tag.
+    """
+    schema = frame.collect_schema()
+    measures = collect_column_names(*check_list("measures", keys.get("measures") or [None]))
+    values = [
+        name
+        for name, dtype in schema.items()
+        if not _is_nested(dtype) and (name in measures or Measure.parsed(name))
+    ]
+    if not values:
+        return
+    strategies = [*{keys["strategy"], *({GRADER} & {*schema})}]
+    rows = frame.lazy().select(*strategies, *several, *values).collect()
+    for name in several:
+        n = rows.select(*strategies, name).n_unique()
+        if n == rows.height or rows.select(*strategies, name, *values).n_unique() > n:
+            continue
+        others = [each for each in several if each != name]
+        msg = (
+            f"`per_query` must have each {name!r} of a strategy once, got "
+            f"{format_count(rows.height - n, 'rows')} too many, which have the same values and "
+            f"differ only in {first_few(others)}\n\n"
+            f"Hint: .unique({[*strategies, name]!r}) keeps one row of each, for example after a "
+            f"join; query={[*several]!r} counts each combination as a query"
+        )
+        raise ValueError(msg)
+
+
 def _can_be_key(name: str, dtype: pl.DataType) -> bool:
     """Return whether a column may be a key, by its name and type."""
-    if name in RECORDS:
+    if name in RECORDS or name in COLUMNS_OF_LONG_FORM:
         return False
     holds_values = dtype.is_float() or dtype.is_decimal() or _is_nested(dtype)
     return not holds_values and dtype != pl.Boolean and Measure.parsed(name) is None

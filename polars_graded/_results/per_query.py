@@ -123,9 +123,12 @@ def check_graders(
     **keys: Unpack[Keys],
 ) -> dict[str, Grid]:
     """Return the grid of each grader by name, made by `check_per_query`."""
-    parts = split_by_grader(per_query, {**keys, "measures": measures, "segments": segments})
+    results_by_grader = split_by_grader(
+        per_query, {**keys, "measures": measures, "segments": segments}
+    )
     return {
-        str(name): check_per_query(rows, measures, segments, **keys) for name, rows in parts.items()
+        str(name): check_per_query(rows, measures, segments, **keys)
+        for name, rows in results_by_grader.items()
     }
 
 
@@ -189,7 +192,7 @@ def find_measures_and_curves(
     _check_scalar_keys(keys[: 1 + len(queries)], schema)
     check_named_once([*keys, *requested])
 
-    def find_kind(name: str) -> str | None:
+    def find_column_kind(name: str) -> str | None:
         dtype = schema[name]
         if dtype.is_numeric() or (dtype == pl.Boolean and name in requested):
             return "number"
@@ -198,13 +201,13 @@ def find_measures_and_curves(
 
     kinds = ("number", "curve") if curves else ("number",)
     for name in requested:
-        if find_kind(name) not in kinds:
+        if find_column_kind(name) not in kinds:
             rule = "a number or a list of them" if curves else "one number per query"
             hint = "\n\nHint: name the measure at one rank instead of its curve"
             msg = f"measure {name!r} must be {rule}, got {schema[name]}"
             raise TypeError(msg + hint if schema[name].is_nested() and not curves else msg)
-    numbers = [name for name in schema if name not in keys and find_kind(name) == "number"]
-    lists = [name for name in schema if name not in keys and find_kind(name) == "curve"]
+    numbers = [name for name in schema if name not in keys and find_column_kind(name) == "number"]
+    lists = [name for name in schema if name not in keys and find_column_kind(name) == "curve"]
     measure_columns = [name for name in numbers if Measure.parsed(name)]
     chosen = [name for name in requested if name in numbers] or measure_columns
     chosen_curves = [name for name in requested if name in lists] or lists

@@ -33,7 +33,7 @@ from polars_graded._results.per_query import (
     check_per_query,
     make_measure_table,
 )
-from polars_graded._results.reliability import compute_kendall, compute_tau_ap
+from polars_graded._results.reliability import compute_tau_ap, compute_tau_b
 from polars_graded._results.significance import Options
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -196,7 +196,9 @@ def unjudged_bounds(
             depth = original.get_column(DEPTH_COLUMN).clip(upper_bound=measure.n).cast(pl.Float64)
             # Moffat, Zobel 2008: the share of unjudged documents, plus p^d for ranks beyond d.
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
-        is_exact = has_both & (name not in without_relevance and _has_bounds(measure, resolved))
+        is_exact = has_both & (
+            name not in without_relevance and _has_exact_bounds(measure, resolved)
+        )
         rows_of_measure = original.select(
             pl.lit(name).alias("measure"),
             *keys,
@@ -230,7 +232,7 @@ def _find_measures_without_relevance(
     ]
 
 
-def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
+def _has_exact_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
     """Return whether the bounds of a measure are exact."""
     definition = measure.definition
     depends_on_scale = definition.is_of_a_scale or measure.options.get("graded", False)
@@ -410,7 +412,7 @@ class _Conclusions:
         statistics = {
             "mean": results.values.mean(axis=1) if results.n else np.full(len(order), np.nan),
             "place": (order > order[:, np.newaxis]).sum(axis=1) + 1,
-            "tau": compute_kendall(order, reference_results.order),
+            "tau": compute_tau_b(order, reference_results.order),
             "tau_ap": compute_tau_ap(order, reference_results.order),
             "lost": np.count_nonzero((reference_signs != 0) & (signs == 0)),
             "gained": np.count_nonzero((reference_signs == 0) & (signs != 0)),

@@ -20,7 +20,7 @@ from polars_graded._checks import (
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.keys import (
     Keys,
-    Parts,
+    ResultsByGrader,
     run_all_graders,
     select_grader,
     split_by_grader,
@@ -249,7 +249,7 @@ def compute_stability(
     seed: int = 0,
 ) -> dict[str, Any]:
     """Return the row of `order_stability` for one measure and one size."""
-    correlation = compute_kendalls if method == "kendall" else _compute_taus_ap
+    correlation = _compute_taus_b if method == "kendall" else _compute_taus_ap
     samples = _draw_samples(results, size, draws, seed)
     correlations = [
         correlation(_compute_signs(results, indices), results.order) for indices in samples
@@ -414,10 +414,10 @@ def rank_correlation(
     └─────────┴───────────┴────────────┴──────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
-    parts = split_by_grader(per_query, {**keys, "measures": measures})
-    if len(parts) > 1 and keys["grader"] is None:
-        return _correlate_graders(parts, measures, reference, method, keys)
-    _, per_query = select_grader(parts, keys["grader"])
+    results_by_grader = split_by_grader(per_query, {**keys, "measures": measures})
+    if len(results_by_grader) > 1 and keys["grader"] is None:
+        return _correlate_graders(results_by_grader, measures, reference, method, keys)
+    _, per_query = select_grader(results_by_grader, keys["grader"])
     if reference is not None and measures and reference not in list_named_columns(measures):
         measures = (*measures, reference)
     grid = check_per_query(per_query, measures, **keys)
@@ -437,7 +437,7 @@ def rank_correlation(
 
 
 def _correlate_graders(
-    parts: Parts,
+    results_by_grader: ResultsByGrader,
     measures: Sequence[MeasureColumns],
     reference: str | None,
     method: str,
@@ -449,9 +449,11 @@ def _correlate_graders(
     """
     query = check_column_names("query", keys["query"])
     rows = []
-    for x, y in _list_pairs([str(name) for name in parts], reference):
+    for x, y in _list_pairs([str(name) for name in results_by_grader], reference):
         shared = (
-            parts[one].join(parts[other], on=query, how="semi", nulls_equal=True)
+            results_by_grader[one].join(
+                results_by_grader[other], on=query, how="semi", nulls_equal=True
+            )
             for one, other in ((x, y), (y, x))
         )
         grids = [check_per_query(each, measures, **keys) for each in shared]
@@ -493,7 +495,7 @@ def _correlate(x: Floats, y: Floats, reference: str | None, method: str) -> floa
     Without a reference, τ_AP is the mean of both directions.
     """
     if method == "kendall":
-        return compute_kendall(x, y)
+        return compute_tau_b(x, y)
     return (
         compute_tau_ap(x, y)
         if reference is not None
@@ -501,10 +503,10 @@ def _correlate(x: Floats, y: Floats, reference: str | None, method: str) -> floa
     )
 
 
-def compute_kendall(x: Floats, reference: Floats) -> float:
+def compute_tau_b(x: Floats, reference: Floats) -> float:
     """Return Kendall's tau-b of two orders; NaN if one of them consists of ties only.
 
-    An order may have many thousand strategies. Unlike `compute_kendalls`, this function therefore
+    An order may have many thousand strategies. Unlike `_compute_taus_b`, this function therefore
     does not list their pairs.
     """
     if min(len(np.unique(order)) for order in (x, reference)) <= 1:
@@ -515,7 +517,7 @@ def compute_kendall(x: Floats, reference: Floats) -> float:
     return round(float(kendalltau(x, reference).statistic), 15)
 
 
-def compute_kendalls(signs: Floats, reference: Floats) -> Floats:
+def _compute_taus_b(signs: Floats, reference: Floats) -> Floats:
     """Return Kendall's tau-b of many orders with a reference.
 
     Each order is a row of `signs`, with one sign per pair of strategies. The value is NaN if the

@@ -113,10 +113,12 @@ def write_results(
         if len(settings) == 1:
             first = pl.int_range(pl.len()) == 0
             frame = frame.with_columns(pl.when(first).then(pl.lit(text)).alias(SETTINGS))
-        # A cell of a CSV file holds no list, so blanks separate the values of a curve.
+        # A cell of a CSV file holds no list, so blanks separate the values of a curve. Times are
+        # written as a cast to text writes them, so that they equal the times of other results.
         curves = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
         lists = pl.col(curves).cast(pl.List(pl.String)).list.join(" ")
-        frame.with_columns(lists if curves else []).write_csv(part)
+        times = (cs.datetime() | cs.time()).cast(pl.String)
+        frame.with_columns(*([lists] if curves else []), times).write_csv(part)
 
 
 def read_results(path: str | PathLike[str]) -> pl.DataFrame:
@@ -125,8 +127,9 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     Parameters
     ----------
     path
-        A .parquet or .csv file. In a CSV file, measures are numbers and every other column is text,
-        so that an id such as 001 keeps its zeros. Curves are text too.
+        A .parquet or .csv file. In a CSV file, columns are numbers if they have the name of a
+        measure, or if the results have a fingerprint, which records all measures. Every other
+        column is text, so that an id such as 001 keeps its zeros. Curves are text too.
 
     Returns
     -------

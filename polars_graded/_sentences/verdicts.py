@@ -197,8 +197,8 @@ class Facts(NamedTuple):
     measure: Mapping[str, Any]
     """`name` is the name of the measure. `best` states which values are better: "highest", "lowest"
     or "none". `queries` is the number of queries. `means` and `margins` have a value per strategy.
-    `bests` contains the indices of the strategies with the best mean. `order` contains the indices
-    of all strategies, the best first."""
+    `best_strategies` contains the indices of the strategies with the best mean. `order` contains
+    the indices of all strategies, the best first."""
     pairs: Sequence[Mapping[str, Any]]
     tested: Tested
     lead_pair: Mapping[str, Any] | None
@@ -234,7 +234,7 @@ def write_verdict(facts: Facts) -> Sentence:
         reach = "" if margin is None else f" ± {format_number(margin)} (95 % interval)"
         mean = f"{format_number(means[0])}{reach} {over}"
         return [0, f" is the only strategy: its mean {name} is {mean}."]
-    leaders = measure["bests"]
+    leaders = measure["best_strategies"]
     if len(leaders) > 1 and tested.baseline is None:
         best = f"{format_number(means[leaders[0]])} {over}"
         return [f"{NO_FIRST}: ", *list_strategies(leaders), f" share the best mean {name}, {best}."]
@@ -366,27 +366,27 @@ def write_power(
     name: str,
     queries: int,
     detectable: float,
-    smaller_difference: float,
+    other_difference: float,
     share: float,
     needed: int | None,
 ) -> str:
     """State the smallest difference that a number of queries shows.
 
-    This difference is `detectable`. The text also states that showing `smaller_difference` takes
-    `needed` queries, or an unrealistic number if `needed` is None. `smaller_difference` is `share`
-    times the magnitude of the best mean, and can be larger than `detectable` despite its name. If
-    `smaller_difference` is 0, the text omits it.
+    This difference is `detectable`. The text also states that showing `other_difference` takes
+    `needed` queries, or an unrealistic number if `needed` is None. `other_difference` is `share`
+    times the magnitude of the best mean, and can be larger than `detectable`. If `other_difference`
+    is 0, the text omits it.
     """
     takes = (
         "an unrealistic number of queries" if needed is None else format_count(needed, "queries")
     )
-    of_best = (
-        f"; showing a difference of {format_number(smaller_difference)} ({format_percent(share)} "
+    other_clause = (
+        f"; showing a difference of {format_number(other_difference)} ({format_percent(share)} "
         f"of the best mean) takes {takes}"
     )
     return (
         f"With {format_count(queries, 'queries')}, {name} shows a difference of "
         f"{format_number(detectable)} or more with {format_percent(POWER)} probability"
-        f"{of_best if smaller_difference else ''} (paired t test of one pair at {ALPHA:g}, with "
+        f"{other_clause if other_difference else ''} (paired t test of one pair at {ALPHA:g}, with "
         "the variance of these strategies)."
     )

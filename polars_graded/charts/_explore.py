@@ -200,7 +200,7 @@ def _find_only_rank_curve(curves: list[str]) -> str | None:
 
     Return None if there is no such curve, or more than one.
     """
-    by_rank = [name for name in curves if curve_rows.find_kind(name) == "rank"]
+    by_rank = [name for name in curves if curve_rows.find_curve_kind(name) == "rank"]
     return by_rank[0] if len(by_rank) == 1 else None
 
 

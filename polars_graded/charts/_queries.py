@@ -519,10 +519,12 @@ class _Points:
 def _draw_bins(points: _Points, title: str, words: style.Words, *, centred: bool) -> Chart:
     """Draw a histogram of the values of each group."""
     n_groups = points.n_groups
-    n_bins = min(
-        points.max_points - 2, bins.MAX_BINS, 10 + math.isqrt(points.table.height // n_groups)
+    max_range_in_bins = min(
+        points.max_points - 2,
+        bins.MAX_RANGE_IN_BINS,
+        10 + math.isqrt(points.table.height // n_groups),
     )
-    table = bins.count_by_bin(points.table, points.groups, n_bins, centred=centred)
+    table = bins.count_by_bin(points.table, points.groups, max_range_in_bins, centred=centred)
     row_word = "queries" if points.has_strategy_panels else points.row_word
     size: dict[str, Any] = {"height": 90} if points.has_strategy_panels else {}
     if points.has_strategy_panels:

@@ -102,11 +102,11 @@ def strategy_ranks(
         style.draw_dots(base, 60, color=style.find_ink()).encode(x=alt.X("rank:Q", **rank_axis)),
         style.draw_beside(y, "group:N", 8),
     ]
-    words = style.Words(_write_finding(table), notes)
+    words = style.Words(_write_title(table), notes)
     return style.draw_panels(layers, table, panel, words, columns=2, width=300, **size)
 
 
-def _write_finding(ranks: pl.DataFrame) -> str:
+def _write_title(ranks: pl.DataFrame) -> str:
     """Write the title, which states the strategies that may be first.
 
     For several measures or panels, write a title such as "ours is clearly first by 2 of 3
@@ -237,7 +237,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         )
     notes = titles.write_subtitle(chart_rows.collect_title_facts(table))
     notes.append("strategies with a common bar or letter do not differ significantly")
-    words = style.Words(_write_finding(table), notes)
+    words = style.Words(_write_title(table), notes)
     width = min(MAX_MEANS_WIDTH, max(MEANS_WIDTH, STRATEGY_WIDTH * table.height))
     return style.draw_layers(layers, rows, words, width=width, height=height, **style.FRAMELESS)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._checks import first_few
-from polars_graded._frames.measuring import check_without_data, measured
+from polars_graded._frames.measuring import check_without_data, measure_eagerly
 from polars_graded._frames.parts import WAYS, Parts
 from polars_graded._frames.request import Request
 
@@ -43,9 +43,9 @@ class Worker:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                values = measured([self.request], frame, shown=False)
+                values = measure_eagerly([self.request], frame, shown=False)
             except ValueError as error:
-                raise ValueError(_add_queries(self.request, frame, error)) from None
+                raise ValueError(_write_error_with_queries(self.request, frame, error)) from None
         return values.to_arrow().cast(self.schema)
 
 
@@ -55,7 +55,7 @@ def build_result_schema(request: Request, given: pa.Schema) -> pa.Schema:
     request.check_schema(schema)
     request.check_not_stacked(pl.LazyFrame(schema=schema))
     check_without_data([request.with_document_column(schema)], schema)
-    return _list_value_fields(request, given)
+    return _build_arrow_schema(request, given)
 
 
 def check_buckets(engine: str, request: Request, parts: Parts) -> int | None:
@@ -91,7 +91,7 @@ def _read_type(field: pa.Field) -> pl.DataType:
         return pl.Object()
 
 
-def _list_value_fields(request: Request, given: pa.Schema) -> pa.Schema:
+def _build_arrow_schema(request: Request, given: pa.Schema) -> pa.Schema:
     """Return the fields of the keys and of one column per measure."""
     import pyarrow as pa
 
@@ -110,7 +110,7 @@ def _list_value_fields(request: Request, given: pa.Schema) -> pa.Schema:
     )
 
 
-def _add_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> str:
+def _write_error_with_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> str:
     """Add the queries that contain NaN or infinity to the text of an error."""
     sentence, *hint = str(error).split("\n\n")
     frame = request.add_computed_columns(frame)

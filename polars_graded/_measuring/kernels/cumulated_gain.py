@@ -21,7 +21,7 @@ from polars_graded._measuring.kernels.gains import (
 from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
 from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged, repeat_each
 
-NOT_FINITE = {
+FINITE_GAIN_RULES = {
     "exp2": f"`gain='exp2'` takes relevance up to {MAX_EXP2_RELEVANCE}, since sums of larger gains "
     "may overflow, got more\n\n"
     "Hint: phi_relevance converts popularity and other scores to grades from 0 to 1; "
@@ -29,7 +29,7 @@ NOT_FINITE = {
 }
 """Error text for relevance that is too high for a gain, by the name of the gain."""
 
-Form: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
+GainFunction: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
 """Function that returns the gains of documents: `compute_gains` or `compute_normalised_gains`."""
 
 
@@ -38,7 +38,7 @@ def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     if isinstance(gain, str):
         result = GAINS[gain](queries.relevance(documents.values))
         rule, grades_without_gain = (
-            NOT_FINITE.get(gain, f"`gain={gain!r}` must be finite"),
+            FINITE_GAIN_RULES.get(gain, f"`gain={gain!r}` must be finite"),
             np.empty(0),
         )
     else:
@@ -63,8 +63,8 @@ def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) ->
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))
     highest = repeat_each(look_up_highest_gains(queries.best, gain), documents.lengths)
-    worth = compute_gains(queries, documents, gain)
-    return GAINS["exp2"](np.where(worth > 0, worth / highest, 0.0))
+    gains = compute_gains(queries, documents, gain)
+    return GAINS["exp2"](np.where(gains > 0, gains / highest, 0.0))
 
 
 # Measures. The numbers of equations are those of Scheel et al. (2011). With `form=compute_gains`,
@@ -78,15 +78,17 @@ def dcg(
     discount: Discount,
     base: float,
     ties: str,
-    form: Form = compute_gains,
+    gain_function: GainFunction = compute_gains,
 ) -> Floats:
     """Return DCG: Σ_i gain(i) · discount(i) over the top n (equation 3)."""
-    worth = apply_discount(
-        queries.compute_worths(n, lambda documents: form(queries, documents, gain), ties),
+    gains = apply_discount(
+        queries.compute_hit_gains(
+            n, lambda documents: gain_function(queries, documents, gain), ties
+        ),
         discount,
         base,
     )
-    return worth.sum(worth.values)
+    return gains.sum(gains.values)
 
 
 def ideal_dcg(
@@ -95,14 +97,14 @@ def ideal_dcg(
     gain: Gain,
     discount: Discount,
     base: float,
-    form: Form = compute_gains,
+    gain_function: GainFunction = compute_gains,
 ) -> Floats:
     """Return the DCG of judged documents in the best order.
 
     In equation 3, N_n is the reciprocal of this value.
     """
-    worth = discount_ideal(queries, n, form, gain, discount, base)
-    return worth.sum(worth.values)
+    gains = discount_ideal(queries, n, gain_function, gain, discount, base)
+    return gains.sum(gains.values)
 
 
 def ndcg(
@@ -112,11 +114,11 @@ def ndcg(
     discount: Discount,
     base: float,
     ties: str,
-    form: Form = compute_gains,
+    gain_function: GainFunction = compute_gains,
 ) -> Floats:
     """Return NDCG: DCG divided by ideal DCG (equations 3 and 5)."""
-    reached = dcg(queries, n, gain, discount, base, ties, form)
-    return divide_by_ideal(reached, ideal_dcg(queries, n, gain, discount, base, form))
+    reached = dcg(queries, n, gain, discount, base, ties, gain_function)
+    return divide_by_ideal(reached, ideal_dcg(queries, n, gain, discount, base, gain_function))
 
 
 def dcg_curve(
@@ -126,9 +128,9 @@ def dcg_curve(
 
     Without `n`, there are as many ranks as ranked documents.
     """
-    worth = queries.compute_all_worths(n, partial(compute_gains, queries, gain=gain), ties)
+    gains = queries.compute_all_gains(n, partial(compute_gains, queries, gain=gain), ties)
     return sum_so_far(
-        apply_discount(worth, discount, base), find_curve_lengths(queries.ranked.lengths, n)
+        apply_discount(gains, discount, base), find_curve_lengths(queries.ranked.lengths, n)
     )
 
 
@@ -139,8 +141,8 @@ def ideal_dcg_curve(
 
     Without `n`, there are as many ranks as judged documents.
     """
-    worth = discount_ideal(queries, n, compute_gains, gain, discount, base)
-    return sum_so_far(worth, find_curve_lengths(queries.judged.n, n))
+    gains = discount_ideal(queries, n, compute_gains, gain, discount, base)
+    return sum_so_far(gains, find_curve_lengths(queries.judged.n, n))
 
 
 def ndcg_curve(
@@ -150,7 +152,7 @@ def ndcg_curve(
     discount: Discount,
     base: float,
     ties: str,
-    form: Form = compute_gains,
+    gain_function: GainFunction = compute_gains,
     lengths: Integers | None = None,
 ) -> Ragged:
     """Return NDCG at each rank of each query.
@@ -160,9 +162,11 @@ def ndcg_curve(
     """
     if lengths is None:
         lengths = find_curve_lengths(queries.ranked.lengths, n)
-    worth = queries.compute_all_worths(n, lambda documents: form(queries, documents, gain), ties)
-    reached = sum_so_far(apply_discount(worth, discount, base), lengths)
-    best = sum_so_far(discount_ideal(queries, n, form, gain, discount, base), lengths)
+    gains = queries.compute_all_gains(
+        n, lambda documents: gain_function(queries, documents, gain), ties
+    )
+    reached = sum_so_far(apply_discount(gains, discount, base), lengths)
+    best = sum_so_far(discount_ideal(queries, n, gain_function, gain, discount, base), lengths)
     return reached.of(divide_by_ideal(reached.values, best.values))
 
 
@@ -173,7 +177,7 @@ def ndcg_area(
     discount: Discount,
     base: float,
     ties: str,
-    form: Form = compute_gains,
+    gain_function: GainFunction = compute_gains,
 ) -> Floats:
     """Return the area under the NDCG curve: the mean of NDCG over all ranks.
 
@@ -184,7 +188,7 @@ def ndcg_area(
     lengths = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
     # The curve is computed only up to the rank from which it is constant. Each later rank adds the
     # last value of the curve.
-    curve = ndcg_curve(queries, n, gain, discount, base, ties, form, lengths)
+    curve = ndcg_curve(queries, n, gain, discount, base, ties, gain_function, lengths)
     total = curve.sum(curve.values) + (ranks - lengths) * curve.last_values()
     return np.where(ranks > 0, total / ranks, 0.0)
 
@@ -192,9 +196,9 @@ def ndcg_area(
 # Parts of the measures.
 
 
-def sum_so_far(worth: Ragged, lengths: Integers) -> Ragged:
+def sum_so_far(gains: Ragged, lengths: Integers) -> Ragged:
     """Return the running sum at each rank; query i has `lengths[i]` ranks."""
-    return worth.of(worth.accumulate(np.add, worth.values)).extend(lengths)
+    return gains.of(gains.accumulate(np.add, gains.values)).extend(lengths)
 
 
 def find_curve_lengths(lengths: Integers, n: int | None) -> Integers:
@@ -203,14 +207,19 @@ def find_curve_lengths(lengths: Integers, n: int | None) -> Integers:
 
 
 def discount_ideal(
-    queries: Queries, n: int | None, form: Form, gain: Gain, discount: Discount, base: float
+    queries: Queries,
+    n: int | None,
+    gain_function: GainFunction,
+    gain: Gain,
+    discount: Discount,
+    base: float,
 ) -> Documents:
     """Return discounted gains of the `n` best documents in ideal order."""
     best = queries.judged.ideal(n)
-    return apply_discount(best.of(form(queries, best, gain)), discount, base)
+    return apply_discount(best.of(gain_function(queries, best, gain)), discount, base)
 
 
-def apply_discount(worth: Documents, discount: Discount, base: float) -> Documents:
+def apply_discount(gains: Documents, discount: Discount, base: float) -> Documents:
     """Return the gain of each document times the discount of its rank."""
-    at_rank = DISCOUNTS[discount](np.arange(1, worth.rank.max(initial=0) + 1), base)
-    return worth.of(worth.values * at_rank[worth.rank - 1])
+    at_rank = DISCOUNTS[discount](np.arange(1, gains.rank.max(initial=0) + 1), base)
+    return gains.of(gains.values * at_rank[gains.rank - 1])

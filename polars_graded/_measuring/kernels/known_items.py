@@ -44,15 +44,19 @@ def _count_retrieved(queries: Queries, threshold: float | None) -> Integers:
 
 def _count_known_retrieved(queries: Queries, threshold: float | None) -> Integers:
     """Return |R_k|, the number of known relevant documents retrieved."""
-    return _count(queries, queries.ranked, queries.inputs["known"], threshold)
+    return _count_marked_relevant(queries, queries.ranked, queries.inputs["known"], threshold)
 
 
 def _count_known(queries: Queries, threshold: float | None) -> Integers:
     """Return |U|, the number of known relevant documents, retrieved or not."""
-    return _count(queries, queries.judged.documents, queries.judged.inputs["known"], threshold)
+    return _count_marked_relevant(
+        queries, queries.judged.documents, queries.judged.inputs["known"], threshold
+    )
 
 
-def _count(queries: Queries, grades: Ragged, marks: Ragged, threshold: float | None) -> Integers:
+def _count_marked_relevant(
+    queries: Queries, grades: Ragged, marks: Ragged, threshold: float | None
+) -> Integers:
     """Return the number of relevant documents with a mark of 1.
 
     `marks` are the values of the input `known`; 1 means that the user knew the document.

@@ -26,7 +26,7 @@ class Labels:
     lowest first."""
 
     @cached_property
-    def n(self) -> int:
+    def code_bound(self) -> int:
         """Return the highest code plus 1, or 1 if there are no labels."""
         return int(self.codes.max(initial=0)) + 1
 
@@ -44,7 +44,7 @@ class Labels:
     def keys(self) -> Integers:
         """Encode the document and code of each label as a number, ascending."""
         document = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-        return document * (self.n + 1) + self.codes
+        return document * (self.code_bound + 1) + self.codes
 
     def mask_missing(self, documents: Integers) -> Mask:
         """Return the mask of documents without a label."""
@@ -65,7 +65,7 @@ class Labels:
             # All pairs of documents whose ranks differ by `step`.
             upper = np.flatnonzero(below >= step)
             pair, codes = self.find(indices[upper])
-            keys = indices[upper + step][pair] * (self.n + 1) + codes
+            keys = indices[upper + step][pair] * (self.code_bound + 1) + codes
             key_index = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
             n_shared = np.bincount(pair, self.keys[key_index] == keys, minlength=len(upper))
             distances = 1 - n_shared / (sizes[upper] + sizes[upper + step] - n_shared)

@@ -210,8 +210,8 @@ class ListPair:
         bottoms = tops
         shares: Any = (1.0, 1.0)
         if ties == "order":
-            seen: Any = self.count_reached(np.maximum(*self.ranks))
-            reached, before = seen, (seen, seen)
+            expected_overlap: Any = self.count_reached(np.maximum(*self.ranks))
+            reached, before = expected_overlap, (expected_overlap, expected_overlap)
         else:
             tops, bottoms = (
                 tuple(each.at_depths(getattr(each, end), depths) for each in (self.a, self.b))
@@ -236,8 +236,8 @@ class ListPair:
                 for top, size in zip(tops, sizes, strict=True)
             )
             share_a, share_b = shares
-            seen = (1 - share_a) * ((1 - share_b) * both + share_b * before[0])
-            seen += share_a * ((1 - share_b) * before[1] + share_b * reached)
+            expected_overlap = (1 - share_a) * ((1 - share_b) * both + share_b * before[0])
+            expected_overlap += share_a * ((1 - share_b) * before[1] + share_b * reached)
             squares = [
                 top - 1 + size * share**2
                 for top, size, share in zip(tops, sizes, shares, strict=True)
@@ -247,7 +247,7 @@ class ListPair:
                 "b": np.sqrt(squares[0] * squares[1]),
                 "w": (bottoms[0] + bottoms[1]) / 2,
             }[ties]
-        agreement: Floats = seen / norm
+        agreement: Floats = expected_overlap / norm
         if np.array_equal(n_a, n_b):
             last = depths.of(agreement).last_values()
             return Agreement(depths.of(agreement), agreement, agreement, last)
@@ -264,11 +264,15 @@ class ListPair:
         crossing = bottom - reached - missing
         ends = np.append(agreement, 0.0)[np.maximum(depths.offsets[:-1] + shorter - 1, 0)]
         at_end = np.where(shorter > 0, ends, 0.0)
-        part = (missing + share * crossing) / np.maximum(missing + crossing, 1)
-        extrapolated = (seen + further * repeat_each(at_end, longer) * part) / norm
+        agreeing_share = (missing + share * crossing) / np.maximum(missing + crossing, 1)
+        extrapolated = (
+            expected_overlap + further * repeat_each(at_end, longer) * agreeing_share
+        ) / norm
         added = np.minimum(further, missing) + share * np.clip(further - missing, 0, crossing)
         last = (self.n_common + (longer - shorter) * at_end) / np.maximum(longer, 1)
-        return Agreement(depths.of(agreement), extrapolated, (seen + added) / norm, last)
+        return Agreement(
+            depths.of(agreement), extrapolated, (expected_overlap + added) / norm, last
+        )
 
     def mask_empty(self, values: Numbers) -> Floats:
         """Return the values, with NaN where both lists are empty."""

@@ -88,10 +88,10 @@ def precision_at_hit(queries: Queries, k: int, threshold: float | None) -> Float
 def r_precision(queries: Queries, threshold: float | None, ties: str) -> Floats:
     """Return hits in the top R over R."""
     total = queries.judged.n_relevant(threshold)
-    worth = queries.compute_worths(
+    gains = queries.compute_hit_gains(
         None, lambda documents: queries.relevant(documents.values, threshold), ties
     )
-    return worth.sum(worth.values * (worth.rank <= repeat_each(total, worth.lengths))) / total
+    return gains.sum(gains.values * (gains.rank <= repeat_each(total, gains.lengths))) / total
 
 
 def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
@@ -110,9 +110,12 @@ def success(queries: Queries, n: int | None, threshold: float | None, ties: str)
 
 
 def expect_at_first_hit(
-    queries: Queries, n: int | None, threshold: float | None, worth: Callable[[Floats], Floats]
+    queries: Queries,
+    n: int | None,
+    threshold: float | None,
+    value_of_rank: Callable[[Floats], Floats],
 ) -> Floats:
-    """Return the mean of worth(rank of the first hit) over all orders of ties.
+    """Return the mean of value_of_rank(rank of the first hit) over all orders of ties.
 
     A query without a hit gets 0. The first hit is in the first tie group with a relevant document.
     Of the m documents of this group, r are relevant. If the group begins with j - 1 misses, its
@@ -148,7 +151,7 @@ def expect_at_first_hit(
     chance = repeat_each(relevant, n_possible) / n_left
     chance_of_first = chance * possible.accumulate_before(np.multiply, 1 - chance, 1.0)
     expected = np.zeros(len(ranked.lengths))
-    expected[query] = possible.sum(chance_of_first * worth(rank))
+    expected[query] = possible.sum(chance_of_first * value_of_rank(rank))
     return expected
 
 
@@ -213,8 +216,8 @@ def count_others_above(queries: Queries, hits: Documents) -> Integers:
 
 def judged(queries: Queries, n: int | None, ties: str) -> Floats:
     """Return the share of judged documents among the top n."""
-    worth = queries.compute_all_worths(n, lambda ranked: ~np.isnan(ranked.values), ties)
-    return replace_nan(worth.sum(worth.values) / worth.lengths)
+    judged = queries.compute_all_gains(n, lambda ranked: ~np.isnan(ranked.values), ties)
+    return replace_nan(judged.sum(judged.values) / judged.lengths)
 
 
 def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
@@ -222,17 +225,19 @@ def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
 
     Without `n`, the divisor is the number of retrieved documents.
     """
-    worth = queries.compute_worths(n, queries.share_of_best, ties)
-    total = worth.sum(worth.values)
+    gains = queries.compute_hit_gains(n, queries.share_of_best, ties)
+    total = gains.sum(gains.values)
     return total / n if n else replace_nan(total / queries.ranked.lengths)
 
 
 def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
     """Return Σ of relevance in the top n over Σ of all judged relevance."""
     relevant = queries.judged.relevant
-    worth = queries.compute_worths(n, lambda documents: queries.relevance(documents.values), ties)
+    gains = queries.compute_hit_gains(
+        n, lambda documents: queries.relevance(documents.values), ties
+    )
     return divide_by_ideal(
-        worth.sum(worth.values), relevant.sum(queries.relevance(relevant.values))
+        gains.sum(gains.values), relevant.sum(queries.relevance(relevant.values))
     )
 
 
@@ -313,10 +318,10 @@ def count_hits(queries: Queries, n: int | None, threshold: float | None, ties: s
     """
     if ties == "order":
         return n_relevant_retrieved(queries, n, threshold).astype(np.float64)
-    worth = queries.compute_worths(
+    gains = queries.compute_hit_gains(
         n, lambda documents: queries.relevant(documents.values, threshold), ties
     )
-    return worth.sum(worth.values)
+    return gains.sum(gains.values)
 
 
 def count_hits_so_far(
@@ -332,10 +337,10 @@ def count_hits_so_far(
         return ranked.of(so_far.astype(np.float64)).extend(
             find_curve_lengths(queries.ranked.lengths, n)
         )
-    worth = queries.compute_all_worths(
+    gains = queries.compute_all_gains(
         n, lambda ranked: queries.relevant(ranked.values, threshold), ties
     )
-    return sum_so_far(worth, find_curve_lengths(queries.ranked.lengths, n))
+    return sum_so_far(gains, find_curve_lengths(queries.ranked.lengths, n))
 
 
 def replace_nan(ratio: Floats) -> Floats:

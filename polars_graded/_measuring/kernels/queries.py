@@ -128,9 +128,9 @@ class Judged:
 
     def ideal(self, n: int | None = None) -> Documents:
         """Return the `n` best relevant documents in the ideal order."""
-        return self.share(n, lambda: self.relevant.sort_descending(n).all_documents())
+        return self.compute_once(n, lambda: self.relevant.sort_descending(n).all_documents())
 
-    def share(self, key: Hashable, compute: Callable[[], Shared]) -> Shared:
+    def compute_once(self, key: Hashable, compute: Callable[[], Shared]) -> Shared:
         """Return the result of `compute`, which runs once per key.
 
         All rankings that use these judged documents share the result.
@@ -276,34 +276,34 @@ class Queries:
             return relevant
         return relevant.of(self.relevance(relevant.values))
 
-    def compute_worths(
-        self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
+    def compute_hit_gains(
+        self, n: int | None, gains_of: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
-        """Return the worth, such as the gain, of the first `n` documents.
+        """Return the gains of the first `n` documents, at least of the relevant ones.
 
-        The function `worth` computes the worth from grades. It must return 0 for documents that are
-        not relevant, because the result may leave out these documents.
+        The function `gains_of` computes the gains from grades. It must return 0 for documents that
+        are not relevant, because the result may leave out these documents.
         """
         if ties == "average":
-            return self.compute_all_worths(n, worth, ties)
+            return self.compute_all_gains(n, gains_of, ties)
         hits = self.hits(n, None)
-        return hits.of(worth(hits).astype(np.float64, copy=False))
+        return hits.of(gains_of(hits).astype(np.float64, copy=False))
 
-    def compute_all_worths(
-        self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
+    def compute_all_gains(
+        self, n: int | None, gains_of: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
-        """Return the worth of each of the first `n` documents, even if it is 0.
+        """Return the gain of each of the first `n` documents, even if it is 0.
 
-        With `ties="average"`, each document gets the mean worth of its tie group. This is the
-        expected worth at its rank if all orders of the group are equally probable.
+        With `ties="average"`, each document gets the mean gain of its tie group. This is the
+        expected gain at its rank if all orders of the group are equally probable.
         """
         if ties == "average":
             starts = self.tie_starts
             sizes = np.diff(starts, append=len(self.ranked.values))
-            sums = np.add.reduceat(worth(self.ranked), starts, dtype=np.float64)
+            sums = np.add.reduceat(gains_of(self.ranked), starts, dtype=np.float64)
             return self.ranked.of(repeat_each(sums / sizes, sizes)).head(n).all_documents()
         ranked = self.ranked.head(n)
-        return ranked.of(worth(ranked).astype(np.float64, copy=False)).all_documents()
+        return ranked.of(gains_of(ranked).astype(np.float64, copy=False)).all_documents()
 
     def with_ties(self, ties: str) -> tuple[Queries, str]:
         """Return the queries, and the rule for ties that the kernel must follow.
@@ -374,7 +374,7 @@ class Queries:
         return self.sort_ties(self, keys.astype(np.float64))
 
     @cached_property
-    def with_differing_ties(self) -> Queries | None:
+    def with_differing_tied_grades(self) -> Queries | None:
         """Return the queries in which tied documents differ in grade.
 
         Two null grades are equal. The lists of these queries are at full depth, and all other

@@ -59,10 +59,12 @@ class Subtopics:
         all_relevant, all_documents = find_relevant(queries, threshold)
         document_of_all, all_codes = labels.find(all_documents)
         relevant_subtopics, counts = np.unique(
-            all_relevant.query[document_of_all] * labels.n + all_codes, return_counts=True
+            all_relevant.query[document_of_all] * labels.code_bound + all_codes, return_counts=True
         )
-        n_subtopics = np.bincount(relevant_subtopics // labels.n, minlength=len(hits.lengths))
-        numbers = hits.query[document] * labels.n + codes
+        n_subtopics = np.bincount(
+            relevant_subtopics // labels.code_bound, minlength=len(hits.lengths)
+        )
+        numbers = hits.query[document] * labels.code_bound + codes
         return cls(hits, document, numbers, relevant_subtopics, counts, n_subtopics)
 
     @cached_property
@@ -125,14 +127,14 @@ def sum_ideal_gains(
     order = np.lexsort((labels.order[label_indices], documents.query))
     query, label_indices = documents.query[order], label_indices[order]
     document, codes = labels.find(label_indices)
-    _, subtopic = np.unique(query[document] * labels.n + codes, return_inverse=True)
+    _, subtopic = np.unique(query[document] * labels.code_bound + codes, return_inverse=True)
     ends = np.searchsorted(document, np.arange(len(label_indices) + 1))
-    worth = np.ones(len(subtopic) and subtopic.max() + 1)
+    next_gains = np.ones(len(subtopic) and subtopic.max() + 1)
     starts = documents.offsets[:-1][documents.lengths > 0]
     is_left = np.ones(len(label_indices), bool)
     total = np.zeros(len(documents.lengths))
     for weight in weights[: documents.lengths.max(initial=0)]:
-        gains = np.bincount(document, worth[subtopic], minlength=len(label_indices)) * is_left
+        gains = np.bincount(document, next_gains[subtopic], minlength=len(label_indices)) * is_left
         highest = np.maximum.reduceat(gains, starts)
         is_best = gains >= repeat_each(highest, documents.lengths[documents.lengths > 0]) * (
             1 - MAX_RELATIVE_TIE
@@ -142,7 +144,7 @@ def sum_ideal_gains(
         best = best[best < len(label_indices)]
         total[query[best]] += weight * gains[best]
         is_left[best] = False
-        worth[subtopic[expand(ends, best)[1]]] *= 1 - alpha
+        next_gains[subtopic[expand(ends, best)[1]]] *= 1 - alpha
     return total
 
 
@@ -233,7 +235,7 @@ def compute_over_ideal(
     hits = subtopics.hits.keep(subtopics.hits.rank <= len(weights))
     gains = subtopics.compute_gains(alpha)[subtopics.hits.rank <= len(weights)]
     reached = hits.sum(gains * weights[hits.rank - 1])
-    ideal = queries.judged.share(
+    ideal = queries.judged.compute_once(
         ("subtopics", alpha, threshold, weights.tobytes()),
         lambda: sum_ideal_gains(queries, weights, alpha, threshold),
     )

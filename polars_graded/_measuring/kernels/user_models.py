@@ -71,11 +71,11 @@ def rbp(
         hit = queries.relevant(documents.values, threshold)
         return np.where(hit, queries.share_of_best(documents) if graded else 1.0, 0.0)
 
-    worth = queries.compute_worths(n, relevance, ties)
+    gains = queries.compute_hit_gains(n, relevance, ties)
     # Computing a power that underflows is slow, so all ranks whose power is 0 share one 0.
-    n_powers = min(int(worth.rank.max(initial=0)), int(MIN_LOG / np.log(p)) + 1)
+    n_powers = min(int(gains.rank.max(initial=0)), int(MIN_LOG / np.log(p)) + 1)
     continuing = p ** np.arange(n_powers + 1, dtype=np.float64)
-    return (1 - p) * worth.sum(worth.values * continuing[np.minimum(worth.rank - 1, n_powers)])
+    return (1 - p) * gains.sum(gains.values * continuing[np.minimum(gains.rank - 1, n_powers)])
 
 
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
@@ -98,11 +98,11 @@ def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: st
 
 def sdcg(queries: Queries, n: int | None, ties: str) -> Floats:
     """Return Σ_i W_i g_i / Σ_i W_i with W_i = 1 / log2(i + 1) down to rank n."""
-    worth = queries.compute_worths(n, queries.share_of_best, ties)
+    gains = queries.compute_hit_gains(n, queries.share_of_best, ties)
     lengths = queries.ranked.lengths
     weights = 1 / np.log2(np.arange(2, max(n or 0, int(lengths.max(initial=0))) + 2))
     total = np.append(0, np.cumsum(weights))[lengths if n is None else n]
-    return replace_nan(worth.sum(worth.values * weights[worth.rank - 1]) / total)
+    return replace_nan(gains.sum(gains.values * weights[gains.rank - 1]) / total)
 
 
 def insq(queries: Queries, n: int | None, target: float) -> Floats:
@@ -257,7 +257,7 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
     hits, ideal = queries.hits(None, None), queries.judged.ideal()
     depth = np.maximum(queries.ranked.lengths, ideal.lengths)
     power = p ** np.arange(depth.max(initial=0), dtype=np.float64)
-    n_powers = np.append(0, np.cumsum(power))
+    power_sums = np.append(0, np.cumsum(power))
     shares = np.append(0, np.cumsum(power / np.arange(1, len(power) + 1)))
     n_better = np.searchsorted(
         make_sort_key(ideal.query, ideal.values), make_sort_key(hits.query, hits.values)
@@ -270,9 +270,9 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
     first_common_rank = np.maximum(n_better + number_in_grade, hits.rank)
     overlap = hits.sum(shares[repeat_each(depth, hits.lengths)] - shares[first_common_rank - 1])
     if not normalised:
-        share: Floats = overlap / n_powers[depth]
+        share: Floats = overlap / power_sums[depth]
         return share
     n = ideal.lengths
     # The ideal ranking has n documents. Its overlap with itself, |I_i ∩ I_i|, is i for i ≤ n, and n
     # for i > n.
-    return divide_by_ideal(overlap, n_powers[n] + n * (shares[depth] - shares[n]))
+    return divide_by_ideal(overlap, power_sums[n] + n * (shares[depth] - shares[n]))
