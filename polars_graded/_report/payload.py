@@ -33,8 +33,8 @@ class PageMeasure(TypedDict):
 class PagePoints(TypedDict):
     """The curves of single queries, packed into text, and the mean curves.
 
-    For each query, there is one curve per strategy (`lines` is the number of strategies), or one
-    curve that all strategies share (`lines` is 1).
+    For each query, there is one curve per strategy (`n_lines` is the number of strategies), or one
+    curve that all strategies share (`n_lines` is 1).
     """
 
     n_lines: int
