@@ -376,9 +376,9 @@ def robustness_to_levels(
 ) -> pl.DataFrame:
     """Evaluate equally bad rankings on scales with few and many levels.
 
-    Compare the means of a measure for the same number of swaps. For a measure that depends on the
-    number of levels, these means differ between scales. Source: Scheel, Lommatzsch, Albayrak
-    (2011), figures 4 and 5.
+    The result shows whether a measure depends on the number of levels. If it does, its means for
+    the same number of swaps differ between scales. Source: Scheel, Lommatzsch, Albayrak (2011),
+    figures 4 and 5.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ Each estimator divides clicks by an exposure. `estimate_sdbn` counts only last c
 - `estimate_ctr`: The exposure is the number of impressions.
 - `estimate_coec`: The exposure is the number of expected clicks.
 - `estimate_sdbn`: The exposure is the number of examined impressions.
-- `estimate_pbm`: The exposure is the number of examinations.
+- `estimate_pbm`: The exposure is the sum of the propensities of the impressions' ranks.
 
 The last three exposures depend on the ranks at which a document was shown.
 """

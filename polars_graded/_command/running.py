@@ -206,8 +206,9 @@ def _compare_with_baseline(
     If --markdown names a file, also write the summary of the gate to this file.
     """
     best = {name: arguments.scalar_measures[name] for name in parse_measures(gate_measures)}
-    # A null value means that a measure is undefined for a query. With "drop", the comparison leaves
-    # out this query. "error" is for a numeric --undefined-as, which replaces null values.
+    # A null value means that a measure is undefined for a query. `missing_values` is "drop", so the
+    # comparison leaves out this query. With a numeric --undefined-as there are no such nulls, and
+    # `missing_values` is "error".
     keys: Keys = {
         "strategy": "strategy",
         "query": arguments.query_columns,

@@ -39,8 +39,9 @@ def find_document_column(
 ) -> str | None:
     """Return the column "doc", or the first column named like document ids.
 
-    Columns in `others` and columns of objects are left out, and so are columns of floats, except
-    "doc": pandas turns ids into floats if some are missing. Return None if none remains.
+    Columns in `others` and columns of objects are left out. Columns of floats are left out unless
+    the column is called "doc": it may hold ids that pandas turned into floats because some were
+    missing. Return None if no column remains.
     """
     names = ["doc", *(name for name in schema if is_called_like_ids(name))]
     for name in names:
@@ -55,9 +56,9 @@ def find_document_column(
 def is_called_like_ids(column: str) -> bool:
     """Return whether the name of a column means document ids.
 
-    All words of the name must be in the three sets. `item` and `item_id` pass because of a word of
-    `NOUNS`. `article_id` passes because it combines a word of `NOUNS_BEFORE_IDENTIFIERS` with one
-    of `IDENTIFIERS`. `article` and `id` do not pass.
+    Each word of the name must be in one of the three sets. `item` and `item_id` pass because of a
+    word of `NOUNS`. `article_id` passes because it combines a word of `NOUNS_BEFORE_IDENTIFIERS`
+    with one of `IDENTIFIERS`. `article` and `id` do not pass.
     """
     words = split_words(column)
     if not words <= NOUNS | NOUNS_BEFORE_IDENTIFIERS | IDENTIFIERS:

@@ -307,7 +307,7 @@ class Request:
 
     @property
     def scores(self) -> list[str]:
-        """Return the columns in `by` of all strategies, with tie-breaking columns."""
+        """Return all columns in `by`: the scores and the columns that follow them to break ties."""
         return [name for columns in self.by.values() for name in columns]
 
     def open_frame(self, frame: Any, **others: str) -> tuple[Self, pl.DataFrame | pl.LazyFrame]:
@@ -350,7 +350,7 @@ class Request:
         """Return the document column if it breaks ties; otherwise, return None.
 
         If `ties` names a tool and a column, this column is the document column. The document column
-        breaks ties in two cases, if its values can be compared as text:
+        breaks ties only if its values can be compared as text, and only in two cases:
 
         - `ties` names a tool other than ranx.
         - `ties` is not passed, and the column is no key and no column of grades, scores or inputs.

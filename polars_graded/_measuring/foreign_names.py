@@ -36,8 +36,8 @@ def _read_tables() -> dict[str, Any]:
 class OwnMeasure(NamedTuple):
     """Measure of this package that may correspond to a foreign name.
 
-    Tools may define a measure differently. `difference` then describes the definition of `measure`,
-    or the option that gives another tool's values.
+    Tools may define a measure differently. `difference` then says how `measure` is defined, or
+    which option gives the values of another tool.
     """
 
     measure: str
@@ -76,8 +76,8 @@ def find_own_argument(name: str) -> str:
 def explain_foreign_name(name: str) -> str | None:
     """Explain another tool's measure that no single call computes.
 
-    The explanation has no subject, such as "is 'precision' times 'recall'". Return None if the name
-    is unknown.
+    The explanation is a sentence without its subject, for example "is 'precision' times 'recall'".
+    Return None if the name is unknown.
     """
     for pattern, sentence in _read_tables()["without_a_call"].items():
         if match := re.fullmatch(pattern, name.strip(), re.IGNORECASE):
@@ -111,7 +111,7 @@ RANKS_1000 = ("inst", "insq", "nerr10", "nerr11")
 """Measures that ir_measures computes over 1000 ranks if there is no cutoff."""
 
 OWN_SCALE = {"max_rel": "max_grade", "min_rel": "irrelevant"}
-"""Mapping from arguments of ir_measures for the scale of grades to our arguments."""
+"""Arguments of ir_measures that set the scale of grades, and our argument for each."""
 
 OWN_OPTIONS = {"rel": "threshold", "T": "target", "normalize": "normalised"}
 """Mapping from options of ir_measures to our options, for options with different names."""
@@ -156,7 +156,9 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
         # `beta` of ir_measures is the square of our `beta`.
         options["beta"] = f"{math.sqrt(float(arguments.pop('beta'))):g}"
     if function in RANKS_1000 and not cutoff:
-        cutoff = "1000"  # with a cutoff, ranks after the last document have gain 0
+        # ir_measures computes these measures over 1000 ranks. With a cutoff of 1000, ours count
+        # the ranks after the last document too, with a gain of 0.
+        cutoff = "1000"
     scale = {own: arguments.pop(name, "0").strip() for name, own in OWN_SCALE.items()}
     if scale_text := ", ".join(f"{own}={value}" for own, value in scale.items() if value != "0"):
         further += f" with {scale_text}"

@@ -1,25 +1,25 @@
 """Altair charts of rankings, results, differences, relevance and agreement.
 
 Each function takes a frame (a LazyFrame is collected) and returns a new chart, which you can
-concatenate like any other. A chart without panels can also be layered and faceted. The chart of
-`explore` cannot. The title describes what is drawn. If the rows come from a test, such as those of
-`compare` and `rank_strategies`, the title states what the test found. The lines below the title
-explain the marks, and in many charts also state the measure in words and the number of queries. A
-screen reader reads the title first and then a description. Change the title, the size and the theme
-with `.properties(title=...)` and `alt.theme`.
+concatenate like any other. A chart without panels can also be layered and faceted, except that of
+`explore`, which has several views. The title describes what is drawn. If the rows come from a test,
+such as those of `compare` and `rank_strategies`, the title states what the test found. The lines
+below the title explain the marks, and in many charts also state the measure in words and the number
+of queries. A screen reader reads the title first and then a description. Change the title, the size
+and the theme with `.properties(title=...)` and `alt.theme`.
 
-`chart.data` contains the drawn rows, with the columns that each function documents. Of more than
-3000 points, only some are drawn, at equal steps. Null, NaN and infinite values are left out. There
-are two exceptions: charts with the argument `missing` treat these values as `compare` does, and
-`relevance_function` and `rankings` raise an error for NaN and infinity. A null strategy, query or
-panel is called "null".
+`chart.data` contains the drawn rows, with the columns that each function documents. If a chart has
+more than 3000 points, only some are drawn, at equal steps. Null, NaN and infinite values are left
+out. There are two exceptions: charts with the argument `missing` treat these values as `compare`
+does, and `relevance_function` and `rankings` raise an error for NaN and infinity. A null strategy,
+query or panel is called "null".
 
 Up to ten strategies have colours of their own, the same in all charts with the same strategies.
 Readers with and without a colour vision deficiency can distinguish these colours. The colours of an
 active theme take precedence. If there are more than ten lines, ten lines have a colour, and the
-others are grey. In `dcg_curves`, the ten lines that end highest have a colour. Of more than ten
-points in `trade_off`, ten have a colour too. If any other chart has more than ten points or bars,
-all of them have the same colour. Charts that are side by side share the colours of strategies.
+others are grey. In `dcg_curves`, the ten lines that end highest have a colour. `trade_off` also
+colours ten of more than ten points. If any other chart has more than ten points or bars, all of
+them have the same colour. Charts that are side by side share the colours of strategies.
 Two copies of a chart with a selection can be concatenated, but Altair cannot layer them.
 
 Altair's default renderer needs a network and a trusted notebook.
@@ -31,7 +31,8 @@ the result is a plain layered chart, which supports `.properties(width=...)` and
 any column of `chart.data`. `strategy` names the column of strategies.
 
 A `ValueError` is raised if nothing can be drawn, if a strategy or a pair occurs twice in a panel,
-if there are more than 60 panels, or if a chart that draws each row has more than 3000 rows.
+or if there are more than 60 panels. Charts that cannot leave out rows, such as `strategy_bars` and
+`comparison_forest`, also raise it for more than 3000 rows.
 """
 
 from __future__ import annotations

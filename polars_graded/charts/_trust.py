@@ -48,7 +48,8 @@ NAMED_P = 0.6, 0.003
 """Values of p between which the names of lines are placed."""
 
 MIN_VISIBLE_SHARE = 0.002
-"""Thin lines are drawn if the longest is longer than this share of the range of the thick lines."""
+"""Thin lines of `unjudged_bounds` are drawn if the longest of them is longer than this share of the
+range of all thick lines."""
 
 MIN_LOG_RATIO = 50
 """The axis of queries is logarithmic if the ratio of its largest to its smallest number is at least
@@ -582,7 +583,7 @@ def grading_profile(
 def unjudged_bounds(
     bounds: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
-    """Draw means with unjudged documents as irrelevant, and as best.
+    """Draw means with unjudged documents as irrelevant or at the highest grade.
 
     The point is the mean over queries with unjudged documents as irrelevant. The line ends at the
     mean with all unjudged documents at the highest grade. For rank-biased precision, a thin line

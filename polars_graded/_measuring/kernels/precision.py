@@ -191,8 +191,8 @@ def pairwise_accuracy(queries: Queries, n: int | None, threshold: float | None) 
     hits = queries.hits(n, threshold)
     n_ranked = np.minimum(queries.ranked.lengths, n or MAX_EXACT_INTEGER)
     n_pairs = hits.lengths * (n_ranked - hits.lengths)
-    # Above a hit, `rank - number` documents are no hits. Each of these documents and the hit are a
-    # pair in the wrong order. The share is NaN if there is no pair.
+    # `rank - number` is the number of documents above a hit that are not hits. Each of these
+    # documents and the hit are a pair in the wrong order. The share is NaN if there is no pair.
     return 1 - hits.sum(hits.rank - hits.number) / np.where(n_pairs > 0, n_pairs, np.nan)
 
 
