@@ -5,7 +5,7 @@ Importing this package, usually as `pg`, registers `.graded` on expressions.
 `evaluate`. Each function below has such a help text. The modules below are loaded on first use.
 
 Measures of columns
-    Graded               the class of `.graded`: rankings of rows, and measures
+    Graded               the class of `.graded`, whose methods rank rows and compute measures
     graded               the `.graded` of a column, for type checkers and editors
     phi_control_points   the control points that φ runs through, for each query
     phi_curve            φ from the lowest to the highest score, for each query
@@ -34,7 +34,7 @@ Results
     differences         two strategies query by query
     rank_strategies     strategies by their means, with intervals of their ranks
     gate                verdicts, such as better, no worse or worse than the baseline
-    assert_no_worse     an error if a strategy may be worse than the baseline, for tests
+    assert_no_worse     for tests: an error if a strategy may be worse than the baseline
     write_results, read_results   files of results, with the settings of `evaluate` if known
     average_curves      curves averaged over queries
     agreement           agreement of graders on the grades of documents

@@ -1,7 +1,7 @@
 """Conversion of any frame to Polars: pandas, pyarrow, DuckDB, Arrow, narwhals.
 
-Spark frames and Ray datasets are fetched from the cluster to this machine, so they must be small,
-such as results.
+Spark frames and Ray datasets are fetched from the cluster, so they must fit in the memory of this
+machine.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _convert_pandas_column(name: str, column: Any) -> pl.Series:
     except (ImportError, NotImplementedError):
         # pyarrow is not installed, or rejects NumPy arrays among the values. Numbers and Booleans
         # in a plain array are passed as this array. All other values are passed one by one,
-        # including numbers with a `_mask`, with which pandas marks missing values.
+        # including numbers whose missing values pandas marks in a `_mask`.
         missing = column.isna().to_numpy()
         if column.dtype.kind in "iufb" and not hasattr(column.array, "_mask"):
             return pl.Series(name, column.to_numpy(), nan_to_null=True)

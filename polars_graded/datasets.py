@@ -76,9 +76,9 @@ def worked_example(paper: str) -> pl.DataFrame:
     paper
         `"scheel"`: table 1 (and 2) of Scheel, Lommatzsch and Albayrak 2011, one ranking of eight
         documents. `"moniz"`: table 1 of Moniz, Torgo and Vinagre 2016, two days of five news items
-        each, with predicted and final popularity. `"chen"`: the two queries of Chen's slides, which
-        come from Baeza-Yates and Ribeiro-Neto. The grades are those of the vectors G1 and G2 in the
-        slides. The binary examples in the slides treat any grade above 0 as relevant.
+        each, with predicted and final popularity. `"chen"`: two queries of Baeza-Yates and
+        Ribeiro-Neto, with the grades of the vectors G1 and G2 in Chen's slides. The binary examples
+        in the slides treat any grade above 0 as relevant.
 
     Returns
     -------

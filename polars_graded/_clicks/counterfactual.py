@@ -60,8 +60,8 @@ def estimate_clicks(
     ----------
     log
         Any data frame, with one row per document shown, clicked or not. The old ranker must show
-        different lists for the same query, by chance or from session to session. The log has no
-        clicks on documents at ranks where they were never shown.
+        different lists for the same query, by chance or from session to session, since a document
+        has no clicks at a rank where it was never shown.
     ranking
         Any data frame of the new ranking, with one row per query and document. Its columns of
         queries, documents and ranks have the same names as in the log. Ranks are 1, 2, … without

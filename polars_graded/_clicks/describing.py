@@ -23,8 +23,8 @@ MAX_SESSION_CLICKS = 1000
 """Maximum number of clicks of a session that is not reported as a bot."""
 
 MAX_PART_ROWS = 1 << 24
-"""Approximate maximum number of rows of one part of a log. Only the lists of one
-part are in memory at once."""
+"""Approximate maximum number of rows of one part of a log. Only the lists of one part are in memory
+at once."""
 
 
 @takes_log
@@ -129,8 +129,7 @@ def describe_log(
 
 def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl.DataFrame:
     """Return the row of `describe_log`, and warn of bots and of fixed ranks."""
-    # The log is split into parts, and only the lists of one part are in memory at once. All rows of
-    # a session are in the same part, so that no session is counted twice.
+    # All rows of a session are in the same part, so that no session is counted twice.
     parts = max(1, -(-int(documents["rows"].sum()) // MAX_PART_ROWS))
     part = pl.col("session").hash() % parts
     totals = pl.concat(collect(_describe_lists(log, part == n))[0] for n in range(parts))
@@ -238,7 +237,7 @@ def count_clicks(
     DataFrame or LazyFrame
         One row per rank, with these columns in this order: the rank, with the column name and type
         of the log; `impressions` and `clicks` (Int64); the `confidence`; and `click_rate`, `ci_low`
-        and `ci_high` (Float64, from 0 to 1).
+        and `ci_high` (Float64, from 0 to 1, or null at a rank with 0 impressions).
 
     Raises
     ------

@@ -277,9 +277,10 @@ def estimate_sdbn(
     Raises
     ------
     ValueError
-        As for `count_clicks`; if a query or a document is null; if a rank at or above the last
-        click of a list has no document, or several documents. The check of ranks compares totals
-        over all lists. If lists have both gaps and repeated ranks, the check may find neither.
+        If a query or a document is null; if a rank is null or below 1; if clicks are null, or
+        neither 0 nor 1; if a rank at or above the last click of a list has no document, or several
+        documents. The last check compares totals over all lists. If lists have both gaps and
+        repeated ranks, it may find neither.
 
     References
     ----------

@@ -119,8 +119,8 @@ def compare_interleaved(
     Raises
     ------
     ValueError
-        If `team` does not name two rankers; if clicks are null, or neither 0 nor 1; if queries are
-        null.
+        If `team` or `rankings` does not name two rankers; if clicks are null, or neither 0 nor 1;
+        if queries are null; if an original rank is below 1, or greater than `depth`.
 
     References
     ----------

@@ -71,7 +71,7 @@ class Log:
             check_whole_type(names[argument], schema)
         kind = schema[names["clicked"]]
         if not (kind == pl.Boolean or kind.is_numeric()):
-            hint = "log.with_columns(pl.col('clicked') == 'yes') converts texts"
+            hint = f"log.with_columns(pl.col({names['clicked']!r}) == 'yes') converts texts"
             refuse(names["clicked"], "be Boolean, or 0 and 1", kind, hint, TypeError)
         others = [each for each in schema if each not in columns and each not in names]
         renamed = [pl.col(column).alias(name) for name, column in names.items()]

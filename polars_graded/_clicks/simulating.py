@@ -158,7 +158,7 @@ def simulated_log(
 def _simulate_clicks(
     rng: np.random.Generator, a: Floats, s: Floats, model: str, decay: float, continuation: float
 ) -> Mask:
-    """Return the clicks in lists of documents with attractiveness `a` and satisfaction `s`."""
+    """Simulate the clicks, given attractiveness `a` and satisfaction `s`."""
     ranks = np.arange(1, a.shape[1] + 1)
     is_attracted = rng.random(a.shape) < a
     if model == "pbm":

@@ -117,7 +117,7 @@ def _read_runs(arguments: Arguments) -> Rows:
 
     The rows are lazy if they may exceed memory. The name of a strategy is its tag. If two files
     share a tag, the name of every strategy is the name of its file, or FILE:TAG if the file has
-    several tags.
+    several tags. If two files have the same name, paths replace file names.
     """
     # Only measures of subtopics need judgments by subtopic.
     subtopic = "subtopic" if "subtopics" in arguments.needed_inputs else None

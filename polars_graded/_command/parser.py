@@ -33,7 +33,7 @@ class Option(NamedTuple):
     settings: Mapping[str, Any]
     """Arguments of `argparse.ArgumentParser.add_argument`."""
     needs: tuple[str, ...] = ()
-    """Other options. A call with this option must also pass at least one of them, if any."""
+    """If not empty, a call with this option must also pass at least one of these options."""
     suffixes: tuple[str, ...] = ()
     """Allowed suffixes of the file that the option writes. Empty if the option writes no file."""
 
@@ -343,7 +343,10 @@ class Arguments(argparse.Namespace):
 
     @property
     def missing_values(self) -> Any:
-        """Return the value of `missing` for `compare` and `summarise`."""
+        """Return the value of `missing` for `compare` and the gate.
+
+        A numeric --undefined-as fills undefined values, so a missing value is then an error.
+        """
         return "error" if isinstance(self.undefined_as, float) else "drop"
 
     @property

@@ -43,7 +43,7 @@ def _find_number_options(arguments: Arguments) -> Iterable[str]:
 def _find_wrong_trusted(arguments: Arguments) -> Iterable[str]:
     """Yield the value of --trusted and the graders, if they do not fit.
 
-    --trusted must name one of at least two graders. The text is such as "'people' of model".
+    --trusted must name one of at least two graders. An example of the text: "'people' of model".
     """
     is_valid = arguments.trusted in arguments.graders and len(arguments.graders) >= MIN_GRADERS
     if arguments.trusted is not None and not is_valid:
@@ -164,7 +164,8 @@ def check_options(arguments: Arguments) -> None:
     Raises
     ------
     ValueError
-        If a measure does not exist, or if options break a rule.
+        If a measure does not exist, if an option lacks another that it needs, if options break a
+        rule, or if a file to write has a wrong suffix or is an input.
     OSError
         If a requested file cannot be written.
     ImportError

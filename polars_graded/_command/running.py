@@ -247,7 +247,7 @@ def _compare_with_baseline(
 
 
 def _write_chart(per_query: pl.DataFrame, arguments: Arguments, file: Path) -> None:
-    """Write the chart of the comparison."""
+    """Write the chart of the comparison or of the means."""
     from polars_graded import charts
 
     options = arguments.comparison

@@ -207,9 +207,9 @@ def find_output_encoding() -> str:
 def escape_control_characters(text: str) -> str:
     """Return the text with escaped control and format characters.
 
-    A control character could move the cursor, and a format character could reorder the text. Line
-    and paragraph separators could break the line, and a lone surrogate cannot be encoded. These
-    three are escaped too.
+    A control character could move the cursor, and a format character could reorder the text. Also
+    escaped are line and paragraph separators, which could break the line, and lone surrogates,
+    which cannot be encoded.
     """
     return "".join(
         char.encode("unicode_escape").decode()

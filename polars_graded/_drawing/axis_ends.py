@@ -14,8 +14,8 @@ AxisEnds: TypeAlias = tuple[float, float]
 MIN_SPAN_RATIO = 10
 """Ratio above which the axes of x and y have different ends.
 
-The ratio is r / m. r is the range of all values of x and y together. m is the smaller one of the
-range of x and the range of y.
+The ratio is r / m. r is the range of all values of x and y together. m is the smaller of the ranges
+of x and of y.
 """
 
 

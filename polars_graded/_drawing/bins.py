@@ -140,7 +140,7 @@ def count_by_bin(
 def choose_difference_bins(differences: pl.Series, n: int) -> tuple[AxisEnds, float]:
     """Return both ends of the axis for differences, and the width of a bin.
 
-    `n` is the number of differences. The ends depend only on the lowest and the highest difference.
+    `n` is the number of all differences. `differences` needs only the lowest and the highest.
     """
     low, high = choose_ends(differences)
     width = choose_step((high - low) / min(MAX_RANGE_IN_BINS, 10 + math.isqrt(n)))

@@ -218,7 +218,7 @@ def collect_title_facts(table: pl.DataFrame) -> Drawn:
     measures = (
         table["measure"].unique(maintain_order=True).to_list() if "measure" in columns else []
     )
-    # If each panel shows one measure, panels are not counted: a title already lists the measures.
+    # Panels that are measures are not counted, because a title already lists the measures.
     has_own_panels = "panel" in columns and not (
         "measure" in columns and (table["panel"] == table["measure"]).all()
     )

@@ -30,9 +30,9 @@ def choose_place(
 
     Names must not overlap, so `spread_heights` moves some names up or down from their lines. The
     best position has the smallest sum of these moves. If several positions have this sum, the last
-    position of the axis is the best. If the last position is not among them, the best position is
-    the one where the two closest lines are farthest apart. Positions at which a line has no point
-    are left out. Return None if no position remains.
+    position of the axis is the best if it is one of them. Otherwise, the best of them is the one
+    where the two closest lines are farthest apart. Positions at which a line has no point are left
+    out. Return None if no position remains.
     """
     table = table.drop_nulls(height)
     n, penalties = table.select(lines).n_unique(), {}

@@ -169,9 +169,9 @@ def draw_line_names(
 ) -> list[alt.Chart]:
     """Draw the names of lines at `label_at`, with thin rules to their lines.
 
-    A rule connects the end of a line with its name. `end` names the field with the height of the
-    line's end, and the field `label_at` contains the height of the name. The names are to the left
-    of the lines if the `side` is -1, and to the right if it is 1.
+    `end` names the field with the height of the line's end, and the field `label_at` contains the
+    height of the name. The names are to the left of the lines if the `side` is -1, and to the right
+    if it is 1.
     """
     align: Any = {-1: "right", 1: "left"}.get(side) if isinstance(side, int) else None
     if isinstance(side, alt.ExprRef):

@@ -92,8 +92,8 @@ MAX_LARGE_PANELS = 9
 has five of them by default."""
 
 PANEL_SIZES = {2: 270, 3: 175}
-"""Width of a panel in pixels, by the number of panels in a row, chosen for a notebook that is 700
-pixels wide. A panel without names on its y axis is square."""
+"""Width of a panel in pixels, by the number of panels in a row. A row fits in a notebook that is
+700 pixels wide. A panel without names on its y axis is square."""
 
 
 SHARED_LETTERS = "strategies with a common letter do not differ significantly"
@@ -135,8 +135,9 @@ def draw_panels(
 ) -> Chart:
     """Draw the layers as one chart, with a panel for each value of `panel`.
 
-    If `panel` is None or has only one value, the chart has no panels. A channel in `independent`
-    must not have a legend, because each panel would repeat the legend.
+    The column "panel" of `table` contains these values. If `panel` is None or has only one value,
+    the chart has no panels. A channel in `independent` must not have a legend, because each panel
+    would repeat the legend.
     """
     panel_names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
     if len(panel_names) < 2:  # noqa: PLR2004
@@ -186,7 +187,10 @@ def _combine_layers(
     independent: Collection[str],
     **size: Any,
 ) -> alt.LayerChart:
-    """Lay the layers over each other. Texts are not escaped, except the names of columns."""
+    """Lay the layers over each other.
+
+    Texts are not escaped, except the names of columns.
+    """
     finding, notes, described = words
     if isinstance(table, pl.DataFrame):
         described = describe_axes(layers) if described is None else described
@@ -201,9 +205,9 @@ def _combine_layers(
 
 
 def escape_chart(part: Any) -> Any:
-    """Return a chart, or a part of it, with escaped texts.
+    """Escape the texts of a chart, or of a part of it, and return the result.
 
-    Rows and expressions stay as they are.
+    Altair objects are changed in place. Rows and expressions stay as they are.
     """
     if isinstance(part, str):
         return escape_text(part)

@@ -32,9 +32,7 @@ from polars_graded._drawing.style import (
 from polars_graded._sentences import shorten_names
 
 TILE_WIDTH, TILE_GAP, BAR_WIDTH = 0.5, 0.02, 0.18
-"""Widths of a tile, the gap to the right of a tile, and the longest bar.
-
-The widths are shares of the width of a column.
+"""Widths of a tile, the gap to the right of a tile, and the longest bar, as shares of a column.
 
 A bar shows the amount that a document adds to the measure.
 """
@@ -72,7 +70,7 @@ MIN_HORIZONTAL_NAME_WIDTH = 60
 """Minimum width of a column with a horizontal name, in pixels."""
 
 MIN_HORIZONTAL_NAME_LETTERS = 10
-"""Number of letters that a horizontal name may have in any column, however narrow."""
+"""Number of letters that a horizontal name may have, even if fewer fit in the column."""
 
 BOLD_LETTER_WIDTH = 7
 """Approximate width of a letter of a bold name, in pixels."""
@@ -107,8 +105,8 @@ def build_tile_rows(
     """Return the rows to draw, each a tile, a line or the head of a column.
 
     `part` is "document" for a tile, "line" for a line between two tiles and "strategy" for a head.
-    `column` is the number of the strategy. For one of the first n documents, `y`
-    is the rank. For any other document, `y` is a position below the first n documents.
+    `column` is the number of the strategy. For one of the first n documents, `y` is the rank. For
+    any other document, `y` is a position below the first n documents.
     """
     value_labels = ["" if value is None else f"{label} {value:.4f}" for value in values.values()]
     heads = pl.DataFrame(

@@ -82,8 +82,8 @@ def compute_added_by_rank(
     The result has one row per strategy and document, with these columns: `strategy`, `rank` (null
     if the document was not retrieved), `doc`, `grade`, the keys of `others`, and the Booleans
     `tied` and `relevant`. `adds` is the amount that the rank adds to the measure. For measures with
-    a gain, `gain` is the amount that the rank adds to the cumulated gain. Both are null at ranks
-    after n. The dictionary contains the value of the measure for each strategy.
+    a gain, `gain` is the amount that the rank adds to the cumulated gain. Both are null for
+    documents not in the first n ranks. The dictionary contains the measure of each strategy.
     """
     check_whole_number("n", n)
     request = Request.of([measure.name], **options)
@@ -129,7 +129,7 @@ def compute_added_by_rank(
 def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
     """Return the rows of one query; raise if there are none.
 
-    `check_directions` also raises if `descending` does not fit a column that may hold ranks.
+    Raise also if `descending` does not fit a column that may hold ranks.
     """
     has_several_columns, columns = len(request.query) > 1, ", ".join(map(repr, request.query))
     if has_several_columns and not (isinstance(of, tuple) and len(of) == len(request.query)):
@@ -167,8 +167,8 @@ def _compute_added(
     """Return the amounts that each of the first n ranks adds to the measures.
 
     The amount of rank r is the value for the first r documents, minus the value for the first
-    r - 1 documents. The other documents count as judged but not retrieved, so that the divisor of
-    the measure (such as R or the ideal gain) stays the same.
+    r - 1 documents. The other documents keep their grades but count as not retrieved, so that the
+    divisor of the measure (such as R or the ideal gain) stays the same.
     """
     ranking = replace(request.unsorted_ranking, grade=pl.col("grade")).ranked_by(
         ["kept"], descending=False

@@ -82,8 +82,8 @@ def find_order_dependent_measures(request: Request) -> list[Measure]:
 
 
 MIN_SHARE_OF_OTHER_GRADER = 0.5
-"""Minimum of a / b for each query. a is the number of documents that a grader judged, and b is the
-highest such number of all graders. A lower ratio causes a warning."""
+"""Minimum of a / b in a query. a is the number of documents that a grader judged, and b is the
+highest such number of all graders. A lower ratio causes a warning, unless a is 0."""
 
 
 def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:
@@ -117,8 +117,8 @@ def has_rank_word(column: str) -> bool:
 def find_measures_without_scale(request: Request) -> list[str]:
     """Return the names of measures that lack the `max_grade` they need.
 
-    Without `max_grade`, these measures take the highest grade of each query for the highest grade
-    of the scale.
+    Without `max_grade`, these measures use the highest grade of each query as the highest of the
+    scale.
     """
     if request.unsorted_ranking.max_grade is not None:
         return []
@@ -178,7 +178,8 @@ class NotedData:
         """Return a share such as "3 of 20 queries" or "5 of 40 rankings".
 
         If `strategy` names a column, strategies with a count of 0 are left out, and the numbers of
-        the others are added up. The sums of several strategies are numbers of rankings.
+        the others are added up. The sums of several strategies are numbers of rankings. Otherwise,
+        only the first count and total are used, since all strategies rank the same rows.
         """
         if self.request.strategy is None:
             return f"{counts[0]} of {totals[0]} queries"
@@ -428,7 +429,7 @@ class NotedData:
             )
 
     def find_low_judged_share(self) -> Iterator[str]:
-        """Yield a sentence if the lowest judged share of a strategy is too low.
+        """Yield a sentence if the judged share of any strategy is too low.
 
         Nothing is yielded if `find_unlike_judged_shares` yields a sentence.
         """

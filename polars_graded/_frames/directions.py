@@ -119,7 +119,7 @@ class Directions:
         There are three cases:
 
         - no direction is passed for a column that may hold ranks;
-        - a single False covers both columns of ranks and columns of scores;
+        - a single False covers some strategies with ranks and others with scores;
         - False ranks the lowest number first, but a query has several numbers below 1. These are
           probably codes for documents that were not retrieved, and would be ranked before rank 1.
         """

@@ -15,7 +15,7 @@ NOUNS = {
     *("pid", "item", "items", "itemid", "iid", "movie", "movies", "product", "products", "url"),
     *("sku", "asin", "ean", "gtin", "isbn", "upc", "doi"),
 }
-"""Words that mean document ids without a further word, such as a column `item`."""
+"""Words that mean document ids without a further word, as in a column `item`."""
 
 NOUNS_BEFORE_IDENTIFIERS = {
     *("ad", "answer", "article", "book", "chunk", "content", "entity", "hotel", "image", "job"),

@@ -59,8 +59,9 @@ class Duplicates:
     def check(self, part: pl.DataFrame, groups: Groups) -> None:
         """Raise if a ranking repeats a document, or a document has two values.
 
-        With a column of strategies, a document must have one grade in a query. It must have one
-        popularity, and one value in a column of features, in all queries of a part.
+        A document must have one popularity, and one value in a column of features, in all queries
+        of a part. With a column of strategies, it must also have one grade in a query. If no column
+        of documents was found, `check_unnamed_documents` checks a column that may hold ids.
         """
         request, rows_before = self.requests[0], self.rows
         self.rows += part.height

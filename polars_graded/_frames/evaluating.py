@@ -56,7 +56,7 @@ def evaluate(
         Any data frame: Polars, pandas (NaN is read as null, and a named index as columns), pyarrow,
         DuckDB, or any other that narwhals or Arrow's PyCapsule interface supports. For a LazyFrame,
         the result is a LazyFrame; for a Spark frame, a Spark frame; and for a Ray dataset, a Ray
-        dataset. Spark and Ray shuffle the rows once for each grader.
+        dataset.
     *measures
         Names of measures, such as `"mu_ap"`, `"ndcg@10"` or `"ap(threshold=2)@100"`. Pass the names
         one by one or in lists. Each measure gives a column of the result with its name. A mapping
@@ -69,8 +69,8 @@ def evaluate(
         `grade={"people": "grade_1", "model": "grade_2"}`. With several columns or a mapping, the
         result has one row per grader, strategy and query, with the grader in the column `"grader"`.
         If a grader judged no document of a query, the values of this query are null for the grader.
-        Spark and Ray read the rows once for each grader. Instead of a column, `grade` may be an
-        expression, which is evaluated separately within each ranking:
+        Spark and Ray read and shuffle the rows once for each grader. Instead of a column, `grade`
+        may be an expression, which is evaluated separately within each ranking:
         `grade=pl.col("popularity").graded.phi_relevance()` derives the relevance of a document from
         its popularity among the documents of the same ranking.
     by
@@ -202,13 +202,13 @@ def evaluate(
         check each bucket separately.
 
         If a column that is not passed as an argument seems to hold documents, and a document occurs
-        twice within a ranking. This is checked for DataFrames with ten rankings or more in which no
-        column has a usual name for documents. Among the columns of text or whole numbers, only the
-        column whose values repeat least within rankings is checked. It is skipped if more than 70 %
-        of its values repeat. The column seems to hold documents in three cases. (1) At most 20 % of
-        its values repeat, and the column holds text or has a name that suggests ids. (2) Some rows
-        of a ranking are equal in all columns. (3) All rows that repeat a value differ in another
-        column, such as the device.
+        twice within a ranking. This is checked for DataFrames that have at least ten rankings, and
+        no column with a usual name for documents. Among the columns of text or whole numbers, only
+        the column whose values repeat least within rankings is checked. It is skipped if more than
+        70 % of its values repeat. The column seems to hold documents in three cases. (1) At most
+        20 % of its values repeat, and the column holds text or has a name that suggests ids. (2)
+        Some rows of a ranking are equal in all columns. (3) All rows that repeat a value differ in
+        another column, such as the device.
 
         If two strategies have the same name. If the frame has a column `"strategy"` with several
         values, and no argument names this column. (In a LazyFrame, a single value is enough,

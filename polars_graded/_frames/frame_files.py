@@ -22,9 +22,9 @@ def read_frame(
     """Read several files with the same columns, and concatenate their rows.
 
     `names` maps old to new column names. If a column that is not renamed already has one of the new
-    names, this column is dropped. `find_ids` returns the columns of ids of a file. In a text file,
-    such a column is a column of numbers only if each id is written as the number is. So "001" and
-    "1" stay different ids.
+    names, this column is dropped. `find_ids` takes the schema of a file and returns its columns of
+    ids. In a text file, ids become numbers only if no text would change: "001" and "1" stay
+    different ids.
 
     Raises
     ------

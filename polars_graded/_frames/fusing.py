@@ -113,7 +113,7 @@ def fuse(
           median of the normalised scores of the strategies that retrieved the document;
         - `"comb_mnz"`, `"comb_anz"`: the sum times the number of these strategies, and the sum
           divided by this number;
-        - `"weighted_sum"`: the sum of the normalised scores with `weights`.
+        - `"weighted_sum"`: the sum of the normalised scores, each times its weight.
     normalise
         The way to make the scores of different strategies comparable within a query: `"min_max"`
         (by default; from 0 to 1), `"z"` (mean 0 and standard deviation 1), `"sum"` (lowest 0, sum

@@ -45,8 +45,7 @@ class Groups:
     def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
         """Group rows with equal keys.
 
-        Rows stay in place in two cases: the keys are sorted, or they form few runs and no key has
-        two runs.
+        Rows stay in place if the keys are sorted, or if they form few runs and no key has two runs.
         """
         values, keyed = frame.select(columns), frame.select(keys)
         starts = find_run_starts(keyed)

@@ -74,7 +74,7 @@ def build_judgment_table(judgments: Any, query: str, doc: str, grade: str) -> Fr
 
 
 def check_graders_named(rows: pl.DataFrame, name: str, column: str = GRADER) -> None:
-    """Raise if the grader column has a row without a name."""
+    """Raise unless each row has the name of a grader, a string."""
     dtype, nulls = rows.schema[column], rows[column].null_count()
     if dtype not in TEXT_TYPES and nulls < rows.height:
         msg = (
@@ -127,7 +127,11 @@ def build_grader_table(judgments: Any, query: str, doc: str, grade: str) -> tupl
 def gather_subtopics(
     judgments: Any, query: str, doc: str, grade: str, subtopic: str, unjudged_below: float | None
 ) -> pl.DataFrame:
-    """Return one row per document: its highest grade, and the subtopics with a grade above 0."""
+    """Return one row per document, with its highest grade and its subtopics.
+
+    Its subtopics are those with a grade above 0. If `unjudged_below` is passed, rows with a lower
+    grade or a null grade are left out.
+    """
     rows = check_frame("judgments", judgments).lazy().collect()
     check_columns("judgments", [subtopic], rows.schema, argument="subtopic")
     check_columns("judgments", [query, doc, grade], rows.schema)
@@ -154,7 +158,7 @@ def _maps_queries(run: Mapping[Any, Any]) -> bool:
     """Return whether the keys are queries, and not names of runs or graders.
 
     The value of a query is a list of ids, or a mapping from ids to numbers. The value of a name is
-    a whole run or all judgments of a grader, such as a frame or a mapping from queries.
+    a frame or a mapping from queries: a whole run, or all judgments of a grader.
     """
     kinds = (Mapping, *_COLLECTIONS)
     first_documents = next(

@@ -92,13 +92,11 @@ class Hashes:
             files = sorted(Path(self._folder.name).iterdir())
             parts = (pl.Series(np.fromfile(file, np.uint64)) for file in files)
         repeated = [pl.Series(dtype=pl.UInt64)]
+        # Counting distinct hashes takes a quarter of the time of finding repeated ones.
         repeated += [
             part.filter(part.is_duplicated()).unique()
             for part in parts
-            if part.n_unique()
-            < len(
-                part
-            )  # counting distinct hashes takes a quarter of the time of finding repeated ones
+            if part.n_unique() < len(part)
         ]
         return pl.concat(repeated)
 
@@ -143,7 +141,7 @@ class Join:
         return [*self._is_retrieved]
 
     def register(self, strategy: Any) -> None:
-        """Add a strategy if it is new. None of its judgments is marked yet."""
+        """Add a strategy without marked judgments, if it is new."""
         if strategy not in self._is_retrieved:
             self._is_retrieved[strategy] = np.zeros(self.judged.height, np.bool_)
 

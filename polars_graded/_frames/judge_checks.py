@@ -96,8 +96,7 @@ BY_SUBTOPIC = (
 def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: int = 0) -> None:
     """Raise if two rows have the same key.
 
-    `others` is the number of repeated keys that are not in the frame. The error states the sum of
-    this number and of the repeated keys in the frame.
+    `others` is the number of repeated keys that are not in the frame. The error counts them too.
     """
     if not are_distinct(frame, key):
         repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
@@ -116,7 +115,8 @@ def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: i
 def check_one_strategy(join: Join) -> None:
     """Raise if the run has several strategies, but `strategy` is not passed.
 
-    The strategies are the values of the column "strategy". A null counts as a value.
+    The strategies are the values of the column "strategy". Raise also if some of them are null, but
+    not all.
     """
     count = len([name for name in join.strategies if name is not None])
     if count > 1:
@@ -135,9 +135,9 @@ def select_judgments(
     grades: Sequence[str],
     unjudged_below: float | None,
 ) -> pl.DataFrame:
-    """Return the judgments that have a grade; raise if two have the same key.
+    """Return the judgments with a grade; raise for null or repeated keys.
 
-    A grade below `unjudged_below` becomes null.
+    A grade below `unjudged_below` becomes null. Without `unjudged_below`, warn of grades below 0.
     """
     check_key_columns(judgments, "judgments", pair)
     graded = pl.col(grades)
@@ -223,7 +223,7 @@ def check_overlap(join: Join) -> None:
 
 
 MAX_COMMON_SHARE = 0.05
-"""Maximum share of documents with a match for which the matches count as few."""
+"""Matches count as few if at most this share of documents has one."""
 
 
 def _has_few_matches(join: Join, retrieved: int, n_found: int) -> bool:

@@ -79,8 +79,7 @@ def _iterate_joined_blocks(
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of the run, then the documents that it missed.
 
-    The rows keep their order. Rows of queries without judgments are dropped. After all rows of the
-    run, each strategy has a frame of the judged documents that it did not retrieve.
+    The documents that a strategy missed form one frame.
     """
     if isinstance(run, pl.DataFrame):
         blocks: Iterable[pl.DataFrame] = [run]

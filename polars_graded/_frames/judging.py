@@ -67,7 +67,7 @@ def join_judgments(
         relevant documents, which get grade 1. For several graders, pass a mapping from their names
         to any of these, or a frame with a column `"grader"` and one row per query, document and
         grader. The result then has one column of grades per grader, named after the grader. Pass
-        these names as `evaluate(grade=[...])`.
+        these names as `evaluate(grade=[...])`. A run in Spark takes only one grader.
     query
         The column of both frames that names the query.
     doc
@@ -80,10 +80,10 @@ def join_judgments(
         The column of `judgments` that holds the grade.
     strategy
         The column of `run` that identifies strategies. Without this argument, the run is one
-        ranking per query. A column called "strategy" may then hold only one value, which rows added
-        for judged documents also get; a run in Spark must not have such a column. If `run` is a
-        mapping from names of strategies, the column of the result with these names gets the name
-        `strategy`, by default "strategy".
+        ranking per query. A column called "strategy" may then hold only one value. Rows added for
+        judged documents get this value, too. A run in Spark must not have such a column. If `run`
+        is a mapping from names of strategies, this argument names the result's column of
+        strategies, by default "strategy".
     subtopic
         The column of `judgments` that names the subtopic, if a document is judged once per
         subtopic. The result has one row per document with its highest grade, and a column
@@ -117,10 +117,10 @@ def join_judgments(
     ------
     ValueError
         If run and judgments have no pair of query and document in common, and neither is empty.
-        If run and judgments share a column other than those of queries and documents, such as a
-        grade. If a query, document or strategy is null. If a document occurs more than once for a
-        query in `judgments`, or for a query and strategy in `run`. If the run holds several
-        strategies and `strategy` is None.
+        If a column other than query and document, such as a grade, is in both run and judgments. If
+        a query, document or strategy is null. If a document occurs more than once for a query in
+        `judgments`, or for a query and strategy in `run`. If the run holds several strategies and
+        `strategy` is None.
 
         For a lazy run, errors in the columns are raised at once. Errors in the rows are raised when
         the result is collected (within a ComputeError in Polars before 2). Duplicate documents are

@@ -106,8 +106,8 @@ def similarity(
 
           .. math:: RBO = (1 - p) \sum_{d=1}^{l} p^{d-1} A_d + p^l A_l
 
-          As text: ``RBO = (1 - p) Σ_d p^(d - 1) A_d + p^l A_l``. If the
-          shorter list ends at depth s, then :math:`A_d = (X_d + (d - s) A_s) / d` for d > s.
+          As text: ``RBO = (1 - p) Σ_d p^(d - 1) A_d + p^l A_l``. If the shorter list ends at depth
+          s, then :math:`A_d = (X_d + (d - s) A_s) / d` for d > s.
         - `rbo_min`, `rbo_max`: the lowest and the highest value that `rbo` can have if both lists
           continue. For `rbo_min`, the continued lists have no further document in common. For
           `rbo_max`, the continued lists have as many documents in common as possible. The
@@ -115,7 +115,7 @@ def similarity(
         - `kendall_tau`: Kendall's :math:`\tau_b` of the common documents, from -1 to 1.
         - `spearman`: the correlation of the ranks of common documents, from -1 to 1.
         - `tau_ap`: :math:`\tau_{AP}` of the common documents, from -1 to 1. Changes at the top of
-          `a` count more. `b` is the reference: the value may change if `a` and `b` are swapped.
+          `a` count more. `b` is the reference, so the value may change if `a` and `b` are swapped.
         - `max_displacement@n`: the largest difference between a document's ranks in `a` and in `b`.
           A document counts only if it is in both lists, and among the first n of at least one list.
         - `top_changed`: :math:`1 - A_1`, which is 1 if the first documents differ and 0 if they are
@@ -160,9 +160,10 @@ def similarity(
         baseline. `summarise` and charts take this frame, and treat each pair as a strategy.
 
         If only one strategy of a pair retrieved documents, overlaps and `rbo` are 0, and `rbo_max`
-        is 1. If neither strategy retrieved a document, these measures are null. The correlations
-        are null if there are fewer than two common documents. `kendall_tau` and `spearman` are also
-        null if one list ties all common documents.
+        is 1. If neither strategy retrieved a document, these measures are null, but `overlap_curve`
+        is an empty list, or n zeros with `@n`. The correlations are null if there are fewer than
+        two common documents. `kendall_tau` and `spearman` are also null if one list ties all common
+        documents. `max_displacement` is null if no document counts.
 
     Raises
     ------

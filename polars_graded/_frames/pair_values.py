@@ -1,4 +1,4 @@
-"""Compute one row per pair of strategies and query.
+"""Compute one row per query and pair of strategies.
 
 The module `values` computes one row per strategy and query.
 """
@@ -65,7 +65,7 @@ class PairRequest(Request):
 
     @property
     def part_keys(self) -> list[str]:
-        """The columns of queries: rows of one query stay in one part."""
+        """Return the query columns, since rows of one query stay in one part."""
         return [*self.query]
 
     @property

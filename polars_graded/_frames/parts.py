@@ -115,8 +115,8 @@ def choose_split(
     first of these that is possible:
 
     1. Rows that are declared sorted by `part_keys`, or by the query, are streamed.
-    2. Rows that are cheap to read again are read in at most `MAX_PASSES` passes. The number of
-       passes follows from the number of rows and the free memory.
+    2. Rows that are cheap to read again are read in passes, if `MAX_PASSES` are enough. The number
+       of passes follows from the number of rows and the free memory.
     3. All other rows go through a scratch folder.
     """
     query_columns, part_keys = tuple(query), tuple(part_keys)

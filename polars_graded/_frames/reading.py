@@ -184,7 +184,8 @@ def read_qrels(paths: Paths, *, subtopics: bool = False) -> pl.DataFrame:
     ValueError
         If a line is malformed: the message gives the file, the line number, the rule and the line.
         A grade must be finite. If it is written as a whole number, its absolute value must be below
-        2**53, so that Float64 holds it exactly.
+        2**53, so that Float64 holds it exactly. With `subtopics`, a file in BEIR's format raises an
+        error too.
 
     See Also
     --------
@@ -429,7 +430,7 @@ def _concatenate(schema: pl.Schema, frames: Iterable[pl.DataFrame]) -> pl.DataFr
 
 
 def _list_rereadable_files(files: list[TextFile]) -> list[TextFile]:
-    """Return the files; raise if one is missing or can be read only once."""
+    """Return the files; raise if one is missing or is not a path."""
     for file in files:
         if not isinstance(file.source, Path):
             msg = f"`paths` of a lazy frame must be paths, which can be read again, got {file.name}"
@@ -571,7 +572,7 @@ def _parse_as_csv(text: bytes, table_format: LineFormat) -> pl.DataFrame | None:
     if b"\r" in text or (has_tabs and b" " in text):
         return None
     try:
-        # Some text begins like a compressed file, such as "x^". Polars would decompress this text,
+        # Some text, such as "x^", begins like a compressed file. Polars would decompress this text,
         # so an empty line is put before it.
         table = pl.read_csv(
             b"\n" + text,
@@ -618,7 +619,7 @@ def _split_lines(block: Block) -> pl.DataFrame:
         sentence = f"text must be UTF-8, got byte 0x{text[error.start]:02x}"
         wrong_byte = pl.when(number=number).then(pl.lit(sentence))
         text = text.decode(errors="replace").encode()
-    # Polars marks `read_lines` as unstable. Other readers split lines at separators, interpret
+    # Polars marks `read_lines` as unstable, but other readers split lines at separators, interpret
     # quotes or drop empty lines.
     lines = pl.read_lines(
         text, name="line", row_index_name="number", row_index_offset=block.first - 1

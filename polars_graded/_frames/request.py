@@ -56,7 +56,7 @@ NO_GRADE = pl.lit(None).alias("no grade")
 
 
 class RowOptions(TypedDict, total=False):
-    """Arguments of `evaluate` that define grades, rankings and fill values."""
+    """Arguments of `evaluate` for grades, rankings and undefined values."""
 
     grade: Grade
     by: By
@@ -325,10 +325,7 @@ class Request:
         return self.with_document_column(schema), checked
 
     def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Self:
-        """Return the request with the document column of a frame.
-
-        The request also gets the result of `find_tie_column`.
-        """
+        """Return the request with the `doc` and `tie_column` of a frame."""
         request = self
         if self.doc == DEFAULT_DOC:
             used = {*self.keys, self.grade, *(columns[0] for columns in self.by.values())}
@@ -339,8 +336,8 @@ class Request:
     def _find_text_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
         """Return the last tie-breaking column if it can be the document column.
 
-        This is the last column of `ties`. Without columns in `ties`, it is the last tie-breaking
-        column in `by`. The result is None if the column is a key or does not contain texts.
+        The columns in `ties` follow the tie-breaking columns in `by`. The result is None if there
+        is no such column, or if the last one is a key or does not contain texts.
         """
         columns = [*(name for by in self.by.values() for name in by[1:]), *(self.ties or ())]
         is_text = columns and schema.get(columns[-1]) in TEXT_TYPES
@@ -349,11 +346,12 @@ class Request:
     def find_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
         """Return the document column if it breaks ties; otherwise, return None.
 
-        If `ties` names a tool and a column, this column is the document column. The document column
-        breaks ties only if its values can be compared as text, and only in two cases:
+        The document column breaks ties in two cases:
 
-        - `ties` names a tool other than ranx.
-        - `ties` is not passed, and the column is no key and no column of grades, scores or inputs.
+        - `ties` names a tool other than ranx. If `ties` also names a column, this is the document
+          column. Raise if the column is missing, or its values cannot be compared as text.
+        - `ties` is not passed, the values of the column can be compared as text, and the column is
+          no key and no column of grades, scores or inputs.
         """
         if self.ties is not None or self.tool == "ranx":
             return None
@@ -460,8 +458,8 @@ class Request:
     def build_document_ranking(self, strategy: str) -> Ranking:
         """Return the ranking of a strategy, in which documents break ties last.
 
-        If `tie_column` is None, the result is the ranking from `build_ranking`. For example,
-        `tie_column` is None if `ties` names columns or is "order".
+        If `tie_column` is None, as with `ties="order"`, the result is that of `build_ranking`.
+        Raise if `ties` names a tool other than trec_eval.
         """
         if self.tool not in (None, "trec_eval"):
             msg = (
@@ -549,7 +547,7 @@ def parse_graders(grade: Grade) -> dict[str, str | pl.Expr] | None:
 def parse_grade(grade: Grade, computed: dict[str, pl.Expr] | None = None) -> tuple[str | None, str]:
     """Return the name of the grader, or None, and the column of grades.
 
-    Add an expression of grades to `computed`.
+    If the grades are an expression, add it to `computed`.
     """
     graders = parse_graders(grade)
     computed = {} if computed is None else computed

@@ -12,7 +12,7 @@ from polars_graded._measuring.kernels.ragged import Integers
 
 
 def find_index(strategies: pl.Series, name: Any) -> int:
-    """Return the index of a strategy among all; raise if no strategy has this name."""
+    """Return the index of a strategy; raise if no strategy has this name."""
     names = strategies.to_list()
     if name in names:
         return names.index(name)

@@ -63,7 +63,8 @@ def _find_repeated_shares(
     """Return the share of repeated values for each column that may hold ids.
 
     Such a column holds texts or whole numbers that vary within rankings. A repeated value is one
-    that occurred earlier in the same ranking.
+    that occurred earlier in the same ranking. The result is empty for fewer than `MIN_RANKINGS`
+    rankings.
     """
     names = [
         name

@@ -1,4 +1,4 @@
-"""Compute one row per strategy and query from a request and a frame of whole queries.
+"""Compute one row per strategy and query from a frame of whole queries.
 
 This module does not depend on any engine, such as Spark. Data too large for one frame are cut into
 parts of whole queries. The values of all parts are concatenated before the result is built.
@@ -186,7 +186,7 @@ class Part:
         return lambda rows: self.groups.at(column, rows).cast(pl.String)
 
     def find_not_finite_columns(self, name: str, keys: Sequence[Lists]) -> Integers:
-        """Return for each query the number of a column with NaN or infinity, or 0.
+        """Return for each query the number of the last non-finite column, or 0.
 
         The grade is column 1. Raise if a sort column has a wrong type.
         """

@@ -94,8 +94,8 @@ class Lists:
         """Return the lists as numbers that doubles hold exactly.
 
         Dates, times and enums become their physical numbers. If doubles might not hold the values
-        exactly, as for texts and decimals, all values become dense ranks. The order of the values
-        is the same.
+        exactly, as for decimals and very large integers, all values become dense ranks. The order
+        of the values is the same.
         """
         flat = self.flat if self.flat.dtype.is_decimal() else self.flat.to_physical()
         if flat.dtype.is_integer():

@@ -133,8 +133,8 @@ class Definition:
     options: Mapping[str, Option]
     ranked: Depth = CUTOFF
     judged: bool = False
-    """True if the value depends on judged documents that were not retrieved. False if only the
-    highest grade of all judged documents matters."""
+    """True if the value depends on judged documents that were not retrieved, other than by the
+    highest grade of all judged documents."""
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
     inputs: tuple[str, ...] = ()

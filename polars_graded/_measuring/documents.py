@@ -47,8 +47,8 @@ class DocumentLists:
     """A score or an index for each document. Documents of a query are tied if their numbers are
     equal. None if rows are in rank order, or if no measure needs ties."""
     rows: Integers | None = None
-    """Row of each document before ties were broken. None if rows were not reordered, and in the
-    result of `select`."""
+    """Original row of each document. None if rows were not reordered, and in the result of
+    `select`."""
     descending: bool = True
     """True if the highest score comes first."""
     inputs: Mapping[str, Lists] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class DocumentLists:
         """Return documents made from checked grades, sort keys and inputs.
 
         `tie_order` orders documents that are equal in all keys (for ranx: in the first key). Such
-        documents still count as tied. If `tie_order` sorts by name, it needs `names`. This function
+        documents still count as tied. If `tie_order` sorts by name, pass `names`, a function that
         takes row numbers and returns the names of the documents in these rows.
         """
         inputs = inputs or {}

@@ -59,8 +59,8 @@ def _make_expression(
 ) -> pl.Expr:
     """Return an expression that calls the kernels once per batch of queries.
 
-    Two expressions share no work. Polars does not share work between Python functions. This
-    package stores no data between calls, so a value depends only on the lists passed to the kernel.
+    Two expressions share no work, because Polars shares none between Python functions, and this
+    package stores no data between calls. A value depends only on the lists passed to the kernel.
     """
     ranking.check_single()
     return_dtype = ranking.make_planned_dtype(dtype)

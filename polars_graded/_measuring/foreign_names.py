@@ -156,8 +156,8 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
         # `beta` of ir_measures is the square of our `beta`.
         options["beta"] = f"{math.sqrt(float(arguments.pop('beta'))):g}"
     if function in RANKS_1000 and not cutoff:
-        # ir_measures computes these measures over 1000 ranks. With a cutoff of 1000, ours count
-        # the ranks after the last document too, with a gain of 0.
+        # With this cutoff, our measures count the ranks after the last document too, with a gain
+        # of 0.
         cutoff = "1000"
     scale = {own: arguments.pop(name, "0").strip() for name, own in OWN_SCALE.items()}
     if scale_text := ", ".join(f"{own}={value}" for own, value in scale.items() if value != "0"):

@@ -44,7 +44,7 @@ def hint_at_option(function: str, definition: Definition, name: str, value: obje
 
 
 class FrameFunction(Protocol[Given]):
-    """Type a function of a frame.
+    """Define the type of a function of a frame.
 
     The function returns a LazyFrame if the frame is one, and otherwise a DataFrame.
     """

@@ -108,7 +108,7 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """Return the name of the result column, which `parsed` can read.
+        """Return the result column's name, which `parsed` can read.
 
         A parsed measure keeps the name that the user wrote. The name of any other measure contains
         the options whose values are not the defaults.
@@ -123,7 +123,7 @@ class Measure:
 
     @property
     def formula(self) -> str:
-        """Return a name with all options, which `parsed` can read."""
+        """Return a name that lists all options; `parsed` can read it."""
         return self._write(self.options)
 
     def _write(self, options: Mapping[str, Any]) -> str:
@@ -139,7 +139,7 @@ class Measure:
 
     @property
     def positions(self) -> tuple[str, tuple[float, ...]] | None:
-        """Return the name of a curve's axis, and the positions of its values on it.
+        """Return the name of a curve's axis, and the positions of its values.
 
         Return None if the length of the curve depends on the query.
         """
@@ -170,7 +170,7 @@ class Measure:
 
     @property
     def ranked_depth(self) -> int | None:
-        """Return the number of ranked documents that the measure needs; None for all.
+        """Return the number of ranked documents needed; None for all.
 
         A tie group can reach below the cutoff, so a measure that depends on ties needs all ranked
         documents.

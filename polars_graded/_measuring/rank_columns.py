@@ -23,8 +23,7 @@ MIN_QUERIES = 10
 count."""
 
 MIN_INFORMATIVE_QUERIES = 3
-"""Minimum number of queries with three or more numbers that have at least two integer parts. Ties
-are counted only in such queries."""
+"""Minimum number of informative queries (see `RankNumbers`). Ties are counted only in them."""
 
 MIN_SHARE = 0.9
 """Minimum share of queries whose numbers may be ranks, among all queries that have numbers."""
@@ -36,16 +35,16 @@ MIN_DEVIATIONS = 5
 """Minimum of (expected - tied) / √expected, for the numbers of tied and of expected tied pairs."""
 
 MAX_OFFSET = 2
-"""Maximum of (sum of `lowest`) / (sum of `slots`), over the queries. For the ranks 11 to 20 of a
-second page of results, `lowest` is 11 and `slots` is 10: these ranks pass. Scores of the form
-100 - rank, such as 90 to 99, do not pass (90 / 10)."""
+"""Maximum of (sum of `lowest`) / (sum of `slots`), over the queries (see `RankNumbers`). The ranks
+11 to 20 of a second page of results pass (11 / 10). Scores of the form 100 - rank, such as 90 to
+99, do not pass (90 / 10)."""
 
 MAX_ROWS = 1 << 20
 """Maximum number of rows of a column for which all queries are checked. In a longer column, about a
 quarter of this number of rows is checked: whole queries that are spread over the column."""
 
 DOCUMENTS = "doc"
-"""Default name of the column of documents; numbers in this column are ids and need no direction."""
+"""Default name of the column of documents. If it breaks ties, its numbers are ids: no ranks."""
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ class Ranking:
         return replace(self, grade=grade, by=(first, *others), rows=None)
 
     def with_inputs(self, **columns: str | pl.Expr | None) -> Ranking:
-        """Return the ranking with input columns such as `known`, except for None."""
+        """Return the ranking with the input columns that are not None."""
         inputs = {}
         for name, value in columns.items():
             if value is not None:

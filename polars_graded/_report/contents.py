@@ -1,4 +1,4 @@
-"""Build the measures, curves, pairs and segments of the page from results."""
+"""Build the measures, curves, pairs and segments of the report's page."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ class RankedFrame:
         return {name: text for name, text in settings.items() if text}
 
     def build_overview(self) -> Overview:
-        """Return the table of `overview`, with a note on problematic queries."""
+        """Return the table of `overview` with a note on rows, ties and gaps."""
         table = self.table
         key, *columns = table.columns
         strategy = pl.col(key).cast(pl.String).fill_null("null").alias("strategy")
@@ -159,10 +159,9 @@ class RankedFrame:
         }
 
     def warn_of_ties(self) -> str:
-        """Return a warning about strategies with mostly tied scores.
+        """Return a warning about strategies with more than half of scores tied.
 
-        The warning names strategies with more than half of their scores tied. Without such a
-        strategy, the result is "".
+        Without such a strategy, the result is "".
         """
         names = self.table.to_series().cast(pl.String).fill_null("null")
         ties = write_many_ties(dict(zip(names, self.table["tied"], strict=True)))
@@ -171,19 +170,21 @@ class RankedFrame:
     def compute_unjudged_means(
         self, grid: Grid, names: Sequence[str]
     ) -> dict[str, list[list[float | None]]]:
-        """Return two means per measure and strategy, for unjudged documents.
+        """Return two means per measure and strategy.
 
         The first mean counts unjudged documents as irrelevant. The second mean gives unjudged
         documents the best grade. The result maps each measure to a list with one pair of means per
         strategy. Queries without a value for some strategy are left out of the means.
 
-        A measure is left out in three cases. The best grade for unjudged documents changes none of
-        its values. The measure needs further columns of documents. Or the values in `grid` differ
-        from the values that the frame results in, for example because `grid` was evaluated with
-        other keywords.
+        A measure is left out
 
-        The result is empty if all documents are judged, if the frame is too large, or if unjudged
-        documents are dropped.
+        - if the best grade for unjudged documents changes none of its values;
+        - if its formula is unknown, or needs further columns of documents;
+        - if its values in `grid` differ from those of the frame, for example because `grid` was
+          evaluated with other keywords.
+
+        The result is empty if all retrieved documents are judged, if the frame is too large, or if
+        unjudged documents are dropped.
         """
         formulas = {name: grid.formulas.get(name, name) for name in names}
         parsed = {name: Measure.parsed(formula) for name, formula in formulas.items()}

@@ -114,17 +114,16 @@ def report(
     parts, if their data are passed:
 
     - the verdict: the leader in the selected measure, its lead over another strategy, and whether
-      the lead is significant. If the lead is not significant, but would be with more queries, the
-      verdict states how many more;
+      the lead is significant. If it is not, the verdict estimates how many more queries would show
+      it;
     - the numbers of ranked and judged documents, as in `overview`, if `frame` is given;
     - the strategies with the mean of each measure and its interval, as in `summarise`. The best
       mean is marked. Beside the means are the values of the selected query. If `frame` is given and
-      contains unjudged documents, the page also shows two other means, as in
-      `trust.unjudged_bounds`: in one, all unjudged documents are irrelevant; in the other, all have
-      the highest grade;
+      contains unjudged documents, the page can also show two means, as in `trust.unjudged_bounds`:
+      in one, all unjudged documents are irrelevant; in the other, all have the highest grade;
     - the certainty of the order: the smallest difference that the queries can show, as in
-      `trust.queries_needed`, the number of pairs with a significant difference, and a correlation
-      of two orders of the strategies: by half of the queries, and by all queries;
+      `trust.queries_needed`, the number of pairs with a significant difference, and the correlation
+      of the order by half of the queries with the order by all queries;
     - the similarity of rankings, if `frame` is given: the mean `overlap@10` and `rbo` of
       `similarity`, for each strategy and the baseline, or for every pair. With more than ten
       strategies and no baseline, each is compared with the best;
@@ -325,8 +324,8 @@ def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
 def load_drawing_scripts() -> str:
     """Return the scripts of Vega, Vega-Lite and Vega-Embed as one text.
 
-    Vega-Lite has the version that Altair targets. If vl-convert lacks this version, it is the last
-    version in vl-convert's list that has the same major version.
+    Vega-Lite has the version that Altair targets. If vl-convert lacks this version, the last one in
+    its list with the same major version is used.
     """
     try:
         import vl_convert

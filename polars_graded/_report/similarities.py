@@ -38,7 +38,8 @@ def build_similarity(documents: RankedFrame, grid: Grid, payload: Payload) -> Si
 
     If the page has a baseline, the baseline is compared with all others. If the page has no
     baseline and shares more than `MAX_PAIRED_STRATEGIES` strategies with the frame, the best
-    strategy by the first measure is compared with all others. Otherwise all pairs are compared.
+    strategy by the first measure (without measures, the first strategy) is compared with all
+    others. Otherwise all pairs are compared.
 
     Return None in any of these cases:
 

@@ -106,15 +106,16 @@ def write_dark_style() -> str:
 def build_curve_specs(
     title: str, kind: str, last: int, *, show_points: bool, ideal: bool
 ) -> list[dict[str, Any]]:
-    """Return the charts of a curve, from rows with `strategy`, `colour`, `dash` and `value`.
+    """Return the charts of a curve by rank or by recall.
 
-    The height of a line's name is in the field `label_at`. In a curve by rank, names are to the
-    right of the last rank. In a curve by recall, the signal `side` decides: with 1, names are to
-    the right of recall 1, and with -1, names are to the left of recall 0. The page moves names up
-    or down to keep them apart. It chooses the side with the smaller moves.
+    Rows have the fields `strategy`, `colour`, `dash`, `value`, and `rank` or `recall`. The height
+    of a line's name is in the field `label_at`. In a curve by rank, names are to the right of the
+    last rank. In a curve by recall, the signal `side` decides: with 1, names are to the right of
+    recall 1, and with -1, names are to the left of recall 0. The page moves names up or down to
+    keep them apart. It chooses the side with the smaller moves.
 
-    The page also sets three other signals. `room` is the width of the names in pixels. `lowest` and
-    `highest` are the ends of the axis of values.
+    The page also sets the signals `room`, `lowest` and `highest`. `room` is the width of the names
+    in pixels. `lowest` and `highest` are the ends of the axis of values.
 
     If `ideal` is true, the first chart has no ideal curve, and the second chart has one. Without
     ideal values, the page uses the first chart, because the legend of the second chart always names
@@ -143,9 +144,9 @@ def build_curve_specs(
 def build_forest_specs() -> dict[str, dict[str, Any]]:
     """Return the charts of differences of pairs, in the order of the rows.
 
-    Up to `MAX_NAMED_MARKS` pairs have names; more pairs have none. The chart "with" has intervals,
-    and the chart "without" has none. The page uses "without" if all intervals are null, because
-    Vega would otherwise warn of an infinite extent.
+    With more than `MAX_NAMED_MARKS` pairs, no pair has a name. The chart "with" has intervals, and
+    the chart "without" has none. The page uses "without" if all intervals are null, because Vega
+    would otherwise warn of an infinite extent.
     """
     has_names = f"length(data('rows')) <= {MAX_NAMED_MARKS}"
     axis = alt.Axis(

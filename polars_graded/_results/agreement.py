@@ -137,7 +137,7 @@ def agreement(
         - `ac2`, Gwet's :math:`AC_2` with quadratic weights, for data in which most grades are
           equal. For such data, :math:`\kappa` and :math:`\alpha` may be near 0 although the graders
           agree;
-        - `difference`: the mean difference of the grades of `grader` and `other`.
+        - `difference`: the mean of the grade of `grader` minus the grade of `other`.
 
         The coefficients of all graders together are `equal` (of all pairs of grades of a document),
         `fleiss_kappa` (Fleiss' :math:`\kappa`), `alpha_ordinal`, `alpha_interval` and `ac2`. The
@@ -156,8 +156,9 @@ def agreement(
           are far outside or rare. Far outside means that at least one of these grades is more than
           one step outside, such as a 5 beside grades from 0 to 3. A step is the smallest distance
           of two different grades of the others. Rare means at most 1 % of the grader's grades;
-        - rare grades (at most 5 % of all) of several graders, or of the trusted one, that are more
-          than one step above the common grades;
+        - rare grades (each at most 5 % of all) of several graders, or of the trusted one, if they
+          are more than one step above the common grades. Here, a step is the smallest distance of
+          two common grades;
         - grades below 0, if other grades are above 0.
 
     See Also
@@ -601,7 +602,7 @@ def _compute_intervals(
 
 
 def _compute_pair_coefficients(tables: Floats, values: Floats) -> dict[str, Floats]:
-    """Return the coefficients of joint tables of the grades of two graders."""
+    """Return the coefficients of two graders from joint tables of grades."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
         one, other = shares.sum(axis=-1), shares.sum(axis=-2)
@@ -652,9 +653,9 @@ def _compute_nearness(values: Floats) -> Floats:
 
 
 def _compute_ac2(observed: Floats, shares: Floats, nearness: Floats) -> Floats:
-    """Return Gwet's AC2.
+    """Return Gwet's AC2; NaN if there is only one grade.
 
-    The agreement by chance is highest if all grades are equally frequent.
+    Unlike for κ, the agreement by chance is low if one grade dominates.
     """
     k = max(len(nearness), 2)
     # e = Σ w(i, j) / (k (k - 1)) · Σ π(i) (1 - π(i)): Gwet's agreement by chance.

@@ -47,7 +47,8 @@ def compute_careful_intervals(
     `max_difference` is the largest possible absolute difference, or None if there is no limit. A
     pair with differences in few queries, or with equal differences in all queries, gets Stringer's
     interval. If there is no limit, Stringer's interval does not exist, and the ends are NaN. A pair
-    without any difference has the interval from 0 to 0.
+    without any difference has the interval from 0 to 0. All other pairs get the interval of the
+    test. For the t test, this interval is widened to cover Johnson's interval as well.
     """
     mean, std, higher, lower = pairs.statistics
     n_changed = higher + lower
@@ -79,7 +80,8 @@ def compute_stringer_interval(differences: Floats, level: float, max_difference:
     Let w be `max_difference`. All values are between -w and w. Let :math:`d_{(1)}` to
     :math:`d_{(n)}` be the values of a row in ascending order. Let :math:`p_j` be the upper
     Clopper-Pearson bound of the probability of an event that occurred in j of n trials. The lower
-    end is :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`.
+    end is :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`. The upper end is minus the lower end of
+    the negated values.
 
     The first term assumes that a share :math:`p_0` of all values is -w, the worst possible value,
     although no such value was observed. If all values are 0 or -w, the lower end is the exact

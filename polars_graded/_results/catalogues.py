@@ -112,8 +112,8 @@ def catalogue(
     ValueError
         If there is no column of documents; if `items` repeats an item or lacks a recommended item;
         if an item has no popularity, several popularities or a negative popularity; or if
-        `evaluate` would refuse the rankings. Examples are a document that occurs twice in a
-        ranking, and a column that may hold ranks without `descending`.
+        `evaluate` would refuse the rankings, for example because a document occurs twice in a
+        ranking, or because a column may hold ranks and `descending` is not passed.
 
     Warns
     -----
@@ -239,6 +239,11 @@ def catalogue_curve(
     ValueError
         As for `catalogue`.
 
+    Warns
+    -----
+    DataWarning.ties
+        As for `catalogue`.
+
     See Also
     --------
     catalogue : Coverage, Gini index and entropy of the same recommendations.
@@ -289,7 +294,7 @@ UNIT_MEASURES = ("catalogue_coverage", "gini_index", "long_tail_share")
 
 @dataclass(frozen=True)
 class Recommendations:
-    """First recommendations of one strategy: the indices of their users and items."""
+    """First recommendations of one strategy: indices of users and items."""
 
     users: Integers
     items: Integers
@@ -346,7 +351,10 @@ def _find_ends(value: float | None, draws: Any, level: float) -> tuple[float | N
 def _recommend(
     request: Request, frame: Any, n: int, items: Any, popularity: str | None, head: float
 ) -> Iterator[tuple[str, Recommendations]]:
-    """Yield each strategy and its first recommendations, ranked and checked as by `evaluate`."""
+    """Yield each strategy and its first n recommendations.
+
+    They are ranked and checked as by `evaluate`.
+    """
     check_whole_number("n", n)
     request, opened = request.open_frame(frame)
     doc = request.document

@@ -108,7 +108,6 @@ class Clusters:
         for part in pairs.split(pairs.n) if count > 1 else ():
             deviations = pairs.compute_differences(part) - mean[part, np.newaxis]
             sums = self._sum_clusters(deviations, pairs)
-            # SE = sqrt(G / (G - 1) Σ S_g²) / n.
             errors = np.sqrt(count / (count - 1) * (sums**2).sum(axis=1)) / pairs.n
             varies = (std[part] > 0) & (errors > ROUNDING * std[part])
             error[part] = np.where(varies, errors, np.nan)

@@ -134,7 +134,7 @@ def unify_keys(
     """Cast each key column to one type in both results.
 
     Different integer types become Int64, or Int128 if one of them is UInt64. If one side is text,
-    the other side becomes text too.
+    the other side becomes text too. Raise if types differ otherwise.
     """
     casts: list[pl.Expr] = []
     for key in keys:

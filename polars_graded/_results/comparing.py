@@ -99,7 +99,7 @@ def compare(
         the strategy. If the frame has neither a column `"query"` nor a column `"strategy"`, pass
         both.
     segments
-        The column of segments of queries, such as a country, or several columns. A column of
+        The column of segments of queries, such as countries, or several columns. A column of
         `query` can also be a column of segments. Each segment is compared separately.
     trusted
         The grader whose grades count, such as people who judged some queries while a model judged
@@ -262,9 +262,9 @@ def compare(
     For a statement about all differences at once, use `"bonferroni"` or `"randomised_tukey"`.
 
     For `"permutation"`, the simultaneous interval contains each number v for which the test of
-    :math:`d_q - v` is not significant. For `"wilcoxon"` the simultaneous interval is
-    null: the test compares ranks, not means, so no interval of the mean always agrees with it. A
-    simultaneous interval is also null if `resamples` are too few for the level.
+    :math:`d_q - v` is not significant. For `"wilcoxon"` the simultaneous interval is null, since
+    no interval of the mean always agrees with a test that compares ranks. A simultaneous interval
+    is also null if `resamples` are too few for the level.
 
     **Clusters.** With G clusters, n queries in total, and :math:`S_g` the sum of
     :math:`d_q - \bar d` over the queries of cluster g,
@@ -430,10 +430,10 @@ def summarise(
     The usual intervals, with one λ for all queries and normal quantiles, contain the mean too
     seldom if queries are few.
 
-    **A random sample.** The trusted grader must judge a random sample of the queries. The model's
-    values of such a sample differ from its other values by chance alone. A warning reports a
-    larger difference, by Mann and Whitney's test (p of at most 0.001 after Bonferroni for all rows
-    of a measure). The test cannot notice a selection that is unrelated to the model's values.
+    **A random sample.** In a random sample of the queries, the model's values differ from its other
+    values by chance alone. A warning reports a larger difference, by Mann and Whitney's test (p of
+    at most 0.001 after Bonferroni for all rows of a measure). The test cannot notice a selection
+    that is unrelated to the model's values.
 
     The model can make the mean more precise only if the correlation exceeds
     :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are not linear in grades, so people must have

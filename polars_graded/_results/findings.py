@@ -1,4 +1,4 @@
-"""Rule that decides which differences count as findings in tables and charts."""
+"""Decide which differences count as findings in tables and charts."""
 
 from __future__ import annotations
 

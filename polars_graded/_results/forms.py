@@ -69,9 +69,9 @@ def long_form(
         curves).
     query, strategy
         The key columns, by default "query" and "strategy". If one of these two columns is missing,
-        and exactly one other column can be a key, this other column is the key. Several columns
-        form the query together, if every strategy has the same combinations of their values, and
-        each combination once. If a key remains unknown, an error is raised.
+        and exactly one other column can be a key, this other column is the key. If `query` is not
+        passed, several columns form the query together if every strategy has each combination of
+        their values once. If a key remains unknown, an error is raised.
     grader
         As for `compare`.
 
@@ -185,6 +185,7 @@ def paper_table(
     ValueError
         If more than 25 superscript letters are needed. Each group needs a letter with
         `letters="groups"`. Each strategy needs a letter with `letters="worse"` and no baseline.
+        If `letters` is `"groups"` and a baseline is passed.
         With `trusted`: if the test is not the t test, if `letters` is `"groups"`, or if there are
         several other graders and `grader` selects none of them.
 

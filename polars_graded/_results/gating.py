@@ -169,9 +169,9 @@ def gate(
         - `best` (String), `baseline_mean`, `mean`;
         - `more_queries` (UInt64), for the verdicts "undecided" and "worse, perhaps by more than the
           margin": the number of further queries that would decide in 80 % of cases if the
-          difference stayed the same. It is null for other verdicts. It is also null in three cases:
-          only lost queries make the verdict undecided; the number is unknown; or more than 100
-          times the number of given queries would be needed in total;
+          difference stayed the same. It is null for other verdicts, if only lost queries make the
+          verdict undecided, if the number is unknown, or if more than 100 times the number of given
+          queries would be needed in total;
         - `confidence`, and `level`, the error rate of this interval alone;
         - `margin`, `difference` (strategy minus baseline), and `low` and `high`, the interval of
           the difference;
@@ -199,10 +199,9 @@ def gate(
     to account for the skewness of the differences (Johnson 1978). If fewer queries changed, or all
     differences are equal, the interval is Stringer's. Stringer's interval assumes that a share of
     all possible queries has the worst possible difference, even if no given query has this
-    difference. Stringer's interval needs the range of the measure. The range is unknown for
-    unbounded measures, such as gains that are not normalised, and for columns whose measure is
-    unknown; Stringer's interval does not exist for them. If all queries have the same loss, the end
-    of the interval that is closer to 0 is this loss.
+    difference. It needs the range of the measure, so it does not exist for unbounded measures, such
+    as gains that are not normalised, nor for columns whose measure is unknown. If all queries have
+    the same loss, the end of the interval that is closer to 0 is this loss.
 
     With `missing="drop"` or `"zero"`, a strategy with lost queries is tested twice. In the second
     test, missing values of the strategy become the worst possible value, and those of the baseline
@@ -296,7 +295,7 @@ def assert_no_worse(
     undecided: bool = False,
     **options: Any,
 ) -> None:
-    """Raise an error if a strategy may be worse than the baseline by more than a margin.
+    """Raise an error if a strategy may be worse by more than a margin.
 
     Call this function in a test, for example with pytest.
 
@@ -365,10 +364,7 @@ def write_gate_summary(
 
 
 def _find_losses(matched: Matched) -> list[Losses]:
-    """Return each strategy's queries with the largest losses.
-
-    The losses are those of the first measure.
-    """
+    """Return the largest losses of each strategy by the first measure."""
     results = matched.grid.get_results(matched.grid.measures[0])
     gain = pl.col("difference") * results.sign
     losses = []
@@ -528,7 +524,7 @@ def _read_baseline(baseline: Any) -> pl.DataFrame:
 def _check_margin(
     measure: str, margin: float | Mapping[str, float], maximum: float | None
 ) -> float:
-    """Return the checked margin of a measure; raise unless it is less than the range."""
+    """Return the margin of a measure; raise unless it is below the range."""
     if isinstance(margin, Mapping):
         if measure not in margin:
             msg = (
@@ -571,7 +567,7 @@ class VerdictInputs(NamedTuple):
 
 
 def _compute_verdicts(pairs: Pairs, with_missing: Results, inputs: VerdictInputs) -> dict[str, Any]:
-    """Return the statistics and verdicts of pairs of a strategy and its baseline."""
+    """Return statistics and verdicts of pairs of strategy and baseline."""
     mean, std, *_ = pairs.statistics
     low, high, changed, verdict = decide_pairs(pairs, inputs)
     has_value = ~np.isnan(with_missing.values)

@@ -230,8 +230,8 @@ def find_keys(
 ) -> dict[str, Any]:
     """Return the columns of strategies and queries, passed or found.
 
-    A key that is not passed is the column of the same name, "strategy" or "query". Other unused
-    columns are candidates if their name and type fit a key:
+    A key that is not passed is the column "strategy" or "query", if there is one. Other unused
+    columns are candidates if their name and type fit a key. Candidates are used as follows:
 
     1. If the strategy is known and the query is not passed, the candidates and a column "query" may
        form the query together. This needs at least two columns, and every strategy must have each

@@ -44,8 +44,8 @@ from polars_graded._sentences import format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 MeasureColumns: TypeAlias = "str | Mapping[str, str]"
-"""The name of a column, or a mapping from names of columns. The mapping states the measure or the
-best value of each column, such as `{"E": "e_measure@10", "seconds": "lowest"}`."""
+"""The name of a column, or a mapping with the measure or the best value of each column. An example
+of a mapping is `{"E": "e_measure@10", "seconds": "lowest"}`."""
 
 ROUNDING = 1e-12
 """Maximum relative distance of two values that count as equal."""
@@ -176,10 +176,10 @@ def find_measures_and_curves(
     """Return the columns of measures, and the columns of curves.
 
     If `measures` names no column of numbers, every column of numbers with the name of a measure is
-    returned. Other columns of numbers may describe a query. If `measures` names no curve, every
-    list of numbers is returned as a curve. A Boolean column is a measure only if `measures` names
-    the column. If `curves` is False, raise if `measures` names a curve, or if there is no column of
-    a measure. If `curves` is True, a frame with curves needs no other measures.
+    returned. Others are left out, since they may describe a query. If `measures` names no curve,
+    every list of numbers is returned as a curve. A Boolean column is a measure only if `measures`
+    names the column. If `curves` is False, raise if `measures` names a curve, or if there is no
+    column of a measure. If `curves` is True, a frame with curves needs no other measures.
     """
     schema = per_query.collect_schema()
     queries, requested = check_column_names("query", query), list_named_columns(measures)

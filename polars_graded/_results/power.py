@@ -71,7 +71,7 @@ def discriminative_power(
     Parameters
     ----------
     per_query, *measures, query, strategy, missing, grader
-        As for `compare`.
+        As for `compare`, with at least three strategies.
     test, correction, seed, resamples, progress
         As for `compare`. The default is the paired t test with Holm's correction, as in the report
         and in `charts.comparison_matrix`, so `significant_pairs` agrees with them. Carterette
@@ -165,7 +165,7 @@ def significance_levels(
     Parameters
     ----------
     per_query, *measures, query, strategy, missing, grader
-        As for `compare`.
+        As for `compare`, with at least three strategies.
     test, correction, seed, resamples, progress
         As for `discriminative_power`.
 
@@ -174,9 +174,9 @@ def significance_levels(
     DataFrame
         One row per measure and pair, by descending p value: `measure` (String), `place` (UInt32,
         from 1), the strategy (under the name of its column), `baseline`, `test` and `correction`
-        (String), and `p_corrected` (Float64).
-        `p_corrected` is 1 for a pair without a p value. With `test="wilcoxon"`, it is also 1 for a
-        pair if the ranks and the means favour different strategies.
+        (String), and `p_corrected` (Float64). `p_corrected` is 1 for a pair without a p value. With
+        `test="wilcoxon"`, it is also 1 for a pair if the ranks and the means favour different
+        strategies.
 
     See Also
     --------

@@ -27,7 +27,7 @@ RANK_COLUMNS = ("rank", "rank_low", "rank_high", "group")
 """Columns of `rank_strategies` that neither `summarise` nor `compare` has."""
 
 LETTERS = "abcdefghijklmnoprstuvwxyz"
-"""Names of groups, and of strategies in a table. Each has a superscript form in `SUPERSCRIPTS`."""
+"""Names of groups, and of strategies in a table. "q" is left out: it has no superscript form."""
 
 
 @takes_results()

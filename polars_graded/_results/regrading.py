@@ -66,7 +66,8 @@ def unjudged_bounds(
 
     .. math:: (1 - p) \sum_{i \text{ unjudged}} p^{i - 1} + p^d
 
-    As text: ``(1 - p) * ∑ p^(i - 1) + p^d``, summed over the ranks i of unjudged documents.
+    As text: ``(1 - p) * ∑ p^(i - 1) + p^d``, summed over the ranks i of unjudged documents. With a
+    cutoff n, d is at most n.
 
     Parameters
     ----------
@@ -281,7 +282,7 @@ def robustness_to_grading(
         The same seed moves the same grades.
     **options
         The keywords of `evaluate`. With `strategy`, the grading of `moved` needs the column of
-        documents (`doc`): the grade of a document moves in the same way for all strategies.
+        documents (`doc`) to move the grade of a document in the same way for all strategies.
 
     Returns
     -------

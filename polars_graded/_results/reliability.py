@@ -376,10 +376,10 @@ def rank_correlation(
 
     Notes
     -----
-    AP correlation reads one order from its top. Strategies that are tied in this order share a
-    place: each tied strategy is compared only with the strategies above the tie. Urbano and
-    Marrero's :math:`\tau_{AP,b}`, which is the mean of both directions, treats ties in the same
-    way. Two strategies that are tied only in the other order count as disagreement.
+    Strategies that are tied in the order that AP correlation reads share a place: each is compared
+    only with the strategies above the tie. Urbano and Marrero's :math:`\tau_{AP,b}`, which is the
+    mean of both directions, treats ties in the same way. Two strategies that are tied only in the
+    other order count as disagreement.
 
     If the lowest value of a measure is best, as for `e_measure`, the strategy with the lowest mean
     is first.

@@ -33,7 +33,7 @@ def write_results(
     """Write the results of `evaluate` to a file, with the settings that produced them.
 
     The settings are each measure's full formula, the scale and the order of ties. They are known if
-    the results come from `evaluate(..., fingerprint=)`. This call also adds a column `judgments`
+    the results come from `evaluate(..., fingerprint=)`. Such results also have a column `judgments`
     with a fingerprint of each query's judgments.
 
     In a Parquet file, the key "polars_graded" of the key-value metadata holds the number of
@@ -57,7 +57,9 @@ def write_results(
     Raises
     ------
     ValueError
-        If the suffix of the file is neither .parquet nor .csv, or if a column is missing.
+        If the suffix of the file is neither .parquet nor .csv.
+    ColumnNotFoundError
+        If a column of `query` is missing.
 
     See Also
     --------
@@ -127,9 +129,9 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     Parameters
     ----------
     path
-        A .parquet or .csv file. In a CSV file, columns are numbers if they have the name of a
-        measure, or if the results have a fingerprint, which records all measures. Every other
-        column is text, so that an id such as 001 keeps its zeros. Curves are text too.
+        A .parquet or .csv file. In a CSV file, a column is read as numbers if it has the name of a
+        measure, or if the settings list it as a measure. Curves and all other columns are text, so
+        that an id such as 001 keeps its zeros.
 
     Returns
     -------
@@ -142,6 +144,8 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
     ValueError
         If the suffix of the file is neither .parquet nor .csv, if the file is damaged, or if the
         file records a number of queries and contains another number of queries.
+    ColumnNotFoundError
+        If the file lacks a column of queries that it records.
 
     See Also
     --------

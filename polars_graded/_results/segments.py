@@ -66,7 +66,7 @@ def compare_segments(
         fewer than two queries is left out.
     correction
         The correction of p values, as for `compare`. The p values of all pairs of a measure are
-        corrected together, and each measure is corrected separately.
+        corrected together.
 
     Returns
     -------

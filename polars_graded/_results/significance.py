@@ -2,8 +2,8 @@
 
 A test takes all pairs of a measure at once. It returns their p values, and functions that compute
 the intervals of the differences. These functions take levels of significance, one per pair. No
-level may exceed `Options.level`. Tests keep only the most extreme resamples, and their number
-suffices only up to this level.
+level may exceed `Options.level`, since tests keep only as many extreme resamples as this level
+needs.
 """
 
 from __future__ import annotations
@@ -389,7 +389,7 @@ def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
     """Return the smallest p to expect of random signs.
 
     A vector of n equal signs is always as extreme as the data. Two of the 2ⁿ vectors are of this
-    kind, which gives p = 2 / 2ⁿ. Random vectors also limit p to 1 / (resamples + 1) or more, since
+    kind, which gives p = 2 / 2ⁿ. With random vectors, p is also at least 1 / (resamples + 1), since
     the data count as one resample. If all 2ⁿ vectors are listed, this second limit does not apply.
     """
     return max(2.0 ** (1 - n), 0 if n < math.log2(resamples + 1) else 1 / (resamples + 1))
@@ -446,7 +446,7 @@ TESTS: Mapping[TestName, PairedTest] = {
 
 
 def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
-    """Yield reasons why no difference can be expected, or a p value is missing."""
+    """Yield reasons to expect no significant difference, or no p value."""
     test, resamples, level = TESTS[options.test], options.resamples, options.level
     size = sum(map(len, segments))
     testable = [each for each in segments if each.n > 1]
@@ -542,9 +542,8 @@ class Resamples:
         """Return the largest distance with p above the level, for each pair.
 
         Each resample has a distance, such as |t| in the bootstrap. The ends of the intervals are
-        computed from the result. The p of a distance d is a p value: its extreme resamples are the
-        resamples with a distance of d or more. If p is above the level for every d, the result is
-        infinite.
+        computed from the result. For the p of a distance d, the resamples with a distance of d or
+        more count as extreme. If p is above the level for every d, the result is infinite.
 
         Each row of `largest` belongs to a pair. It contains the largest distances of the resamples,
         in descending order.

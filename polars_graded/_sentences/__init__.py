@@ -1,7 +1,8 @@
 """Sentences about results and charts, and the format of names, counts and numbers in them.
 
-Functions take results that were computed elsewhere, and return words. `verdicts` writes about the
-results of tests, `gates` about the verdicts of a gate, and `titles` about the contents of charts.
+Functions take results that were computed elsewhere, and return words. The module `verdicts` writes
+about the results of tests, `gates` about the verdicts of a gate, and `titles` about the contents of
+charts.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ def capitalise(text: str) -> str:
 
 
 def format_short(value: float) -> str:
-    """Format a number to three significant digits; from 1,000 as whole."""
+    """Format a number to three significant digits; whole from 1,000 on."""
     # From 999.5 on, three digits would be "1e+03".
     return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"  # noqa: PLR2004
 

@@ -72,8 +72,8 @@ def distinguish_names(new: Any, old: Any) -> tuple[str, str]:
 def find_unseen_percentage(level: float, n: int) -> float:
     """Return the percentage p of queries whose changes a sample may miss.
 
-    If more than p % of all queries change, a sample of n queries contains no changed query with a
-    probability below `level`.
+    If more than p % of all queries change, the probability that a sample of n queries contains none
+    of them is below `level`.
     """
     percentage: float = 100 * (1 - level ** (1 / n))
     return percentage

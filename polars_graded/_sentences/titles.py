@@ -1,7 +1,7 @@
 """Write titles and subtitles that state what a chart draws.
 
-In this module, only the title of an overview states findings: the ties and gaps that this chart
-counts. For charts of test results, `verdicts` writes titles that state what the tests found.
+In this module, only the title of an overview states findings, namely ties and gaps. For charts of
+test results, `verdicts` writes titles that state what the tests found.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ GAPS = {
 """Words for each kind of gap, as in "5 queries have no irrelevant document"."""
 
 SMALLEST_CHANGE = 0.005
-"""Relative change of the widths of intervals below which a note states equal widths."""
+"""Minimum relative change of widths that a note reports. Below it, widths count as equal."""
 
 MANY_TIED = 0.5
 """Share of tied scores above which a title reports them."""
@@ -189,7 +189,10 @@ def title_curves(name: str, drawn: Drawn, at: str, things: str = "strategies") -
 def title_differences_of_curves(
     name: str, drawn: Drawn, at: str, baseline: str, confidence: float
 ) -> str:
-    """Return a title such as "NDCG of 3 strategies minus bm25 by rank"."""
+    """Return a title such as "NDCG of 3 strategies minus bm25 by rank".
+
+    The title ends in the kind of band, such as "(95 % bands, not simultaneous)".
+    """
     kind = "band" if drawn.strategies == 1 else "bands, not simultaneous"
     bands = f"{format_percent(confidence)} {kind}"
     n = format_count(drawn.strategies, "strategies")
@@ -253,7 +256,7 @@ def write_extremes(strategy: str, queries: Sequence[str]) -> str:
 
 
 def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
-    """Return the difference to find in words.
+    """Return words for the difference to find.
 
     - One amount: "a difference of 0.02 (10 % of the range of means)".
     - Several amounts with one share: "a difference of 10 % of the range of means".

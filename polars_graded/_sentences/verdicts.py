@@ -208,8 +208,8 @@ class Facts(NamedTuple):
     needed: QueriesNeeded | None
     """Queries that would show the difference of `lead_pair`; None if it was not computed."""
     counts: FindingCounts
-    """Numbers of better, worse and undecided differences: from the baseline, or without a baseline
-    between all pairs."""
+    """Numbers of better, worse and undecided differences from the baseline. Without a baseline, the
+    differences of all pairs are counted."""
     may_be_first: Sequence[int]
     """Strategies for which no other strategy is significantly better."""
     n_supporting: int
@@ -293,7 +293,7 @@ def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tes
 def _write_finding(facts: Facts, pair: Mapping[str, Any], leader: int) -> Sentence:
     """State whether a lead is significant, and the number of wins.
 
-    If the lead is undecided, also state how many queries would show it.
+    If p exceeds `ALPHA`, also state how many queries would show the lead.
     """
     tested, n = facts.tested, facts.measure["queries"]
     wins, losses = pair["wins"], pair["losses"]

@@ -9,18 +9,18 @@ of queries. A screen reader reads the title first and then a description. Change
 and the theme with `.properties(title=...)` and `alt.theme`.
 
 `chart.data` contains the drawn rows, with the columns that each function documents. If a chart has
-more than 3000 points, only some are drawn, at equal steps. Null, NaN and infinite values are left
-out. There are two exceptions: charts with the argument `missing` treat these values as `compare`
-does, and `relevance_function` and `rankings` raise an error for NaN and infinity. A null strategy,
-query or panel is called "null".
+more than 3000 points, only some are drawn, at equal steps; `explore` draws up to 5000 queries.
+Null, NaN and infinite values are left out. There are two exceptions: charts with the argument
+`missing` treat these values as `compare` does, and `relevance_function` and `rankings` raise an
+error for NaN and infinity. A null strategy, query or panel is called "null".
 
 Up to ten strategies have colours of their own, the same in all charts with the same strategies.
 Readers with and without a colour vision deficiency can distinguish these colours. The colours of an
 active theme take precedence. If there are more than ten lines, ten lines have a colour, and the
 others are grey. In `dcg_curves`, the ten lines that end highest have a colour. `trade_off` also
 colours ten of more than ten points. If any other chart has more than ten points or bars, all of
-them have the same colour. Charts that are side by side share the colours of strategies.
-Two copies of a chart with a selection can be concatenated, but Altair cannot layer them.
+them have the same colour. Charts that are side by side share the colours of strategies. Two copies
+of a chart with a selection can be concatenated, but Altair cannot layer them.
 
 Altair's default renderer needs a network and a trusted notebook.
 ``alt.renderers.enable("png", ppi=144)`` needs neither.
@@ -32,7 +32,8 @@ any column of `chart.data`. `strategy` names the column of strategies.
 
 A `ValueError` is raised if nothing can be drawn, if a strategy or a pair occurs twice in a panel,
 or if there are more than 60 panels. Charts that cannot leave out rows, such as `strategy_bars` and
-`comparison_forest`, also raise it for more than 3000 rows.
+`comparison_forest`, also raise it for more than 3000 rows, and `explore` for more than 5000
+queries.
 """
 
 from __future__ import annotations

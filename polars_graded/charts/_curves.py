@@ -148,7 +148,7 @@ def dcg_curves(
 def _collect_curve_facts(
     frame: pl.DataFrame, table: pl.DataFrame, curve: str, query: str
 ) -> titles.Drawn:
-    """Return the facts for the title: the curve, and the numbers of lines, panels and queries.
+    """Return the curve and the numbers of lines, panels and queries.
 
     The number of queries is known only if the frame has one list per strategy and query.
     """
@@ -255,8 +255,8 @@ def recall_precision_curves(
     if chart_rows.has_panels(table):
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
-    # Names are written at the left or the right end of the lines, where they have to move less to
-    # avoid overlap.
+    # Names are written at the end of the lines, left or right, at which they move less to avoid
+    # overlap.
     min_recall, max_recall = table["recall"].min(), table["recall"].max()
     end_points = table.filter(pl.col("recall").is_in([min_recall, max_recall]))
     name_position = line_names.choose_place(end_points, "recall", "value", ends)
@@ -283,7 +283,7 @@ def _draw_curves(
     named_at: int = 1,
     **size: Any,
 ) -> Chart:
-    """Draw curves with the names of strategies beside them, or with panels and a legend."""
+    """Draw curves with names beside them, or with panels and a legend."""
     position = x.shorthand.removesuffix(":Q")
     named_lines = line_names.find_best_lines(
         table, position if position == "rank" else None, style.MAX_COLOURS

@@ -74,16 +74,17 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     table
         One row per strategy, as `polars_graded.overview` returns it.
     panel
-        A column, such as the collection, or None. Each value of the column gets a panel.
+        The column of panels, such as collections. By default, there are no panels.
     strategy
         The column of strategies.
 
     Returns
     -------
     LayerChart or FacetChart
-        There is one row per bar, with `strategy`, `what` (the column of the table, or the grade and
-        its number of rows), `text` (printed on the bar, or null), `start` and `end` (of the bar, in
-        pixels) and `fill` (its colour). Strategies are in the order of the table.
+        The chart contains one row per bar, with `strategy`, `what` (the column of the table,
+        "documents" for `least` to `most`, or the grade and its number of rows), `text` (printed on
+        the bar, or null), `start` and `end` (of the bar, in pixels) and `fill` (its colour).
+        Strategies are in the order of the table. If panels are drawn, there is a column `panel`.
 
     Examples
     --------

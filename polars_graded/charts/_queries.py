@@ -242,12 +242,12 @@ def query_heatmap(
     """Draw the value of each query for each strategy as a heat map.
 
     Each row is a query, the hardest (with the worst mean over strategies) at the top. Each column
-    is a strategy, the best at the left, so that strategies with equal means are neighbours. In a
-    row of one colour, all strategies are equal. Up to 60 queries have names. If there are too many
-    queries for one row each, a row shows the means of several neighbouring queries. If the frame
-    has the column `n_relevant`, queries without a relevant document are left out, since their
-    values do not show how hard these queries are. The subtitle states how many queries are left
-    out. A heat map of `n_relevant` itself contains all queries.
+    is a strategy, the best at the left. In a row of one colour, all strategies are equal. Up to 60
+    queries have names. If there are too many queries for one row each, a row shows the means of
+    several neighbouring queries. If the frame has the column `n_relevant`, queries without a
+    relevant document are left out, since their values do not show how hard these queries are. The
+    subtitle states how many queries are left out. A heat map of `n_relevant` itself contains all
+    queries.
 
     Parameters
     ----------

@@ -55,8 +55,8 @@ def rankings(
         As text: ``M = m_1 + … + m_n``, where m_i is what the i-th document adds to M.
 
         Such measures are `ndcg`, `ndcng`, `ncg`, `dcg`, `cg`, `mu_ap`, `ap`, `gap`, `q_measure`,
-        `err`, `nerr`, `rbp`, `sdcg`, `insq`, `recall`, `generalized_recall`, `r_precision` and
-        `reciprocal_rank`, with or without a cutoff. Other measures raise an error. Two forms of
+        `err`, `nerr`, `rbp`, `sdcg`, `insq`, `recall`, `generalized_recall` and `reciprocal_rank`,
+        with or without a cutoff, and `r_precision`. Other measures raise an error. Two forms of
         these measures raise an error too: `ap(over=retrieved)` divides by the number of relevant
         documents retrieved, and measures with an option `ties` other than `order`, such as
         `ndcg(ties=average)`, ignore the order of tied documents.

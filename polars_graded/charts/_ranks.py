@@ -155,11 +155,10 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     -------
     LayerChart
         The column `part` is "strategy", "bar" or "dot". A strategy has its `mean`. A bar is drawn
-        for a group with the letter `set`. It reaches from the lowest mean of the group (`mean`) to
-        the highest mean (`to`). A dot marks a strategy on a bar. `row` is the vertical position in
-        pixels. For a strategy, this is the position of its name. The title states which strategies
-        may be first.
-        There are at most 60 strategies.
+        for a group of several strategies, and `set` is its letter. The bar reaches from the lowest
+        mean of the group (`mean`) to the highest mean (`to`). A dot marks a strategy on a bar.
+        `row` is the vertical position in pixels. For a strategy, this is the position of its name.
+        The title states which strategies may be first. More than 60 strategies raise an error.
 
     Examples
     --------

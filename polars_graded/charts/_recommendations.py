@@ -170,8 +170,8 @@ def catalogue_curves(
     The items of the catalogue are sorted, the least recommended first. A point of a line states how
     many recommendations the first items get. If x is 80 % and y is 30 %, the first 80 % of the
     items get 30 % of all recommendations. On the diagonal all items are recommended equally often.
-    A line far below the diagonal belongs to a strategy that recommends few items, such as the most
-    popular items.
+    A line far below the diagonal belongs to a strategy that recommends mainly a few items, such as
+    the most popular ones.
 
     Parameters
     ----------

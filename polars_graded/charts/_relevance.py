@@ -84,8 +84,8 @@ def relevance_function(
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
     chart_checks.check_numbers("frame", frame, [score])
-    # Errors about φ contain the name of the column of scores, so the column keeps its name. The
-    # exception is a name that another column of the tables below has.
+    # Errors about φ contain the name of the column of scores, so the column keeps its name, unless
+    # another column of the tables below has this name.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
     scores = frame.select(
         *chart_rows.build_name_columns(keys), pl.col(score).alias(axis_name)

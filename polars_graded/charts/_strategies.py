@@ -150,8 +150,8 @@ def _describe_sides(
 ) -> tuple[str, str] | None:
     """Describe the two sides of 0, or return None.
 
-    The result is None if measures disagree about the better side, or if no value of a measure is
-    best. With several baselines, the sides name the first and the second strategy of a pair.
+    The result is None if measures disagree about the better side, or have none. With several
+    baselines, the sides name the first and the second strategy of a pair.
     """
     measures = comparison.partition_by("measure", maintain_order=True)
     better, worse = (
@@ -391,9 +391,9 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     -------
     LayerChart
         The rows contain `a` (the row of the matrix), `b` (the column of the matrix), `mean` and
-        `queries`, the number of queries with a value. Each pair has two cells. For measures that
-        are not symmetric, such as `tau_ap` or `relevant_entered@10`, each pair has one cell. More
-        than 3000 cells raise an error.
+        `queries`, the number of queries with a value. Each pair has two cells, or only one if the
+        measure is not symmetric, as `tau_ap` and `relevant_entered@10` are not. More than 3000
+        cells raise an error.
 
     See Also
     --------

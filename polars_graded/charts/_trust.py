@@ -353,7 +353,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `rates`, with `difference`, the middle of the class, and `panel` if
+        The rows are those of `rates`, with `difference` (the middle of the class), and `panel` if
         panels are drawn. At most four numbers of queries are drawn. Classes of fewer than 30
         comparisons are left out, since their rates depend on chance. The classes of the largest
         differences are also left out if together they contain fewer than 2 % of the comparisons of

@@ -1,4 +1,4 @@
-"""Ray Data: measure buckets of queries with `map_groups`, and return a dataset of values."""
+"""Measure buckets of queries with `map_groups` of Ray Data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of the measures, one module per family: NumPy over flat arrays.
+"""Compute measures with NumPy over flat arrays, in one module per family.
 
 The kernel of a measure takes `Queries` (or a `ListPair`, for two rankings) and checked options, and
 returns one value or list per query. Some measures are undefined for a query without a relevant

@@ -67,8 +67,8 @@ def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) ->
     return GAINS["exp2"](np.where(gains > 0, gains / highest, 0.0))
 
 
-# Measures. The numbers of equations are those of Scheel et al. (2011). With `form=compute_gains`,
-# measures follow equation 3. With `form=compute_normalised_gains`, they follow equation 5.
+# Measures. The numbers of equations are those of Scheel et al. (2011). With the gain function
+# `compute_gains`, measures follow equation 3; with `compute_normalised_gains`, equation 5.
 
 
 def dcg(

@@ -42,7 +42,7 @@ class Labels:
 
     @cached_property
     def keys(self) -> Integers:
-        """Encode the document and code of each label as a number, ascending."""
+        """Return a number for each label of each document, in ascending order."""
         document = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         return document * (self.code_bound + 1) + self.codes
 

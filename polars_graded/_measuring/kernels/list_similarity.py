@@ -62,8 +62,8 @@ class RankedLists:
     def of(cls, queries: Queries, first: float, n: int) -> RankedLists:
         """Return the lists of a ranking, with document numbers minus `first`.
 
-        The input `number` contains the numbers of documents. They rise from query to query. All
-        numbers of a chunk are therefore between `first` and `first + n - 1`.
+        The input `number` contains the numbers of documents. `first` and `n` come from `find_span`.
+        The numbers rise from query to query, so the span of a chunk is short.
         """
         documents = (queries.inputs["number"].values - first).astype(np.int64)
         ranks = queries.ranked.of(queries.ranked.number_as_float)
@@ -538,9 +538,9 @@ def _count_lower_in_rows(rows: Floats, axis: int = -1) -> Numbers:
     """Return the number of lower values before each value of a row.
 
     Long rows are partitioned stably by one bit after another, from the highest. In each step,
-    numbers with the same higher bits form a block. A number with bit 1 is higher than all
-    numbers with bit 0 in its block. Its count therefore rises by the number of earlier numbers with
-    bit 0 in the block.
+    numbers with the same higher bits form a block. A number with bit 1 is higher than all numbers
+    with bit 0 in its block. Its count therefore rises by the number of earlier numbers with bit 0
+    in the block.
     """
     rows = np.atleast_2d(rows)
     column, width = np.arange(rows.shape[axis], dtype=np.int32), rows.shape[axis]

@@ -55,8 +55,8 @@ def make_box_plot_points(
     With direction "high", only the maximum is relevant: the minimum has relevance 0, and the lower
     whisker is left out. With "low", only the minimum is relevant. A minimum or maximum that equals
     the median is left out, with one exception. With "high" or "low", a relevant end is always kept.
-    If it equals the median, two points have this score: φ jumps from 0 to 1 there, and is 1 at the
-    score itself.
+    If it equals the median, two points have this score: φ jumps between 0 and 1 there, and is 1 at
+    the score itself.
 
     With a floor, only scores above the floor are used, and min is the floor. A query has no points
     if all its scores are equal, or if no score is above the floor.
@@ -155,7 +155,7 @@ def interpolate(points: Points, scores: Ragged) -> Floats:
         φ = y_k + t p + t² (3 Δ - 2 p - q) + t³ (p + q - 2 Δ),
 
     where h_k = x_{k+1} - x_k and Δ = y_{k+1} - y_k. The slopes of φ at the points k and k + 1 are
-    p / h_k and q / h_k.
+    p / h_k and q / h_k. Below the first point and above the last point, φ is constant.
     """
     exponent = find_exponent(points.scores)
     x, y = scale_scores(points.scores, exponent), points.relevance

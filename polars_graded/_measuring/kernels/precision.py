@@ -46,7 +46,7 @@ def recall(
 def f_measure(
     queries: Queries, n: int | None, beta: float, threshold: float | None, ties: str = "order"
 ) -> Floats:
-    """Return F = (1 + β²) P R / (β² P + R) of the top n."""
+    """Return F of the top n; `compute_f` has the formula."""
     n_hits = count_hits(queries, n, threshold, ties)
     ranks = n or queries.ranked.lengths
     return compute_f(n_hits, ranks, queries.judged.n_relevant(threshold), beta)
@@ -55,7 +55,7 @@ def f_measure(
 def e_measure(
     queries: Queries, n: int | None, b: float, threshold: float | None, ties: str
 ) -> Floats:
-    """Return E = 1 - (1 + b²) / (b² / R + 1 / P), which equals 1 - F."""
+    """Return E = 1 - F of the top n, with β = b."""
     return 1 - f_measure(queries, n, b, threshold, ties)
 
 
@@ -274,7 +274,7 @@ def e_measure_curve(
 def interpolated_precision(
     queries: Queries, recall_levels: int | tuple[float, ...], threshold: float | None
 ) -> Ragged:
-    """Return P(r): the maximum of precision over all ranks with recall of at least r."""
+    """Return the highest precision at or above each level of recall."""
     levels = list_recall_levels(recall_levels)
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     best_from = hits.accumulate_backwards(np.maximum, hits.number / hits.rank)

@@ -157,7 +157,8 @@ class Queries:
     inputs: Mapping[str, Ragged] = field(default_factory=dict)
     """Further columns of the ranked documents, by input name, such as `popularity`."""
     full: Queries | None = None
-    """The same queries at full depth; None if no documents are tied, or if ties do not matter."""
+    """The same queries at full depth. None for these full queries themselves, and also if no
+    documents are tied, or if ties do not matter."""
 
     @classmethod
     def ranked_by(

@@ -455,8 +455,8 @@ def count_before(mask: Mask) -> npt.NDArray[np.int32]:
 def repeat_each(values: npt.NDArray[Number], times: Integers) -> npt.NDArray[Number]:
     """Return each value as many times as `times` specifies.
 
-    The result must not be changed. If `values` has one value, the result is a read-only view that
-    takes no memory. The view saves memory if a batch has one query with very many documents.
+    The result must not be changed. If `values` has one value, as in a batch of one long query, the
+    result is a read-only view that takes no memory.
     """
     return np.broadcast_to(values, times[0]) if len(values) == 1 else np.repeat(values, times)
 

@@ -110,8 +110,9 @@ def _expect_tied_pairs(n: Integers, slots: Floats) -> Floats:
 
     Each number takes any of the `slots` with the same probability. The first and the last slot are
     taken, because slots range from the lowest to the highest number. Let S(n) be the number of
-    lists of n numbers that take both slots: S(n) = slots^n - 2 (slots - 1)^n + (slots - 2)^n. The
-    expected number of tied pairs is n (n - 1) / 2 times S(n - 1) / S(n).
+    lists of n numbers that take both slots: S(n) = slots^n - 2 (slots - 1)^n + (slots - 2)^n. In
+    S(n - 1) of these lists a given pair is tied, since it then acts as one number. The expected
+    number of tied pairs is therefore n (n - 1) / 2 times S(n - 1) / S(n).
     """
 
     def share_both(n: Integers) -> Floats:
