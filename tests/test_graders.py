@@ -280,7 +280,7 @@ def test_a_grader_who_judged_a_part_of_a_query_is_told(lazy, stacked):
     if stacked:
         frame = pl.concat(frame.with_columns(strategy=pl.lit(name)) for name in "ab")
         options = {"strategy": "strategy"}
-    given, told = frame.lazy() if lazy else frame, "'people' judged less .* in 1 of 2 queries.*: 1"
+    given, told = frame.lazy() if lazy else frame, "'people' judged fewer .* in 1 of 2 queries.*: 1"
     with pytest.warns(pg.DataWarning.unjudged, match=told):
         pg.evaluate(given, "ap", grade=GRADERS, **options).lazy().collect()
 

@@ -392,9 +392,9 @@ def estimate_pbm(
         As for `estimate_ctr`. The intervals treat the propensities as exact: they do not account
         for the error of estimated propensities.
     propensities
-        The propensity of each rank, above 0 and at most 1: the probability that the rank is
-        examined, divided by the probability for rank 1. Pass a mapping from ranks to propensities,
-        or the frame that `estimate_propensities` returns. To estimate the propensities from `log`,
+        The propensity of each rank: the probability that the rank is examined, divided by the
+        probability for rank 1. Pass a mapping from ranks to propensities above 0 and at most 1, or
+        the frame that `estimate_propensities` returns. To estimate the propensities from `log`,
         pass the name of a method of `estimate_propensities`.
     rank
         The column of ranks, whole numbers from 1.
