@@ -3046,3 +3046,9 @@ def test_gains_are_drawn_at_their_similarity_with_a_line_at_0():
     rule, points = spec_of(chart)["layer"]
     assert rule["encoding"]["y"] == {"datum": 0}
     assert points["encoding"]["x"]["title"] == "rbo"
+
+
+def test_the_matrix_keeps_the_order_of_measures():
+    values = evaluate(datasets.example(), "ndcg@10", "ap", by=["strong", "weak"])
+    matrix = charts.comparison_matrix(compare(values))
+    assert matrix.data["measure"].unique(maintain_order=True).to_list() == ["ndcg@10", "ap"]

@@ -827,3 +827,10 @@ def test_the_interval_of_a_document_that_was_always_clicked_ends_at_1():
     log = log.with_columns(clicks=pl.col("shown"))
     found = clicks.estimate_ctr(log, clicked="clicks", impressions="shown")
     assert found["ci_high"].unique().to_list() == [1]
+
+
+def test_a_click_without_a_session_is_refused_by_sdbn():
+    log = pl.DataFrame({"session": None, "query": "q", "doc": ["a", "b"], "rank": [1, 2]})
+    log = log.with_columns(clicked=pl.Series([0, 1]), session=pl.lit(None, pl.Int64))
+    with pytest.raises(ValueError, match="column 'session' of `log` must not be null, got null in"):
+        clicks.estimate_sdbn(log)

@@ -148,8 +148,9 @@ def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl
         bots = first_few(with_bots["bots"].explode().to_list())
         warn_the_caller(
             DataWarning.bots,
-            f"the log has sessions with more than {MAX_SESSION_CLICKS} clicks: {n_bots}, with up to "
-            f"{max_clicks} clicks; such sessions are usually bots: {bots}\n\nHint: drop their rows",
+            f"the log has sessions with more than {MAX_SESSION_CLICKS} clicks: {n_bots}, with up "
+            f"to {max_clicks} clicks; such sessions are usually bots: {bots}\n\n"
+            "Hint: drop their rows",
         )
     return counts.join(documents, how="cross").select(
         pl.col("lists", "sessions", "queries", "documents", "impressions", "clicks").cast(pl.Int64),

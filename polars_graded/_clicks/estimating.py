@@ -24,6 +24,7 @@ from polars_graded._clicks.logs import (
     Log,
     compute_interval,
     find_z,
+    refuse,
     sum_checked,
     takes_log,
 )
@@ -320,6 +321,8 @@ def estimate_sdbn(
 
     def estimate(collect: Collect) -> pl.DataFrame:
         [last_clicks] = collect(last_ranks)
+        if last_clicks["session"].null_count():
+            refuse(log.names["session"], "not be null", "null in clicked rows")
         # If each session has at most one list with clicks, the session identifies this list. A join
         # on one key takes half the time of a join on two.
         is_key = last_clicks["session"].n_unique() == last_clicks.height

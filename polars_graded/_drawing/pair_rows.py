@@ -134,4 +134,12 @@ def add_other_sides(pairs: pl.DataFrame) -> pl.DataFrame:
     keys = [name for name in ("measure", "panel") if name in pairs.columns]
     one = pairs.select(*keys, "strategy", "baseline", "difference", "p_corrected", "significant")
     other = _exchange_strategies(one, pl.lit(value=True))
-    return pl.concat([one, other]).sort(*keys, "strategy", "baseline", maintain_order=True)
+    both = pl.concat([one, other]).sort("strategy", "baseline", maintain_order=True)
+    if not keys:
+        return both
+    # Measures and panels keep their order.
+    return (
+        one.select(keys)
+        .unique(maintain_order=True)
+        .join(both, on=keys, nulls_equal=True, maintain_order="left_right")
+    )
