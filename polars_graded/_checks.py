@@ -283,6 +283,7 @@ def check_columns(
                     ", which join_judgments(run, judgments) adds to a run" if lacks_grades else ""
                 )
                 hint = f"{hint or HINT} {argument}= names the column{joined}"
+                hint += ";" if name in MAKERS else ""
             hint = hint_at_maker(name, hint)
             msg = f"`{name}` has no column {column!r}; it has {', '.join(names) or 'none'}{hint}"
             raise pl.exceptions.ColumnNotFoundError(msg)

@@ -432,3 +432,9 @@ def test_common_grades_are_not_stray(grades):
     for seed in range(20):
         with warnings.catch_warnings(action="error"):
             agreement(graded(seed, documents=120, grades=grades), "a", "b", "c")
+
+
+def test_a_grader_may_not_be_called_query():
+    frame = pl.DataFrame({"q": [1, 1], "doc": [1, 2], "query": [0, 1], "b": [1, 1]})
+    with pytest.raises(ValueError, match="a grader must not be called 'query'"):
+        agreement(frame, "query", "b", query="q")

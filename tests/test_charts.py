@@ -1305,6 +1305,22 @@ def test_numbers_on_cells_are_legible_and_empty_cells_have_the_colour_of_the_bac
         assert (higher + 0.05) / (lower + 0.05) > 4.4, (theme, step)
 
 
+@pytest.mark.parametrize("background", ["#777777", "#ff0000", "#00aa00", "#5050ff", "#123", "#eee"])
+def test_numbers_on_cells_are_legible_on_any_background(background):
+    name = f"background {background}"
+    with alt.theme.enable("default"):
+        alt.theme.register(name, enable=False)(lambda: {"config": {"background": background}})
+        with alt.theme.enable(name):
+            colours = style.build_cell_colours(2)
+    hexadecimal = {"black": "#000000", "white": "#ffffff"}
+    for step in range(101):
+        cell = style.mix_colours(*colours.scale.range, step / 100)
+        text = colours.on_strong if step / 50 > colours.strong_from else colours.on_weak
+        of_cell, of_text = linear([cell, hexadecimal[text]]) @ TO_XYZ[1]
+        contrast = (max(of_cell, of_text) + 0.05) / (min(of_cell, of_text) + 0.05)
+        assert contrast > 4.4, (background, step)
+
+
 # Errors
 
 
@@ -3030,3 +3046,9 @@ def test_gains_are_drawn_at_their_similarity_with_a_line_at_0():
     rule, points = spec_of(chart)["layer"]
     assert rule["encoding"]["y"] == {"datum": 0}
     assert points["encoding"]["x"]["title"] == "rbo"
+
+
+def test_the_matrix_keeps_the_order_of_measures():
+    values = evaluate(datasets.example(), "ndcg@10", "ap", by=["strong", "weak"])
+    matrix = charts.comparison_matrix(compare(values))
+    assert matrix.data["measure"].unique(maintain_order=True).to_list() == ["ndcg@10", "ap"]

@@ -16,7 +16,7 @@ import vl_convert
 from test_charts import ROWS, assert_drawn, drawn_marks, encodings, levels_of, spec_of
 
 import polars_graded as pg
-from polars_graded import charts
+from polars_graded import charts, datasets, evaluate, trust
 from polars_graded._drawing import chart_checks, style
 from polars_graded._sentences import format_percent
 from polars_graded.charts import _overview
@@ -622,3 +622,17 @@ def test_where_one_strategy_never_wins_only_the_other_side_has_names():
     ):
         chart = charts.precision_histogram(pair_of([low] * 60 + [high] * 2), "ap", "a", "b")
         assert chart.title["subtitle"][3:] == notes
+
+
+def test_measures_of_one_panel_are_not_joined():
+    frame = datasets.example()
+    values = evaluate(frame, "ap", "ndcg@10", by=["strong", "weak"])
+    rates = trust.swap_rate(values)
+    profiles = trust.robustness_to_grading(frame, "ap", "ndcg@10", by=["strong", "weak"])
+    for draw, rows in ((charts.swap_rates, rates), (charts.grading_profile, profiles)):
+        lines = [
+            each for each in draw(rows, panel=None).to_dict()["layer"] if "detail" in str(each)
+        ]
+        assert lines
+        for line in lines:
+            assert {each["field"] for each in line["encoding"]["detail"]} >= {"measure"}

@@ -22,6 +22,7 @@ from polars.testing import assert_frame_equal
 from statsmodels.stats.proportion import proportion_confint
 
 from polars_graded import DataWarning, clicks, evaluate, join_judgments, trust
+from polars_graded._clicks import propensities
 from polars_graded.datasets import simulated_log
 
 Z = 1.959963984540054
@@ -119,7 +120,8 @@ def test_one_rank_per_document_and_bots_are_warned_of():
         }
     ).with_columns(pl.col("query") % 5000)
     moved = bot.with_columns(rank=pl.when(pl.int_range(pl.len()) == 0).then(2).otherwise("rank"))
-    with pytest.warns(DataWarning.bots, match=r"1 sessions have more .* up to 10000; .*: 'bot'"):
+    told = r"sessions with more than 1000 clicks: 1, with up to 10000 clicks; .*: 'bot'"
+    with pytest.warns(DataWarning.bots, match=told):
         clicks.describe_log(moved)
 
 
@@ -792,3 +794,43 @@ def test_a_rank_without_impressions_has_no_expected_clicks():
     assert found["estimate"].to_list() == [1, 1, None]
     assert found["ci_low"].to_list()[2] is None
     assert not found["shrunk"].is_nan().any()
+
+
+def test_propensities_above_1_are_taken_from_their_own_frame_only():
+    counts = {"query": "q", "doc": ["a", "a", "b", "b"], "rank": [1, 2, 1, 2]}
+    log = pl.DataFrame(counts | {"shown": 10, "clicks": [2, 4, 1, 2]})
+    names = {"clicked": "clicks", "impressions": "shown"}
+    estimated = clicks.estimate_propensities(log, "pivot", **names)
+    assert estimated["propensity"].to_list() == [1, 2]
+    found = clicks.estimate_pbm(log, propensities=estimated, **names)
+    assert found.equals(clicks.estimate_pbm(log, propensities="pivot", **names))
+    with pytest.raises(ValueError, match="`propensities` must be at most 1, got 2"):
+        clicks.estimate_pbm(log, propensities={1: 1, 2: 2}, **names)
+
+
+def test_an_em_algorithm_that_has_not_converged_says_so(monkeypatch):
+    log = simulated_log(lists=500, documents=4, shuffled=1)
+    monkeypatch.setattr(propensities, "MAX_STEPS", 1)
+    with pytest.warns(DataWarning.positions, match="have not converged in 1 steps of the EM algo"):
+        clicks.estimate_propensities(log)
+
+
+def test_a_null_rank_of_rows_without_impressions_is_refused():
+    log = pl.DataFrame({"rank": [1, None], "shown": [5, 0], "clicked": [1, 0]})
+    told = "column .rank. of `log` must not be null, got null in 0 impressions"
+    with pytest.raises(ValueError, match=told):
+        clicks.count_clicks(log, impressions="shown")
+
+
+def test_the_interval_of_a_document_that_was_always_clicked_ends_at_1():
+    log = pl.DataFrame({"query": "q", "doc": range(1, 400), "shown": range(1, 400)})
+    log = log.with_columns(clicks=pl.col("shown"))
+    found = clicks.estimate_ctr(log, clicked="clicks", impressions="shown")
+    assert found["ci_high"].unique().to_list() == [1]
+
+
+def test_a_click_without_a_session_is_refused_by_sdbn():
+    log = pl.DataFrame({"session": None, "query": "q", "doc": ["a", "b"], "rank": [1, 2]})
+    log = log.with_columns(clicked=pl.Series([0, 1]), session=pl.lit(None, pl.Int64))
+    with pytest.raises(ValueError, match="column 'session' of `log` must not be null, got null in"):
+        clicks.estimate_sdbn(log)

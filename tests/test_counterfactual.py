@@ -249,3 +249,13 @@ def test_names_of_columns_are_free():
     )
     table = estimate_clicks(named.lazy(), new, **columns)
     assert table.equals(estimate_clicks(GOOD, NEW))
+
+
+@pytest.mark.parametrize("name", ["method", "lists", "estimate"])
+def test_a_strategy_column_may_not_be_called_as_a_result_is(name):
+    log = pl.DataFrame(
+        {"session": [1, 1], "query": "q", "doc": ["a", "b"], "rank": [1, 2], "clicked": [1, 0]}
+    )
+    new = log.select("query", "doc", "rank").with_columns(pl.lit("x").alias(name))
+    with pytest.raises(ValueError, match="`strategy` must not have the name of a column of the re"):
+        estimate_clicks(log, new, strategy=name)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polars_graded import graded
-from polars_graded.datasets import example, worked_example
+from polars_graded.datasets import example, simulated_log, worked_example
 from polars_graded.experiments import (
     ad_hoc_grade,
     popularity_rankings,
@@ -338,3 +338,8 @@ def test_chen_examples():
         ("ap", (1 + 2 / 3 + 3 / 6 + 4 / 10 + 5 / 15) / 10, (1 / 3 + 2 / 8 + 3 / 15) / 3),
     ]:
         assert values(frame, GRADES, "score", name).to_list() == pytest.approx([first, second])
+
+
+def test_a_whole_number_is_a_decay_too():
+    assert simulated_log(50, decay=1).equals(simulated_log(50, decay=1.0))
+    assert simulated_log(50, model="dcm", decay=2).height == 500

@@ -415,3 +415,13 @@ def test_ids_that_pandas_has_made_floats_are_looked_at():
         evaluate(frame, "ap")
     ordered = evaluate(frame.unique("doc").with_columns(score=1.0), "rbp", ties="trec_eval")
     assert ordered["rbp"].item() > 0
+
+
+@pytest.mark.parametrize("first", range(6))
+def test_at_least_one_query_of_a_large_shuffled_frame_is_checked(first, monkeypatch):
+    monkeypatch.setattr(duplicates, "MAX_CHECKED_ROWS", 100)
+    frame = pl.DataFrame(
+        {"query": [first, first + 1] * 2000, "doc": 1, "grade": 1, "score": range(4000)}
+    ).with_columns(pl.col("score").cast(pl.Float64))
+    with pytest.raises(ValueError, match="must have each document of 'doc' once per ranking"):
+        evaluate(frame.sample(fraction=1, shuffle=True, seed=first), "ap")

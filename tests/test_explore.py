@@ -15,7 +15,7 @@ from browser import console_errors, waited
 from polars.testing import assert_frame_equal
 from scipy import stats
 
-from polars_graded import charts, differences, summarise
+from polars_graded import charts, datasets, differences, evaluate, summarise
 from polars_graded._drawing.query_views import MAX_LISTED_DEGREES, write_t_quantile
 
 if TYPE_CHECKING:
@@ -352,3 +352,12 @@ def test_the_means_of_all_queries_are_those_of_summarise(drawn):
     [mean], [low], [high] = (means[name] for name in ("mean", "ci_low", "ci_high"))
     page = drawn(charts.explore(frame, "ours", "bm25"))
     assert shown(page)[0] == f"{mean:.4f} [{low:.4f}, {high:.4f}]   ours"
+
+
+def test_a_curve_by_recall_is_refused():
+    values = evaluate(datasets.example(), "ap", "interpolated_precision", by=["strong", "weak"])
+    assert charts.explore(values, "strong", "weak", "ap") is not None
+    with pytest.raises(
+        ValueError, match="`curve` must have a value per rank, got"
+    ):
+        charts.explore(values, "strong", "weak", "ap", curve="interpolated_precision")

@@ -280,7 +280,7 @@ def test_a_grader_who_judged_a_part_of_a_query_is_told(lazy, stacked):
     if stacked:
         frame = pl.concat(frame.with_columns(strategy=pl.lit(name)) for name in "ab")
         options = {"strategy": "strategy"}
-    given, told = frame.lazy() if lazy else frame, "'people' judged less .* in 1 of 2 queries.*: 1"
+    given, told = frame.lazy() if lazy else frame, "'people' judged fewer .* in 1 of 2 queries.*: 1"
     with pytest.warns(pg.DataWarning.unjudged, match=told):
         pg.evaluate(given, "ap", grade=GRADERS, **options).lazy().collect()
 
@@ -381,3 +381,11 @@ def test_a_verdict_from_two_files_takes_five_lines(tmp_path):
 def hash_of(query, doc, name):
     """A number that is the same in each process."""
     return int.from_bytes(f"{query} {doc} {name}".encode()) % 97
+
+
+def test_a_measure_may_not_be_called_grader_beside_graders():
+    frame = pl.DataFrame({"query": [1, 1], "score": [2.0, 1.0], "g1": [1, 0], "g2": [0, 1]})
+    with pytest.raises(
+        ValueError, match="a measure must not have the name of the column of gr"
+    ):
+        pg.evaluate(frame, {"grader": "ap"}, grade=["g1", "g2"])

@@ -12,7 +12,7 @@ from helpers import click_log
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polars_graded import charts, compare
+from polars_graded import DataWarning, charts, clicks, compare
 from polars_graded.clicks import compare_interleaved
 
 pytestmark = pytest.mark.filterwarnings("ignore::polars_graded.DataWarning")
@@ -246,3 +246,33 @@ def test_it_is_compare_of_the_preferences():
     )
     expected = compare(values, {"preference": "highest"}, baseline="old", test="permutation")
     assert compare_interleaved(TEAM_LOG, baseline="old", test="permutation").equals(expected)
+
+
+def test_a_click_that_neither_ranker_retrieved_counts_for_neither():
+    """The third document is an advertisement: its clicks leave the win to the others."""
+    log = pl.DataFrame(
+        {"session": [1, 1, 1, 2, 2, 2], "query": "q", "rank": [1, 2, 3] * 2}
+        | {"clicked": [1, 0, 1] * 2, "a": [1, 2, None] * 2, "b": [2, 1, None] * 2}
+    )
+    rankings = {"a": "a", "b": "b"}
+    for rows in (log, log.filter(pl.col("rank") < 3)):
+        with pytest.warns(DataWarning.tests):
+            [row] = clicks.compare_interleaved(rows, "balanced", rankings=rankings).to_dicts()
+        assert (row["wins"], row["ties"], row["losses"]) == (2, 0, 0)
+
+
+@pytest.mark.parametrize("method", ["balanced", "probabilistic"])
+def test_a_null_rank_and_unused_options_are_refused(method):
+    log = pl.DataFrame(
+        {"session": 1, "query": "q", "rank": [1, None], "clicked": 1, "a": [1, 2], "b": [2, 1]}
+    )
+    rankings = {"a": "a", "b": "b"}
+    with pytest.raises(ValueError, match="column 'rank' of `log` must not be null, got null in 1"):
+        clicks.compare_interleaved(log, method, rankings=rankings)
+    for options, name in (
+        ({"method": "balanced", "rankings": rankings, "depth": -3}, "depth"),
+        ({"method": "team_draft", "depth": 3}, "depth"),
+        ({"method": "team_draft", "rankings": rankings}, "rankings"),
+    ):
+        with pytest.raises(ValueError, match=f"`{name}` must not be passed for the method"):
+            clicks.compare_interleaved(log, **options)

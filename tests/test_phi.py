@@ -720,3 +720,10 @@ def test_control_points_of_a_column_are_checked_when_the_query_runs(points, erro
 def test_floor_and_direction_are_checked(options, error, sentence):
     with pytest.raises(error, match=sentence):
         phi_relevance(pl.col("score"), **options)
+
+
+@pytest.mark.parametrize("function", [phi_control_points, phi_curve])
+def test_the_scores_are_not_also_the_query(function):
+    frame = pl.DataFrame({"score": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="`score` and `query` must be different columns, got 'sco"):
+        function(frame, "score", query="score")

@@ -658,3 +658,11 @@ def test_measures_that_share_a_limit_tell_it_once():
     assert len(caught) == 1
     with pytest.warns(DataWarning.tests, match="at 0.01"):
         discriminative_power(frame, "ap", test="permutation", confidence=0.99)
+
+
+def test_the_needed_resamples_are_enough_also_if_a_corrected_p_value_is_capped():
+    [sentence] = told(drawn(20, 16), test="bootstrap", resamples=60)
+    [needed] = re.findall(r"resamples=(\d+)", sentence)
+    assert int(needed) == 120 / 0.05
+    assert not told(drawn(20, 16), test="bootstrap", resamples=int(needed))
+    assert told(drawn(20, 16), test="bootstrap", resamples=int(needed) - 2)

@@ -15,12 +15,19 @@ from polars_graded._checks import (
     first_few,
 )
 from polars_graded._clicks.logs import KEYS, LISTS, Log, find_z, refuse, takes_log
+from polars_graded._results.per_query import check_free_names
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["estimate_clicks"]
 
 BehaviourName: TypeAlias = Literal["list", "item_position", "cascade"]
 WeightName: TypeAlias = Literal["ips", "self_normalised"]
+
+RESULT_COLUMNS = (
+    *("method", "weights", "lists", "matched_lists", "effective_lists", "support"),
+    *("logged_clicks", "estimate", "ci_low", "ci_high"),
+)
+"""Columns of the result besides the strategy."""
 
 
 @takes_log
@@ -167,6 +174,7 @@ def estimate_clicks(
     check_choice("weights", weights, get_args(WeightName))
     if max_weight is not None:
         max_weight = check_number("max_weight", max_weight, at_least=1)
+    check_free_names(RESULT_COLUMNS, strategy=strategy)
     z = find_z(confidence)
     if propensity is not None:
         [propensity] = log.find_names([check_column_name("propensity", propensity)])

@@ -143,11 +143,13 @@ def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl
             "separated from their ranks\n\nHint: show some lists in another order",
         )
     if n_bots:
-        bots = first_few(totals["bots"].explode().drop_nulls().to_list())
+        with_bots = totals.filter(pl.col("bots").list.len() > 0)
+        bots = first_few(with_bots["bots"].explode().to_list())
         warn_the_caller(
             DataWarning.bots,
-            f"{n_bots} sessions have more than {MAX_SESSION_CLICKS} clicks, up to {max_clicks}; "
-            f"such sessions are usually bots: {bots}\n\nHint: drop their rows",
+            f"the log has sessions with more than {MAX_SESSION_CLICKS} clicks: {n_bots}, with up "
+            f"to {max_clicks} clicks; such sessions are usually bots: {bots}\n\n"
+            "Hint: drop their rows",
         )
     return counts.join(documents, how="cross").select(
         pl.col("lists", "sessions", "queries", "documents", "impressions", "clicks").cast(pl.Int64),

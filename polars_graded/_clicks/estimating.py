@@ -24,6 +24,7 @@ from polars_graded._clicks.logs import (
     Log,
     compute_interval,
     find_z,
+    refuse,
     sum_checked,
     takes_log,
 )
@@ -321,6 +322,8 @@ def estimate_sdbn(
 
     def estimate(collect: Collect) -> pl.DataFrame:
         [last_clicks] = collect(last_ranks)
+        if last_clicks["session"].null_count():
+            refuse(log.names["session"], "not be null", "null in clicked rows")
         # If each session has at most one list with clicks, the session identifies this list. A join
         # on one key takes half the time of a join on two.
         is_key = last_clicks["session"].n_unique() == last_clicks.height
@@ -393,9 +396,9 @@ def estimate_pbm(
         As for `estimate_ctr`. The intervals treat the propensities as exact: they do not account
         for the error of estimated propensities.
     propensities
-        The propensity of each rank, above 0 and at most 1: the probability that the rank is
-        examined, divided by the probability for rank 1. Pass a mapping from ranks to propensities,
-        or the frame that `estimate_propensities` returns. To estimate the propensities from `log`,
+        The propensity of each rank: the probability that the rank is examined, divided by the
+        probability for rank 1. Pass a mapping from ranks to propensities above 0 and at most 1, or
+        the frame that `estimate_propensities` returns. To estimate the propensities from `log`,
         pass the name of a method of `estimate_propensities`.
     rank
         The column of ranks, whole numbers from 1.

@@ -161,6 +161,11 @@ def compare_interleaved(
     if log.check_counts(log.count("query").collect(engine="streaming")).is_empty():
         msg = "`log` must not be empty"
         raise ValueError(msg)
+    needed = {"rankings": method != "team_draft", "depth": method == "probabilistic"}
+    for name, value in {"rankings": rankings, "depth": depth}.items():
+        if value is not None and not needed[name]:
+            msg = f"`{name}` must not be passed for the method {method!r}, got {value!r}"
+            raise ValueError(msg)
     if method == "team_draft":
         [column] = log.find_names([check_column_name("team", team)])
         names = _find_teams(log, column)
@@ -176,7 +181,7 @@ def compare_interleaved(
             else _compute_preferences_by_chance
         )
         preferences = compute_preferences(log.rows, keys, columns, depth)
-    if baseline is not None:
+    if baseline is not None and baseline not in names:
         check_choice("baseline", baseline, names)
     if baseline == names[0]:
         names, loss = names[::-1], 1 - pl.col("preference")
@@ -210,8 +215,12 @@ def _check_ranks(log: Log, columns: Sequence[str]) -> None:
     """Raise if a column contains other values than null, 1, 2 and so on."""
     for column in columns:
         check_whole_type(column, log.rows.collect_schema())
-    lowest = log.rows.select(pl.col(columns).min()).collect(engine="streaming")
-    for column, low in zip(columns, lowest.row(0), strict=True):
+    nulls = pl.col("rank").null_count().alias("nulls")
+    checked = log.rows.select(pl.col("rank", *columns).min(), nulls).collect(engine="streaming")
+    *lowest, n_nulls = checked.row(0)
+    if n_nulls:
+        refuse(log.names["rank"], "not be null", f"null in {n_nulls} rows")
+    for column, low in zip([log.names["rank"], *columns], lowest, strict=True):
         if low is not None and low < 1:
             refuse(column, "count ranks from 1", low)
 
@@ -243,7 +252,9 @@ def _compute_preferences_by_depth(
     rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], _: int | None
 ) -> pl.DataFrame:
     """Return the preference (1, 0.5 or 0) of each list for `"balanced"`."""
-    lowest = pl.col("rank").filter(pl.col("clicked") == 1).max()
+    # A click counts if at least one ranker retrieves the document.
+    is_counted = (pl.col("clicked") == 1) & pl.any_horizontal(pl.col(columns).is_not_null())
+    lowest = pl.col("rank").filter(is_counted).max()
     better = pl.min_horizontal(columns).filter(pl.col("rank") == lowest).first()
     rows = rows.with_columns(better.over(LISTS).alias(CREDITED_DEPTH))
     return _compute_preferences_by_clicks(

@@ -67,8 +67,9 @@ class Log:
         if repeated := [each for each in columns if columns.count(each) > 1]:
             msg = f"each argument must name a different column of `log`, got {repeated[0]!r} twice"
             raise ValueError(msg)
-        for argument in {"rank", "impressions"} & names.keys():
-            check_whole_type(names[argument], schema)
+        for argument in ("rank", "impressions"):
+            if argument in names:
+                check_whole_type(names[argument], schema)
         kind = schema[names["clicked"]]
         if not (kind == pl.Boolean or kind.is_numeric()):
             hint = f"log.with_columns(pl.col({names['clicked']!r}) == 'yes') converts texts"
@@ -156,9 +157,10 @@ class Log:
 
         `checked_by_rank` names a column of sums, to which each invalid rank has added `FLAG`.
         """
-        for name in {*table.columns} & {"query", "doc", "rank"}:
-            if n := _count_impressions(table.filter(pl.col(name).is_null())):
-                refuse(self.names[name], "not be null", f"null in {n} {self._unit}")
+        for name in ("query", "doc", "rank"):
+            if name in table.columns and (nulls := table.filter(pl.col(name).is_null())).height:
+                got = f"null in {_count_impressions(nulls)} {self._unit}"
+                refuse(self.names[name], "not be null", got)
         if invalid := _count_flags(table, "impressions"):
             refuse(self.names["impressions"], "contain counts", f"another value in {invalid} rows")
         if invalid := _count_flags(table, "clicks"):
@@ -262,7 +264,9 @@ def compute_interval(
     divisor = 2 * (e**2 + z**2 * q)
     # With 0 clicks, the lower end is 0. The formula could return another number due to rounding.
     low = pl.when(c > 0).then((center - spread) / divisor).otherwise(0.0)
-    values = {"estimate": c / e, "ci_low": low, "ci_high": (center + spread) / divisor}
+    # With c = E = Q, the upper end is exactly 1.
+    high = pl.when((c < e) | (q != e)).then((center + spread) / divisor).otherwise(1.0)
+    values = {"estimate": c / e, "ci_low": low, "ci_high": high}
     return [pl.when(e > 0).then(value).alias(name) for name, value in values.items()]
 
 

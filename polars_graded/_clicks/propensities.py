@@ -15,6 +15,7 @@ import polars as pl
 from polars_graded._checks import check_choice, check_collected, check_columns, check_number
 from polars_graded._clicks.logs import KEYS, Log, takes_log
 from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["estimate_propensities"]
 
@@ -162,7 +163,9 @@ def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
         msg = f"`propensities` must have each rank once, got {repeated} rows of repeated ranks"
         raise ValueError(msg)
     for each in table["propensity"]:
-        check_number("propensities", each, above=0, at_most=1)
+        # By chance, estimates in the frame of `estimate_propensities` may exceed 1.
+        at_most = 1 if isinstance(value, Mapping) else None
+        check_number("propensities", each, above=0, at_most=at_most)
 
     def look_up(cells: pl.DataFrame) -> pl.DataFrame:
         if missing := {*cells["rank"]} - {*table["rank"]}:
@@ -217,7 +220,8 @@ def _check_links(ranks: pl.Series, r: Integers, d: Integers) -> None:
     if not len(d):
         msg = (
             "each document of `log` was shown at one rank only, so propensities and quality cannot "
-            "be separated\n\nHint: pass propensities=, or show some lists in another order"
+            "be separated\n\nHint: show some lists in another order; estimate_pbm(log, "
+            "propensities={...}) takes known propensities"
         )
         raise ValueError(msg)
     # A graph with an edge from each rank to each document shown there.
@@ -228,7 +232,8 @@ def _check_links(ranks: pl.Series, r: Integers, d: Integers) -> None:
         msg = (
             f"documents must link all ranks, got no link from rank {ranks[0]} to rank "
             f"{unlinked[0]} ({len(unlinked)} unlinked ranks in all)\n\n"
-            "Hint: pass propensities=, or leave out these ranks"
+            "Hint: leave out these ranks; estimate_pbm(log, propensities={...}) takes known "
+            "propensities"
         )
         raise ValueError(msg)
 
@@ -282,9 +287,15 @@ def _run_em(movable_cells: pl.DataFrame, r: Integers, d: Integers) -> Floats:
         second = step(first)
         change, curvature = first - parameters, second - 2 * first + parameters
         if np.abs(change[: k - 1]).max() < MAX_CHANGE:
-            break
+            return np.append(1.0, parameters[: k - 1])
         length = np.linalg.norm(curvature)
         a = max(float(np.linalg.norm(change) / length), 1.0) if length > 0 else 1.0
         jumped = np.clip(parameters + 2 * a * change + a**2 * curvature, 1e-12, 1 - 1e-12)
         parameters = step(jumped)
+    warn_the_caller(
+        DataWarning.positions,
+        f"the propensities have not converged in {MAX_STEPS} steps of the EM algorithm; the last "
+        f"step changed them by up to {np.abs(change[: k - 1]).max():.2g}\n\n"
+        "Hint: method='pivot' needs no steps",
+    )
     return np.append(1.0, parameters[: k - 1])

@@ -111,7 +111,7 @@ def simulated_log(
     )
     check_choice("model", model, get_args(UserModel))
     check_number("shuffled", shuffled, at_least=0, at_most=1)
-    check_number("decay", decay, at_least=0)
+    decay = float(check_number("decay", decay, at_least=0))
     check_number("continuation", continuation, at_least=0, at_most=1)
     if not (rankers is None or isinstance(rankers, Mapping)):
         msg = f"`rankers` must map names to noise, got {rankers!r}"

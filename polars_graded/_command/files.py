@@ -208,5 +208,5 @@ def _read_parquet(file: str, columns: Sequence[str], *, is_large: bool = False) 
 def _check_not_empty(frame: pl.DataFrame, *files: str) -> None:
     """Raise if files have no rows."""
     if frame.is_empty():
-        msg = f"{', '.join(files)} must have at least one line, got none"
+        msg = f"{', '.join(files)} must have at least one row, got none"
         raise ValueError(msg)

@@ -46,7 +46,11 @@ def _parse_undefined(text: str) -> Undefined:
     """Return the value of --undefined-as."""
     if text == "default":
         return "default"
-    return None if text.lower() == "none" else float(text)
+    try:
+        return None if text.lower() == "none" else float(text)
+    except ValueError:
+        msg = f"must be a number, none or default, got {text!r}"
+        raise argparse.ArgumentTypeError(msg) from None
 
 
 def _describe_input(name: str) -> Option:
@@ -371,7 +375,7 @@ def parse_measures(
         if not separator or "(" in name:
             name = formula = text
         if not name:
-            msg = f"--measure must have a name before its '=', got {text!r}"
+            msg = f"a measure must have a name before its '=', got {text!r}"
             raise ValueError(msg)
         if name in measures:
             msg = f"each measure must be named once, got {name} several times"

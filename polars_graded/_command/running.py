@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         parser.error(escape_control_characters(write_for_the_shell(error)))
     except ImportError as error:
-        parser.fail(str(error))
+        parser.fail(write_for_the_shell(error))
     except KeyboardInterrupt:
         print("polars-graded: stopped", file=sys.stderr)
         status = INTERRUPTED_STATUS
@@ -98,7 +98,7 @@ def _write_refusal_on_error(markdown: Path | None) -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
+    except (OSError, ValueError, TypeError, ImportError, pl.exceptions.PolarsError) as error:
         if markdown is not None:
             reason = write_for_the_shell(error)
             with _name_file_in_errors(markdown), write_atomically(markdown) as output:
@@ -116,8 +116,8 @@ def _run(parser: Parser, arguments: Arguments) -> int:
             warnings.simplefilter("ignore", DataWarning.join)
         if arguments.unjudged_below is not None:
             warnings.filterwarnings("ignore", ".* below 0 counts? as judged", DataWarning.scale)
-        check_options(arguments)
-        with _write_refusal_on_error(arguments.markdown):
+        with _write_refusal_on_error(arguments.markdown if arguments.gate else None):
+            check_options(arguments)
             printed, status = _evaluate(arguments, caught)
     for warning in caught:
         print(

@@ -107,7 +107,8 @@ def order_by_similarity(pairs: pl.DataFrame) -> list[str]:
 def _exchange_strategies(pairs: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
     """Exchange the two strategies of the pairs for which a condition holds."""
     exchanged = {name: -pl.col(name) for name in ("difference", "d_z", RANK_COLUMN)}
-    exchanged["relative_difference"] = -pl.col("difference") / pl.col("mean")
+    ratio = -pl.col("difference") / pl.col("mean")
+    exchanged["relative_difference"] = pl.when(pl.col("mean") != 0).then(ratio)
     for one, other in (("ci_low", "ci_high"), AGREEING_ENDS):
         exchanged |= {one: -pl.col(other), other: -pl.col(one)}
     for one, other in SIDES:
@@ -133,4 +134,12 @@ def add_other_sides(pairs: pl.DataFrame) -> pl.DataFrame:
     keys = [name for name in ("measure", "panel") if name in pairs.columns]
     one = pairs.select(*keys, "strategy", "baseline", "difference", "p_corrected", "significant")
     other = _exchange_strategies(one, pl.lit(value=True))
-    return pl.concat([one, other]).sort(*keys, "strategy", "baseline", maintain_order=True)
+    both = pl.concat([one, other]).sort("strategy", "baseline", maintain_order=True)
+    if not keys:
+        return both
+    # Measures and panels keep their order.
+    return (
+        one.select(keys)
+        .unique(maintain_order=True)
+        .join(both, on=keys, nulls_equal=True, maintain_order="left_right")
+    )

@@ -424,8 +424,9 @@ def build_cell_colours(highest: float) -> CellColours:
         for each in shares
     ]
     # From this share on, the other colour of text has the higher contrast.
-    strong_from = shares[is_light.index(not is_light[0])]
-    on_weak, on_strong = ("black", "white") if ink == INK else ("white", "black")
+    changed = (share for share, light in zip(shares, is_light, strict=True) if light != is_light[0])
+    strong_from = next(changed, 1.0)
+    on_weak, on_strong = ("black", "white") if is_light[0] else ("white", "black")
     return CellColours(scale, on_weak, on_strong, strong_from * highest)
 
 

@@ -101,7 +101,7 @@ def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.Dat
         if partly_judged.height:
             warn_the_caller(
                 DataWarning.unjudged,
-                f"{request.grader!r} judged less than half as many documents as another grader in "
+                f"{request.grader!r} judged fewer than half as many documents as another grader in "
                 f"{partly_judged.height} of {judged_queries.height} queries, so their values are "
                 f"not comparable: {first_few(partly_judged.select(query).rows())}\n\n"
                 "Hint: compare graders on queries that both judged completely, or correct means "

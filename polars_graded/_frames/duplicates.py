@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -137,7 +138,10 @@ def _sample_queries(
         # The hashes of all queries of a part may have the same remainder, since `read_in_passes`
         # selects queries by remainder. A sample by remainder could then be empty or contain the
         # whole part. So queries with low hashes are chosen.
-        return rows.filter(hash_keys(part, request.query) < 2**64 // -(-part.height // max_rows))
+        # At least the query with the lowest hash is checked.
+        hashes = hash_keys(part, request.query)
+        lowest: Any = hashes.min()
+        return rows.filter(hashes <= max(2**64 // -(-part.height // max_rows), lowest))
     order = np.argsort(hash_keys(groups.keys, request.query), kind="stable")
     lengths = np.diff(groups.offsets)
     n = int(np.searchsorted(np.cumsum(lengths[order]), max_rows, side="right"))

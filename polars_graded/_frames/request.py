@@ -205,6 +205,9 @@ class Request:
         if self.key in self.query:
             msg = f"`query` must not be the column of strategies, got {self.key!r} for both"
             raise ValueError(msg)
+        if self.grader is not None and GRADER in self.measures:
+            msg = f"a measure must not have the name of the column of graders, got {GRADER!r}"
+            raise ValueError(msg)
         for argument, name in (("strategy", self.key), *(("query", name) for name in self.query)):
             if name == GRADER and self.grader is not None:
                 msg = f"`{argument}` must not be the result column of graders, got {name!r}"

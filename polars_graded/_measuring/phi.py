@@ -239,6 +239,9 @@ def _tabulate(
     columns = [score] if query is None else [query, score]
     frame = check_frame("frame", frame)
     check_columns("frame", columns, frame.collect_schema())
+    if query == score:
+        msg = f"`score` and `query` must be different columns, got {score!r} for both"
+        raise ValueError(msg)
     if "relevance" in columns:
         msg = "`score` and `query` must not be 'relevance', which is a column of the result"
         raise ValueError(msg)

@@ -279,6 +279,9 @@ def collect_grades(
         msg = f"there must be at least two graders, got {', '.join(names) or 'none'}"
         raise ValueError(msg)
     check_columns("frame", names, rows.columns)
+    if "query" in names:
+        msg = "a grader must not be called 'query'\n\nHint: rename the grader"
+        raise ValueError(msg)
     check_named_once([*queries, *names])
     if doc is not None:
         rows = rows.select(*queries, doc, *names).unique(maintain_order=True)

@@ -84,8 +84,9 @@ def average_curves(
         options["query"] = [*segment_columns, *([query] if isinstance(query, str) else query)]
     per_query = check_frame("per_query", evaluate(frame, *curves, **options))
     names = per_query.collect_schema().names()
-    keys, columns = [*_find_strategy_columns(names), *segment_columns], names[-len(curves) :]
-    if keys[0] == GRADER:
+    strategy_columns = _find_strategy_columns(names, options)
+    keys, columns = [*strategy_columns, *segment_columns], names[-len(curves) :]
+    if len(strategy_columns) > 1:
         per_query = per_query.drop_nulls(columns)
     means = compute_curve_means(per_query.lazy(), columns, positions, keys).select(
         *keys, name, *columns
@@ -104,9 +105,10 @@ def _check_no_fingerprint(options: Mapping[str, Any]) -> None:
         raise ValueError(msg)
 
 
-def _find_strategy_columns(columns: Sequence[str]) -> list[str]:
+def _find_strategy_columns(columns: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     """Return the columns of graders (if there is one) and of strategies."""
-    return [*columns[: 2 if columns[0] == GRADER else 1]]
+    has_graders = columns[0] == GRADER and options.get("strategy") != GRADER
+    return [*columns[: 2 if has_graders else 1]]
 
 
 def _find_positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
@@ -180,7 +182,7 @@ def count_retrieved(
     requested = [f"n_{count}{threshold_suffix if count != 'retrieved' else ''}" for count in counts]
     names = [Measure.parse(name).name for name in requested]
     per_query = check_frame("per_query", evaluate(frame, *names, **options))
-    keys = _find_strategy_columns(per_query.collect_schema().names())
+    keys = _find_strategy_columns(per_query.collect_schema().names(), options)
     check_free_names(["queries", *counts], strategy=keys[-1])
     sums = [pl.col(old).sum().alias(new) for old, new in zip(names, counts, strict=True)]
     groups = per_query.lazy().group_by(keys, maintain_order=True)

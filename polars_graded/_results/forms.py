@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from textwrap import fill
@@ -374,7 +375,9 @@ SUPERSCRIPTS = dict(zip(f"{LETTERS}+-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿ
 def _write_markdown(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
     """Return the lines of a Markdown table."""
     first, *lines = (f"| {' | '.join(cells)} |" for cells in ([" ", *head], *rows))
-    caption_lines = ["", fill(escape_markdown(caption), 92)] if caption else []
+    # A line that begins with + or - would be an item of a list.
+    text = re.sub(r"\n([+-]) ", r" \1\n", fill(escape_markdown(caption), 92))
+    caption_lines = ["", text] if caption else []
     return [first, "|---" * (len(head) + 1) + "|", *lines, *caption_lines]
 
 

@@ -338,7 +338,9 @@ def _check_no_copies(
     ]
     if not values:
         return
-    strategies = [*{keys["strategy"], *({GRADER} & {*schema})}]
+    strategies = [keys["strategy"]]
+    if GRADER in schema and GRADER not in strategies:
+        strategies.insert(0, GRADER)
     rows = frame.lazy().select(*strategies, *several, *values).collect()
     for name in several:
         n = rows.select(*strategies, name).n_unique()

@@ -460,8 +460,13 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
     if smallest_p > level:
         n, strategies = sizes_of_segments[int(np.argmin(min_p_values))]
         lacks_queries = test.compute_min_p(n, strategies, MAX_RESAMPLES) == min(min_p_values)
-        n_needed = math.ceil((resamples + 1) * smallest_p / level)
+        # A corrected p value is at most 1, so the factor of the correction follows from a tiny one.
+        tiny = 1e-12
+        factor = correct_p_values(options.correction, np.full(size, tiny)).min() / tiny
+        n_needed = math.ceil(factor / level)
         count, hint = f"{resamples} resamples", f"resamples={n_needed}"
+        if n_needed > MAX_RESAMPLES:
+            hint = "a test without resamples"
         if lacks_queries:
             count, hint = f"{n} queries", "more queries"
         clause = write_weak_test(options, count, min(min_p_values))

@@ -219,6 +219,9 @@ def _add_ranks(
     Return the queries with these columns, and a mapping from the name of each column to its rank.
     """
     check_columns("per_query", [curve], per_query.columns, argument="curve")
+    if curve_rows.find_curve_kind(curve) == "recall":
+        msg = f"`curve` must have a value per rank, got {curve!r}, with a value per level of recall"
+        raise ValueError(msg)
     dtype = per_query.schema[curve]
     if not isinstance(dtype, pl.List):
         msg = f"`curve` must be a column of lists, one per query, got {dtype} in {curve!r}"

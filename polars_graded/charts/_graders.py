@@ -96,9 +96,9 @@ def agreement(
         .with_columns(pl.col("documents").fill_null(0))
         .filter(row_total > 0)
         .with_columns(share=pl.col("documents") / row_total, same=pl.col("one") == pl.col("other"))
-        .with_columns(pl.col("one", "other").map_elements("{:g}".format, pl.String))
+        .with_columns(pl.col("one", "other").map_elements("{:.15g}".format, pl.String))
     )
-    grades = [f"{value:g}" for value in all_grades]
+    grades = [f"{value:.15g}" for value in all_grades]
     step = max(18, min(48, 360 // len(grades)))
     base = alt.Chart().encode(
         x=alt.X("other:N", title=f"grade of {other}", **style.order_axis(grades, labelAngle=0)),

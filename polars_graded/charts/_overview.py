@@ -117,7 +117,9 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
         "table", table, *counts, texts=(), strategy=strategy, panel=panel, unique_column="strategy"
     )
     names = strategy_rows["strategy"].unique(maintain_order=True).to_list()
-    levels = table["grades"].explode().struct.field("grade").unique().sort().to_list()
+    # Without scores and grades, a strategy has no list of grades.
+    graded = table["grades"].filter(table["grades"].list.len() > 0)
+    levels = graded.explode().struct.field("grade").unique().sort().to_list()
     left_edges = _place_cells()
     rows = []
     for strategy_row in strategy_rows.rows(named=True):

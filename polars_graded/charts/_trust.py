@@ -51,6 +51,9 @@ MIN_VISIBLE_SHARE = 0.002
 """Thin lines of `unjudged_bounds` are drawn if the longest of them is longer than this share of the
 range of all thick lines."""
 
+DETAILS = ("strategy:N", "measure:N")
+"""Fields that separate the lines of `grading_profile`."""
+
 MIN_LOG_RATIO = 50
 """The axis of queries is logarithmic if the ratio of its largest to its smallest number is at least
 this."""
@@ -388,12 +391,11 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     table = table.with_columns(middle.alias("difference")).drop_nulls("difference")
     lines = [*_list_line_columns(table), "queries"]
     table = _sort_lines(table, lines, "difference")
-    comparisons_from_here = pl.col("comparisons").cum_sum(reverse=True)
-    has_enough = (comparisons_from_here >= MIN_COMPARISONS) & (
-        comparisons_from_here >= MIN_COMPARISONS_SHARE * pl.col("comparisons").sum()
-    )
+    comparisons = pl.col("comparisons")
+    from_here = comparisons.cum_sum(reverse=True)
+    has_enough = from_here >= MIN_COMPARISONS_SHARE * comparisons.sum()
     # A class with few comparisons is left out even if classes of larger differences have many.
-    has_enough &= pl.col("comparisons") >= MIN_COMPARISONS
+    has_enough &= comparisons >= MIN_COMPARISONS
     table = table.filter(
         (has_enough | (~has_enough.any() & (pl.int_range(pl.len()) == 0))).over(lines)
     )
@@ -420,7 +422,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     scale = alt.Scale(domain=sizes, range=shades)
     legend = style.build_legend(symbolType="stroke", symbolStrokeWidth=2, format=",d")
     shade = alt.Stroke("queries:O", title="queries in a sample", scale=scale, legend=legend)
-    base = alt.Chart().encode(x=x, y=y, detail=alt.Detail("queries:O"))
+    base = alt.Chart().encode(x=x, y=y, detail=[alt.Detail("queries:O"), alt.Detail("measure:N")])
     tooltip = style.list_tooltips(
         *("measure:N", "queries:O", "difference_from:Q", "difference_to:Q"),
         *("comparisons:Q", "swaps:Q", *style.format_decimals("swap_rate")),
@@ -520,9 +522,9 @@ def grading_profile(
     )
     table = table.with_columns(correlation=pl.when(has_text).then(tau))
     names = table["strategy"].unique().to_list()
-    reference_order = table.filter(grading=reference).sort("place", "strategy")["strategy"]
-    named_strategies = reference_order.unique(maintain_order=True).head(style.MAX_COLOURS).to_list()
-    look = style.choose_look(names, strategy, prioritised=named_strategies, legends=has_panels)
+    ordered = table.filter(grading=reference).sort("place", "strategy")["strategy"]
+    first = ordered.unique(maintain_order=True).head(style.MAX_COLOURS).to_list()
+    look = style.choose_look(names, strategy, prioritised=first, legends=has_panels)
     y_field, title, y_axis = "mean", style.write_mean_title(table), alt.Axis()
     if show == "differences":
         mean = pl.col("mean").mean().over("grading", *lines)
@@ -543,7 +545,7 @@ def grading_profile(
     )
     x = alt.X("grading:N", title="grading", **grading_axis)
     y = alt.Y(f"{y_field}:Q", title=title, scale=scale, axis=y_axis)
-    base = alt.Chart().encode(x=x, y=y, detail=alt.Detail("strategy:N"), **look)
+    base = alt.Chart().encode(x=x, y=y, detail=[*map(alt.Detail, DETAILS)], **look)
     tooltip = style.list_tooltips(
         *("measure:N", "grading:N", "strategy:N", *style.format_decimals("mean"), "place:Q"),
         *(*style.format_decimals("tau", "tau_ap"), "lost:Q", "gained:Q", "reversed:Q"),
@@ -553,9 +555,9 @@ def grading_profile(
     texts = texts.encode(x=x, y=alt.value(3), text=alt.Text("correlation:N"))
     layers = [base.mark_line(), style.draw_dots(base, 40).encode(tooltip=tooltip), texts]
     if not has_panels:
-        labelled_strategies = names if len(names) <= style.MAX_COLOURS else named_strategies
         is_last = pl.col("grading") == gradings[-1]
-        table = line_names.add_labels(table, is_last, [y_field], ends, labelled_strategies)
+        labelled = names if len(names) <= style.MAX_COLOURS else first
+        table = line_names.add_labels(table, is_last, [y_field], ends, labelled)
         layers += marks.draw_line_names(
             x, title, "strategy", look["color"], end=y_field, names=names
         )

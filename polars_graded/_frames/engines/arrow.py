@@ -116,8 +116,10 @@ def _write_error_with_queries(request: Request, frame: pl.DataFrame, error: Valu
     frame = request.add_computed_columns(frame)
     scores = [columns[0] for columns in request.by.values()]
     floats = [name for name in (request.grade, *scores) if frame.schema[name].is_float()]
+    if not floats:
+        return str(error)
     not_finite = frame.filter(~pl.all_horizontal(pl.col(name).is_finite() for name in floats))
     queries = not_finite.select(request.query).unique(maintain_order=True).rows()
-    if not floats or not queries:
+    if not queries:
         return str(error)
     return "\n\n".join([f"{sentence}: {first_few(queries)}", *hint])
