@@ -357,7 +357,5 @@ def test_the_means_of_all_queries_are_those_of_summarise(drawn):
 def test_a_curve_by_recall_is_refused():
     values = evaluate(datasets.example(), "ap", "interpolated_precision", by=["strong", "weak"])
     assert charts.explore(values, "strong", "weak", "ap") is not None
-    with pytest.raises(
-        ValueError, match="`curve` must have a value per rank, got"
-    ):
+    with pytest.raises(ValueError, match="`curve` must have a value per rank, got"):
         charts.explore(values, "strong", "weak", "ap", curve="interpolated_precision")

@@ -385,7 +385,5 @@ def hash_of(query, doc, name):
 
 def test_a_measure_may_not_be_called_grader_beside_graders():
     frame = pl.DataFrame({"query": [1, 1], "score": [2.0, 1.0], "g1": [1, 0], "g2": [0, 1]})
-    with pytest.raises(
-        ValueError, match="a measure must not have the name of the column of gr"
-    ):
+    with pytest.raises(ValueError, match="a measure must not have the name of the column of gr"):
         pg.evaluate(frame, {"grader": "ap"}, grade=["g1", "g2"])
