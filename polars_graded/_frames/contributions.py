@@ -146,8 +146,8 @@ def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) 
             raise TypeError(msg) from None
         conditions.append(is_query)
     rows = request.add_computed_columns(frame.lazy().filter(*conditions).collect())
-    # This check reads all queries. For a LazyFrame, it is skipped if no score of this query may be
-    # a rank.
+    # This check reads all queries. For a LazyFrame, it is skipped unless a column of scores of this
+    # query may hold ranks.
     if isinstance(frame, pl.DataFrame) or may_be_ranks(request, rows):
         check_directions(request, frame.lazy().select(request.input_columns).collect())
     if rows.is_empty():

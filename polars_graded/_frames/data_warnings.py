@@ -37,8 +37,8 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 
 JUDGED_AT_THE_TOP = Measure.of("judged", 10)
 MIN_SHARE_DIFFERENCE = 0.2
-"""Difference of judged shares from which a warning is issued. The strategies with the highest and
-the lowest judged share of the first ten documents are compared."""
+"""Minimum difference of judged shares for a warning. The strategies with the highest and the lowest
+judged share of the first ten documents are compared."""
 
 MIN_QUERIES_FOR_SHARES = 10
 """Minimum number of queries for a warning about shares of judged or of retrieved documents."""
@@ -178,8 +178,9 @@ class NotedData:
         """Return a share such as "3 of 20 queries" or "5 of 40 rankings".
 
         If `strategy` names a column, strategies with a count of 0 are left out, and the numbers of
-        the others are added up. The sums of several strategies are numbers of rankings. Otherwise,
-        only the first count and total are used, since all strategies rank the same rows.
+        the others are added up. With several strategies, the text says "rankings", because the sums
+        count a query once per strategy. Otherwise, only the first count and total are used, since
+        all strategies rank the same rows.
         """
         if self.request.strategy is None:
             return f"{counts[0]} of {totals[0]} queries"

@@ -71,11 +71,11 @@ def join_judgments(
     query
         The column of both frames that names the query.
     doc
-        The column of both frames that names the document. It may also hold one list per query. In
-        `run`, a list is in rank order. In `judgments`, listed documents get grade 1 if the list has
-        no grades. A list holds ids, or structs whose fields become columns. If this column does not
-        hold lists, but `run` has a column `retrieved` of lists, `retrieved` is used instead. In
-        `judgments`, a column `relevant` of lists is used in the same way.
+        The column of both frames that names the document. It may also hold one list per query. A
+        list holds ids, or structs whose fields become columns. In `run`, a list is in rank order.
+        In `judgments`, a listed document gets grade 1 unless the structs have a field of grades. If
+        this column does not hold lists, but `run` has a column `retrieved` of lists, `retrieved` is
+        used instead. In `judgments`, a column `relevant` of lists is used in the same way.
     grade
         The column of `judgments` that holds the grade.
     strategy
@@ -102,7 +102,7 @@ def join_judgments(
         the run for judged queries, in the order of `run`. The judged documents that were not
         retrieved follow, strategy by strategy, in the order of `judgments`. If the run is empty and
         `strategy` is None, the result contains every judged document without a score. If the run is
-        empty and `strategy` is passed, there is no strategy and the result is empty.
+        empty and `strategy` is passed, the result is empty, since the column names no strategy.
 
         If `run` has lists, the result has the columns `rank` and `score`. Of the columns beside the
         lists, only the query and the strategy are kept. The score is the field `score` of the

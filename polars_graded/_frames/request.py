@@ -87,7 +87,8 @@ class Request:
     measures: Mapping[str, Measure]
     """The measure of each result column, by the name of the column."""
     by: Mapping[str, tuple[str, ...]]
-    """The sort columns of each strategy, by its name; a single entry for stacked strategies."""
+    """The sort columns of each strategy, by its name. If `strategy` names a column, there is a
+    single entry for all its strategies."""
     query: tuple[str, ...]
     grade: str
     strategy: str | None

@@ -66,7 +66,8 @@ OVERVIEW_COLUMNS = {
 DOCUMENT_COLUMNS = {"doc": "document", "titles": "title"}
 """Titles of columns in the table of documents.
 
-Each key is an argument of `report`. The argument names the column with this title.
+Each key is an argument of `report` that names a column of the frame. Its value is the title of this
+column in the page.
 """
 
 UNBROKEN_TIES = "the order of rows decides"
@@ -178,7 +179,7 @@ class RankedFrame:
 
         A measure is left out
 
-        - if the best grade for unjudged documents changes none of its values;
+        - if giving unjudged documents the best grade leaves all of its values unchanged;
         - if its formula is unknown, or needs further columns of documents;
         - if its values in `grid` differ from those of the frame, for example because `grid` was
           evaluated with other keywords.

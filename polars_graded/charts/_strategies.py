@@ -390,10 +390,10 @@ def similarity_matrix(frame: Frame, measure: str) -> Chart:
     Returns
     -------
     LayerChart
-        The rows contain `a` (the row of the matrix), `b` (the column of the matrix), `mean` and
-        `queries`, the number of queries with a value. Each pair has two cells, or only one if the
-        measure is not symmetric, as `tau_ap` and `relevant_entered@10` are not. More than 3000
-        cells raise an error.
+        `chart.data` has one row per cell: `a` names the row of the matrix, `b` its column, `mean`
+        is the mean, and `queries` the number of queries with a value. Each pair has two cells if
+        the measure is symmetric. With another measure, such as `tau_ap` or `relevant_entered@10`,
+        only the cell of row `a` and column `b` is drawn. More than 3000 cells raise an error.
 
     See Also
     --------

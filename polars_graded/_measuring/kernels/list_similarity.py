@@ -5,14 +5,14 @@ common documents divided by d. A tie group that contains rank d may reach below 
 `ties` decides how its documents count (Corsi and Urbano 2024):
 
 - `"order"`: tied documents keep their ranks, as if they were not tied.
-- `"w"`: the whole group counts as being among the first d. The divisor is the mean of the numbers
-  of documents that count in the two lists.
+- `"w"`: the whole group counts as being among the first d. The divisor is the mean of two counts:
+  how many documents of each list count.
 - `"a"`: a document counts with the probability p that a random order of the group puts it among the
   first d. The divisor is d.
 - `"b"`: documents count as with `"a"`, but the divisor is √(S_a S_b). S_a and S_b are the sums of
   p² over the documents of each list (p = 1 above the tie group).
 
-In the divisors, each depth below the end of a list counts as a document without ties.
+Below the end of a list, the divisors continue as if each depth had one document without ties.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ class Agreement:
     by_depth: Ragged
     """Agreement at each depth, as if the shorter list had no further documents."""
     extrapolated: Floats
-    """Agreement at each depth, if the shorter list continued. The share of common documents in the
-    continuation is the agreement at the end of the shorter list."""
+    """Agreement at each depth, if the shorter list continued. It is assumed that the share of
+    common documents in the continuation is the agreement at the end of the shorter list."""
     highest: Floats
     """Highest agreement at each depth that a continuation of the shorter list can give."""
     last: Floats

@@ -22,8 +22,9 @@ class RankNumbers(NamedTuple):
 
     Numbers below 1 are left out, because they may be codes for documents that were not shown. Let m
     be the highest number of all lists. If a list contains m more than once, m may be such a code
-    too, and is left out of this list. `has_number`, `n_low` and `n_high` also count the numbers
-    left out. `is_spread` is false if any number, left out or not, is neither whole nor a half.
+    too, and is left out of this list. `n_low` and `n_high` count numbers left out. `has_number` is
+    true even if all numbers were left out. `is_spread` is false if any number, left out or not, is
+    neither whole nor a half.
     """
 
     has_number: Mask
@@ -110,8 +111,8 @@ def _expect_tied_pairs(n: Integers, slots: Floats) -> Floats:
 
     Each number takes any of the `slots` with the same probability. The first and the last slot are
     taken, because slots range from the lowest to the highest number. Let S(n) be the number of
-    lists of n numbers that take both slots: S(n) = slots^n - 2 (slots - 1)^n + (slots - 2)^n. In
-    S(n - 1) of these lists a given pair is tied, since it then acts as one number. The expected
+    lists of n numbers that take both slots: S(n) = slots^n - 2 (slots - 1)^n + (slots - 2)^n. Two
+    tied numbers act as one number, so a given pair is tied in S(n - 1) of these lists. The expected
     number of tied pairs is therefore n (n - 1) / 2 times S(n - 1) / S(n).
     """
 
