@@ -38,7 +38,7 @@ class Graded:
     null   null   ignored
     =====  =====  =========================================================
 
-    Each expression ranks the rows itself, since Polars shares no work between expressions. For
+    Each expression ranks the rows itself, since Polars shares no work between Python functions. For
     several measures of one ranking, use `measures`, which ranks the rows once:
 
         df.group_by("query").agg(g.mu_ap(), g.ndcng(10))
@@ -48,8 +48,8 @@ class Graded:
     expressions as with `measures`. `evaluate` ranks a complete frame once as well.
 
     A grade is a number or a Boolean. If a grade or a score is NaN or infinite, a `ValueError` names
-    the column and in how many queries this occurs. A query without a relevant document gets the
-    value of `undefined_as`, by default 0 for nearly all measures.
+    the column. A query without a relevant document gets the value of `undefined_as`, by default 0
+    for nearly all measures.
 
     These parameters mean the same in all measures that have them:
 
@@ -134,9 +134,9 @@ class Graded:
         ------
         ValueError
             If `descending` is not passed and a column may hold ranks. `evaluate` raises the same
-            error. Without `group_by` or `over`, ranks are not recognised, since all rows belong to
-            one query, which is too few. A column that breaks ties is not checked if it is called
-            `"doc"` or is an expression other than a plain column.
+            error. Without `group_by` or `over`, ranks are not recognised, since one query is too
+            few. A column that breaks ties is not checked if it is called `"doc"` or is an
+            expression other than a plain column.
 
         Notes
         -----
@@ -179,8 +179,8 @@ class Graded:
         Parameters
         ----------
         irrelevant
-            The grade that means not relevant. It counts as 0, and so does any lower grade. For
-            stars from 1 to 5, pass `irrelevant=1`.
+            The grade that means not relevant. It counts as 0, and so does any lower grade, except
+            in `infap`. For stars from 1 to 5, pass `irrelevant=1`.
         max_grade
             The highest grade of the scale, for measures that depend on it; by default the
             highest judged grade of the query. A higher grade raises an error when the expression
@@ -220,7 +220,8 @@ class Graded:
         return null, since 0 would mean worse than chance (1/2). `e_measure` is one minus F, so its
         fill value is one minus `value`. If φ is undefined for a query, `phi_relevance` returns
         `value` for each score of the query, or null if `undefined_as` is not called. `value` does
-        not apply to counts, `judged`, `popularity`, `novelty`, `diversity` and `unexpectedness`.
+        not apply to counts, `judged`, `popularity`, `novelty`, `diversity` and `unexpectedness`,
+        which need no relevant document.
 
         Parameters
         ----------
@@ -387,8 +388,8 @@ class Graded:
         Ratings are a poor input, since most queries have few ratings on few levels. In MovieLens, φ
         is 0 for two thirds of the test ratings, which are at or below the median of their query.
 
-        Between control points φ equals `scipy.interpolate.PchipInterpolator`. If several measures
-        use φ as the grade, store φ in a column first; otherwise each measure computes φ again.
+        Between control points φ equals `scipy.interpolate.PchipInterpolator`. If several
+        expressions use φ as the grade, store φ in a column first; otherwise each computes φ again.
 
         Parameters
         ----------
@@ -405,8 +406,8 @@ class Graded:
         floor
             Only scores above the floor count for the median, the hinges and the whisker. The floor
             replaces the minimum: scores up to the floor have relevance 0. `floor=0` leaves out
-            news that nobody shared, as the authors' code does. φ is undefined for a query without a
-            score above the floor. A floor needs direction `"high"`.
+            scores of 0, as the code of Moniz et al. does for news that nobody shared. φ is
+            undefined for a query without a score above the floor. A floor needs direction `"high"`.
         direction
             The scores that are relevant: `"high"`; `"low"`, which mirrors the curve; or `"both"`,
             the extremes on both sides. With `"both"`, the curve falls from (min, 1) to (median, 0)
@@ -475,8 +476,8 @@ class Graded:
     ) -> pl.Expr:
         """Return several measures over one ranking as a struct.
 
-        Rows are ranked once. Eight measures take about a fifth of the time that eight separate
-        expressions take, since each of these ranks the rows again.
+        Rows are ranked once, so eight measures take about a fifth of the time of eight separate
+        expressions.
 
         Parameters
         ----------
@@ -488,7 +489,7 @@ class Graded:
             `relative_recall` and `recall_effort` need it.
         subtopics
             Column with the subtopics of each document: lists of labels, or one label per document.
-            The measures of subtopics need it, such as `alpha_ndcg` and `err_ia`.
+            Measures of subtopics, such as `alpha_ndcg` and `err_ia`, need it.
         popularity
             Column with the popularity of each document, for `popularity` and `novelty`.
         features
@@ -1788,8 +1789,9 @@ class Graded:
             The cutoff, discounts and the order of tied documents: see `Graded`.
         gain
             `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain. With a
-            mapping, ngain is the gain of the grade divided by the gain of the highest grade, and
-            a document gains 2^ngain - 1. With `"linear"`, the value equals `ndcg(gain="linear")`.
+            mapping, ngain is the gain of the grade divided by that of the highest grade (or of the
+            next lower grade in the mapping), and a document gains 2^ngain - 1. With `"linear"`, the
+            value equals `ndcg(gain="linear")`.
 
         See Also
         --------
@@ -1824,11 +1826,11 @@ class Graded:
     ) -> pl.Expr:
         r"""Return the area under the NDCG curve: its mean over the ranks 1 to n.
 
-        The area is the mean of `ndcg_curve`; with `discount="none"` it is the area under the NCG
-        curve. Without a cutoff, n is the length of the list. The mean of the area over queries is a
-        mean of ratios. Chen's slides instead draw the ratio of mean DCG to mean ideal DCG, which
-        gives more weight to queries with many relevant documents. This ratio can be computed from
-        the mean curves of `average_curves`.
+        The curve is `ndcg_curve`; with `discount="none"` it is the NCG curve. Without a cutoff, n
+        is the length of the list. The mean area over queries is a mean of ratios. Chen's slides
+        instead draw the ratio of mean DCG to mean ideal DCG, which gives more weight to queries
+        with many relevant documents. This ratio can be computed from the mean curves of
+        `average_curves`.
 
         .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCG@k
 
@@ -1876,7 +1878,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return the area under the NDCNG curve: its mean over the ranks 1 to n.
 
-        The area is the mean of `ndcng_curve`. Without a cutoff, n is the length of the list.
+        The curve is `ndcng_curve`. Without a cutoff, n is the length of the list.
 
         .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCNG@k
 
@@ -2068,8 +2070,7 @@ class Graded:
     ) -> pl.Expr:
         r"""Return Q-measure: average precision blended with cumulated gain.
 
-        With beta = 0 it is average precision. Relevant documents that were not retrieved count in R
-        and in the ideal order.
+        With beta = 0 it is average precision.
 
         .. math::
 
@@ -2078,8 +2079,9 @@ class Graded:
 
         As text: ``Q = (1 / R) sum over r of rel(r) (hits(r) + beta cg(r)) / (r + beta ideal(r))``
 
-        hits(r) is the number of relevant documents among the first r, and cg(r) the sum of their
-        gains. cg_ideal(r), or ideal(r), is cg(r) in the ideal order.
+        R is the number of relevant documents. hits(r) is their number among the first r, and cg(r)
+        the sum of their gains. cg_ideal(r), or ideal(r), is cg(r) in the ideal order. Relevant
+        documents that were not retrieved count in R and in the ideal order.
 
         From 0 to 1; 0 without a relevant document. Source: Sakai, T. (2004). New Performance
         Metrics Based on Multigrade Relevance: Their Application to Question Answering.
@@ -2282,11 +2284,11 @@ class Graded:
     ) -> pl.Expr:
         r"""Return static BPM: the mean gain of the documents that a user reads.
 
-        BPM is the Bejeweled Player Model. The gain of a document is its grade divided by the
-        highest grade, both minus `irrelevant`. The highest grade is the `max_grade` of `scaled`, or
-        else the highest judged grade of the query. The user reads until the total gain reaches the
-        target T, or else down to rank n (even if the list is shorter). The value is the mean gain
-        of the ranks read. Without a cutoff, n is the length of the list.
+        BPM is the Bejeweled Player Model; in the static one, the target T is constant. The gain of
+        a document is its grade divided by the highest grade, both minus `irrelevant`. The highest
+        grade is the `max_grade` of `scaled`, or else the highest judged grade of the query. The
+        user reads until the total gain reaches T, or else down to rank n (even if the list is
+        shorter). Without a cutoff, n is the length of the list.
 
         .. math::
 
@@ -2338,7 +2340,8 @@ class Graded:
         query. The user stops at a document with probability g, which replaces the R(g) of ERR;
         otherwise the user continues. W_i is the probability that the user reaches rank i. Unlike
         ERR, the value is the mean gain of the documents that the user looks at. (`nerr` is
-        another measure: ERR divided by ideal ERR.) Without a cutoff, n is the length of the list.
+        another measure: ERR divided by ideal ERR.) Both sums of the formula end at rank n or,
+        without a cutoff, at the end of the list.
 
         .. math::
 
@@ -2381,7 +2384,7 @@ class Graded:
         return self._one("nerr8", n, ties=ties)
 
     def nerr9(self, n: int | None = None, *, ties: StrictTieRule = "order") -> pl.Expr:
-        r"""Return NERR9: the mean gain for a user who stops when satisfied or loses interest.
+        r"""Return NERR9: the mean gain until satisfaction or loss of interest.
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
@@ -2389,7 +2392,8 @@ class Graded:
         R(g) of ERR. A user who does not stop continues to rank i + 1 with probability i / (i + 1),
         and otherwise loses interest. W_i is the probability that the user reaches rank i. Unlike
         ERR, the value is the mean gain of the documents that the user looks at. (`nerr` is another
-        measure: ERR divided by ideal ERR.) Without a cutoff, n is the length of the list.
+        measure: ERR divided by ideal ERR.) Both sums of the formula end at rank n or, without a
+        cutoff, at the end of the list.
 
         .. math::
 
@@ -2434,7 +2438,7 @@ class Graded:
     def nerr10(
         self, n: int | None = None, *, p: float = 0.9, ties: StrictTieRule = "order"
     ) -> pl.Expr:
-        r"""Return NERR10: the mean gain for a user who stops when satisfied or as in RBP.
+        r"""Return NERR10: the mean gain until satisfaction or a stop as in RBP.
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
@@ -2490,7 +2494,7 @@ class Graded:
     def nerr11(
         self, n: int | None = None, *, target: float = 1.0, ties: StrictTieRule = "order"
     ) -> pl.Expr:
-        r"""Return NERR11: the mean gain for a user who stops when satisfied or as in INSQ.
+        r"""Return NERR11: the mean gain until satisfaction or a stop as in INSQ.
 
         The gain g of a document is its grade divided by the highest grade, both minus `irrelevant`.
         The highest grade is the `max_grade` of `scaled`, or else the highest judged grade of the
@@ -2548,9 +2552,9 @@ class Graded:
         r"""Return compatibility: the overlap of the ranking with the ideal one.
 
         Compatibility is the rank-biased overlap with the ideal ranking. The ideal ranking contains
-        only the relevant documents, retrieved or not, by descending grade. Documents of equal grade
-        keep the order of the ranking, and those that were not retrieved come last. The sums end
-        with the longer of the two rankings.
+        only the relevant documents, retrieved or not, by descending grade. Among documents of equal
+        grade, the retrieved ones come first, in the order of the ranking. The sums end with the
+        longer of the two rankings.
 
         .. math:: C = \frac{\sum_i p^{i-1} |I_i \cap R_i| / i}{\sum_i p^{i-1} |I_i \cap I_i| / i}
 
@@ -2609,9 +2613,9 @@ class Graded:
 
         As text: ``|R_k| / |U|``
 
-        From 0 to 1. A query without a relevant document, or without a known one, gets 0, or the
-        value of `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), user-oriented
-        measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
+        From 0 to 1. A query without a known relevant document gets 0, or the value of
+        `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), user-oriented measures.
+        Korfhage, R. R. (1997). Information Storage and Retrieval.
 
         Parameters
         ----------
@@ -2622,7 +2626,7 @@ class Graded:
 
         See Also
         --------
-        novelty_ratio : The share of retrieved relevant documents new to the user.
+        novelty_ratio : The share of retrieved relevant documents that was new.
         relative_recall : Retrieved relevant documents per known relevant document.
 
         Examples
@@ -2645,7 +2649,7 @@ class Graded:
         return self._one("coverage_ratio", known=known, threshold=threshold)
 
     def novelty_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
-        r"""Return the share of retrieved relevant documents new to the user.
+        r"""Return the share of retrieved relevant documents that was new.
 
         R_k is the set of retrieved relevant documents that the user knew, and R_u the set of those
         that the user did not know. The value is 0 if no relevant document was retrieved.
@@ -2698,9 +2702,9 @@ class Graded:
 
         As text: ``(|R_k| + |R_u|) / |U|``
 
-        Not below 0. A query without a relevant document, or without a known one, gets 0, or the
-        value of `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), user-oriented
-        measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
+        Not below 0. A query without a known relevant document gets 0, or the value of
+        `undefined_as`. Source: Chen, B. Retrieval evaluation (slides), user-oriented measures.
+        Korfhage, R. R. (1997). Information Storage and Retrieval.
 
         Parameters
         ----------
@@ -3018,7 +3022,8 @@ class Graded:
 
         As text: ``nERR-IA@n = (sum of gain_i / i) / (the same for the ideal ranking)``
 
-        c_{s,i} is the number of relevant documents above rank i with subtopic s.
+        c_{s,i} is the number of relevant documents above rank i with subtopic s. ideal_i is the
+        gain at rank i of the ideal ranking.
 
         From 0 to 1; 0 if no relevant document has a subtopic. Source: Clarke, C., Craswell,
         N., Soboroff, I. and Ashkan, A. (2011). A Comparative Analysis of Cascade Measures for
@@ -3162,7 +3167,8 @@ class Graded:
 
         As text: ``nNRBP = (sum of gain_i β^(i - 1)) / (the same for the ideal ranking)``
 
-        c_{s,i} is the number of relevant documents above rank i with subtopic s.
+        c_{s,i} is the number of relevant documents above rank i with subtopic s. ideal_i is the
+        gain at rank i of the ideal ranking.
 
         From 0 to 1; 0 if no relevant document has a subtopic. Source: Clarke, C., Kolla, M.
         and Vechtomova, O. (2009). An Effectiveness Measure for Ambiguous and Underspecified
@@ -3430,7 +3436,7 @@ class Graded:
 
         A document that few users chose has a high self-information: 1 bit if half of the users
         chose it, 10 bits if one of 1024 did. Grades do not matter. (`novelty_ratio` is another
-        measure: the share of the retrieved relevant documents that was new to the user.)
+        measure.)
 
         .. math:: MIUF@n = -\frac{1}{m} \sum_{i=1}^{m} \log_2 p(i), \quad m = \min(n, retrieved)
 
@@ -3448,9 +3454,9 @@ class Graded:
         n
             The cutoff: see `Graded`.
         popularity
-            Column with the share of the users who chose the document, above 0 and at most 1.
-            An error is raised if one of the first n documents has null or another value. RecTools
-            and RePlay count one user for a document that nobody chose.
+            Column with the share of the users who chose the document, above 0 and at most 1. An
+            error is raised if one of the first n documents has null or a share out of this range.
+            For a document that nobody chose, count one user, as RecTools and RePlay do.
 
         See Also
         --------
@@ -3959,9 +3965,9 @@ class Graded:
         r"""Return interpolated precision at levels of recall.
 
         The value at level r is the highest precision of all ranks where recall is at least r. It is
-        0 if the ranking does not reach this recall. (trec_eval multiplies r by the number of
-        relevant documents and rounds the product to a whole number, so it may require one relevant
-        document less.)
+        0 if the ranking does not reach this recall. (trec_eval rounds r times the number of
+        relevant documents to the nearest whole number, so it may require one relevant document
+        fewer.)
 
         .. math:: P(r) = \max_{r' \ge r} P(r')
 

@@ -1233,3 +1233,10 @@ def test_ranks_need_a_direction_as_measures_do():
     )
     with pytest.raises(ValueError, match="`descending` must be passed for score 'place'"):
         frame.select(graded("grade").ranked_by("place").rank().over("query"))
+
+
+@pytest.mark.parametrize("grade", [math.nan, math.inf])
+def test_a_grade_that_is_no_number_is_not_hidden_by_another(grade):
+    frame = pl.DataFrame({"query": 1, "grade": [grade, 2.0]})
+    with pytest.raises((ValueError, pl.exceptions.ComputeError), match="must be finite, got NaN"):
+        frame.group_by("query").agg(pl.col("grade").graded.only_grade(2).ap())

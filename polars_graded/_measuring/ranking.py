@@ -103,7 +103,9 @@ class Ranking:
         """Return the ranking in which only this grade is relevant."""
         wanted = check_number("grade", grade)
         unscaled = self.scaled(0.0, None, None)
-        return replace(unscaled, grade=self.grade == wanted)
+        # Adding 0 times the grade keeps NaN and infinity, which are errors in any ranking.
+        is_wanted = (self.grade == wanted).cast(pl.Float64) + 0 * self.grade
+        return replace(unscaled, grade=is_wanted)
 
     def keep_rows(self) -> Ranking:
         """Return the ranking with only the rows that its mask `rows` selects."""
