@@ -86,12 +86,12 @@ def estimate_propensities(
     Raises
     ------
     ValueError
-        As for `count_clicks`; if a query or a document is null; if documents do not link all ranks;
-        if the documents shown at several ranks have no click at the first rank. A document links
-        the ranks at which it was shown, and ranks can be linked through other ranks. Without these
-        links, attractiveness and propensities cannot be separated. For `"pivot"` and `"chain"`,
-        also if no document was shown at both ranks of a ratio, or if such documents have no click
-        at one of the two ranks.
+        As for `count_clicks`; if a query or a document is null; if a rank is not linked to the
+        first rank; if the documents shown at several ranks have no click at the first rank. A
+        document links the ranks at which it was shown, and ranks can be linked through other ranks.
+        Without these links, attractiveness and propensities cannot be separated. For `"pivot"` and
+        `"chain"`, also if no document was shown at both ranks of a ratio, or if such documents have
+        no click at one of the two ranks.
 
     See Also
     --------

@@ -630,10 +630,10 @@ def fit_dot_size(
 ) -> int:
     """Return a size of dots that hides at most half of most intervals.
 
-    Let L be the 10 % quantile of the lengths of the intervals. A dot has the diameter L / 2, so it
-    hides at most half of nine in ten intervals. But the size is at least `MIN_DOT_SIZE` and at most
-    `max_size`, in square pixels. `axis_sharing` is the result of `choose_panel_axis`, and `width`
-    is the width of a panel in pixels.
+    Let L be the 10 % quantile of the lengths of the intervals. A dot has the diameter L / 2. In
+    nine of ten intervals, it hides at most half of the line. But the size is at least
+    `MIN_DOT_SIZE` and at most `max_size`, in square pixels. `axis_sharing` is the result of
+    `choose_panel_axis`, and `width` is the width of a panel in pixels.
     """
     intervals = table.drop_nulls([*ends]) if ends else table.clear()
     if intervals.is_empty():

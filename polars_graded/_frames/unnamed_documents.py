@@ -39,8 +39,9 @@ def check_unnamed_documents(
     No error is raised if no value repeats, or if the share is above `MAX_SHARED_SHARE`. Otherwise
     there are three cases:
 
-    - Rows of a ranking with the same value in the checked column all differ in a second column. The
-      second column then separates several rankings, and an error asks to name this column.
+    - Whenever rows of a ranking have the same value in the checked column, they have different
+      values in a second column. The second column then separates several rankings, and an error
+      asks to name this column.
     - At most `MAX_REPEATED_SHARE` of the values repeat, and the checked column holds texts or is
       named like ids. All rows that repeat a value are duplicates, and an error is raised.
     - In all other cases, such as a column of prices, an error is raised only for rows that are

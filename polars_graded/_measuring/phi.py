@@ -97,9 +97,9 @@ def phi_control_points(
     DataFrame
         Query, score and `relevance`, one row per control point, by rising score; queries in the
         order in which they first appear. A query for which φ is undefined has no row. Without
-        `control_points`, one score may have two rows: the highest score with `direction="high"`, or
-        the lowest with "low", if it equals the median. φ jumps from 0 to 1 at this score, and the
-        score itself has relevance 1.
+        `control_points`, one score may have two rows, with relevance 0 and 1: with
+        `direction="high"` if the highest score equals the median, and with "low" if the lowest
+        does. φ jumps from 0 to 1 at this score, and the score itself has relevance 1.
 
     See Also
     --------

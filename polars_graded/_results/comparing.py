@@ -89,11 +89,12 @@ def compare(
         `"highest"`, `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
     query
         The column of queries, or several columns. By default `"query"`, or the only other column
-        that could be the query. Several possible columns together identify a query if every
-        strategy has the same combinations of values in these columns, each combination once, as in
-        the result of `evaluate`. If they do not identify a query and there is no column `"query"`,
-        an error asks for `query`. If the column `"query"` alone identifies a query, the other
-        columns are not used.
+        that could be the query. If several columns are possible, they are used together, provided
+        that every strategy has the same combinations of their values, and has each combination
+        exactly once, as in the result of `evaluate`. If they do not identify a query and there is
+        no column `"query"`, an error asks for `query`. An error is also raised if the further
+        columns change no value of a query, as after a join that repeated rows. If the column
+        `"query"` alone identifies a query, the other columns are not used.
     strategy
         The column of strategies. By default `"strategy"`, or the only other column that could be
         the strategy. If the frame has neither a column `"query"` nor a column `"strategy"`, pass
@@ -227,9 +228,9 @@ def compare(
     `"randomised_tukey"`. If the equal differences are not 0, the probabilities of `rope` are null,
     and so is `p_value` for `"t"` and `"bootstrap"`. A row with a null `p_value` does not count in
     the correction. If `"permutation"` uses all combinations of signs of n queries, its p value is
-    at least 2 / 2ⁿ, which is 0.0625 with five. A test with resamples has p values of at least
-    1 / (`resamples` + 1). `"bonferroni"` and `"holm"` make the smallest possible p value of m pairs
-    m times larger. If it then exceeds the level, no difference can be significant, however large.
+    at least 2 / 2ⁿ, which is 0.0625 with five. A test with resamples has p values of at least 1 /
+    (`resamples` + 1). With m pairs, `"bonferroni"` and `"holm"` multiply the smallest possible p
+    value by m. If it then exceeds the level, no difference can be significant, however large.
     `DataWarning.tests` reports this. It also reports differences that are all equal and therefore
     have no p value.
 
@@ -254,9 +255,9 @@ def compare(
       nothing but the sign is certain at `confidence` (Strassburger, Bretz 2008), so the intervals
       do **not** hold simultaneously;
     - :math:`\alpha R / m` for `"benjamini_hochberg"`, where R is the number of differences that it
-      finds, or 1 if it finds none. On average, at most the share :math:`\alpha` of the intervals of
-      these R differences misses the true difference (the false coverage rate of Benjamini and
-      Yekutieli, 2005). These intervals do not hold simultaneously either;
+      finds, or 1 if it finds none. These R differences have R intervals. On average, the share of
+      these intervals that miss their true difference is at most :math:`\alpha` (the false coverage
+      rate of Benjamini and Yekutieli, 2005). These intervals do not hold simultaneously either;
     - :math:`\alpha` for `"none"`. With `"randomised_tukey"` all intervals hold simultaneously.
 
     For a statement about all differences at once, use `"bonferroni"` or `"randomised_tukey"`.
@@ -430,10 +431,10 @@ def summarise(
     The usual intervals, with one λ for all queries and normal quantiles, contain the mean too
     seldom if queries are few.
 
-    **A random sample.** In a random sample of the queries, the model's values differ from its other
-    values by chance alone. A warning reports a larger difference, by Mann and Whitney's test (p of
-    at most 0.001 after Bonferroni for all rows of a measure). The test cannot notice a selection
-    that is unrelated to the model's values.
+    **A random sample.** If the trusted queries are a random sample, the model's values for them
+    differ from its values for the other queries only by chance. A warning reports a larger
+    difference, by Mann and Whitney's test (p of at most 0.001 after Bonferroni for all rows of a
+    measure). The test cannot notice a selection that is unrelated to the model's values.
 
     The model can make the mean more precise only if the correlation exceeds
     :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are not linear in grades, so people must have

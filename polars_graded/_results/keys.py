@@ -235,8 +235,9 @@ def find_keys(
 
     1. If the strategy is known and the query is not passed, the candidates and a column "query" may
        form the query together. This needs at least two columns, and every strategy must have each
-       combination of their values once. A superfluous column changes no result, since the same rows
-       are paired without it.
+       combination of their values once. If rows are copies that differ only in one of the columns,
+       an error is raised. Any other superfluous column changes no result, since the same rows are
+       paired without it.
     2. Otherwise, if one key is missing and there is one candidate, the candidate is the key.
     3. If a key is missing and there are several candidates, an error asks for the key. The order of
        columns does not show which column is meant.

@@ -32,7 +32,7 @@ MIN_TRUSTED_QUERIES = 10
 """Minimum number of queries with trusted values for a reliable interval. A note warns of fewer."""
 
 MIN_FITTED_QUERIES = 4
-"""Minimum number of queries with trusted values for a weight of the model other than 0."""
+"""Minimum number of queries with trusted values. With fewer, the weight of the model is 0."""
 
 MIN_COMPARED_QUERIES = 5
 """Minimum number of queries in each of two groups, to test whether the sample is random.

@@ -58,8 +58,9 @@ def strategy_bars(
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `summary`, with `strategy` as text, and `panel` if panels are drawn.
-        The strategy with the highest mean of the first measure is at the top.
+        `chart.data` has the rows of `summary` with a mean. `strategy` is text, and so is the column
+        `panel`, which is added if panels are drawn. The strategy with the highest mean of the first
+        measure is at the top.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def look_up_gains(grades: Floats, pairs: GradeGains) -> Floats:
 
 
 def look_up_highest_gains(best: Floats, pairs: GradeGains) -> Floats:
-    """Return the gain of the highest grade up to each value of `best`.
+    """Return the gain of the highest mapped grade at or below each `best`.
 
     Only grades in `pairs` count. A value below all these grades gets the gain of the lowest grade.
     """
