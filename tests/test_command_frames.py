@@ -211,3 +211,22 @@ def test_ids_in_text_files_are_numbers_if_nothing_is_lost(tmp_path):
     path.write_text("query,doc,score\n1,7,0.50\n10,8,0.10\n")
     rows = read_frame([str(path)], {}, lambda _: ["query", "doc"])
     assert rows.schema == {"query": pl.Int64, "doc": pl.Int64, "score": pl.Float64}
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--frame", "nofile.csv"], "No such file or directory: nofile.csv"),
+        (["--chart", "x.pdf"], "--chart"),
+    ],
+)
+def test_the_summary_of_a_gate_states_why_there_is_no_verdict(
+    options, reason, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.csv").write_text("strategy,query,ap\nold,1,0.5\n")
+    (tmp_path / "gate.md").write_text("better")
+    with pytest.raises(SystemExit) as stopped:
+        main([*options, "--gate", "ap", "--baseline", "old.csv", "--markdown", "gate.md"])
+    assert stopped.value.code == 2
+    assert reason in (tmp_path / "gate.md").read_text()

@@ -61,17 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _let_interrupts_end_reads()
     try:
         status = _run(parser, parser.parse(arguments))
-    except OSError as error:
-        has_file = error.strerror and error.filename
-        parser.fail(
-            escape_control_characters(
-                f"{error.strerror}: {error.filename}" if has_file else str(error)
-            )
-        )
+    except (OSError, ImportError) as error:
+        parser.fail(escape_control_characters(write_for_the_shell(error)))
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         parser.error(escape_control_characters(write_for_the_shell(error)))
-    except ImportError as error:
-        parser.fail(write_for_the_shell(error))
     except KeyboardInterrupt:
         print("polars-graded: stopped", file=sys.stderr)
         status = INTERRUPTED_STATUS

@@ -17,8 +17,12 @@ ARGUMENT_PATTERN = re.compile(r"\b([a-z_]+)=(\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|[\w
 def write_for_the_shell(error: Exception | Warning | str) -> str:
     """Return a message and its hint on one line, with options in place of arguments.
 
-    Arguments that the command cannot express as options stay as they are.
+    Arguments that the command cannot express as options stay as they are. An error of the operating
+    system becomes its reason and the name of the file.
     """
+    if isinstance(error, OSError):
+        has_file = error.strerror and error.filename
+        return f"{error.strerror}: {error.filename}" if has_file else str(error)
     return ARGUMENT_PATTERN.sub(_write_option, format_on_one_line(error).split("\n", maxsplit=1)[0])
 
 
