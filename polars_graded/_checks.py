@@ -232,7 +232,8 @@ def hint_at_maker(name: str, hint: str = "") -> str:
     """
     if name not in MAKERS:
         return hint
-    return f"{hint or HINT} `{name}` is what {MAKERS[name]} returns"
+    separator = "" if hint in ("", HINT) or hint.endswith("?") else ";"
+    return f"{hint or HINT}{separator} `{name}` is what {MAKERS[name]} returns"
 
 
 def check_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
@@ -283,7 +284,6 @@ def check_columns(
                     ", which join_judgments(run, judgments) adds to a run" if lacks_grades else ""
                 )
                 hint = f"{hint or HINT} {argument}= names the column{joined}"
-                hint += ";" if name in MAKERS else ""
             hint = hint_at_maker(name, hint)
             msg = f"`{name}` has no column {column!r}; it has {', '.join(names) or 'none'}{hint}"
             raise pl.exceptions.ColumnNotFoundError(msg)

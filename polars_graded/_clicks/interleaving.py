@@ -161,9 +161,10 @@ def compare_interleaved(
     if log.check_counts(log.count("query").collect(engine="streaming")).is_empty():
         msg = "`log` must not be empty"
         raise ValueError(msg)
-    needed = {"rankings": method != "team_draft", "depth": method == "probabilistic"}
-    for name, value in {"rankings": rankings, "depth": depth}.items():
-        if value is not None and not needed[name]:
+    unused_options: dict[str, Any] = {"rankings": rankings} if method == "team_draft" else {}
+    unused_options |= {} if method == "probabilistic" else {"depth": depth}
+    for name, value in unused_options.items():
+        if value is not None:
             msg = f"`{name}` must not be passed for the method {method!r}, got {value!r}"
             raise ValueError(msg)
     if method == "team_draft":
@@ -216,8 +217,8 @@ def _check_ranks(log: Log, columns: Sequence[str]) -> None:
     for column in columns:
         check_whole_type(column, log.rows.collect_schema())
     nulls = pl.col("rank").null_count().alias("nulls")
-    checked = log.rows.select(pl.col("rank", *columns).min(), nulls).collect(engine="streaming")
-    *lowest, n_nulls = checked.row(0)
+    row = log.rows.select(pl.col("rank", *columns).min(), nulls).collect(engine="streaming")
+    *lowest, n_nulls = row.row(0)
     if n_nulls:
         refuse(log.names["rank"], "not be null", f"null in {n_nulls} rows")
     for column, low in zip([log.names["rank"], *columns], lowest, strict=True):
@@ -248,13 +249,16 @@ def _compute_preferences_by_clicks(
     return rows.group_by(keys).agg(preference.alias("preference")).collect(engine="streaming")
 
 
+def _build_click_mask(columns: Sequence[str]) -> pl.Expr:
+    """Return the mask of clicks on documents that at least one ranker retrieves."""
+    return (pl.col("clicked") == 1) & pl.any_horizontal(pl.col(columns).is_not_null())
+
+
 def _compute_preferences_by_depth(
     rows: pl.LazyFrame, keys: Sequence[str], columns: Sequence[str], _: int | None
 ) -> pl.DataFrame:
     """Return the preference (1, 0.5 or 0) of each list for `"balanced"`."""
-    # A click counts if at least one ranker retrieves the document.
-    is_counted = (pl.col("clicked") == 1) & pl.any_horizontal(pl.col(columns).is_not_null())
-    lowest = pl.col("rank").filter(is_counted).max()
+    lowest = pl.col("rank").filter(_build_click_mask(columns)).max()
     better = pl.min_horizontal(columns).filter(pl.col("rank") == lowest).first()
     rows = rows.with_columns(better.over(LISTS).alias(CREDITED_DEPTH))
     return _compute_preferences_by_clicks(
@@ -282,8 +286,7 @@ def _compute_preferences_by_chance(
         # `total - weight_above` includes `weight`, so it cannot be smaller than `weight` except by
         # a rounding error. In this case, `weight` is used.
         chances.append(weight / pl.max_horizontal(total - weight_above, weight, 1e-300))
-    # A click counts if at least one ranker retrieves the document.
-    is_click = (pl.col("clicked") == 1) & (pl.any_horizontal(pl.col(columns).is_not_null()))
+    is_click = _build_click_mask(columns)
     lists = (
         table.with_columns((chances[0] / (chances[0] + chances[1])).alias("chance"))
         .group_by(keys)

@@ -162,9 +162,9 @@ def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
     if repeated := table["rank"].is_duplicated().sum():
         msg = f"`propensities` must have each rank once, got {repeated} rows of repeated ranks"
         raise ValueError(msg)
+    # By chance, estimates in the frame of `estimate_propensities` may exceed 1.
+    at_most = 1 if isinstance(value, Mapping) else None
     for each in table["propensity"]:
-        # By chance, estimates in the frame of `estimate_propensities` may exceed 1.
-        at_most = 1 if isinstance(value, Mapping) else None
         check_number("propensities", each, above=0, at_most=at_most)
 
     def look_up(cells: pl.DataFrame) -> pl.DataFrame:
@@ -287,15 +287,16 @@ def _run_em(movable_cells: pl.DataFrame, r: Integers, d: Integers) -> Floats:
         second = step(first)
         change, curvature = first - parameters, second - 2 * first + parameters
         if np.abs(change[: k - 1]).max() < MAX_CHANGE:
-            return np.append(1.0, parameters[: k - 1])
+            break
         length = np.linalg.norm(curvature)
         a = max(float(np.linalg.norm(change) / length), 1.0) if length > 0 else 1.0
         jumped = np.clip(parameters + 2 * a * change + a**2 * curvature, 1e-12, 1 - 1e-12)
         parameters = step(jumped)
-    warn_the_caller(
-        DataWarning.positions,
-        f"the propensities have not converged in {MAX_STEPS} steps of the EM algorithm; the last "
-        f"step changed them by up to {np.abs(change[: k - 1]).max():.2g}\n\n"
-        "Hint: method='pivot' needs no steps",
-    )
+    else:
+        warn_the_caller(
+            DataWarning.positions,
+            f"the propensities have not converged in {MAX_STEPS} steps of the EM algorithm; the "
+            f"last step changed them by up to {np.abs(change[: k - 1]).max():.2g}\n\n"
+            "Hint: method='pivot' needs no steps",
+        )
     return np.append(1.0, parameters[: k - 1])

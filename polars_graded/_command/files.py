@@ -12,7 +12,6 @@ import polars.selectors as cs
 from polars_graded import datasets
 from polars_graded._checks import check_columns
 from polars_graded._command.parser import Arguments
-from polars_graded._frames.document_columns import find_document_column
 from polars_graded._frames.frame_files import read_frame
 from polars_graded._frames.inputs import SUBTOPICS
 from polars_graded._frames.judging import join_judgments
@@ -61,12 +60,7 @@ def _read_frame(arguments: Arguments, files: Sequence[str]) -> Rows:
         columns["descending"] = arguments.is_descending
     columns["by"] = _parse_columns(arguments.by or ["score"])
     labels = [vars(arguments)[name] for name, each in DOCUMENT_INPUTS.items() if each.is_of_labels]
-
-    def find_ids(schema: pl.Schema) -> list[str]:
-        ids = [*columns["query"], *names, *labels, find_document_column(schema)]
-        return [name for name in schema if name in ids]
-
-    frame = read_frame(files, names, find_ids)
+    frame = read_frame(files, names, [*columns["query"], *names, *labels])
     _check_not_empty(frame, *files)
     inputs = [vars(arguments)[name] for name in DOCUMENT_INPUTS]
     grade = [arguments.grade] if arguments.needs_grades else []

@@ -46,9 +46,9 @@ def find_document_column(
     names = ["doc", *(name for name in schema if is_called_like_ids(name))]
     for name in names:
         dtype = schema.get(name)
-        may_be_ids = dtype is not None and dtype != pl.Object
-        may_be_ids &= name == "doc" or not (dtype is not None and dtype.is_float())
-        if may_be_ids and name not in others:
+        if dtype is None or dtype == pl.Object or name in others:
+            continue
+        if name == "doc" or not dtype.is_float():
             return name
     return None
 

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
 import polars as pl
 
 from polars_graded._checks import check_columns
+from polars_graded._frames.document_columns import find_document_column
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 """Separator of columns for each extension of a text file; `.csv.gz` counts as `.csv`."""
 
 
 def read_frame(
-    files: Sequence[str],
-    names: Mapping[str, str],
-    find_ids: Callable[[pl.Schema], Collection[str]] = lambda _: (),
+    files: Sequence[str], names: Mapping[str, str], ids: Collection[str] = ()
 ) -> pl.DataFrame:
     """Read several files with the same columns, and concatenate their rows.
 
     `names` maps old to new column names. If a column that is not renamed already has one of the new
-    names, this column is dropped. `find_ids` takes the schema of a file and returns its columns of
-    ids. In a text file, ids become numbers only if no text would change: "001" and "1" stay
-    different ids.
+    names, this column is dropped. `ids` are columns of ids, besides the column of documents. In a
+    text file, ids become numbers only if no text would change: "001" and "1" stay different ids.
 
     Raises
     ------
@@ -34,7 +32,7 @@ def read_frame(
     ColumnNotFoundError
         If a file lacks a column that `names` renames.
     """
-    frames = [_read(file, find_ids) for file in files]
+    frames = [_read(file, ids) for file in files]
     first = frames[0]
     for file, frame in zip(files, frames, strict=True):
         check_columns(file, [*names], frame.schema)
@@ -50,7 +48,7 @@ def read_frame(
     return frame.drop(replaced).rename(dict(names))
 
 
-def _read(file: str, find_ids: Callable[[pl.Schema], Collection[str]]) -> pl.DataFrame:
+def _read(file: str, ids: Collection[str]) -> pl.DataFrame:
     """Read one file.
 
     The types of columns in a text file are inferred from all rows.
@@ -67,11 +65,16 @@ def _read(file: str, find_ids: Callable[[pl.Schema], Collection[str]]) -> pl.Dat
                 return pl.read_parquet(opened)
             _check_separator(file, opened, separator)
             frame = pl.read_csv(opened, separator=separator, infer_schema_length=None)
-            ids = [each for each in find_ids(frame.schema) if frame.schema[each] != pl.String]
-            if not ids:
+            doc = find_document_column(frame.schema)
+            columns = [
+                name
+                for name, dtype in frame.schema.items()
+                if dtype != pl.String and (name in ids or name == doc)
+            ]
+            if not columns:
                 return frame
             opened.seek(0)
-            texts = pl.read_csv(opened, separator=separator, infer_schema=False, columns=ids)
+            texts = pl.read_csv(opened, separator=separator, infer_schema=False, columns=columns)
             return frame.with_columns(
                 each for each in texts if not each.equals(frame[each.name].cast(pl.String))
             )

@@ -93,7 +93,7 @@ class Comparison(TypedDict):
     columns: list[str]
     """The fields of `Pair`; empty if there are no pairs."""
     rows: list[list[list[Any]]]
-    """By measure and pair, the values of `columns`."""
+    """Values of `columns`, nested by measure and pair."""
     note: str
     interval_note: str
 

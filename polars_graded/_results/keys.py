@@ -256,11 +256,10 @@ def find_keys(
     if candidates and "query" not in given and "strategy" in keys:
         several = [name for name in schema if name in {*candidates, keys.get("query")}]
         if len(several) > 1 and _is_full_grid(frame, several, {**given, **keys}):
-            _check_no_copies(frame, several, {**given, **keys})
             return keys | {"query": several}
     if missing_keys and len(candidates) > 1:
         hint = hint_at_maker(
-            "per_query", f"{HINT} {_write_call(function, missing_keys, candidates)};"
+            "per_query", f"{HINT} {_write_call(function, missing_keys, candidates)}"
         )
         msg = (
             f"{' and '.join(f'`{key}`' for key in missing_keys)} must be passed if there is no "
@@ -295,7 +294,8 @@ def _is_full_grid(
 
     The values are those of the columns `several` and of segments. If there is a column of graders,
     each strategy of each grader must have each combination once. If the column "query" alone
-    distinguishes the rows of a strategy, return False: the other columns are not needed.
+    distinguishes the rows of a strategy, return False: the other columns are not needed. Raise if
+    rows of a full grid seem to be copies.
     """
     schema = frame.collect_schema()
     segments = {name for name in collect_column_names(keys.get("segments")) if name in schema}
@@ -307,22 +307,35 @@ def _is_full_grid(
     queries = [*dict.fromkeys([*several, *segments])]
     columns = [*dict.fromkeys([*strategies, *queries])]
     unusable = [name for name in columns if schema.get(name) is None or _is_nested(schema[name])]
+    measures = collect_column_names(*check_list("measures", keys.get("measures") or [None]))
+    values = [
+        name
+        for name, dtype in schema.items()
+        if name not in columns
+        and not _is_nested(dtype)
+        and (name in measures or Measure.parsed(name))
+    ]
     # Polars would read such names as patterns of several columns.
-    are_patterns = any(name == "*" or str(name).startswith("^") for name in columns)
+    are_patterns = any(name == "*" or str(name).startswith("^") for name in (*columns, *values))
     if unusable or are_patterns or keys.get("query") in segments:
         return False
-    rows = frame.lazy().select(columns).collect()
+    all_rows = frame.lazy().select(*columns, *values).collect()
+    rows = all_rows.select(columns)
     if "query" in keys:
         alone = [name for name in columns if name not in several or name == keys["query"]]
         if rows.select(alone).n_unique() == rows.height:
             return False
     # The rows form a full grid if they are distinct and their number is strategies times queries.
     sides = (rows.select(each).n_unique() for each in (strategies, queries))
-    return rows.n_unique() == rows.height == math.prod(sides)
+    if not rows.n_unique() == rows.height == math.prod(sides):
+        return False
+    if values:
+        _check_no_copies(all_rows, strategies, several, values)
+    return True
 
 
 def _check_no_copies(
-    frame: pl.DataFrame | pl.LazyFrame, several: Sequence[str], keys: Mapping[str, Any]
+    rows: pl.DataFrame, strategies: Sequence[str], several: Sequence[str], values: Sequence[str]
 ) -> None:
     """Raise if rows seem to be copies that a join has made.
 
@@ -330,19 +343,6 @@ def _check_no_copies(
     of tags would then count as a part of the query, and each query several times. Such rows have
     the same values for each strategy and query, whatever the tag.
     """
-    schema = frame.collect_schema()
-    measures = collect_column_names(*check_list("measures", keys.get("measures") or [None]))
-    values = [
-        name
-        for name, dtype in schema.items()
-        if not _is_nested(dtype) and (name in measures or Measure.parsed(name))
-    ]
-    if not values:
-        return
-    strategies = [keys["strategy"]]
-    if GRADER in schema and GRADER not in strategies:
-        strategies.insert(0, GRADER)
-    rows = frame.lazy().select(*strategies, *several, *values).collect()
     for name in several:
         n = rows.select(*strategies, name).n_unique()
         if n == rows.height or rows.select(*strategies, name, *values).n_unique() > n:

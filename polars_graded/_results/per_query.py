@@ -227,7 +227,7 @@ def find_measures_and_curves(
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
     example = f"{{{numbers[0]!r}: 'ndcg@10'}}"
-    beginning = f"{HINT} pass each column with its measure, such as {example};"
+    beginning = f"{HINT} pass each column with its measure, such as {example}"
     msg = (
         "`per_query` must have a column with the name of a measure, unless `measures` names "
         f"columns, got {first_few(numbers)}{hint_at_maker('per_query', beginning)}"

@@ -454,15 +454,14 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
         return
     sizes_of_segments = [(each.n, len(each.results.values)) for each in testable]
     min_p_values = [test.compute_min_p(*sizes, resamples) for sizes in sizes_of_segments]
-    smallest_p = correct_p_values(
-        options.correction, np.repeat(min_p_values, [len(each) for each in testable])
-    ).min()
+    p_values = np.repeat(min_p_values, [len(each) for each in testable])
+    smallest_p = correct_p_values(options.correction, p_values).min()
     if smallest_p > level:
         n, strategies = sizes_of_segments[int(np.argmin(min_p_values))]
         lacks_queries = test.compute_min_p(n, strategies, MAX_RESAMPLES) == min(min_p_values)
         # A corrected p value is at most 1, so the factor of the correction follows from a tiny one.
         tiny = 1e-12
-        factor = correct_p_values(options.correction, np.full(size, tiny)).min() / tiny
+        factor = correct_p_values(options.correction, np.full_like(p_values, tiny)).min() / tiny
         n_needed = math.ceil(factor / level)
         count, hint = f"{resamples} resamples", f"resamples={n_needed}"
         if n_needed > MAX_RESAMPLES:

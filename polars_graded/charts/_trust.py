@@ -51,9 +51,6 @@ MIN_VISIBLE_SHARE = 0.002
 """Thin lines of `unjudged_bounds` are drawn if the longest of them is longer than this share of the
 range of all thick lines."""
 
-DETAILS = ("strategy:N", "measure:N")
-"""Fields that separate the lines of `grading_profile`."""
-
 MIN_LOG_RATIO = 50
 """The axis of queries is logarithmic if the ratio of its largest to its smallest number is at least
 this."""
@@ -545,7 +542,9 @@ def grading_profile(
     )
     x = alt.X("grading:N", title="grading", **grading_axis)
     y = alt.Y(f"{y_field}:Q", title=title, scale=scale, axis=y_axis)
-    base = alt.Chart().encode(x=x, y=y, detail=[*map(alt.Detail, DETAILS)], **look)
+    base = alt.Chart().encode(
+        x=x, y=y, detail=[alt.Detail("strategy:N"), alt.Detail("measure:N")], **look
+    )
     tooltip = style.list_tooltips(
         *("measure:N", "grading:N", "strategy:N", *style.format_decimals("mean"), "place:Q"),
         *(*style.format_decimals("tau", "tau_ap"), "lost:Q", "gained:Q", "reversed:Q"),
