@@ -203,7 +203,7 @@ READERS = {
     "judgments": "read_qrels(path)",
     "frame": "join_judgments(read_run(path), read_qrels(path)) or read_letor(path)",
 }
-"""Calls that read a file. Each key is the argument that takes the frame that the call returns."""
+"""Calls that read a frame from a file. Each key is the argument that takes this frame."""
 
 MAKERS = {
     "per_query": "evaluate(frame, 'ap', ...)",
@@ -305,8 +305,8 @@ def did_you_mean(value: str, names: Iterable[str]) -> str:
 
 
 MIN_SIMILARITY = 0.7
-"""Minimum similarity, from 0 to 1, of a name and a misspelling of this name. The names `base` and
-`baseline` are less similar, and so are `b` and `by`."""
+"""Minimum similarity, from 0 to 1, of a name and a misspelling of this name. It is high enough that
+`baseline` is not suggested for `base`, nor `by` for `b`."""
 
 NEGATIONS = {"ir", "im", "in", "un", "non", "not", "dis"}
 

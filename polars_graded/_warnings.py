@@ -30,8 +30,9 @@ class DataWarning(UserWarning):
     - `selection`: the queries that a trusted grader judged are probably not a random sample;
     - `support`: a click log never shows some documents at the ranks that they have in a new
       ranking;
-    - `tests`: no difference can be expected to be significant, or a test has no p value;
-    - `ties`: the order of tied documents decides a result, or `ties` names the grades;
+    - `tests`: no difference, however large, is likely to be significant, or a test has no p value;
+    - `ties`: the order of tied documents decides a result, or the argument `ties` names the column
+      of grades;
     - `topics`: queries of a run have no judgments and are left out, as is usual in a shared task;
     - `unjudged`: judgments are missing for whole queries or for many top-ranked documents, a grader
       judged far fewer documents than another, or no grade is relevant for a measure.

@@ -74,9 +74,9 @@ def worked_example(paper: str) -> pl.DataFrame:
     Parameters
     ----------
     paper
-        `"scheel"`: table 1 (and 2) of Scheel, Lommatzsch and Albayrak 2011, one ranking of eight
-        documents. `"moniz"`: table 1 of Moniz, Torgo and Vinagre 2016, two days of five news items
-        each, with predicted and final popularity. `"chen"`: two queries of Baeza-Yates and
+        `"scheel"`: the ranking of eight documents in tables 1 and 2 of Scheel, Lommatzsch and
+        Albayrak 2011. `"moniz"`: table 1 of Moniz, Torgo and Vinagre 2016, two days of five news
+        items each, with predicted and final popularity. `"chen"`: two queries of Baeza-Yates and
         Ribeiro-Neto, with the grades of the vectors G1 and G2 in Chen's slides. The binary examples
         in the slides treat any grade above 0 as relevant.
 

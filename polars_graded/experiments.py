@@ -60,7 +60,7 @@ SWAPPED_RANK = 10
 and the next, and scenario 2 inverts the order of the documents from rank 1 to this rank."""
 
 MAX_TABLE_LEVELS = 20
-"""Maximum number of grades above 0 in a column, if no `thresholds` are passed."""
+"""Maximum number of thresholds that `threshold_profile` takes from the grades of a column."""
 
 NDCG_COLUMNS = ("strategy", "n", "ndcg", "ndcg_phi", "difference")
 """Columns of the result of `ndcg_by_relevance`, except the query."""
@@ -245,9 +245,9 @@ def popularity_rankings(
     imbalance
         Share of popular documents, from 0 to 0.2. With 0, the popularity of all documents is
         uniform from 1 to 1000. Otherwise the popularity of popular documents (at least one) is
-        uniform from 500 to 1000, and the popularity of the others is uniform from 1 to 500. Such a
-        sample is drawn again until the popularity of a document is above the upper whisker of the
-        box plot. The paper states 0.1, but its authors' runs used 0.2.
+        uniform from 500 to 1000, and the popularity of the others is uniform from 1 to 500. The
+        sample is then drawn again until its highest popularity is above the upper whisker of its
+        box plot. The paper states a share of 0.1, but its authors' runs used 0.2.
     seed
         The same seed gives the same samples.
 

@@ -134,9 +134,9 @@ class Graded:
         ------
         ValueError
             If `descending` is not passed and a column may hold ranks. `evaluate` raises the same
-            error. Without `group_by` or `over`, ranks are not recognised, since one query is too
-            few. A column that breaks ties is not checked if it is called `"doc"` or is an
-            expression other than a plain column.
+            error, and its documentation lists the conditions. Without `group_by` or `over`, ranks
+            are not recognised, since one query is too few. A column that breaks ties is not checked
+            if it is called `"doc"` or computed by an expression.
 
         Notes
         -----
@@ -257,7 +257,7 @@ class Graded:
         Parameters
         ----------
         grade
-            The relevant grade. It is compared as in Polars, so 0.1 matches a Float32 column's 0.1.
+            The relevant grade. 0.1 also matches the 0.1 of a Float32 column.
 
         Examples
         --------
@@ -379,8 +379,8 @@ class Graded:
         h_l)`, where :math:`h_l` and :math:`h_u` are Tukey's hinges: the medians of the lower and
         the upper half of the scores. For an odd number of scores, both halves include the middle
         one. The whisker is a control point only if it is strictly between the median and the
-        highest score; the minimum is one only if it is below the median. If the median is the
-        highest score, φ jumps to 1 at this score.
+        highest score. The minimum is a control point only if it is below the median. If the median
+        is the highest score, φ jumps to 1 at this score.
 
         If all scores are equal, φ is undefined, since relevance 1 for all of them would make every
         ranking perfect. φ is then null, or the value of `undefined_as`.
@@ -412,8 +412,9 @@ class Graded:
             The scores that are relevant: `"high"`; `"low"`, which mirrors the curve; or `"both"`,
             the extremes on both sides. With `"both"`, the curve falls from (min, 1) to (median, 0)
             and rises to (max, 1). If scores lie beyond a whisker w, (w, 1 - α) is a control point
-            too; α is the distance from w to the extreme on its side, divided by max - min. (Ribeiro
-            and Moniz set relevance to 1 from each whisker outwards: pass that as `control_points`.)
+            too. α is (max - w) / (max - min) for the upper whisker, and (w - min) / (max - min) for
+            the lower. (Ribeiro and Moniz set relevance to 1 from each whisker outwards: for this,
+            pass `control_points`.)
 
         Returns
         -------
@@ -1335,8 +1336,7 @@ class Graded:
             documents of the query. `"all"` stands for the levels from `irrelevant + 1` to
             `max_grade` in steps of one, and needs `scaled(max_grade=...)`. AP is 0 at a level that
             no document of the query reaches. Levels at or below irrelevant do not count. If all
-            queries have the same levels, the mean of μAP over queries is the weighted mean of MAP
-            over the levels.
+            queries have the same levels, μMAP is the weighted mean of the MAP at each level.
 
         See Also
         --------
@@ -1789,9 +1789,10 @@ class Graded:
             The cutoff, discounts and the order of tied documents: see `Graded`.
         gain
             `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain. With a
-            mapping, ngain is the gain of the grade divided by that of the highest grade (or of the
-            next lower grade in the mapping), and a document gains 2^ngain - 1. With `"linear"`, the
-            value equals `ndcg(gain="linear")`.
+            mapping, a document gains 2^ngain - 1, where ngain is the gain of its grade divided by
+            the gain of the highest grade. If the mapping lacks the highest grade, the next lower
+            grade in the mapping replaces it. With `"linear"`, the value equals
+            `ndcg(gain="linear")`.
 
         See Also
         --------
@@ -1827,10 +1828,9 @@ class Graded:
         r"""Return the area under the NDCG curve: its mean over the ranks 1 to n.
 
         The curve is `ndcg_curve`; with `discount="none"` it is the NCG curve. Without a cutoff, n
-        is the length of the list. The mean area over queries is a mean of ratios. Chen's slides
-        instead draw the ratio of mean DCG to mean ideal DCG, which gives more weight to queries
-        with many relevant documents. This ratio can be computed from the mean curves of
-        `average_curves`.
+        is the length of the list. In the mean over queries, each query has the same weight. Chen's
+        slides instead divide the mean DCG curve by the mean ideal DCG curve, which gives more
+        weight to queries with many relevant documents. `average_curves` returns both mean curves.
 
         .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCG@k
 
@@ -2584,7 +2584,7 @@ class Graded:
         Examples
         --------
         Query a: the ideal ranking consists of the documents from ranks 3, 4 and 1, in this order.
-        It shares two documents with the first three of the ranking, and three with the first four:
+        Two of them are in the top 3 of the ranking, and all three in the top 4:
         (2/3 · 1/4 + 3/4 · 1/8) / (1 + 1/2 + 1/4 + 3/4 · 1/8).
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
@@ -2902,7 +2902,7 @@ class Graded:
 
         See Also
         --------
-        alpha_dcg : The numerator, divided by that of a list with all subtopics at every rank.
+        alpha_dcg : The same sum, divided by that of a list whose documents have all subtopics.
         subtopic_recall : The share of the subtopics that a list covers.
 
         Examples
@@ -3043,7 +3043,7 @@ class Graded:
 
         See Also
         --------
-        err_ia : The numerator, divided by that of a list with all subtopics at every rank.
+        err_ia : The same sum, divided by that of a list whose documents have all subtopics.
 
         Examples
         --------
@@ -3191,7 +3191,7 @@ class Graded:
 
         See Also
         --------
-        nrbp : The numerator, divided by that of an endless list with all subtopics at every rank.
+        nrbp : The same sum, divided by that of an endless list whose documents have all subtopics.
 
         Examples
         --------
@@ -3619,8 +3619,8 @@ class Graded:
         From 0 to 1, and at most `precision`. A query without a relevant document gets 0, or the
         value of `undefined_as`. Source: Ge, M., Delgado-Battenfeld, C. and Jannach, D. (2010).
         Beyond Accuracy: Evaluating Recommender Systems by Coverage and Serendipity. `Serendipity`
-        of RecTools is another measure: the weight of a relevant document depends on how far its
-        rank in the list is above its rank by popularity.
+        of RecTools is another measure: of two relevant documents at the same rank, the less popular
+        one counts more.
 
         Parameters
         ----------
@@ -3965,9 +3965,8 @@ class Graded:
         r"""Return interpolated precision at levels of recall.
 
         The value at level r is the highest precision of all ranks where recall is at least r. It is
-        0 if the ranking does not reach this recall. (trec_eval rounds r times the number of
-        relevant documents to the nearest whole number, so it may require one relevant document
-        fewer.)
+        0 if the ranking does not reach this recall. (If this recall needs 2.1 relevant documents,
+        3 are required here, but only 2 in trec_eval 10, which rounds to the nearest number.)
 
         .. math:: P(r) = \max_{r' \ge r} P(r')
 
@@ -4224,9 +4223,11 @@ def graded(column: str | pl.Expr) -> Graded:
     """Return the `.graded` namespace of a column, for type checkers.
 
     Type checkers and editors do not know a namespace that is registered at run time, but they know
-    the result of this function. It behaves like ``pl.col("grade").graded``. Jupyter completes the
-    methods of ``graded("grade").``, but completes ``pl.col("grade").graded.`` only if a variable
-    holds the expression, or after ``%config Completer.use_jedi = False`` and
+    the result of this function. It behaves like ``pl.col("grade").graded``.
+
+    Jupyter completes the methods after ``graded("grade").``, but not after
+    ``pl.col("grade").graded.``. Either run ``g = pl.col("grade").graded`` first and complete
+    ``g.``, or run ``%config Completer.use_jedi = False`` and
     ``%config Completer.evaluation = "unsafe"``.
 
     Parameters

@@ -2838,7 +2838,7 @@ def test_segments_have_a_panel_each_and_are_never_one_line(function, at):
     # Two columns together are no panel.
     both = frame.with_columns(year=pl.Series([1, 1, 1, 1, 1, 1, 2, 2]))
     again = pl.concat([both, both.with_columns(year=pl.lit(3, pl.Int64))])
-    with pytest.raises(ValueError, match="country and year distinguish them together"):
+    with pytest.raises(ValueError, match="country and year are needed together"):
         function(again, "cg")
 
 

@@ -370,7 +370,7 @@ def test_ties_that_the_order_of_rows_decides_are_warned_of(lazily):
     [
         ("docno", "ties='docno' confirms this order"),
         ("itemId", "ties='itemId' confirms this order"),
-        ("text", "ties= names the column of documents, which breaks them"),
+        ("text", "ties= names the column of documents, which breaks ties"),
     ],
 )
 def test_the_column_that_breaks_ties_or_would_is_named(lazily, called, hint):

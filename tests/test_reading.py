@@ -328,7 +328,7 @@ def test_a_whole_grade_is_exact_or_refused(write, read, line):
         path = write(line.format(grade))
         sentence = (
             f"{path}, line 1: a grade that is written whole has a magnitude below "
-            f"9007199254740992, to be exact, got '{grade}': "
+            f"9007199254740992, to be exact as Float64, got '{grade}': "
         )
         with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
             read(path)

@@ -65,8 +65,8 @@ def describe_log(
           query and a document; `impressions`, the rows; `clicks`; and `click_rate`, clicks over
           impressions, or null if there are no rows;
         - `movable_share`: the share of documents that were shown at two or more different ranks.
-          Documents without a rank are left out; if all are, the share is null. With a share of 0,
-          the quality of documents cannot be separated from their ranks;
+          Documents without a rank are left out. The share is null if no document has a rank. With
+          a share of 0, the quality of documents cannot be separated from their ranks;
         - `lists_without_click`;
         - `duplicate_rows`: rows that repeat a document of a list;
         - `gap_lists`: lists in which some rank from 1 to the last rank has no document;

@@ -5,7 +5,7 @@ Each estimator divides clicks by an exposure. `estimate_sdbn` counts only last c
 - `estimate_ctr`: The exposure is the number of impressions.
 - `estimate_coec`: The exposure is the number of expected clicks.
 - `estimate_sdbn`: The exposure is the number of examined impressions.
-- `estimate_pbm`: The exposure is the sum of the propensities of the impressions' ranks.
+- `estimate_pbm`: Each impression adds the propensity of its rank to the exposure.
 
 The last three exposures depend on the ranks at which a document was shown.
 """
@@ -352,7 +352,7 @@ def estimate_sdbn(
             rule = "without gaps" if examined < expected else "with one document at each rank"
             msg = (
                 f"a list must have ranks {rule}, got {examined} documents at the {expected} ranks "
-                "at or above the last click of lists\n\n"
+                "at or above the last click, summed over all lists\n\n"
                 "Hint: describe_log(log) counts gaps and duplicates; session= distinguishes lists"
             )
             raise ValueError(msg)

@@ -155,8 +155,8 @@ OPTIONS = {
     "--condensed": Option("drop unjudged documents from the rankings", {"action": "store_true"}),
     **{f"--{name}": _describe_input(name) for name in DOCUMENT_INPUTS},
     "--unjudged-below": Option(
-        "ignore judgments with a lower grade; with 0, documents that are marked with -1 as pooled "
-        "but not judged are unjudged, as in trec_eval",
+        "ignore judgments with a grade below this one; with 0, documents with grade -1 (pooled but "
+        "not judged) count as unjudged, as in trec_eval",
         GRADE,
         needs=(QRELS,),
     ),

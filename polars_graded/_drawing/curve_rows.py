@@ -136,7 +136,8 @@ def find_panel(
         count = format_count(repeated, "rows")
         msg = (
             f"a strategy must have each {position} once in a panel, got {count} too many; "
-            f"`panel` names one column, and {' and '.join(names)} distinguish them together"
+            f"`panel` names one column, but {' and '.join(names)} are needed together to "
+            "distinguish the curves"
         )
         raise ValueError(msg)
     return next(iter(candidates), None)

@@ -29,10 +29,9 @@ def choose_place(
     """Return the position on the x axis that is best for the names of lines.
 
     Names must not overlap, so `spread_heights` moves some names up or down from their lines. The
-    best position has the smallest sum of these moves. If several positions have this sum, the last
-    position of the axis is the best if it is one of them. Otherwise, the best of them is the one
-    where the two closest lines are farthest apart. Positions at which a line has no point are left
-    out. Return None if no position remains.
+    best position has the smallest sum of these moves. Among positions with the same sum, the last
+    position of the axis is preferred, then the position where the two closest lines are farthest
+    apart. Positions at which a line has no point are left out. Return None if no position remains.
     """
     table = table.drop_nulls(height)
     n, penalties = table.select(lines).n_unique(), {}

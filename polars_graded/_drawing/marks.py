@@ -50,11 +50,11 @@ NAME_OFFSET = 14
 
 
 def build_place_axis(field: str, title: str, last: float, end: alt.ExprRef | None = None) -> alt.X:
-    """Return an axis of ranks or other places, from 1.
+    """Return an axis of whole numbers from 1, such as ranks.
 
     The axis ends at `last`, unless `end` is given. An `end` beyond `last` leaves room for names.
     """
-    # An axis needs two different ends, so with a single place it extends to place 2.
+    # An axis needs two different ends, so an axis of a single rank extends to 2.
     last = max(2, int(last))
     ends = (1, last if end is None else end)
     return alt.X(
@@ -148,11 +148,11 @@ def draw_curves(
     if named_at is not None:
         texts = draw_line_names(x, title, "strategy", look["color"], side=named_at, names=names)
         layers += [text.encode(**_fade_others(selections, 1)) for text in texts]
-    # Without a selection, points are in front, since lines in front of them would hide their
-    # tooltips. With a selection, points are the first layer, at the back, because Altair looks for
-    # the selection in the first layer if a chart with panels is beside another chart. Lines
-    # in front then hide no tooltips: in a chart with a selection, Vega-Lite ignores the pointer on
-    # layers that have neither a selection nor a tooltip.
+    # Without a selection, points are in front, since lines would hide their tooltips. With a
+    # selection, points must be the first layer, at the back: if a chart with panels is beside
+    # another chart, Altair looks for the selection in the first layer. The tooltips still work,
+    # because in a chart with a selection, Vega-Lite ignores the pointer on lines, which have
+    # neither a selection nor a tooltip.
     return [add_selection(points, *selections), *layers] if selections else [*layers, points]
 
 
@@ -194,7 +194,7 @@ def draw_line_names(
 
 
 def _multiply(length: int, side: int | alt.ExprRef) -> Any:
-    """Return a length times a side, which is a number or a signal."""
+    """Return `length * side`; the side is -1 or 1, or a signal with this value."""
     return length * side if isinstance(side, int) else alt.ExprRef(f"{length} * {side.expr}")
 
 

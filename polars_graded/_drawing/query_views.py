@@ -40,9 +40,10 @@ ROW_HEIGHT = 34
 """Half of the height of a view of means, in pixels. A view shows one or two means."""
 
 MAX_SEPARATE_PER_PIXEL = 0.15
-"""Minimum number of queries per pixel for which the cells of the histogram overlap.
+"""Number of queries per pixel of height from which the cells of the histogram overlap.
 
-Each query is a cell of a bar. If the highest bar has 26 queries on 260 pixels, the number is 0.1.
+Each query is a cell of a bar. A highest bar of 26 queries on 260 pixels has 0.1 queries per pixel,
+so its cells do not overlap.
 """
 
 POINT_SIZE, MAX_LARGE_POINTS = 40, 300

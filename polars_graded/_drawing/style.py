@@ -31,8 +31,8 @@ Data: TypeAlias = pl.DataFrame | alt.NamedData
 data set."""
 
 MAX_NAMED_MARKS = 60
-"""Maximum number of queries with a name on the axis. With more strategies or pairs than this, the
-rows of a chart are thinner."""
+"""A chart of at most this many queries names them on the axis. A chart of more strategies or pairs
+than this has thinner rows."""
 
 MAX_BANDS = 3
 """Maximum number of overlapping bands that are drawn at once."""
@@ -354,7 +354,7 @@ def choose_look(
 
 
 def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the look for names beside marks, with a legible grey."""
+    """Return `look` with a grey in which text is legible."""
     colour = look["color"]
     if isinstance(colour, alt.Color):
         return {"color": colour}
@@ -543,7 +543,7 @@ def bound_axis(
 
 
 def _build_axis(look: dict[str, Any]) -> dict[str, Any]:
-    """Return the axis as an option of a channel; {} for the default look."""
+    """Return the option `axis` of a channel, or {} if `look` is empty."""
     return {"axis": alt.Axis(**look)} if look else {}
 
 
@@ -601,7 +601,11 @@ def build_amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
 
 
 def build_means_axis() -> alt.Axis:
-    """Return an axis of means, with distinct labels even if all means are equal."""
+    """Return an axis of means.
+
+    If all means are equal, Vega rounds the label of the only tick to a whole number. The label "0"
+    is therefore replaced by the exact number.
+    """
     label = "datum.label === '0' ? format(datum.value, '~g') : datum.label"
     return alt.Axis(tickCount=5, titleLimit=300, labelExpr=label, **UNFLUSHED_LABELS)
 
@@ -680,7 +684,7 @@ def build_pointer(name: str, field: str, **options: Any) -> alt.Parameter:
 
 
 def add_selection(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
-    """Return the layer with selections; the first one names the layer."""
+    """Return the layer with selections, named after the first of them."""
     return layer.properties(name=f"view_{params[0].name}").add_params(*params)
 
 
@@ -692,7 +696,8 @@ def format_decimals(*fields: str) -> list[Any]:
 def list_tooltips(*fields: str | alt.Tooltip) -> list[alt.Tooltip]:
     """Return a tooltip for each field, given as a text such as "rank:Q".
 
-    Altair would hash its whole schema for each text in a list, which takes milliseconds.
+    Altair also accepts texts in a list of tooltips, but hashes its whole schema for each text,
+    which takes milliseconds.
     """
     return [alt.Tooltip(field) if isinstance(field, str) else field for field in fields]
 

@@ -132,7 +132,7 @@ def build_tile_rows(
 def _list_documents_below(
     documents: pl.DataFrame, top_documents: pl.DataFrame, n: int, first_y: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return relevant documents outside the first n, and their numbers.
+    """List the relevant documents outside the first n, and count them.
 
     The first frame contains at most `MAX_MISSED_DOCUMENTS` such documents of each strategy. It
     includes documents in the first n of another strategy before any others. The second frame

@@ -83,7 +83,8 @@ def compute_added_by_rank(
     if the document was not retrieved), `doc`, `grade`, the keys of `others`, and the Booleans
     `tied` and `relevant`. `adds` is the amount that the rank adds to the measure. For measures with
     a gain, `gain` is the amount that the rank adds to the cumulated gain. Both are null for
-    documents not in the first n ranks. The dictionary contains the measure of each strategy.
+    documents not in the first n ranks. The dictionary maps each strategy to its value of the
+    measure.
     """
     check_whole_number("n", n)
     request = Request.of([measure.name], **options)
@@ -146,8 +147,8 @@ def select_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) 
             raise TypeError(msg) from None
         conditions.append(is_query)
     rows = request.add_computed_columns(frame.lazy().filter(*conditions).collect())
-    # This check reads all queries. For a LazyFrame, it is skipped unless a column of scores of this
-    # query may hold ranks.
+    # This check reads all queries. For a LazyFrame, it is skipped unless the scores of this query
+    # may be ranks.
     if isinstance(frame, pl.DataFrame) or may_be_ranks(request, rows):
         check_directions(request, frame.lazy().select(request.input_columns).collect())
     if rows.is_empty():

@@ -65,9 +65,9 @@ MIN_CODE_RATIO = 3
 RANK_WORDS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 """Words for ranks in column names.
 
-A column of scores may contain ranks if its numbers count from 1 or 0 within a query. Fewer than ten
-such queries are too little evidence for an error. A warning is issued instead if the name of the
-column contains one of these words.
+Scores that count from 1 or 0 within a query may be ranks. If the evidence is too weak for an error,
+such as fewer than ten queries, a warning is issued if the name of the column contains one of these
+words.
 """
 
 
@@ -177,10 +177,10 @@ class NotedData:
     def format_share(self, counts: Sequence[int], totals: Sequence[int]) -> str:
         """Return a share such as "3 of 20 queries" or "5 of 40 rankings".
 
-        If `strategy` names a column, strategies with a count of 0 are left out, and the numbers of
-        the others are added up. With several strategies, the text says "rankings", because the sums
-        count a query once per strategy. Otherwise, only the first count and total are used, since
-        all strategies rank the same rows.
+        Without a column of strategies, all strategies rank the same rows, so only the first count
+        and the first total are used. With such a column, the numbers of all strategies with a count
+        above 0 are added up. If there are several of them, the text says "rankings", because the
+        sums count a query once per strategy.
         """
         if self.request.strategy is None:
             return f"{counts[0]} of {totals[0]} queries"
@@ -205,8 +205,8 @@ class NotedData:
                 yield (
                     f"{subject} may be split in two: {name!r} is null in some of the rows, and "
                     "null counts as a query of its own\n\n"
-                    "Hint: the rows that join_judgments adds have no values in columns that only "
-                    "the run has: join attributes of queries to the result of evaluate instead; "
+                    "Hint: join_judgments adds rows that are null in columns that only the run "
+                    "has; leave such a column out of query= and join it to the result of evaluate; "
                     f"pl.col({name!r}).fill_null('none') makes null a value like any other"
                 )
 
@@ -311,8 +311,8 @@ class NotedData:
             yield (
                 f"`ties` names the grade {self.request.grade!r}, so the best of tied documents "
                 "comes first, although a strategy does not know the grades\n\n"
-                "Hint: ties='doc' breaks them by the document; 'ap(ties=optimistic)' is the "
-                "highest value that they allow"
+                "Hint: ties='doc' breaks ties by the document; 'ap(ties=optimistic)' is the "
+                "highest value of all orders of tied documents"
             )
 
     def find_unjudged_queries(self) -> Iterator[str]:
@@ -492,7 +492,7 @@ class NotedData:
             hint_at_ties = (
                 f"ties={column!r} ranks them by that column"
                 if column
-                else "ties= names the column of documents, which breaks them"
+                else "ties= names the column of documents, which breaks ties"
             )
             hint = f"{hint_at_ties} as in trec_eval; ties='order' keeps the order of rows"
         else:

@@ -68,8 +68,9 @@ class Directions:
 
     request: Request
     evidence: dict[tuple[str, Any, str], RankEvidence] = field(default_factory=dict)
-    """Evidence by (name, strategy, column): a name in `by`, a strategy, and a sort column of this
-    name. The strategy is a value of the column of stacked strategies; None without this column."""
+    """Evidence by (name, strategy, column). The name is a key of `by`, and the column is one of the
+    sort columns that `by` lists for it. The strategy is a value of the column of stacked
+    strategies; None without this column."""
 
     @classmethod
     def of(cls, request: Request, groups: Groups) -> Directions:
@@ -131,8 +132,9 @@ class Directions:
                 if is_first and evidence.is_conclusive and evidence.n_low:
                     _refuse_low_codes(name, column, evidence.n_low)
                 continue
-            # A column that breaks ties may hold ids, and ids hardly repeat either. Only numbers
-            # that count from 1, or 0, are evidence of ranks in such a column.
+            # A column that breaks ties may hold ids. Ids hardly repeat within a query, just as
+            # ranks. So in such a column, only numbers that count from 1, or 0, are evidence of
+            # ranks.
             if evidence.is_conclusive if is_first else evidence.has_counts_from_one:
                 owner = "" if self.request.strategy is None else f" of strategy {strategy!r}"
                 msg = (

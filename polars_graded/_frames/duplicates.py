@@ -28,7 +28,7 @@ STRETCH_ROWS = 1 << 14
 """Approximate number of rows that are checked at once, so that they fit in the cache."""
 
 MAX_UNEXPLAINED_SHARE = 0.2
-"""Maximum share of the repeated rows that a label need not distinguish.
+"""Maximum share of repeated rows that a suggested label may fail to distinguish.
 
 A label is a column, such as the device, whose values may distinguish several rankings of a query.
 The error about repeated documents suggests a label. With 100 repeated rows, up to 20 rows may have
@@ -185,7 +185,10 @@ def check_documents_are_unique(request: Request, rows: pl.DataFrame) -> None:
     columns = [*request.keys, doc]
     first = repeated.unique(columns, keep="first", maintain_order=True)
     queries, all_queries = repeated.select(query).n_unique(), rows.select(query).n_unique()
-    hint = f".unique({columns!r}, keep='first', maintain_order=True) keeps the first row of each"
+    hint = (
+        f".unique({columns!r}, keep='first', maintain_order=True) keeps the first row of a "
+        "document in each ranking"
+    )
     if label := find_label(rows, repeated, columns, request.columns, MAX_UNEXPLAINED_SHARE):
         query_hint = f"query={[*query, label]!r} makes each value of {label!r} a query"
         hint = query_hint

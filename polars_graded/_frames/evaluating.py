@@ -237,9 +237,9 @@ def evaluate(
         - `missing`: a stacked strategy has no row for some query, so that its mean excludes this
           query. Or a strategy retrieved nothing at all.
         - `ranks`: a column is called rank, position or place, its numbers count from 1 or 0 in some
-          queries, and its highest number is ranked first. This covers columns with too little
-          evidence for an error, such as ranks in fewer than ten queries. Scores may be 1, 2, 3 by
-          chance, so the name must also mean ranks.
+          queries, and its highest number is ranked first. The warning covers columns with too
+          little evidence for an error, such as ranks in fewer than ten queries. Scores may be
+          1, 2, 3 by chance, so the name must also mean ranks.
         - `scale`: queries differ in their highest grade, `max_grade` is not passed, and a measure
           depends on the highest grade of the scale (`generalized_precision`, `err`, `nerr`,
           `rbp(graded=True)`, `sdcg`, `insq`, `inst`, `bpm`, `nerr8` to `nerr11`). Or grades look

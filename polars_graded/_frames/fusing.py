@@ -35,7 +35,7 @@ WEIGHTED_METHODS = ("rrf", "weighted_sum")
 
 
 def _divide(dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
-    """Return a quotient: 0 where the divisor is 0, null where the dividend is null."""
+    """Return a quotient: 0 for a divisor of 0, null for a null dividend."""
     return pl.when(divisor > 0).then(dividend / divisor).otherwise(dividend * 0.0)
 
 
@@ -154,7 +154,7 @@ def fuse(
 
     See Also
     --------
-    evaluate : Measures of the fused ranking and of its parts.
+    evaluate : Measures of the fused ranking and of the rankings of the strategies.
     similarity : The similarity of the rankings to fuse.
 
     Notes

@@ -27,15 +27,15 @@ holds nulls in their place.
 """
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Counts of new blocks wait until they have more rows than this number, and more than the total.
-They are then added to the total."""
+"""Counts of new blocks are added to the total only when they have more rows than the total, and
+more than this number. So the total is seldom computed again."""
 
 MAX_HELD_HASHES = 1 << 22
 """Maximum number of row hashes from several blocks in memory (32 MiB). If there are more, all are
 written to files. A single block may have more."""
 
 MAX_EXAMPLES = 1000
-"""Maximum number of unjudged rows whose documents are kept as examples for the checks."""
+"""Maximum number of unjudged rows whose documents are kept as examples for `judge_checks`."""
 
 N_FILES = 64
 """Number of files with hashes. Each file contains the hashes in one range of numbers."""
@@ -141,7 +141,7 @@ class Join:
         return [*self._is_retrieved]
 
     def register(self, strategy: Any) -> None:
-        """Add a strategy without marked judgments, if it is new."""
+        """Add a strategy if it is new; no judgment is marked for it yet."""
         if strategy not in self._is_retrieved:
             self._is_retrieved[strategy] = np.zeros(self.judged.height, np.bool_)
 

@@ -223,11 +223,11 @@ def check_overlap(join: Join) -> None:
 
 
 MAX_COMMON_SHARE = 0.05
-"""Matches count as few if at most this share of documents has one."""
+"""Matches count as few if at most this share of the documents match."""
 
 
 def _has_few_matches(join: Join, retrieved: int, n_found: int) -> bool:
-    """Return whether few documents match, even judgments of other queries.
+    """Return whether few documents of the run occur in the judgments.
 
     Few matches within the same query do not prove that identifiers are written differently. In
     recommendation, a query is a user, and each user judges few of many documents. So the documents

@@ -222,7 +222,7 @@ class PairPart(Part):
         yield from self.measure_together([*self.request.by])
 
     def select_inputs(self, measures: Sequence[Measure]) -> dict[str, Lists]:  # noqa: ARG002
-        """Return the numbers of documents."""
+        """Return the number that identifies each document."""
         return {"number": self.numbers}
 
     def list_documents(

@@ -56,13 +56,13 @@ MAX_PASSES = 16
 """Maximum number of passes if `parts` is None. A scratch folder is faster than more passes."""
 
 BUCKETS = 64
-"""Maximum number of subfolders of the scratch folder; a large one is read in several passes."""
+"""Maximum number of subfolders of the scratch folder. Large subfolders are read in passes."""
 
 SAMPLE_ROWS = 1000
 """Number of rows from which the size of a row is estimated."""
 
 SORTED_STEP = "sorted-group-by"
-"""Step in which Polars groups sorted rows. `set_sorted` or `sort` declares them sorted."""
+"""Step of a query plan that groups rows which `set_sorted` or `sort` has declared sorted."""
 
 CHEAP_STEPS = {"multi-scan[parquet]", "multi-scan[ipc]", "in-memory-source", "map", "filter"}
 CHEAP_STEPS |= {"select", "simple-projection", "with-columns", "negative-slice", "streaming-slice"}

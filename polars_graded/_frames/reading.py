@@ -231,18 +231,18 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
         `{"ours": "a.run"}`.
     named_by
         Source of a strategy's name: the `"tag"` in its lines, or the name of its `"file"` (or its
-        whole path, if two files have the same name). With `"tag"`, files with the same tag are
-        parts of one run if their documents differ for each query. If two of them share a document
-        of a query, they are separate runs. Then the strategies of all files are named after their
-        files, and a warning reports this. A file with several tags gives names such as "a.run:tag".
-        Strategies are only renamed if all files are passed as paths.
+        whole path, if two files have the same name). With `"tag"`, files with the same tag form
+        one run, unless two of them contain the same document for the same query. In this case, the
+        strategies of all files are named after their files, and a warning reports this. A file with
+        several tags gives names such as "a.run:tag". Strategies are only renamed if all files are
+        passed as paths.
 
     Returns
     -------
     DataFrame
         ``query`` and ``doc`` (String), ``score`` (Float64), ``rank`` (Int64) and ``strategy``
-        (String), the name of the strategy. Scores and ranks are those of the file. A file may give
-        the highest score to another document than rank 1; trec_eval ranks by score.
+        (String), the name of the strategy. Scores and ranks are those of the file. They may
+        contradict each other; trec_eval ranks by score.
 
     Raises
     ------
@@ -381,8 +381,8 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
         A file, or several: paths, or patterns such as `"runs/*.gz"`. A mapping gives names to the
         strategies: `{"ours": "a.run"}`.
     named_by
-        As for `read_run`, but files with the same tag are compared only in their first block of
-        about 16 MiB. Documents that two files share later in the files are not noticed.
+        As for `read_run`, but of files with the same tag, only the first blocks of about 16 MiB
+        are compared. A shared document after the first block of a file is not noticed.
 
     Returns
     -------
@@ -492,8 +492,8 @@ def make_names_distinct(tags: Sequence[pl.Series], names: Sequence[str]) -> list
         DataWarning.files,
         f"the tag {repeated_tags[0]!r} occurs in {counts[repeated_tags[0]]} files, so strategies "
         f"are named after files: {first_few(names)}\n\n"
-        "Hint: named_by='file' confirms this; a mapping names the strategies, also one in several "
-        "files: {'bm25': ['part1.run', 'part2.run']}",
+        "Hint: named_by='file' confirms this; a mapping names strategies, and a strategy may have "
+        "several files: {'bm25': ['part1.run', 'part2.run']}",
     )
     return [
         (
@@ -746,7 +746,10 @@ def _find_wrong_numbers(names: Iterable[str]) -> Iterator[Rule]:
         yield is_wrong, pl.format(f"a {name} is a {kind} number, got '{{}}'", shown)
         if name == "grade":
             is_inexact = text.str.contains(r"^[+-]?[0-9]+$") & (number.abs() >= _MAX_EXACT)
-            rule = f"a grade that is written whole has a magnitude below {_MAX_EXACT}, to be exact"
+            rule = (
+                f"a grade that is written whole has a magnitude below {_MAX_EXACT}, to be exact as "
+                "Float64"
+            )
             yield is_inexact, pl.format(f"{rule}, got '{{}}'", shown)
 
 

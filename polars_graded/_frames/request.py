@@ -100,7 +100,7 @@ class Request:
     """For each strategy that `descending` covers, a flag per sort column: True for highest
     first."""
     unsorted_ranking: Ranking
-    """A ranking with the column and the scale of grades, `undefined_as` and `condensed`. It has no
+    """A ranking with the column of grades, their scale, `undefined_as` and `condensed`, but without
     sort columns. `build_ranking` adds the sort columns of a strategy."""
     computed: Mapping[str, pl.Expr] = field(default_factory=dict)
     """Expressions that were passed as arguments, by the name of the column that each computes."""
@@ -234,7 +234,7 @@ class Request:
 
     @property
     def copied_keys(self) -> dict[str, str]:
-        """Key columns of the frame by the names that they have in the result."""
+        """Map each key column of the result to its source column in the frame."""
         return {name: name for name in self.keys}
 
     @property
@@ -667,7 +667,7 @@ def parse_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, t
         )
     if len(strategies) < len(entries):
         msg = (
-            f"`by` must name each strategy's first column once, got {by!r}\n\n"
+            f"`by` must name a different first column for each strategy, got {by!r}\n\n"
             "Hint: a mapping names the strategies: by={'a': 'score', 'b': ['score', 'doc']}"
         )
         raise ValueError(msg)

@@ -169,10 +169,11 @@ def _split_into_chunks(lists: Sequence[Lists], values_per_query: int) -> list[tu
     """Return ranges of queries with about the same number of values in each.
 
     Values are counted in the longest column. A query counts as at least `values_per_query` values,
-    but this minimum is never above `CHUNK_ROWS`. A chunk ends with the query in which the chunk
-    reaches its share of the values. Therefore a chunk can exceed `CHUNK_ROWS` by a part of one
-    query. With more than `CHUNK_ROWS // 4` values, the number of shares is a multiple of the number
-    of threads. A query that spans several shares reduces the number of chunks.
+    but this minimum is never above `CHUNK_ROWS`. The values are divided into equal shares of at
+    most `CHUNK_ROWS` values. With more than `CHUNK_ROWS // 4` values, the number of shares is a
+    multiple of the number of threads. If a share ends within a query, the chunk contains the whole
+    query and can exceed `CHUNK_ROWS`. If a query spans several shares, there are fewer chunks than
+    shares.
     """
     ends = max((column.offsets for column in lists), key=lambda offsets: int(offsets[-1]))
     ends = offsets_of(np.maximum(np.diff(ends), min(values_per_query, CHUNK_ROWS)))

@@ -118,8 +118,9 @@ DISCOUNT = {
     "base": Option(2.0, partial(check_number, above=1)),
 }
 MAX_CURVE_VALUES = 1 << 24
-"""Maximum number of values of a curve, of ranks with `weighs_missing_ranks`, and of levels with
-`levels="all"`. The limit keeps arrays small enough for memory."""
+"""Maximum number of values of a curve. Also the maximum number of ranks of a measure with
+`weighs_missing_ranks`, and of levels with `levels="all"`. The limit keeps arrays small enough for
+memory."""
 MAX_WEIGHT = 1e100
 """Maximum of options such as `beta` and `target`. The square of an option must fit a double."""
 LEVELS = {"levels": Option(None, _check_levels, is_of_grades=True)}
@@ -133,8 +134,8 @@ class Definition:
     options: Mapping[str, Option]
     ranked: Depth = CUTOFF
     judged: bool = False
-    """True if the value depends on judged documents that were not retrieved, other than by the
-    highest grade of all judged documents."""
+    """True if the value depends on judged documents that were not retrieved. False if only the
+    highest grade of all judged documents matters, as for `err`."""
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
     inputs: tuple[str, ...] = ()
@@ -156,8 +157,8 @@ class Definition:
     best: Best = "highest"
     """Best value: "highest", "lowest" or "none"."""
     is_of_a_scale: bool = False
-    """True if the measure depends on the highest grade of the scale, even if no document has it. It
-    is False for `rbp`, which depends on this grade only with `graded=True`."""
+    """True if the measure depends on the highest grade of the scale, even if no document has this
+    grade. False for `rbp`, which depends on the grade only with `graded=True`."""
     is_bounded: bool = True
     """True if all values lie between 0 and 1."""
     weighs_missing_ranks: bool = False

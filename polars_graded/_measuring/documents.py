@@ -198,10 +198,10 @@ def check_inputs(ranking: Ranking, grades: Lists, inputs: Mapping[str, Lists]) -
 def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | None = None) -> Lists:
     """Return a checked column of numbers, or indices of rows in a table.
 
-    The table holds labels or vectors, one row per document. `names` are the names of the documents.
-    If several documents have the same gain, the ideal ranking takes the document whose name is last
-    in text order. Without `names`, the ideal ranking takes the document whose labels are first in
-    text order.
+    The table holds labels or vectors, one row per document. A table of labels also holds the order
+    in which the ideal ranking takes documents of the same gain: by `names`, the names of the
+    documents, in descending text order. Without `names`, the order is the ascending text order of
+    the labels.
     """
     if not DOCUMENT_INPUTS[name].is_of_labels:
         return _check_numbers(ranking, name, column)

@@ -60,7 +60,8 @@ def _make_expression(
     """Return an expression that calls the kernels once per batch of queries.
 
     Two expressions share no work, because Polars shares none between Python functions, and this
-    package stores no data between calls. A value depends only on the lists passed to the kernel.
+    package stores no data between calls. The expression is elementwise, because the value of a
+    query depends only on the lists of this query.
     """
     ranking.check_single()
     return_dtype = ranking.make_planned_dtype(dtype)

@@ -1,8 +1,9 @@
 """Translate measures and arguments of other tools to this package.
 
-`foreign_names.toml` contains the tables, tool by tool, and the book explains them. The tables are
-used only for hints in errors. A foreign name is never accepted in place of our own, since `nDCG@10`
-of ir_measures and `ndcg@10` of this package are different measures.
+`foreign_names.toml` contains the tables, tool by tool, and `notebooks/book/how-to/tools.md`
+explains them. The tables are used only for hints in errors. A foreign name is never accepted in
+place of our own, since `nDCG@10` of ir_measures and `ndcg@10` of this package are different
+measures.
 """
 
 from __future__ import annotations

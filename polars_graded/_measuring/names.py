@@ -254,7 +254,10 @@ def check_distinct_names(names: list[str], among: Mapping[str, Definition] = DEF
 
 def _parse_options(text: str, options: str | None) -> dict[str, Any]:
     """Parse the options of a measure, such as `(gain=linear, base=10)`."""
-    msg = f"options are written like '(threshold=2, over=cutoff)', a cutoff '@10', got {text!r}"
+    msg = (
+        "options are written like '(threshold=2, over=cutoff)', and a cutoff like '@10', "
+        f"got {text!r}"
+    )
     try:
         call = ast.parse(f"f{options or '()'}", mode="eval").body
     except SyntaxError:

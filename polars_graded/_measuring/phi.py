@@ -96,10 +96,11 @@ def phi_control_points(
     -------
     DataFrame
         Query, score and `relevance`, one row per control point, by rising score; queries in the
-        order in which they first appear. A query for which φ is undefined has no row. Without
-        `control_points`, one score may have two rows, with relevance 0 and 1: with
-        `direction="high"` if the highest score equals the median, and with "low" if the lowest
-        does. φ jumps from 0 to 1 at this score, and the score itself has relevance 1.
+        order in which they first appear. A query for which φ is undefined has no row.
+
+        Without `control_points`, the highest score has two rows, with relevance 0 and 1, if it
+        equals the median and `direction` is "high". The same holds for the lowest score if
+        `direction` is "low". φ jumps between 0 and 1 at this score, and is 1 at the score itself.
 
     See Also
     --------

@@ -32,7 +32,7 @@ MAX_TIED_RATIO = 0.75
 """Maximum ratio of the tied pairs to the tied pairs that are expected by chance."""
 
 MIN_DEVIATIONS = 5
-"""Minimum of (expected - tied) / √expected, for the numbers of tied and of expected tied pairs."""
+"""Minimum of (e - t) / √e, for t tied pairs and e tied pairs expected by chance."""
 
 MAX_OFFSET = 2
 """Maximum of (sum of `lowest`) / (sum of `slots`), over the queries (see `RankNumbers`). The ranks

@@ -157,7 +157,7 @@ class Ranking:
                 raise ValueError(msg)
 
     def make_planned_dtype(self, dtype: pl.DataType) -> pl.DataType | pl.DataTypeExpr:
-        """Return `dtype` in a form that makes Polars refuse unsuitable columns."""
+        """Return `dtype` with checks that make Polars refuse unsuitable columns."""
         rules = [(self.grade, NUMBER_RULE.format(self.column(1)), NUMERIC_TYPES)]
         for number, key in enumerate(self.by, 2):
             # Only objects are refused here, since Polars cannot make lists of them. Other types of
@@ -193,7 +193,7 @@ class Input(NamedTuple):
 
     meaning: str
     kind: str
-    """Description of the allowed data types in errors."""
+    """The allowed data types in words, for errors."""
     types: tuple[type[pl.DataType], ...]
     hint: str
     """Hint at a conversion of other data types."""
@@ -206,7 +206,7 @@ class Input(NamedTuple):
 
     @property
     def planned_types(self) -> tuple[type[pl.DataType], ...]:
-        """Return the data types for which Polars plans a measure."""
+        """Return the data types that pass when Polars plans a query."""
         return (*self.types, pl.Array) if self.may_be_vectors else self.types
 
 
@@ -254,7 +254,7 @@ DOCUMENT_INPUTS: Mapping[str, Input] = {
 def plan_dtype(
     dtype: pl.DataType, rules: Sequence[tuple[pl.Expr, str, cs.Selector]]
 ) -> pl.DataType | pl.DataTypeExpr:
-    """Return `dtype` in a form that makes Polars check the types of columns.
+    """Return `dtype` with checks of the types of columns.
 
     If a column has a type that its rule does not allow, Polars raises an error with the rule while
     it plans the query. To make a plan fail, the returned type reads a field that a struct lacks.

@@ -128,8 +128,8 @@ def build_certainty(
 ) -> list[Certainty]:
     """Return a row of the table of certainty for each measure.
 
-    A measure has a row only if its highest or lowest value is best, it has pairs and at least two
-    queries, and some difference varies between queries.
+    A measure has no row if its `best` is "none", if it has no pairs or fewer than two queries, or
+    if no difference varies between queries.
     """
     rows: list[Certainty] = []
     for measure, pairs_of_measure in zip(measures, pairs, strict=True):
@@ -181,7 +181,7 @@ def _compute_power(pairs: Pairs, difference: float, level: float) -> dict[str, A
 
 
 def _estimate_stability(results: Results) -> dict[str, float | None]:
-    """Compare the order of strategies by half of the queries with that by all.
+    """Estimate how stable the order of strategies is.
 
     In each draw, τ correlates the order by a random half of the queries with the order by all
     queries. `tau` is the mean of τ over the draws. `tau_low` and `tau_high` are the ends of the

@@ -303,7 +303,7 @@ def _describe_intervals(pairs: list[Pair], tested: Tested) -> str:
 def build_segments(
     per_query: pl.DataFrame, grid: Grid, segments: Any, keys: Mapping[str, Any]
 ) -> Segments | None:
-    """Return means by segment, and notes on differences between segments.
+    """Return means by segment, and notes on differences that vary between them.
 
     Return None if no segments are requested or the grid has no measures.
     """

@@ -64,15 +64,15 @@ from polars_graded._writing import check_writable, write_atomically
 __all__ = ["report"]
 
 MAX_PAIRS = 4
-"""Maximum number of strategies for which a page without a baseline first shows all pairs. With more
-strategies, the page first shows the pairs of the best strategy and each other strategy."""
+"""Maximum number of strategies for which a page without a baseline shows all pairs when it opens.
+With more strategies, it shows the pairs of the best strategy and each other strategy."""
 
 MAX_LABEL_LETTERS = 20
 """Maximum number of letters of a name beside the forest plot, where space is narrow."""
 
 MAX_FILE_LETTERS = 7_800_000
-"""Number of letters up to which documents are added to the drawing scripts and the data. All other
-data are always written, even if they exceed this number."""
+"""Maximum number of letters of drawing scripts, data and documents together. If this number would
+be exceeded, documents are left out. Scripts and other data are always complete."""
 
 SCRIPTS = (
     *("state.js", "elements.js", "charts.js", "saving.js"),
@@ -113,9 +113,9 @@ def report(
     link shows the same view. Tables can be saved as CSV, charts as SVG and PNG. The page has these
     parts, if their data are passed:
 
-    - the verdict: the leader in the selected measure, its lead over another strategy, and whether
-      the lead is significant. If it is not, the verdict estimates how many more queries would show
-      it;
+    - the verdict: the leader in the selected measure, its lead over the baseline or the second
+      strategy, and whether the lead is significant. If it is not, the verdict estimates how many
+      more queries would show it;
     - the numbers of ranked and judged documents, as in `overview`, if `frame` is given;
     - the strategies with the mean of each measure and its interval, as in `summarise`. The best
       mean is marked. Beside the means are the values of the selected query. If `frame` is given and
@@ -131,9 +131,10 @@ def report(
       p values, as in `compare`;
     - with `segments`, the means in each segment, and the differences that vary between segments, as
       in `compare_segments`;
-    - curves by rank, such as `dcg_curve@20`, with the ideal curve if the results contain
-      `ideal_dcg_curve@20`: means, or the curves of the selected query;
-    - recall-precision curves in the same way, if the results contain `interpolated_precision`;
+    - curves by rank, such as `dcg_curve@20`: their means, or the curves of the selected query. The
+      ideal curve is also drawn if the results contain `ideal_dcg_curve@20`;
+    - recall-precision curves, also as means or for the selected query, if the results contain
+      `interpolated_precision`;
     - the precision histogram of two strategies: their difference, one bar per query;
     - the views of `charts.explore` for the same two strategies: you can select queries in them, and
       the page shows the means over the selected queries;

@@ -36,10 +36,10 @@ NOTE = (
 def build_similarity(documents: RankedFrame, grid: Grid, payload: Payload) -> Similarity | None:
     """Return mean similarities of all pairs, or of one strategy to all others.
 
-    If the page has a baseline, the baseline is compared with all others. If the page has no
-    baseline and shares more than `MAX_PAIRED_STRATEGIES` strategies with the frame, the best
-    strategy by the first measure (without measures, the first strategy) is compared with all
-    others. Otherwise all pairs are compared.
+    If the page has a baseline, the baseline is compared with all others. Otherwise, all pairs are
+    compared if the frame has at most `MAX_PAIRED_STRATEGIES` strategies of the page. If it has
+    more, the best strategy by the first measure is compared with all others. Without measures, the
+    first strategy is compared with all others.
 
     Return None in any of these cases:
 

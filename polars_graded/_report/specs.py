@@ -264,7 +264,7 @@ def _draw_chosen(bars: alt.Chart) -> alt.Chart:
 
 def _build_spec(layers: Sequence[alt.Chart], height: int, **signals: float) -> dict[str, Any]:
     """Return a chart for the page, as wide as its container."""
-    # The parts are valid by construction, and validation by Altair takes much time.
+    # The chart is valid by construction, and validation by Altair takes much time.
     chart = draw_layers(layers, alt.NamedData("rows"), height=height)
     spec: dict[str, Any] = chart.to_dict(validate=False)
     return spec | {

@@ -36,8 +36,8 @@ MAX_GRADES = 101
 """Maximum number of different grades; with more, graders hardly ever give equal grades."""
 
 MAX_STRAY_SHARE = 0.01
-"""Maximum share of rare grades. A grader's grades outside the range of all other graders are rare,
-and therefore stray, if they are at most this share of the grader's grades."""
+"""Maximum share of rare grades among a grader's grades. Grades outside the range of all other
+graders are stray if they are rare."""
 
 MAX_SHARED_STRAY_SHARE = 0.05
 """Maximum share of a rare grade among all grades; a grade with a larger share is common."""
@@ -68,8 +68,9 @@ def agreement(
     r"""Return coefficients of agreement of graders, with their intervals.
 
     Each pair of graders is compared on the documents that both judged. The coefficients of all
-    graders together are computed from the documents that at least two graders judged. Only the
-    frequencies of grades in `fleiss_kappa` and `ac2` are those of all judged documents.
+    graders together are computed from the documents that at least two graders judged. For
+    `fleiss_kappa` and `ac2` of all graders, the frequencies of grades also include the documents
+    that only one grader judged.
 
     Let :math:`p_{ij}` be the share of documents that have grade i from one grader and j from the
     other, with the sums :math:`p_{i\cdot}` and :math:`p_{\cdot j}`:
@@ -118,9 +119,9 @@ def agreement(
         - `documents` and `queries` (UInt32), the numbers on which the value is based;
         - `value`, `ci_low` and `ci_high` (Float64): Student's interval by the jackknife over
           **queries**, because documents of a query are not independent (Notes);
-        - `note` (String): the reason for a null value or interval, or a warning that fewer than 15
-          queries have a grade other than the most common one, so that the interval contains the
-          true value too seldom; otherwise null.
+        - `note` (String): the reason for a null value or interval, or a warning that the interval
+          is unreliable, because fewer than 15 queries have a grade other than the most common one;
+          otherwise null.
 
         The coefficients of a pair are
 
@@ -180,9 +181,9 @@ def agreement(
     As text: ``z ± t(n - 1) * SE; SE² = (n - 1) / n * ∑ (z(-q) - mean z)²``. The ends are converted
     back from z to values. The interval of `difference` is computed without this conversion. If only
     one query has any disagreement, the value without this query is 1, for which z is infinite. This
-    value is replaced by 1 - (1 - value) / n. The interval is null in three cases: there is a single
-    query, the value is the same whichever query is left out, or the value cannot be computed
-    without one of the queries.
+    1 is replaced by 1 - (1 - v) / n, where v is the value of all queries. The interval is null in
+    three cases: there is a single query, the value is the same whichever query is left out, or the
+    value cannot be computed without one of the queries.
 
     If all grades are common, a share of 0.94 to 0.96 of the intervals at 0.95 contains the true
     value, with 5 queries or more. If nine of ten grades are 0, the share is 0.88 to 0.97 with 5 or
@@ -585,8 +586,8 @@ def _compute_intervals(
         is_bounded = name not in UNBOUNDED_COEFFICIENTS and value < 1
         z, jackknife = (value, without)
         if is_bounded:
-            # z = -ln(1 - value) is infinite for 1. If only one query has any disagreement, the
-            # value without this query is 1, and is replaced by 1 - (1 - value) / n.
+            # z is infinite for 1. If only one query has any disagreement, the value without this
+            # query is 1. This 1 is replaced by 1 - (1 - value) / n, with the value of all queries.
             z, jackknife = (-np.log(np.maximum(1 - x, (1 - value) / n)) for x in (value, without))
         error = np.sqrt((n - 1) / max(n, 1) * ((jackknife - jackknife.mean()) ** 2).sum())
         if not error > ROUNDING:

@@ -106,7 +106,7 @@ def _check_no_fingerprint(options: Mapping[str, Any]) -> None:
 
 
 def _find_strategy_columns(columns: Sequence[str], options: Mapping[str, Any]) -> list[str]:
-    """Return the columns of graders (if there is one) and of strategies."""
+    """Return the column of graders, if present, and that of strategies."""
     has_graders = columns[0] == GRADER and options.get("strategy") != GRADER
     return [*columns[: 2 if has_graders else 1]]
 

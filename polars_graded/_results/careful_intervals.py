@@ -16,12 +16,13 @@ from polars_graded._results.power import find_min_queries
 from polars_graded._results.significance import Options, run_test
 
 MIN_CHANGED_QUERIES = 25
-"""Minimum number of queries with a difference for which the interval of the test is used."""
+"""Minimum number of queries with a difference. If there are fewer, the interval of the test is not
+used."""
 
 SPARE_CHANGED_QUERIES = 9
-"""Number of changed queries that a plan adds to `MIN_CHANGED_QUERIES`, if a small share of all
-queries changes. Samples vary: if 25 + 9 queries change on average, at least 25 queries change in 19
-of 20 samples."""
+"""Number of changed queries that `count_deciding_queries` adds to `MIN_CHANGED_QUERIES` if a small
+share of all queries changes. Samples vary: if 25 + 9 queries change on average, at least 25 queries
+change in 19 of 20 samples."""
 
 DECIDING_POWER = 0.8
 """Probability that a gate reaches a decision with the recommended number of queries."""

@@ -134,9 +134,9 @@ def catalogue(
     the value of a resample minus the mean of all resamples. The ends of the interval are v plus
     quantiles of d. No end is below 0. The ends for coverage, Gini index and long-tail share are at
     most 1, and those for entropy at most log2 N. In simulations with 30 to 500 users, 93 to 99 % of
-    the intervals of coverage, Gini index and entropy contain the expected value for the number of
-    users. With plain quantiles, at most 73 % would contain the expected value. All strategies with
-    the same number of users have the same resamples.
+    the intervals of coverage, Gini index and entropy contain the expected value of the measure for
+    that number of users. With plain quantiles, at most 73 % would contain the expected value. All
+    strategies with the same number of users have the same resamples.
 
     References
     ----------
@@ -301,8 +301,8 @@ class Recommendations:
     n_users: int
     n_items: int
     means: Mapping[str, Floats]
-    """Mean of each property over the items recommended to a user, with one entry per user; NaN for
-    a user without recommendations."""
+    """Means over the recommended items of each user: `popularity` and `long_tail_share`. They are
+    NaN for a user without recommendations. Without popularity, the mapping is empty."""
 
     def count(self, weights: Floats) -> Floats:
         """Return, for each item, the total weight of the users who get it."""

@@ -1,4 +1,4 @@
-"""Check for a gate that two results were measured under equal conditions."""
+"""Check that the two results of a gate were measured in the same way."""
 
 from __future__ import annotations
 

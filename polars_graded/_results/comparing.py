@@ -92,9 +92,10 @@ def compare(
         that could be the query. If several columns are possible, they are used together, provided
         that every strategy has the same combinations of their values, and has each combination
         exactly once, as in the result of `evaluate`. If they do not identify a query and there is
-        no column `"query"`, an error asks for `query`. An error is also raised if the further
-        columns change no value of a query, as after a join that repeated rows. If the column
-        `"query"` alone identifies a query, the other columns are not used.
+        no column `"query"`, an error asks for `query`. An error is also raised if rows seem to be
+        copies made by a join. Copies have the same values of all measures, and differ only in some
+        of the possible columns. If the column `"query"` alone identifies a query, the other columns
+        are not used.
     strategy
         The column of strategies. By default `"strategy"`, or the only other column that could be
         the strategy. If the frame has neither a column `"query"` nor a column `"strategy"`, pass
@@ -118,9 +119,9 @@ def compare(
         - `"wilcoxon"`: the signed rank test (`scipy.stats.wilcoxon`), which leaves out ties
           (`zero_method="wilcox"`) and is exact or normal as scipy's `method="auto"` decides.
           `ci_low` and `ci_high` are those of `"t"`. The test compares ranks, **not means**: if
-          differences are skewed, the ranks can favour one strategy and the mean the other. If they
-          do, charts, tables and the report do not count the difference as a finding.
-          `rank_strategies` refuses this test.
+          differences are skewed, the ranks can favour one strategy and the mean the other. Charts,
+          tables and the report do not count such a difference as a finding. `rank_strategies`
+          refuses this test.
         - `"permutation"`: Fisher's randomisation test. The signs of the differences are chosen at
           random, and p is the share of choices for which :math:`|\bar d|` is at least as large as
           observed. It assumes that differences are symmetric about 0 if strategies do not differ.
@@ -255,9 +256,9 @@ def compare(
       nothing but the sign is certain at `confidence` (Strassburger, Bretz 2008), so the intervals
       do **not** hold simultaneously;
     - :math:`\alpha R / m` for `"benjamini_hochberg"`, where R is the number of differences that it
-      finds, or 1 if it finds none. These R differences have R intervals. On average, the share of
-      these intervals that miss their true difference is at most :math:`\alpha` (the false coverage
-      rate of Benjamini and Yekutieli, 2005). These intervals do not hold simultaneously either;
+      finds, or 1 if it finds none. On average, at most the share :math:`\alpha` of the intervals
+      of these R differences misses the true difference (the false coverage rate of Benjamini and
+      Yekutieli, 2005). These intervals do not hold simultaneously either;
     - :math:`\alpha` for `"none"`. With `"randomised_tukey"` all intervals hold simultaneously.
 
     For a statement about all differences at once, use `"bonferroni"` or `"randomised_tukey"`.
@@ -291,7 +292,7 @@ def compare(
     the documentation has tables of how often this happens, and of how often intervals hold
     simultaneously.
 
-    A frame of one measure with one column per strategy is converted by
+    If a frame has the values of one measure in one column per strategy, convert it by
     ``wide.unpivot(index="query", variable_name="strategy", value_name="ndcg@10")``.
 
     References

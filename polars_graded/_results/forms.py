@@ -68,12 +68,7 @@ def long_form(
     *measures
         The columns of measures to stack; by default all measures with one number per query (no
         curves).
-    query, strategy
-        The key columns, by default "query" and "strategy". If one of these two columns is missing,
-        and exactly one other column can be a key, this other column is the key. If `query` is not
-        passed, several columns form the query together if every strategy has each combination of
-        their values once. If a key remains unknown, an error is raised.
-    grader
+    query, strategy, grader
         As for `compare`.
 
     Returns
@@ -158,9 +153,9 @@ def paper_table(
     per_query, *measures, query, strategy, segments, test, correction, confidence, missing, grader
         As for `compare`. With segments, there is one column per measure and segment.
     trusted
-        The grader whose grades are trusted, as for `compare`: means and differences are estimates
-        for this grader and all queries. The test must be `"t"`, and `letters` must be `"worse"`. If
-        there are several other graders, `grader` selects one.
+        The grader whose grades are trusted, as for `compare`. The table then estimates the means
+        and differences that this grader would find in all queries. The test must be `"t"`, and
+        `letters` must be `"worse"`. If there are several other graders, `grader` selects one.
     format
         `"markdown"`, `"latex"` (with booktabs) or `"html"`.
     digits

@@ -169,9 +169,9 @@ def gate(
         - `best` (String), `baseline_mean`, `mean`;
         - `more_queries` (UInt64), for the verdicts "undecided" and "worse, perhaps by more than the
           margin": the number of further queries that would decide in 80 % of cases if the
-          difference stayed the same. It is null for other verdicts, if only lost queries make the
-          verdict undecided, if the number is unknown, or if more than 100 times the number of given
-          queries would be needed in total;
+          difference stayed the same. It is null for other verdicts. It is also null if only lost
+          queries make the verdict undecided, if the number is unknown, or if more than 100 times
+          the number of given queries would be needed in total;
         - `confidence`, and `level`, the error rate of this interval alone;
         - `margin`, `difference` (strategy minus baseline), and `low` and `high`, the interval of
           the difference;

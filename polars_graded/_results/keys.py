@@ -33,14 +33,14 @@ Result = TypeVar("Result")
 Missing: TypeAlias = Literal["error", "drop", "zero"]
 
 KEYS = ("strategy", "query")
-"""Keys of rows of results, in the order of `evaluate`."""
+"""Keywords for the key columns of results, and also the default names of these columns."""
 
 COLUMNS_OF_LONG_FORM = ("measure", "cutoff", "rank")
-"""Columns of `long_form` that distinguish several values of a query, so they are no keys."""
+"""Columns of `long_form` that distinguish values of one query. They do not identify a query."""
 
 
 class Keys(TypedDict, total=False):
-    """Keywords of functions of results: key columns, missing values, and the grader."""
+    """Keywords of functions that take results."""
 
     query: Columns
     strategy: str
@@ -104,9 +104,9 @@ def takes_results(
     - `run_one_grader` calls it for the only grader, and raises an error if there are several;
     - `run_all_graders` calls it once, with the results of all graders.
 
-    If the caller passes `trusted`, `run_all_graders` replaces the other values of `combine`. If the
-    caller passes `grader`, the function gets only the results of `grader`, and of `trusted` if that
-    is passed. `grader` has no such effect if `combine` is `run_all_graders`.
+    If the caller passes `trusted`, `run_all_graders` is used instead of `combine`. If the caller
+    passes `grader`, the results of graders other than `grader` and `trusted` are left out, except
+    if `combine` is `run_all_graders`.
 
     If the function has `**keys`, the caller may pass any keyword of `Keys`. The function gets all
     keywords of `Keys`, with defaults for those that the caller does not pass.
@@ -235,9 +235,9 @@ def find_keys(
 
     1. If the strategy is known and the query is not passed, the candidates and a column "query" may
        form the query together. This needs at least two columns, and every strategy must have each
-       combination of their values once. If rows are copies that differ only in one of the columns,
-       an error is raised. Any other superfluous column changes no result, since the same rows are
-       paired without it.
+       combination of their values once. If rows seem to be copies of each other, an error is
+       raised. A column that is not needed to identify a query changes no result: the same rows are
+       paired with it and without it.
     2. Otherwise, if one key is missing and there is one candidate, the candidate is the key.
     3. If a key is missing and there are several candidates, an error asks for the key. The order of
        columns does not show which column is meant.
@@ -315,7 +315,7 @@ def _is_full_grid(
         and not _is_nested(dtype)
         and (name in measures or Measure.parsed(name))
     ]
-    # Polars would read such names as patterns of several columns.
+    # Polars would read "*" and names with "^" at the start as patterns of several columns.
     are_patterns = any(name == "*" or str(name).startswith("^") for name in (*columns, *values))
     if unusable or are_patterns or keys.get("query") in segments:
         return False
@@ -339,9 +339,9 @@ def _check_no_copies(
 ) -> None:
     """Raise if rows seem to be copies that a join has made.
 
-    If results are joined with several tags per query, each row is repeated for each tag. The column
-    of tags would then count as a part of the query, and each query several times. Such rows have
-    the same values for each strategy and query, whatever the tag.
+    For example, a join with a table of several tags per query repeats each row, once per tag. The
+    column of tags would then become a part of the query, and each query would count several times.
+    The copies of a row differ in their tags, but have the same values.
     """
     for name in several:
         n = rows.select(*strategies, name).n_unique()

@@ -66,8 +66,8 @@ class Pairs:
     def compute_tolerances(self, part: slice) -> Floats:
         """Return the tolerances of the differences of some pairs.
 
-        A difference that does not exceed its tolerance may be a rounding error. It counts as
-        exactly 0, and 0 is returned as its tolerance.
+        A difference within its tolerance may be a rounding error. The difference then counts as
+        exactly 0, and the returned tolerance is 0.
         """
         return self.results.compute_tolerances(self.a[part], self.b[part])
 
@@ -98,9 +98,9 @@ class Pairs:
             differences = self.compute_differences(part)
             mean[part], std[part] = compute_mean_and_std(differences)
             if self.n > 1:
-                # If the spread of a pair's differences does not exceed their largest tolerance, the
-                # standard deviation is set to 0. No tolerance exceeds the maximum of `rounding`, so
-                # tolerances are computed only for pairs whose spread does not exceed this maximum.
+                # The standard deviation becomes 0 if the spread of a pair's differences is within
+                # their largest tolerance. A spread above the maximum of `rounding` is above every
+                # tolerance, so tolerances are computed only for the other pairs.
                 spread = np.ptp(differences, axis=1)
                 near = np.flatnonzero(spread <= self.results.rounding.max())
                 a, b = self.a[part][near], self.b[part][near]

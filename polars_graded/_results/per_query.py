@@ -54,7 +54,7 @@ MAX_VALUE = 1e150
 """Maximum magnitude of a value, so that sums of squares do not overflow."""
 
 ALL_QUERIES = pl.DataFrame(height=1)
-"""Key of all queries if there are no segments: one row without columns."""
+"""Key of the only segment if no segments are named: a frame of one row without columns."""
 
 MAX_NAMED_KEYS = 3
 """Maximum number of keys that an error names."""
@@ -176,10 +176,11 @@ def find_measures_and_curves(
     """Return the columns of measures, and the columns of curves.
 
     If `measures` names no column of numbers, every column of numbers with the name of a measure is
-    returned. Others are left out, since they may describe a query. If `measures` names no curve,
-    every list of numbers is returned as a curve. A Boolean column is a measure only if `measures`
-    names the column. If `curves` is False, raise if `measures` names a curve, or if there is no
-    column of a measure. If `curves` is True, a frame with curves needs no other measures.
+    returned. Other columns of numbers are left out, since they may describe a query. If `measures`
+    names no curve, every list of numbers is returned as a curve. A Boolean column is a measure only
+    if `measures` names the column. If `curves` is False, raise if `measures` names a curve, or if
+    there is no column of a measure. If `curves` is True, a frame with curves needs no other
+    measures.
     """
     schema = per_query.collect_schema()
     queries, requested = check_column_names("query", query), list_named_columns(measures)
@@ -414,8 +415,8 @@ class Grid:
     def _fill_missing(self, values: Floats, measure: str) -> Floats:
         """Fill missing values with 0 if `missing` is "zero".
 
-        If there is a value to fill, raise if the lowest value is best, since 0 would be a good
-        value. Also raise if it is unknown which value is best.
+        With "zero", missing values raise an error if the lowest value is best, since 0 would be a
+        good value. They also raise an error if it is unknown which value is best.
         """
         if self.missing != "zero" or not np.isnan(values).any():
             return values
@@ -552,7 +553,7 @@ class Results:
         return ranks * self.sign
 
     def compute_tolerances(self, a: Integers, b: Integers) -> Floats:
-        """Return the tolerances of the differences of values, one row per pair.
+        """Return a tolerance per query, with one row per pair of strategies.
 
         Two values are tied if their difference is within the tolerance. The difference of tied
         values counts as exactly 0, so the returned tolerance is 0.
@@ -615,7 +616,7 @@ def list_declared_measures(measures: Sequence[MeasureColumns]) -> dict[str, str]
 
 
 def parse_direction(text: str) -> Best:
-    """Return the best value of a measure, or a best value as it is.
+    """Return the best value of a measure; return a best value unchanged.
 
     For example, "ndcg@10" becomes "highest", and "lowest" stays "lowest".
     """

@@ -393,8 +393,9 @@ def power_curve(
     per_query, *measures, query, strategy, difference, unit, confidence, missing, grader
         As for `queries_needed`.
     queries
-        The numbers of queries, each at least 2. With results of n queries, the default is up to
-        thirty numbers, from 5 to 4 n (or to 20, if 4 n is less). The result always contains n, too.
+        The numbers of queries, each at least 2. Let n be the number of given queries. The default
+        is up to thirty numbers, from 5 to the larger of 20 and 4 n. The result always contains n,
+        too.
 
     Returns
     -------

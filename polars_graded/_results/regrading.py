@@ -51,7 +51,7 @@ JUDGED = "judged"
 """Name of the measure that is the share of judged documents."""
 
 MAX_LEVELS = 5
-"""Maximum number of levels on a scale for which all ways to merge levels are tried."""
+"""Maximum number of levels of a scale whose levels are merged in every way."""
 
 
 def unjudged_bounds(
@@ -195,7 +195,7 @@ def unjudged_bounds(
         residual = pl.lit(None, pl.Float64)
         if measure.function == "rbp":
             depth = original.get_column(DEPTH_COLUMN).clip(upper_bound=measure.n).cast(pl.Float64)
-            # Moffat, Zobel 2008: the share of unjudged documents, plus p^d for ranks beyond d.
+            # Moffat, Zobel 2008: what unjudged documents could add, plus p^d for ranks beyond d.
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
         is_exact = has_both & (
             name not in without_relevance and _has_exact_bounds(measure, resolved)
@@ -428,9 +428,10 @@ class _Conclusions:
 def _resolve_rows(
     frame: Any, options: FrameOptions
 ) -> tuple[pl.DataFrame, dict[str, Any], list[str]]:
-    """Return rows with computed columns, keywords that name them, and keys.
+    """Return rows with computed columns, keywords of `evaluate`, and keys.
 
-    The keywords are those of `evaluate`. The keys are the columns of strategies and queries.
+    The keywords contain the names of the computed columns in place of expressions. The keys are the
+    columns of strategies and queries.
     """
     rows = check_collected("frame", frame)
     grade = options.get("grade", "grade")
@@ -564,8 +565,8 @@ def compute_mean_bounds(bounds: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return means of the columns of `unjudged_bounds` over queries.
 
     `mean` is the mean of `value`, and `if_best` is the mean of `value_if_best`. `low` and `high`
-    are the smaller and the larger of these means. `beyond` is the mean of the sum of the smaller
-    value and the residual. Without a residual, `beyond` is null.
+    are the smaller and the larger of these means. `beyond` is the mean of
+    `min(value, value_if_best) + residual`. Without a residual, `beyond` is null.
     """
     means = bounds.group_by(keys, maintain_order=True).agg(
         pl.col("value").mean().alias("mean"),

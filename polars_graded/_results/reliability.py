@@ -171,8 +171,8 @@ def order_stability(
     sizes
         The numbers of queries to draw; by default up to ten numbers from 5 to all.
     method
-        The correlation of both orders, as for `rank_correlation`. `"ap"` gives more weight to the
-        top of the sample's order.
+        The correlation of a sample's order with the order in all queries, as for
+        `rank_correlation`. `"ap"` gives more weight to the top of the sample's order.
     samples
         The number of samples for each size.
     confidence
@@ -207,7 +207,7 @@ def order_stability(
 
     Examples
     --------
-    One of three queries reverses the order of the two strategies:
+    One of three queries reverses the order of the two strategies, but no mean of two queries does:
 
     >>> per_query = pl.DataFrame(
     ...     {
@@ -376,10 +376,10 @@ def rank_correlation(
 
     Notes
     -----
-    Strategies that are tied in the order that AP correlation reads share a place: each is compared
-    only with the strategies above the tie. Urbano and Marrero's :math:`\tau_{AP,b}`, which is the
-    mean of both directions, treats ties in the same way. Two strategies that are tied only in the
-    other order count as disagreement.
+    AP correlation reads one order from its top. Strategies that are tied in this order share a
+    place: each is compared only with the strategies above the tie. Urbano and Marrero's
+    :math:`\tau_{AP,b}`, which is the mean of both directions, treats ties in the same way. Two
+    strategies that are tied only in the other order count as disagreement.
 
     If the lowest value of a measure is best, as for `e_measure`, the strategy with the lowest mean
     is first.
@@ -443,7 +443,7 @@ def _correlate_graders(
     method: str,
     keys: Keys,
 ) -> pl.DataFrame:
-    """Return a row for each measure and pair of graders to correlate.
+    """Return a row for each measure and pair of graders.
 
     Queries that only one of the two graders judged are left out.
     """

@@ -337,8 +337,8 @@ def _run_bootstrap(pairs: Pairs, options: Options) -> Outcome:
             squares = deviations**2 @ weights.T / n
             variance = squares - means**2
             variance[variance <= ROUNDING * squares] = 0
-            # If all deviations in a resample are 0, t is 0. If they have another value in common,
-            # t is infinite.
+            # If all deviations in a resample are 0, t is 0. If all are equal but not 0, t is
+            # infinite.
             t[:, block] = np.abs(means) / np.sqrt(np.where(variance > 0, variance, 1) / (n - 1))
             t[:, block][(variance == 0) & (np.abs(means) > ROUNDING)] = np.inf
         observed = np.abs(mean[part]) / error[part]
@@ -459,7 +459,8 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
     if smallest_p > level:
         n, strategies = sizes_of_segments[int(np.argmin(min_p_values))]
         lacks_queries = test.compute_min_p(n, strategies, MAX_RESAMPLES) == min(min_p_values)
-        # A corrected p value is at most 1, so the factor of the correction follows from a tiny one.
+        # The correction multiplies p by this factor. It is computed from a tiny p, since a
+        # corrected p cannot exceed 1.
         tiny = 1e-12
         factor = correct_p_values(options.correction, np.full_like(p_values, tiny)).min() / tiny
         n_needed = math.ceil(factor / level)
@@ -545,9 +546,10 @@ class Resamples:
     def find_distances(self, largest: Floats, levels: Floats) -> Floats:
         """Return the largest distance with p above the level, for each pair.
 
-        Each resample has a distance, such as |t| in the bootstrap. The ends of the intervals are
-        computed from the result. For the p of a distance d, the resamples with a distance of d or
-        more count as extreme. If p is above the level for every d, the result is infinite.
+        Each resample has a distance, such as |t| in the bootstrap. The p of a distance d is the p
+        value of a pair if the resamples with a distance of d or more are extreme. If p is above the
+        level for every d, the result is infinite. Callers compute ends of intervals from the
+        result.
 
         Each row of `largest` belongs to a pair. It contains the largest distances of the resamples,
         in descending order.

@@ -57,7 +57,7 @@ GAPS = {
 """Words for each kind of gap, as in "5 queries have no irrelevant document"."""
 
 SMALLEST_CHANGE = 0.005
-"""Minimum relative change of widths that a note reports. Below it, widths count as equal."""
+"""Relative change of the width of intervals below which a note calls the widths equal."""
 
 MANY_TIED = 0.5
 """Share of tied scores above which a title reports them."""
@@ -298,7 +298,7 @@ def title_gaps(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def write_many_ties(ties: Mapping[str, float | None]) -> str:
-    """State the share of tied scores of strategies with mostly tied scores."""
+    """State which strategies have mostly tied scores, and the share of ties."""
     tied = {name: share for name, share in ties.items() if (share or 0) > MANY_TIED}
     if not tied:
         return ""
@@ -310,7 +310,7 @@ def write_many_ties(ties: Mapping[str, float | None]) -> str:
 
 
 def _write_gap(rows: Sequence[Mapping[str, Any]], gap: str, verb: str) -> str:
-    """State how many queries of the worst strategies have a gap.
+    """State the highest number of queries with a gap, and its strategies.
 
     For example: "5 of 9 queries have no judged document for a and b". Return "" if no query has
     this gap.

@@ -275,7 +275,11 @@ def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
 
 
 def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
-    """Write the interval that agrees with corrected p, or else the plain one."""
+    """Write the interval of a lead.
+
+    The interval agrees with the corrected p. If no such interval exists, as for a test of ranks,
+    write the interval of the difference without correction. If neither exists, return "".
+    """
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
     scope = tested.correction_in_words
     if tested.covers_several:

@@ -255,8 +255,8 @@ def recall_precision_curves(
     if chart_rows.has_panels(table):
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
-    # Names are written at the end of the lines, left or right, at which they move less to avoid
-    # overlap.
+    # Names must not overlap. They are written at the left or the right end of the lines, wherever
+    # names must move less.
     min_recall, max_recall = table["recall"].min(), table["recall"].max()
     end_points = table.filter(pl.col("recall").is_in([min_recall, max_recall]))
     name_position = line_names.choose_place(end_points, "recall", "value", ends)
@@ -308,7 +308,7 @@ def _draw_curves(
     if not has_panels:
         end_position = pl.col(position).min() if named_at < 0 else pl.col(position).max()
         is_named = pl.col(position) == end_position.over("strategy")
-        # Means that differ only by rounding errors keep the order of their names.
+        # Rounded, so that means that differ only by rounding errors are sorted by strategy.
         height = pl.col("value").round(12)
         table = line_names.add_labels(table, is_named, [height], ends, named_lines)
         facts |= {"named_at": named_at, "ends": ends, "names": table["strategy"].unique()}

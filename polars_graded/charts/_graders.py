@@ -19,9 +19,9 @@ from polars_graded._results.trusting import compute_median_width_change
 from polars_graded._sentences import format_count, shorten_name, shorten_names, titles
 
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
-"""Names of the grades that an estimate uses, by the prefix of the interval's columns.
+"""Names of the grades that an estimate uses. Each key is a prefix of columns.
 
-For example, the interval from trusted grades is in `trusted_low` and `trusted_high`.
+For example, `trusted_low` and `trusted_high` hold the interval from trusted grades.
 """
 
 NAMES_PADDING = 0.1
@@ -41,7 +41,7 @@ def agreement(
     grader: str | None = None,
     grade: str = "grade",
 ) -> Chart:
-    """Draw the shares of one grader's grades for each grade of another.
+    """Draw a heat map of the grades of two graders.
 
     A row of the chart is a grade of `one`. A cell shows the share of the row's documents to which
     `other` gave the grade of the column. The shares of a row add up to 1. In the framed cells of
@@ -60,8 +60,8 @@ def agreement(
     -------
     LayerChart
         `chart.data` has one row per cell: `one` and `other` (the grades, as text, at most 30
-        different ones), the number of `documents`, their `share` of the documents with the same
-        grade of `one`, and `same` (whether both grades are equal).
+        different ones), the number of `documents`, their `share` of the documents in the row of the
+        chart, and `same` (whether both grades are equal).
 
     See Also
     --------
@@ -226,7 +226,7 @@ def grader_orders(
 
 
 def _write_grader_labels(summary: pl.DataFrame) -> str:
-    """Write a Vega expression for labels: a grader above a number of queries."""
+    """Write a Vega expression for labels of a grader and a query count."""
     if "queries" not in summary.columns:
         return "datum.label"
     facts = summary.partition_by("grader", as_dict=True)

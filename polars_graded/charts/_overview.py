@@ -52,7 +52,7 @@ CELL_WIDTH, CELL_GAP = 50, 6
 """Width of cells of columns not in `CELL_WIDTHS`, and space between cells, in pixels."""
 
 MAX_FULL_HEIGHT_STRATEGIES = 20
-"""Maximum number of strategies whose rows have the full height."""
+"""Maximum number of strategies for rows of the full height; with more, all rows are lower."""
 
 MAX_NAMED_GRADES = 5
 """Maximum number of grades that a heading lists completely."""
@@ -81,10 +81,11 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     Returns
     -------
     LayerChart or FacetChart
-        The chart contains one row per bar, with `strategy`, `what` (the column of the table,
-        "documents" for `least` to `most`, or the grade and its number of rows), `text` (printed on
-        the bar, or null), `start` and `end` (of the bar, in pixels) and `fill` (its colour).
-        Strategies are in the order of the table. If panels are drawn, there is a column `panel`.
+        The chart contains one row per bar, with `strategy`, `what`, `text` (printed on the bar, or
+        null), `start` and `end` (of the bar, in pixels) and `fill` (its colour). `what` is the
+        column of the table; "documents" stands for the columns `least`, `median` and `most`. For a
+        bar of `grades`, `what` is the grade and its number of rows. Strategies are in the order of
+        the table. If panels are drawn, there is a column `panel`.
 
     Examples
     --------
@@ -162,8 +163,8 @@ def _draw_cells(names: list[str], headings: dict[int, list[str]], width: int) ->
         "labelExpr": label_expression,
         "labelAlign": "left",
     }
-    # Vega-Lite draws the first line of a heading `labelPadding` above the cells, and the other two
-    # lines below the first. The padding makes room for these two lines.
+    # Vega-Lite draws the first line of a heading `labelPadding` pixels above the cells, and the
+    # other two lines below the first. The padding makes room for these two lines.
     axis_options |= {
         "labelLineHeight": 12,
         "labelPadding": 28,
@@ -241,7 +242,7 @@ def _build_cell(
 def _build_grade_cells(
     grades: pl.Series | None, levels: list[float | None], start: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a bar, one per grade, in proportion to their rows."""
+    """Yield a bar for each grade, as wide as the grade's share of rows."""
     if grades is None:
         return  # the rows of the strategy have neither a score nor a grade
     total = sum(each["rows"] for each in grades)

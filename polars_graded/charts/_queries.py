@@ -380,11 +380,11 @@ def measure_agreement(
         `"difference_by_x"`: points of the difference x - y against x, which show whether the
         measures disagree if x is high.
     panel
-        A column whose values get a panel each, such as a cutoff. None draws no panels, and stacks
-        the histograms of several strategies. By default, points have no panels, and histograms of
-        two to ten strategies have one panel per strategy.
+        A column whose values get a panel each, such as a cutoff. With None, there are no panels,
+        and the histograms of several strategies are stacked. By default, points have no panels, and
+        histograms of two to ten strategies have one panel per strategy.
     query, strategy
-        The columns of queries and of strategies. The frame may lack a column that you do not pass.
+        The columns of queries and of strategies. The frame may lack the default columns.
 
     Returns
     -------
@@ -392,13 +392,13 @@ def measure_agreement(
         For `"agreement"` and `"difference_by_x"`, each row is a point with `x` and `y`. The rows
         also contain `strategy` and `query` if the frame has these columns. For `"difference_by_x"`,
         `y` is the difference. For `"difference"`, each row is a bin with `strategy`, `low`, `high`
-        and `queries`. Bins have equal widths, and 0 is in the middle of a bin. More than ten
-        strategies have no colours. The histogram then counts all strategies together, and the rows
+        and `queries`. Bins have equal widths, and 0 is in the middle of a bin. With more than ten
+        strategies, there are no colours, a histogram counts all strategies together, and its rows
         do not contain `strategy`.
 
-        Both axes of `"agreement"` have the same ends, with one exception. If neither measure is
-        constant, and the range of both together is more than ten times the range of one of them,
-        each axis has its own ends, and there is no diagonal.
+        Both axes of `"agreement"` normally have the same ends. Let r be the range of all values of
+        x and y together, and m the smaller of the ranges of x and of y. If m is above 0 and r is
+        more than 10 m, each axis has its own ends, and there is no diagonal.
 
     Examples
     --------
@@ -611,7 +611,7 @@ def similarity_histogram(
         The column of the similarity measure.
     panel
         A column whose values get a panel each. By default, two to ten pairs have one panel per
-        pair. None stacks the histograms. More than ten pairs are counted together.
+        pair. With None, histograms are stacked. More than ten pairs are counted together.
     query, strategy
         The columns of queries and of pairs.
 
@@ -670,7 +670,7 @@ def gain_by_similarity(
     panel
         A column whose values get a panel each. By default, there are no panels.
     query, strategy
-        The columns of queries and of pairs. The frame may lack a column that you do not pass.
+        The columns of queries and of pairs. The frame may lack the default columns.
 
     Returns
     -------

@@ -56,10 +56,10 @@ def rankings(
 
         Such measures are `ndcg`, `ndcng`, `ncg`, `dcg`, `cg`, `mu_ap`, `ap`, `gap`, `q_measure`,
         `err`, `nerr`, `rbp`, `sdcg`, `insq`, `recall`, `generalized_recall` and `reciprocal_rank`,
-        with or without a cutoff, and `r_precision`. Other measures raise an error. Two forms of
-        these measures raise an error too: `ap(over=retrieved)` divides by the number of relevant
-        documents retrieved, and measures with an option `ties` other than `order`, such as
-        `ndcg(ties=average)`, ignore the order of tied documents.
+        with or without a cutoff, and `r_precision`. Other measures raise an error.
+        `ap(over=retrieved)` raises an error too, because it divides by the number of relevant
+        documents retrieved. So does a measure with an option `ties` other than `order`, such as
+        `ndcg(ties=average)`, because it ignores the order of tied documents.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
     irrelevant, max_grade, relevant_from, undefined_as, condensed

@@ -56,8 +56,7 @@ def strategy_ranks(
     LayerChart or FacetChart
         The rows are those of `ranks`, with `strategy` as text, and `panel` if panels are drawn. The
         best strategy by the first measure is at the top. The title states which strategies may be
-        first. For several measures or panels, it states by how many of them one strategy is clearly
-        first.
+        first. For several measures or panels, it counts those with a clearly first strategy.
 
     Examples
     --------
@@ -154,11 +153,11 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     Returns
     -------
     LayerChart
-        The column `part` is "strategy", "bar" or "dot". A strategy has its `mean`. A bar is drawn
-        for a group of several strategies, and `set` is its letter. The bar reaches from the lowest
-        mean of the group (`mean`) to the highest mean (`to`). A dot marks a strategy on a bar.
-        `row` is the vertical position in pixels. For a strategy, this is the position of its name.
-        The title states which strategies may be first. More than 60 strategies raise an error.
+        The column `part` is "strategy", "bar" or "dot". `mean` is the mean of the strategy. A
+        bar spans a group of several strategies, from their lowest mean (`mean`) to their highest
+        mean (`to`). `set` is the letter of the group. A dot marks a strategy on a bar. `row` is the
+        vertical position in pixels. For a strategy, this is the position of its name. The title
+        states which strategies may be first. More than 60 strategies raise an error.
 
     Examples
     --------

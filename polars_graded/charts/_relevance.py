@@ -314,8 +314,8 @@ def sample_boxes(
         ),
     ]
     if name:
-        # The ideal curve has a legend of `opacity`, and charts side by side share the scale of
-        # `opacity`. So the legend here uses `fillOpacity`.
+        # Charts side by side share scales. Charts of curves use `opacity` for the legend of the
+        # ideal curve, so this legend uses `fillOpacity`.
         symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
         lines = style.draw_named_line(alt.FillOpacity, box, name, **symbol)
         lines = lines.mark_tick(**upright_options, size=step * 0.9, thickness=2, color="firebrick")

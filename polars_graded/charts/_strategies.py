@@ -58,9 +58,9 @@ def strategy_bars(
     Returns
     -------
     LayerChart or FacetChart
-        `chart.data` has the rows of `summary` with a mean. `strategy` is text, and so is the column
-        `panel`, which is added if panels are drawn. The strategy with the highest mean of the first
-        measure is at the top.
+        `chart.data` has the rows of `summary` whose mean is a finite number. `strategy` is text,
+        and so is the column `panel`, which is added if panels are drawn. The strategy with the
+        highest mean of the first measure is at the top.
 
     Examples
     --------
@@ -149,10 +149,10 @@ def _write_finding(comparison: pl.DataFrame, level: float) -> str:
 def _describe_sides(
     comparison: pl.DataFrame, *, has_several_baselines: bool
 ) -> tuple[str, str] | None:
-    """Describe the two sides of 0, or return None.
+    """Return labels for the two sides of 0 on the axis of differences.
 
-    The result is None if measures disagree about the better side, or have none. With several
-    baselines, the sides name the first and the second strategy of a pair.
+    The labels are "worse" and "better". With several baselines, they state which strategy of a pair
+    is better. The result is None if measures disagree about the better side, or have none.
     """
     measures = comparison.partition_by("measure", maintain_order=True)
     better, worse = (

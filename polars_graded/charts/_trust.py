@@ -28,7 +28,7 @@ from polars_graded._results.regrading import AS_GIVEN, compute_mean_bounds
 from polars_graded._sentences import format_percent, list_names, titles
 
 MAX_MOVE = 1e-9
-"""Maximum distance between a name and its line at which the name counts as not moved."""
+"""A name that is farther than this from its line counts as moved."""
 
 SYMLOG_P = 0.001
 """Constant of the symlog axis of p, which is linear below this p and logarithmic above it."""
@@ -790,9 +790,9 @@ def _add_crossings(table: pl.DataFrame, level: float) -> pl.DataFrame:
 
     The name of a line is placed where the line falls below a certain height. This height differs
     between the lines of a panel, so that names do not overlap: the fewer pairs a line
-    distinguishes, the higher its name. If a panel has only one line, the height is the level. If a
-    line ends above its height, the name is at the end of the line. `label` becomes null in all rows
-    without a position.
+    distinguishes, the higher its name. If a panel has only one line, its name is placed at the
+    dashed line. If a line ends above its height, the name is at the end of the line. `label`
+    becomes null in all rows without a position.
     """
     lines, named_measures = _list_line_columns(table), _list_named_measures(table)
     panels = table.partition_by("panel", maintain_order=True) if "panel" in lines else [table]

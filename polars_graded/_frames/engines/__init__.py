@@ -5,9 +5,9 @@ imported only if the frame belongs to this engine.
 
 An engine is a module with `evaluate_rows(request, frame, parts)`. This function puts all rows of a
 query into the same bucket, and calls `arrow.Worker` once per bucket. The function returns the
-values as a frame of the engine. With several graders, it is called once per grader, and the method
-`union` of the frames concatenates them. An engine may also have `join_rows(run, judgments, ...)`,
-which joins a run and its judgments on the machines of the engine.
+values as a frame of the engine. With several graders, the function is called once per grader. The
+returned frames must have a method `union`, which concatenates them. An engine may also have
+`join_rows(run, judgments, ...)`, which joins a run and its judgments on the machines of the engine.
 """
 
 from __future__ import annotations

@@ -169,9 +169,10 @@ def _sum_by_bit(ranked: Documents, judged: Ragged, *, divide_by_count: bool) -> 
     """Return the result of `sum_minima`, by one pass per bit of C.
 
     C(g) is the number of judged documents at least as good as g, so a higher C is worse. Passes go
-    from the highest bit of C to the lowest. Take two documents x and y with equal bits so far. If x
-    has a 1 in the next bit and y has a 0, then x is worse than y, and min(W_x, W_y) = W_x. A stable
-    sort by each bit keeps documents with equal bits so far together, in rank order.
+    from the highest bit of C to the lowest. Documents of a query with equal bits so far form a
+    group of adjacent rows. If document x of a group has a 1 in the next bit and document y has a 0,
+    then x is worse than y, and min(W_x, W_y) = W_x. Each pass splits the groups by its bit. Both
+    parts of a group stay in rank order.
 
     Example: grades 10 30 20 at ranks 1 2 3, and nothing else judged, have C = 3 1 2, in bits 11 01
     10. By the first bit, ranks 1 and 3 are worse than rank 2. The pair of ranks 1 and 2 adds W(10),

@@ -58,7 +58,7 @@ def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) ->
     (Scheel et al. 2011, equation 5.) m_q is `max_grade`, or without it the highest judged grade of
     the query. rel is the grade minus the irrelevant grade. With `"linear"`, the gain is ngain
     itself. With a mapping of grades to gains, ngain is the gain of the grade divided by the gain of
-    the highest mapped grade up to m_q.
+    the top grade. The top grade is the highest grade of the mapping that is not above m_q.
     """
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))

@@ -45,9 +45,10 @@ def look_up_gains(grades: Floats, pairs: GradeGains) -> Floats:
 
 
 def look_up_highest_gains(best: Floats, pairs: GradeGains) -> Floats:
-    """Return the gain of the highest mapped grade at or below each `best`.
+    """Return the gain of each grade in `best`.
 
-    Only grades in `pairs` count. A value below all these grades gets the gain of the lowest grade.
+    A grade that `pairs` lacks gets the gain of the next lower grade in `pairs`. A grade below all
+    of them gets the gain of the lowest.
     """
     grades, gains = _split_pairs(pairs)
     return gains[np.maximum(np.searchsorted(grades, best, side="right") - 1, 0)]

@@ -42,7 +42,10 @@ class Labels:
 
     @cached_property
     def keys(self) -> Integers:
-        """Return a number for each label of each document, in ascending order."""
+        """Return one number per pair of a document and its label, ascending.
+
+        The number identifies the pair.
+        """
         document = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         return document * (self.code_bound + 1) + self.codes
 

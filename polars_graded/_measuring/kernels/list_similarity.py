@@ -5,8 +5,8 @@ common documents divided by d. A tie group that contains rank d may reach below 
 `ties` decides how its documents count (Corsi and Urbano 2024):
 
 - `"order"`: tied documents keep their ranks, as if they were not tied.
-- `"w"`: the whole group counts as being among the first d. The divisor is the mean of two counts:
-  how many documents of each list count.
+- `"w"`: the whole group counts as being among the first d. The divisor is (m_a + m_b) / 2. m_a and
+  m_b are the numbers of documents of each list that count.
 - `"a"`: a document counts with the probability p that a random order of the group puts it among the
   first d. The divisor is d.
 - `"b"`: documents count as with `"a"`, but the divisor is √(S_a S_b). S_a and S_b are the sums of
@@ -173,7 +173,7 @@ class ListPair:
     def depths(self) -> Ragged:
         """Return one list per query, with one place per depth of the longer list.
 
-        Its values are not set; `depths.number` contains the depths.
+        The places have no meaningful values; `depths.number` contains the depths.
         """
         offsets = offsets_of(np.maximum(self.a.ranks.lengths, self.b.ranks.lengths))
         return Ragged(np.empty(offsets[-1]), offsets)
@@ -220,10 +220,10 @@ class ListPair:
             top_a, top_b = self.select_common(self.a.tops, self.b.tops)
             bottom_a, bottom_b = self.select_common(self.a.bottoms, self.b.bottoms)
             reached = self.count_reached(np.maximum(top_a, top_b))
-            # At depth d, each list has a tie group that contains rank d. `reached` counts common
-            # documents that are in or above this group in both lists. Two numbers are in
-            # `before`: how many of these documents are above the group of `a`, and how many are
-            # above the group of `b`. `both` counts the documents above both groups.
+            # At depth d, each list has a tie group that contains rank d. `reached` counts the
+            # common documents that are below neither group. `before` counts how many of them are
+            # above the group of `a`, and how many above the group of `b`. `both` counts how many
+            # are above both groups.
             before = (
                 self.count_reached(np.maximum(bottom_a + 1, top_b)),
                 self.count_reached(np.maximum(top_a, bottom_b + 1)),

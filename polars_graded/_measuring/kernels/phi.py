@@ -54,9 +54,9 @@ def make_box_plot_points(
 
     With direction "high", only the maximum is relevant: the minimum has relevance 0, and the lower
     whisker is left out. With "low", only the minimum is relevant. A minimum or maximum that equals
-    the median is left out, with one exception. With "high" or "low", a relevant end is always kept.
-    If it equals the median, two points have this score: φ jumps between 0 and 1 there, and is 1 at
-    the score itself.
+    the median is left out, with one exception. With "high" or "low", the relevant end is always
+    kept. If it equals the median, two points have this score: φ jumps between 0 and 1 there, and
+    is 1 at the score itself.
 
     With a floor, only scores above the floor are used, and min is the floor. A query has no points
     if all its scores are equal, or if no score is above the floor.

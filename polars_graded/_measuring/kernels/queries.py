@@ -280,7 +280,7 @@ class Queries:
     def compute_hit_gains(
         self, n: int | None, gains_of: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
-        """Return the gains of the first `n` documents, at least of the relevant ones.
+        """Return the gains of the first `n` documents; gains of 0 may be left out.
 
         The function `gains_of` computes the gains from grades. It must return 0 for documents that
         are not relevant, because the result may leave out these documents.
@@ -335,9 +335,9 @@ class Queries:
         """Return the queries in two orders that alternate bad and good tied documents.
 
         The order of a tie group is worst, best, second worst and so on (order A), or best, worst,
-        second best and so on (order B). Tie groups of several documents are counted over all
-        queries. In the first result, groups 1, 3, 5 and so on have order A, and groups 2, 4, 6 and
-        so on have order B. In the second result, A and B are exchanged.
+        second best and so on (order B). Tie groups of several documents are numbered from 1 over
+        all queries. In the first result, groups 1, 3, 5 and so on have order A, and groups 2, 4, 6
+        and so on have order B. In the second result, A and B are exchanged.
         """
         starts = self.tie_starts
         sizes = np.diff(starts, append=len(self.ranked.values))

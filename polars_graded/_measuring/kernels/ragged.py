@@ -165,7 +165,7 @@ class Ragged:
         """Return the `n` highest values of each list (all for None), descending."""
         if self.level_counts is None:
             falling = -self.map_rows(np.sort, -self.values, np.inf)
-            # Not of the class `Documents`, whose ranks would not fit sorted values.
+            # Return no `Documents`: their ranks would not fit the sorted values.
             return Ragged(falling, self.offsets).head(n)
         levels, counts = self.level_counts.values[::-1], self.level_counts.counts[::-1]
         if n is not None and self.lengths.max() > n:

@@ -32,12 +32,15 @@ MIN_WEIGHT = 1e-18
 
 @dataclass(frozen=True)
 class Subtopics:
-    """Subtopics of the relevant documents of some queries."""
+    """Subtopics of the relevant documents of some queries.
+
+    Each hit makes a pair with each of its subtopics. Pairs are in rank order.
+    """
 
     hits: Documents
     """Relevant documents among the first n."""
     document: Integers
-    """Index of the hit for each pair of a hit and one of its subtopics. Pairs are in rank order."""
+    """Index of the hit in each pair."""
     subtopic: Integers
     """Number of the subtopic in each pair. A subtopic has a different number in each query."""
     relevant_subtopics: Integers
