@@ -226,7 +226,7 @@ HINT = "\n\nHint:"
 
 
 def hint_at_maker(name: str, hint: str = "") -> str:
-    """Append to `hint` the call that returns an argument's frame.
+    """Append to `hint` the call that makes the frame `name`.
 
     If `MAKERS` has no such call, return `hint` unchanged.
     """

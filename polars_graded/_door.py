@@ -92,7 +92,7 @@ def _convert_pandas_column(name: str, column: Any) -> pl.Series:
         return pl.Series(name, pl.from_pandas(column, nan_to_null=True))
     except (ImportError, NotImplementedError):
         # pyarrow is not installed, or rejects NumPy arrays among the values. Numbers and Booleans
-        # in a plain array are passed as this array. All other values are passed one by one,
+        # in a plain array are passed to Polars as an array. All other values are passed one by one,
         # including numbers whose missing values pandas marks in a `_mask`.
         missing = column.isna().to_numpy()
         if column.dtype.kind in "iufb" and not hasattr(column.array, "_mask"):

@@ -197,7 +197,7 @@ def swapped_rankings(
     check_columns("rankings", [query, grade], rankings.columns)
     for argument, name in (("query", query), ("grade", grade)):
         if name in {"swaps", "score"}:
-            msg = f"`{argument}` must not be a column of the result, got {name!r}"
+            msg = f"`{argument}` must not be the name of another column of the result, got {name!r}"
             raise ValueError(msg)
     ideal = rankings.sort(
         query, grade, descending=[False, True], nulls_last=True, maintain_order=True

@@ -482,7 +482,7 @@ REFUSED = [
             reference_rankings(documents=2).rename({"query": "score"}), 1, query="score"
         ),
         ValueError,
-        "`query` must not be a column of the result, got 'score'",
+        "`query` must not be the name of another column of the result, got 'score'",
     ),
     (
         lambda: ndcg_by_relevance(worked_example("moniz"), by="score", grade="doc", cutoffs=[]),

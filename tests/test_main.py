@@ -1191,7 +1191,7 @@ def test_hints_name_options_on_the_shell(hint):
     [
         (lambda text: text.replace(",", ";"), "must have ',' between its columns, got ';'"),
         (lambda text: text.replace(",", ";").replace(".", ","), "between its columns, got ';'"),
-        (lambda text: text.replace(",0,", ",NA,"), "null_values=..NA... reads a text for no grade"),
+        (lambda text: text.replace(",0,", ",NA,"), "null_values=..NA... reads the text NA as null"),
         (lambda text: text.replace(",0,", ",NaN,"), "fill_nan.None. makes NaN null, which means"),
     ],
 )

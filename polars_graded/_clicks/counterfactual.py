@@ -288,8 +288,8 @@ def _estimate(
 
     Each match has a weight w, a click c and a scale s. The value of a list is V = ∑ s w c over its
     matches. The estimate is the mean of V over all lists. With `weights="ips"`, s is 1. With
-    self-normalised weights, the products s w at rank k add up to N_k. This is the number of lists
-    that belong to queries with a rank k in the new ranking.
+    self-normalised weights, s at rank k is N_k divided by the sum of w over all matches at rank k.
+    N_k is the number of lists of all queries whose new ranking has a rank k.
 
     The interval uses the variance of L = ∑ s w (c - rate) over all lists. With `weights="ips"`, the
     rate is 0. With self-normalised weights, the rate at rank k is the weighted mean of c at rank k.

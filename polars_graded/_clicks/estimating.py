@@ -541,10 +541,8 @@ def _fit_prior(
     The true values of documents have the mean m and the variance t:
 
     - m is sum c / sum E.
-    - t is the solution of observed = expected.
-    - observed is the sum of E (c / E - m)².
-    - expected is the sum of E (1 - E / sum E) Var(c / E).
-    - Var(c / E) is m / E - (m² + t) Q / E² + t.
+    - t makes the sum of E (c / E - m)² equal to its expected value. The expected value is the sum
+      of E (1 - E / sum E) Var(c / E), where Var(c / E) is m / E - (m² + t) Q / E² + t.
 
     The strength is m (1 - m) / t - 1 for a rate, but at least 0, and m / t for other values.
     """

@@ -296,7 +296,8 @@ def _compute_preferences_by_chance(
     for part in lists.partition_by("clicks"):
         clicks = int(part["clicks"][0])
         chance = part["chance"].explode().to_numpy().reshape(part.height, -1)
-        # Column clicks + d: probability that the first ranker has d clicks more than the second.
+        # balance[:, clicks + d]: probability that the first ranker has d clicks more than the
+        # second.
         balance = np.zeros((part.height, 2 * clicks + 1))
         balance[:, clicks] = 1
         for p in chance.T[:clicks, :, np.newaxis]:

@@ -248,9 +248,10 @@ def compute_interval(
 ) -> list[pl.Expr]:
     r"""Return clicks over exposure, and the ends of the score interval.
 
-    Let c be `clicks`, E be `exposure`, and Q be `squares`. For an unknown rate :math:`\gamma`, c
-    has the mean :math:`\gamma E` and the variance :math:`\gamma E - \gamma^2 Q`. The ends are the
-    two solutions :math:`\gamma` of
+    Let c be `clicks`, E be `exposure`, and Q be `squares`. An impression with propensity p adds p
+    to E and p² to Q. Without propensities, p is 1. For an unknown rate :math:`\gamma`, c has the
+    mean :math:`\gamma E` and the variance :math:`\gamma E - \gamma^2 Q`. The ends are the two
+    solutions :math:`\gamma` of
     :math:`(c - \gamma E)^2 = z^2 (\gamma E - \gamma^2 Q)`. With E = Q = n this is the interval of
     Wilson (1927).
 

@@ -99,8 +99,8 @@ OPTIONS = {
         needs=(FRAME,),
     ),
     "--descending": Option(
-        "whether the highest value of --by is ranked first: true (by default) or false, for ranks; "
-        "or for each strategy, as in old_rank=false",
+        "whether the highest value of --by is ranked first: true by default; false if the values "
+        "are ranks; or a value for each strategy, as in old_rank=false",
         {"nargs": "+", "metavar": "BOOLEAN"},
         needs=(FRAME,),
     ),

@@ -48,8 +48,8 @@ from polars_graded._warnings import DataWarning
 from polars_graded._writing import write_atomically
 
 EXIT_STATUS: dict[str, int] = {**dict.fromkeys(FAILING_VERDICTS, 1), "undecided": 3}
-"""Exit status for each verdict of a gate that does not pass. The worst verdict of all strategies
-decides. The status is 0 if all strategies pass."""
+"""Exit status of the gate for each failing verdict. If strategies have different verdicts, the
+worst verdict decides. The status is 0 if all strategies pass."""
 
 INTERRUPTED_STATUS, UNREAD_STATUS = 130, 141
 """Exit status that a shell reports after Ctrl-C, and after a write to a closed pipe."""

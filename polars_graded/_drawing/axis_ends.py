@@ -33,7 +33,7 @@ def choose_step(minimum: float) -> float:
 def choose_ends(values: pl.Series, steps: int = 5) -> AxisEnds:
     """Return round numbers that enclose all values.
 
-    Both numbers are multiples of a round step. They are at most `steps` + 1 steps apart.
+    Both numbers are multiples of a round step. The axis has at most `steps` + 1 such steps.
     """
     array = values.to_numpy()
     step = choose_step(float(np.ptp(array)) / steps)

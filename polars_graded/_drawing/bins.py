@@ -86,8 +86,8 @@ def build_heatmap_rows(
 def build_boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return one row per box, and one row per drawn value beyond its whiskers.
 
-    All boxes have the same maximum number of values beyond the whiskers, so that a chart can draw
-    all rows. Further values are left out.
+    A chart draws at most `MAX_DRAWN_ROWS` rows. If a box has too many values beyond its whiskers,
+    some of them are left out. The limit is the same for all boxes.
     """
     value = pl.col("value")
     q1, q3 = (value.quantile(q, "linear").over(keys) for q in (0.25, 0.75))

@@ -195,8 +195,8 @@ def build_query_rows(
 ) -> pl.DataFrame:
     """Select and rename columns; drop rows that lack one of `numbers`.
 
-    Each argument maps new names of columns to columns of the frame: `keys` to columns of names, and
-    the others to columns of numbers. A row may lack `optional_numbers`.
+    The mappings go from the new name of a column to its name in `frame`. The columns of `keys`
+    contain names, the others contain numbers. A row may lack `optional_numbers`.
     """
     table = frame.select(
         build_columns("frame", frame, keys, {**numbers, **(optional_numbers or {})})

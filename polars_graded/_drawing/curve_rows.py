@@ -111,8 +111,8 @@ def find_panel(
 ) -> str | None:
     """Return `panel` if it is passed, or else find the column of panels.
 
-    If a strategy has several points at a position, the strategy has several curves. The column of
-    panels is the first column whose values differ between all curves of a strategy. Columns of
+    If a strategy has several points at a position, each of them belongs to a different curve. The
+    column of panels is the first column with a different value for each of these points. Columns of
     floats are not considered. Return None if each strategy has one curve, if the curves are lists,
     or if no set of columns distinguishes the curves. Raise if no single column distinguishes the
     curves, but several columns together do.

@@ -126,9 +126,10 @@ def spread_heights(heights: Iterable[float], ends: AxisEnds) -> list[float]:
     """Return heights of names that do not overlap.
 
     `heights` are the heights of the lines and must ascend. The results ascend too, and the sum of
-    the squared moves is as small as possible. With names of height s, i * s is subtracted from
-    `heights[i]`. Isotonic regression makes these differences ascend, and i * s is added again.
-    Names stay within the axis. If there are too many names, they are evenly spaced and overlap.
+    the squared moves is as small as possible. Names of height s do not overlap if neighbours are at
+    least s apart. To move them apart, i * s is subtracted from `heights[i]`, isotonic regression
+    makes these differences ascend, and i * s is added again. Names stay within the axis. If there
+    are too many names, they are evenly spaced and overlap.
     """
     from scipy.optimize import isotonic_regression
 

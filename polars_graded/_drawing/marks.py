@@ -150,9 +150,9 @@ def draw_curves(
         layers += [text.encode(**_fade_others(selections, 1)) for text in texts]
     # Without a selection, points are in front, since lines would hide their tooltips. With a
     # selection, points must be the first layer, at the back: if a chart with panels is beside
-    # another chart, Altair looks for the selection in the first layer. The tooltips still work,
-    # because in a chart with a selection, Vega-Lite ignores the pointer on lines, which have
-    # neither a selection nor a tooltip.
+    # another chart, Altair looks for the selection in the first layer. The tooltips still work:
+    # if a chart has a selection, Vega-Lite ignores the pointer on layers that have neither a
+    # selection nor a tooltip, such as the lines.
     return [add_selection(points, *selections), *layers] if selections else [*layers, points]
 
 
@@ -334,8 +334,8 @@ def draw_forest(
     `rope` is above 0, a band shows the region of practical equivalence, from -`rope` to `rope`.
     `sides` are the words above the plot to the left and to the right of 0.
 
-    Rows have `pair`, `measure`, `strategy`, `baseline`, `difference`, the `ends`, `p_corrected` and
-    `significance`.
+    Rows have `pair`, `measure`, `strategy`, `baseline`, `difference`, `p_corrected` and
+    `significance`. They also have the two fields that `ends` names, the ends of the interval.
     """
     y = alt.Y("pair:N", title=None, axis=axis, sort=None, scale=alt.Scale(domain=pairs))
     scale = alt.Scale(padding=INTERVAL_PADDING)

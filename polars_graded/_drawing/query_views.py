@@ -40,10 +40,10 @@ ROW_HEIGHT = 34
 """Half of the height of a view of means, in pixels. A view shows one or two means."""
 
 MAX_SEPARATE_PER_PIXEL = 0.15
-"""Number of queries per pixel of height from which the cells of the histogram overlap.
+"""Limit of queries per pixel of the highest bar of the histogram.
 
-Each query is a cell of a bar. A highest bar of 26 queries on 260 pixels has 0.1 queries per pixel,
-so its cells do not overlap.
+From this limit on, the cells overlap. Each query is a cell of a bar. If the highest bar has 26
+queries on 260 pixels, it has 0.1 queries per pixel. The cells then do not overlap.
 """
 
 POINT_SIZE, MAX_LARGE_POINTS = 40, 300

@@ -38,7 +38,7 @@ MAX_BANDS = 3
 """Maximum number of overlapping bands that are drawn at once."""
 
 MAX_MARKED_POINTS = 30
-"""Maximum number of points of a curve with marks. A longer curve is a line without marks."""
+"""A curve with more points than this is a line without marks at its points."""
 
 PALETTE = [
     *("#02307b", "#d92800", "#130e0b", "#236b57", "#c304e5"),
@@ -158,7 +158,8 @@ def draw_panels(
     if words.finding or words.notes:
         panels.title = build_title(words.finding, words.notes)
     if len(panel_names) % columns:
-        # A shared axis would be drawn below empty places of the last row of panels.
+        # The last row is not full. A shared axis would be drawn below its empty places, far from
+        # the panels above.
         panels = panels.resolve_axis(x="independent")
     return escape_chart(panels)
 
@@ -242,8 +243,8 @@ def build_title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
 JOINED_WORDS = re.compile(r"(?<=\d) (?=[^\W\d]|%)|(?<=\d (?:is|to)) (?=\S)|(?<=\d are) (?=\S)")
 """Spaces at which a line must not end, such as the spaces in "3 queries", "30 %" and "1 to 5".
 
-A space matches if it follows a number and precedes a word or %. A space also matches if it follows
-a number with "is", "are" or "to", such as "1 to".
+A space matches between a number and a word or %. The space after this word matches too if the word
+is "is", "are" or "to", as in "1 to 5".
 """
 
 
@@ -354,7 +355,7 @@ def choose_look(
 
 
 def darken_rest(look: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `look` with a grey in which text is legible."""
+    """Replace the grey in `look` by a grey in which text is legible."""
     colour = look["color"]
     if isinstance(colour, alt.Color):
         return {"color": colour}

@@ -134,8 +134,8 @@ def _list_documents_below(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """List the relevant documents outside the first n, and count them.
 
-    The first frame contains at most `MAX_MISSED_DOCUMENTS` such documents of each strategy. It
-    includes documents in the first n of another strategy before any others. The second frame
+    The first frame contains at most `MAX_MISSED_DOCUMENTS` such documents of each strategy. If a
+    strategy has more, those in the first n of another strategy take precedence. The second frame
     contains the number of all such documents of each strategy.
     """
     missed_documents = documents.filter(

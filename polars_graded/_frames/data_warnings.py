@@ -65,9 +65,9 @@ MIN_CODE_RATIO = 3
 RANK_WORDS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 """Words for ranks in column names.
 
-Scores that count from 1 or 0 within a query may be ranks. If the evidence is too weak for an error,
-such as fewer than ten queries, a warning is issued if the name of the column contains one of these
-words.
+Scores that count from 1 or 0 within a query may be ranks. Strong evidence raises an error. Weak
+evidence, such as fewer than ten queries, causes a warning only if the name of the column contains
+one of these words.
 """
 
 
@@ -82,8 +82,8 @@ def find_order_dependent_measures(request: Request) -> list[Measure]:
 
 
 MIN_SHARE_OF_OTHER_GRADER = 0.5
-"""Minimum of a / b in a query. a is the number of documents that a grader judged, and b is the
-highest such number of all graders. A lower ratio causes a warning, unless a is 0."""
+"""Minimum number of documents that a grader judged in a query, as a share of the highest number of
+any grader. A lower share above 0 causes a warning."""
 
 
 def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:
@@ -179,8 +179,8 @@ class NotedData:
 
         Without a column of strategies, all strategies rank the same rows, so only the first count
         and the first total are used. With such a column, the numbers of all strategies with a count
-        above 0 are added up. If there are several of them, the text says "rankings", because the
-        sums count a query once per strategy.
+        above 0 are added up. If several strategies are added up, the text says "rankings", because
+        the sums count a query once per strategy.
         """
         if self.request.strategy is None:
             return f"{counts[0]} of {totals[0]} queries"

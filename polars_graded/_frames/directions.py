@@ -61,7 +61,7 @@ def _collect_evidence(request: Request, rows: pl.DataFrame) -> Directions:
 
 @dataclass(frozen=True)
 class Directions:
-    """Evidence that sort columns hold ranks, collected part by part.
+    """Evidence that sort columns hold ranks, collected from one or more parts of a frame.
 
     If `descending` ranks the highest value of a strategy first, its columns are left out.
     """
@@ -74,13 +74,13 @@ class Directions:
 
     @classmethod
     def of(cls, request: Request, groups: Groups) -> Directions:
-        """Return the evidence of whole queries."""
+        """Return the evidence in `groups`, in which each query is complete."""
         directions = cls(request)
         directions.add(groups)
         return directions
 
     def add(self, groups: Groups) -> None:
-        """Add the evidence of whole queries."""
+        """Add the evidence in `groups`, in which each query is complete."""
         request = self.request
         for name, columns in request.by.items():
             ascends = not request.find_directions(name)[0]
@@ -132,9 +132,9 @@ class Directions:
                 if is_first and evidence.is_conclusive and evidence.n_low:
                     _refuse_low_codes(name, column, evidence.n_low)
                 continue
-            # A column that breaks ties may hold ids. Ids hardly repeat within a query, just as
-            # ranks. So in such a column, only numbers that count from 1, or 0, are evidence of
-            # ranks.
+            # A column that breaks ties may hold ids. Like ranks, ids hardly repeat within a query.
+            # So such a column needs stronger evidence of ranks: numbers that count the documents
+            # from 1, or 0.
             if evidence.is_conclusive if is_first else evidence.has_counts_from_one:
                 owner = "" if self.request.strategy is None else f" of strategy {strategy!r}"
                 msg = (

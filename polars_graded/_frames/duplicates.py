@@ -1,4 +1,7 @@
-"""Find repeated documents of a ranking, and documents with two values."""
+"""Find repeated documents of a ranking, and documents with contradictory values.
+
+The values are grades, popularities and features.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ STRETCH_ROWS = 1 << 14
 """Approximate number of rows that are checked at once, so that they fit in the cache."""
 
 MAX_UNEXPLAINED_SHARE = 0.2
-"""Maximum share of repeated rows that a suggested label may fail to distinguish.
+"""Maximum share of repeated rows that are still repeated if their label is compared, too.
 
 A label is a column, such as the device, whose values may distinguish several rankings of a query.
 The error about repeated documents suggests a label. With 100 repeated rows, up to 20 rows may have

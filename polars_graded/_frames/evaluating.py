@@ -77,8 +77,8 @@ def evaluate(
         The column to rank by. Several columns are the scores of several strategies, which are named
         after the columns. A mapping gives other names: `by={"BM25": "score_1", "ours": "score_2"}`.
         To break ties by further columns, pass a list in place of a column: `by=[["score", "doc"]]`
-        is one strategy with the score "score". Expressions can take the place of columns and are
-        evaluated within each ranking: `by={"old": -pl.col("rank")}`.
+        is one strategy called "score", ranked by "score" and then by "doc". Expressions can take
+        the place of columns and are evaluated within each ranking: `by={"old": -pl.col("rank")}`.
     strategy
         The column that identifies strategies, if the rows of several strategies are stacked in one
         frame. In this case, `by` names one column.
@@ -87,7 +87,7 @@ def evaluate(
         `"order"`, which keeps the order of the rows. By default, the column that `doc` names breaks
         ties. Its values are compared as text, and the highest text comes first: "d9" before "d10".
         This is trec_eval's order; passing `ties="doc"` gives the same order without the warning
-        below. Numbers in another column of `ties` are compared as numbers. Without a column of
+        below. Numbers in any other column of `ties` are compared as numbers. Without a column of
         documents, tied documents keep the order of the rows. If the order of tied documents changes
         a value, a warning reports it.
 
@@ -145,9 +145,9 @@ def evaluate(
         rows (`set_sorted`, `sort`). For any other LazyFrame, the choice depends on the steps of its
         plan, on the size of its rows, and on the free memory. The logger "polars_graded" reports
         the choice at level INFO. Every choice gives the same values, except that `mu_ap` and `gap`
-        may differ in the last bit. For Spark and Ray, pass the number of buckets; a worker holds
-        one bucket at a time. The default is `spark.sql.shuffle.partitions` for Spark and 64 for
-        Ray.
+        may differ in the last bit. For Spark and Ray, pass the number of parts, called buckets. A
+        worker holds one bucket at a time. The default is `spark.sql.shuffle.partitions` for Spark
+        and 64 for Ray.
     progress
         If True, draw a progress bar for evaluations that take seconds. This requires tqdm, and a
         terminal or a notebook.
@@ -163,7 +163,7 @@ def evaluate(
     Returns
     -------
     DataFrame or LazyFrame; for a Spark frame or a Ray dataset, one of the same kind
-        The strategy (under the name of the column `strategy`, `"strategy"` by default), the query
+        The strategy (in the column that `strategy` names, `"strategy"` by default), the query
         and one column per measure. Strategies come in the order of `by`; stacked strategies come in
         natural order, run2 before run10. Queries are sorted. Results from Spark and Ray have no
         order, and their counts are 64-bit integers; `summarise`, `compare` and charts collect such
@@ -178,11 +178,11 @@ def evaluate(
         - In at least 90 % of the queries, its numbers are 1 to n, or 0 to n - 1. At least ten of
           these queries have several numbers.
         - In at least 90 % of the queries, its numbers are whole. Over all queries, they are small,
-          and equal numbers are rare. Numbers are small if the lowest is, on average over queries,
-          at most 2 times (highest - lowest + 1): the numbers 11 to 20 are small, and 81 to 90 are
-          not. Let t be the number of pairs of equal numbers within queries, and e the number of
-          such pairs expected by chance, both summed over the queries. Equal numbers are rare if t
-          is at most 0.75 e and at most e - 5 √e.
+          and equal numbers are rare. Numbers are small if the mean over queries of the lowest
+          number is at most twice the mean of (highest - lowest + 1): 11 to 20 are small, since 11
+          is at most 2 * 10, and 81 to 90 are not. Let t be the number of pairs of equal numbers
+          within queries, and e the number of such pairs expected by chance, both summed over the
+          queries. Equal numbers are rare if t is at most 0.75 e and at most e - 5 √e.
 
         Numbers that end in .5 are rounded down first, because the mean of tied ranks can end in .5.
         Numbers below 1 are ignored, because they may be codes for documents that were not shown.

@@ -20,9 +20,9 @@ def read_frame(
 ) -> pl.DataFrame:
     """Read several files with the same columns, and concatenate their rows.
 
-    `names` maps old to new column names. If a column that is not renamed already has one of the new
-    names, this column is dropped. `ids` are columns of ids, besides the column of documents. In a
-    text file, ids become numbers only if no text would change: "001" and "1" stay different ids.
+    `names` maps old to new column names. A column that already has one of the new names is dropped,
+    unless it is renamed too. `ids` are columns of ids, besides the column of documents. In a text
+    file, ids become numbers only if no text would change: "001" and "1" stay different ids.
 
     Raises
     ------

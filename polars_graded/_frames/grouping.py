@@ -17,9 +17,10 @@ TEMPORARY_NAME_TEMPLATE = "polars_graded: {}"
 ROW = TEMPORARY_NAME_TEMPLATE.format("row")
 
 MAX_RUNS_PER_ROW = 0.75
-"""Unsorted keys count as scattered if the ratio of runs to rows is at least this number.
+"""If unsorted rows have at least this ratio of runs to rows, they are grouped without a check.
 
-A run consists of adjacent rows with equal keys.
+A run consists of adjacent rows with equal keys. The check would find whether equal keys are already
+adjacent. With so many runs, they probably are not.
 """
 
 
@@ -45,7 +46,8 @@ class Groups:
     def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
         """Group rows with equal keys.
 
-        Rows stay in place if the keys are sorted, or if they form few runs and no key has two runs.
+        Rows stay in place if the keys are sorted. Unsorted rows stay in place if there are few runs
+        (see `MAX_RUNS_PER_ROW`), and all rows with the same keys form a single run.
         """
         values, keyed = frame.select(columns), frame.select(keys)
         starts = find_run_starts(keyed)

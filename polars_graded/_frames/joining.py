@@ -1,8 +1,8 @@
 """Join a run with its judgments, one block of rows at a time.
 
 Joining by query and document takes most of the time of `join_judgments`, so each block is joined
-only once. The joined rows contain row numbers of judgments. A strategy missed the judgments whose
-row numbers are in none of its rows.
+only once. The judgments that a strategy missed are found without another join: the row
+numbers of these judgments are in none of the strategy's joined rows.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ holds nulls in their place.
 """
 
 MAX_WAITING_COUNTS = 1 << 20
-"""Counts of new blocks are added to the total only when they have more rows than the total, and
-more than this number. So the total is seldom computed again."""
+"""Maximum number of rows of counts that wait to be added to the total; more may wait if the total
+itself has more rows. Adding many counts at once is faster than adding those of each block."""
 
 MAX_HELD_HASHES = 1 << 22
 """Maximum number of row hashes from several blocks in memory (32 MiB). If there are more, all are

@@ -96,7 +96,8 @@ BY_SUBTOPIC = (
 def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: int = 0) -> None:
     """Raise if two rows have the same key.
 
-    `others` is the number of repeated keys that are not in the frame. The error counts them too.
+    If many keys repeat, the caller may pass only the rows of the first ones. `others` is then the
+    number of further repeated keys, which the error counts too.
     """
     if not are_distinct(frame, key):
         repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()

@@ -140,11 +140,11 @@ def similarity(
           order.
         - `kendall_tau` and `spearman` correct for ties and ignore this order.
         - The other measures have an option, such as `rbo(ties=b)`. With `a`, the default, the value
-          is the mean over all orders of tied documents. `b` corrects this mean for the information
-          that ties lose. `w` gives tied documents the same rank. `order` uses the order of this
-          argument. Corsi and Urbano chose the letters a, b and w. The letters do not stand for the
-          strategies `a` and `b`. The default is not `order`, because lists look too similar if ties
-          are broken in the same way in both lists.
+          is the mean over all orders of tied documents. `b` corrects :math:`A_d` so that two
+          identical lists agree fully even if they contain ties. `w` gives tied documents the same
+          rank. `order` uses the order of this argument. Corsi and Urbano chose the letters a, b and
+          w. The letters do not stand for the strategies `a` and `b`. The default is not `order`,
+          because lists look too similar if ties are broken in the same way in both lists.
     doc
         The column of documents, as for `evaluate`.
     parts, progress

@@ -72,9 +72,9 @@ a code, `AT_CODE` counts the grades equal to this code, and `BELOW_CODE` is the 
 """
 
 AT_MAXIMUM = "queries_at_maximum"
-"""Name of a count for each strategy: its queries whose maximum grade is M.
+"""Name of a count for each strategy: its queries with the highest maximum grade.
 
-M is the highest grade of a relevant document in any query of the strategy.
+The maximum grade of a query is the highest grade of its relevant documents.
 """
 
 DEPENDS_ON_TIES = "depends_on_ties"

@@ -48,7 +48,7 @@ class PairRequest(Request):
     compares_pairs: ClassVar[bool] = True
     baseline: Any = None
     stacked: pl.Series | None = None
-    """Names of stacked strategies. None if `strategy` is None or no frame is known yet."""
+    """Names in the column `strategy`. None without such a column, or if no frame is known yet."""
 
     def check_names(self) -> None:
         """Raise if result columns share a name or a tool is not supported.

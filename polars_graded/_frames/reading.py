@@ -123,7 +123,7 @@ def read_letor(paths: Paths) -> pl.DataFrame:
         ``query`` and ``doc`` (String), ``grade`` (Int64, or Float64 if any grade is not
         whole), ``f1`` to ``fm`` (Float64), where m is the highest feature number in any file.
         ``doc`` is X if the comment contains ``docid = X``. Otherwise ``doc`` is the line number.
-        Line numbers continue from one file to the next, so such documents have different numbers.
+        Line numbers continue from one file to the next, so no two lines have the same number.
 
     Raises
     ------
@@ -234,8 +234,8 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
         whole path, if two files have the same name). With `"tag"`, files with the same tag form
         one run, unless two of them contain the same document for the same query. In this case, the
         strategies of all files are named after their files, and a warning reports this. A file with
-        several tags gives names such as "a.run:tag". Strategies are only renamed if all files are
-        passed as paths.
+        several tags then gives names such as "a.run:tag". If any source is not a path, all
+        strategies keep their tags.
 
     Returns
     -------
@@ -381,8 +381,8 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
         A file, or several: paths, or patterns such as `"runs/*.gz"`. A mapping gives names to the
         strategies: `{"ours": "a.run"}`.
     named_by
-        As for `read_run`, but of files with the same tag, only the first blocks of about 16 MiB
-        are compared. A shared document after the first block of a file is not noticed.
+        As for `read_run`, but files with the same tag are compared only by their first blocks, of
+        about 16 MiB each. Documents in later blocks are not compared.
 
     Returns
     -------

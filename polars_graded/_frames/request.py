@@ -92,7 +92,8 @@ class Request:
     query: tuple[str, ...]
     grade: str
     strategy: str | None
-    """The column of stacked strategies."""
+    """The column that names the strategy of each row, or None. Strategies in such a column are
+    called stacked."""
     ties: tuple[str, ...] | None
     """Columns that break ties. Empty for `ties="order"`; None if `ties` is not passed or names a
     tool."""
@@ -113,7 +114,7 @@ class Request:
     """True if the frame was searched for a column of documents and none was found. With `doc=None`,
     no search takes place."""
     all_ascending: bool = False
-    """True if `descending=False` is passed with several entries in `by`, or with `strategy`."""
+    """True if a single `descending=False` covers several entries of `by`, or stacked strategies."""
     grader: str | None = None
     """Name of the grader; None if `grade` is a single column, not a list or a mapping."""
     tool: Tool | None = None
@@ -317,8 +318,8 @@ class Request:
     def open_frame(self, frame: Any, **others: str) -> tuple[Self, pl.DataFrame | pl.LazyFrame]:
         """Return the request for a frame, and the frame as a Polars frame.
 
-        The request gets the frame's document column. `others` maps names of further arguments to
-        the columns that they name. Raise if a column is missing or the frame does not fit.
+        The request gets the frame's document column. `others` contains further arguments that name
+        columns. Raise if a column is missing or the frame does not fit.
         """
         checked = check_frame("frame", frame)
         schema = checked.collect_schema()

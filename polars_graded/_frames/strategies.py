@@ -39,8 +39,8 @@ def find_pairs(
     """Return the indices of the first and of the second strategy of each pair.
 
     Without `baseline`, the result has all pairs. With `baseline`, the second strategy of each pair
-    is a baseline. Each pair occurs once. In a pair of two baselines, the one that `baseline` names
-    first is the second strategy.
+    is a baseline. Each pair occurs once. If both strategies of a pair are baselines, the second
+    strategy is the one that comes earlier in `baseline`.
     """
     count = len(strategies)
     if count < 2:  # noqa: PLR2004

@@ -1,7 +1,8 @@
 """Compute one row per strategy and query from a frame of whole queries.
 
 This module does not depend on any engine, such as Spark. Data too large for one frame are cut into
-parts of whole queries. The values of all parts are concatenated before the result is built.
+parts of whole queries. The values of all parts are concatenated before the result is built. Notes
+are facts about the data that warnings may need (see the module `notes`).
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def group_rows(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
 
 @dataclass(frozen=True)
 class Rankings:
-    """Values and notes of the queries of a part, for one entry of `by`."""
+    """Values and notes of all queries in a part, for one entry of `by`."""
 
     name: str
     values: pl.DataFrame
@@ -153,7 +154,7 @@ class Part:
     def list_documents(
         self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
     ) -> DocumentLists:
-        """Return the documents of each query, with a strategy's scores and ties.
+        """Return the documents of each query; `keys` are the sort columns.
 
         Measures that need no ranking get the grades alone.
         """

@@ -147,7 +147,7 @@ class Definition:
     """False if the measure uses no grades."""
     needs_pairs: bool = False
     """True if the measure is a share of pairs of documents. By default, an undefined value of such
-    a measure is null. A fill value of 0 would be worse than the 1/2 that a random order gives."""
+    a measure is null, not 0, because a random order already has the expected value 1/2."""
     can_be_undefined: bool = False
     """True if the measure can also be undefined for a query with a relevant document. Its kernel
     then returns NaN. For example, the query has no pairs to order, no known documents, no retrieved

@@ -199,9 +199,9 @@ def read_input(ranking: Ranking, name: str, column: Lists, names: pl.Series | No
     """Return a checked column of numbers, or indices of rows in a table.
 
     The table holds labels or vectors, one row per document. A table of labels also holds the order
-    in which the ideal ranking takes documents of the same gain: by `names`, the names of the
-    documents, in descending text order. Without `names`, the order is the ascending text order of
-    the labels.
+    in which the ideal ranking takes documents of the same gain. If `names` contains the names of
+    the documents, the order is by name, descending. Otherwise, it is by the text of the labels,
+    ascending.
     """
     if not DOCUMENT_INPUTS[name].is_of_labels:
         return _check_numbers(ranking, name, column)

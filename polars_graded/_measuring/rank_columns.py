@@ -1,9 +1,9 @@
 """Detection of columns of ranks, whose lowest value is the best.
 
 The numbers of a column decide whether it may hold ranks; the name of the column and the order of
-the rows do not matter. Ranks hardly repeat within a query. Ranks are therefore detected even if
-documents were removed or repeated, if the ranks are those of a second page of results, or if a few
-documents share a rank.
+the rows do not matter. Ranks hardly repeat within a query. This is still true if documents were
+removed or repeated, if the ranks are those of a second page of results, or if a few documents share
+a rank. Such ranks are therefore detected, too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ MAX_ROWS = 1 << 20
 quarter of this number of rows is checked: whole queries that are spread over the column."""
 
 DOCUMENTS = "doc"
-"""Default name of the column of documents. If it breaks ties, its numbers are ids: no ranks."""
+"""Default name of the column of documents. If this column breaks ties, its numbers are taken for
+ids, and it is not checked for ranks."""
 
 
 @dataclass(frozen=True)

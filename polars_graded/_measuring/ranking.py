@@ -235,7 +235,7 @@ DOCUMENT_INPUTS: Mapping[str, Input] = {
         "a column of categories, of lists of categories or of vectors",
         "a category, a list of categories or a vector of floats",
         LABELS,
-        ".cast(pl.List(pl.Float64)) makes vectors of lists and arrays of numbers",
+        ".cast(pl.List(pl.Float64)) converts lists and arrays of numbers to vectors",
         is_of_labels=True,
         may_be_vectors=True,
         is_of_document=True,
@@ -290,7 +290,7 @@ def check_grade(name: str, dtype: pl.DataType) -> None:
         msg = f"{NUMBER_RULE.format(name)}, got {dtype}"
         if dtype == pl.String:
             msg += (
-                "\n\nHint: pl.read_csv(..., null_values=['NA']) reads a text for no grade as null; "
+                "\n\nHint: pl.read_csv(..., null_values=['NA']) reads the text NA as null; "
                 "cast(pl.Float64) reads numbers that are texts"
             )
         raise TypeError(msg)
@@ -309,7 +309,7 @@ def check_input_type(column: str, name: str, dtype: pl.DataType) -> None:
 
 
 def check_score(name: str, dtype: pl.DataType) -> None:
-    """Raise if a column cannot be the first sort key, as texts cannot."""
+    """Raise if a column of scores has an unsuitable type, such as text."""
     if not (is_number(dtype) or dtype.is_temporal() or dtype == pl.Enum):
         msg = f"{name} must be a number to rank by, got {dtype}"
         raise TypeError(msg)

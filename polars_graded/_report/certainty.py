@@ -97,9 +97,9 @@ def _find_leading_pair(
 ) -> Pair | None:
     """Return the pair of the leader and the strategy to compare it with.
 
-    The leader is compared with the baseline. If there is no baseline, or the baseline leads, it is
-    compared with the second strategy. The result is None if several strategies or none lead, or if
-    there is only one strategy.
+    The leader is compared with the baseline. If there is no baseline, or if the baseline itself
+    leads, the leader is compared with the second strategy. The result is None if several strategies
+    or none lead, or if there is only one strategy.
     """
     if len(measure["best_strategies"]) != 1 or len(measure["order"]) == 1:
         return None

@@ -39,7 +39,7 @@ from polars_graded._sentences.titles import write_axis_title
 from polars_graded._sentences.verdicts import ALPHA, Tested
 
 MAX_PAGE_POINTS = 1_200_000
-"""Maximum number of points in a page for all curves of single queries together."""
+"""Maximum total number of points of the per-query curves in a page."""
 
 MAX_PAGE_VALUES = 640_000
 """Maximum number of per-query values in a page."""
@@ -48,8 +48,9 @@ MAX_SHOWN_QUERIES = 5000
 """Maximum number of queries that the page shows one by one."""
 
 MIN_POINTS = 20
-"""Minimum number of points to which a long curve is reduced to fit in the page. The curves of many
-strategies may have fewer, because the number of points in one chart is limited, too."""
+"""Minimum number of points to which a long curve is reduced to fit in the page. With many
+strategies, a curve may have fewer points, because the number of points in one chart is limited,
+too."""
 
 
 def describe_data(n_strategies: int, n_queries: int, n_shown: int, drawn: list[Curve]) -> str:
@@ -109,7 +110,7 @@ def build_measures(grid: Grid, shown: Integers) -> list[PageMeasure]:
 
 
 def _choose_bin_width(values: Floats) -> float:
-    """Return one width for the bins of differences in all pairs."""
+    """Return a bin width for per-query differences, the same for all pairs."""
     complete = values[:, np.isfinite(values).all(axis=0)]
     furthest = np.ptp(complete, axis=0).max() if complete.size else 0.0
     _, width = bins.choose_difference_bins(pl.Series([0.0, furthest]), complete.shape[1])

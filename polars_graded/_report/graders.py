@@ -27,9 +27,9 @@ def add_graders(
     """Add sentences on graders to the verdicts, and charts of graders.
 
     Each verdict gets a sentence that all results are based on the grades of `grader`. For each
-    other grader, a further sentence names the strategies with the best mean by this grader. The
-    sentence is left out if all or none of the strategies have the best mean. If there is only one
-    grader, no charts are added.
+    other grader, a further sentence names the strategies with the best mean by this grader. This
+    further sentence is left out if all or none of the strategies have the best mean. If there is
+    only one grader, no charts are added.
     """
     for measure in payload["measures"]:
         measure["verdict"].append(f" All results are based on the grades of {grader}.")

@@ -211,9 +211,9 @@ def report(
         If vl-convert, which contains the scripts that draw charts, is not installed:
         ``pip install "vl-convert-python>=1.9"``.
     ValueError
-        If curves in a column, or their ideal curves, differ in length, which is usual without a
-        cutoff. If documents are shown, but `frame` shares no strategy or no query with `per_query`.
-        In the same cases as for `compare`.
+        If curves in a column, or their ideal curves, differ in length. Without a cutoff, they
+        usually do. If documents are shown, but `frame` shares no strategy or no query with
+        `per_query`. In the same cases as for `compare`.
 
     Notes
     -----

@@ -36,8 +36,8 @@ MAX_GRADES = 101
 """Maximum number of different grades; with more, graders hardly ever give equal grades."""
 
 MAX_STRAY_SHARE = 0.01
-"""Maximum share of rare grades among a grader's grades. Grades outside the range of all other
-graders are stray if they are rare."""
+"""Grades of a grader outside the range of all other graders are rare, and therefore stray, if they
+are at most this share of the grader's grades."""
 
 MAX_SHARED_STRAY_SHARE = 0.05
 """Maximum share of a rare grade among all grades; a grade with a larger share is common."""
@@ -140,8 +140,9 @@ def agreement(
           agree;
         - `difference`: the mean of the grade of `grader` minus the grade of `other`.
 
-        The coefficients of all graders together are `equal` (of all pairs of grades of a document),
-        `fleiss_kappa` (Fleiss' :math:`\kappa`), `alpha_ordinal`, `alpha_interval` and `ac2`. The
+        The coefficients of all graders together are `equal`, `fleiss_kappa` (Fleiss'
+        :math:`\kappa`), `alpha_ordinal`, `alpha_interval` and `ac2`. Here, `equal` is the
+        share of equal pairs among all pairs of a document's grades, averaged over documents. The
         documents may have different numbers of grades.
 
     Warns

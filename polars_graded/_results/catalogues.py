@@ -353,7 +353,7 @@ def _recommend(
 ) -> Iterator[tuple[str, Recommendations]]:
     """Yield each strategy and its first n recommendations.
 
-    They are ranked and checked as by `evaluate`.
+    The recommendations are ranked and checked as by `evaluate`.
     """
     check_whole_number("n", n)
     request, opened = request.open_frame(frame)

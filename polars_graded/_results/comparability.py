@@ -1,4 +1,4 @@
-"""Check that the two results of a gate were measured in the same way."""
+"""Check that the two results that `gate` compares were measured alike."""
 
 from __future__ import annotations
 

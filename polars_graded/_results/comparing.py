@@ -89,13 +89,12 @@ def compare(
         `"highest"`, `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
     query
         The column of queries, or several columns. By default `"query"`, or the only other column
-        that could be the query. If several columns are possible, they are used together, provided
-        that every strategy has the same combinations of their values, and has each combination
-        exactly once, as in the result of `evaluate`. If they do not identify a query and there is
-        no column `"query"`, an error asks for `query`. An error is also raised if rows seem to be
-        copies made by a join. Copies have the same values of all measures, and differ only in some
-        of the possible columns. If the column `"query"` alone identifies a query, the other columns
-        are not used.
+        that could be the query. If the column `"query"` alone identifies a query, no other column
+        is used. Otherwise several possible columns are used together if every strategy has the same
+        combinations of their values, each exactly once, as in the result of `evaluate`. If they
+        cannot be used together and there is no column `"query"`, an error asks for `query`. An
+        error is also raised if rows seem to be copies made by a join. Copies have the same values
+        of all measures, and differ only in some of the possible columns.
     strategy
         The column of strategies. By default `"strategy"`, or the only other column that could be
         the strategy. If the frame has neither a column `"query"` nor a column `"strategy"`, pass
@@ -397,8 +396,8 @@ def summarise(
         With `trusted` one row per model, measure, segment and strategy:
 
         - `grader` (String), the model that judged all queries; `measure`, the segments, the
-          strategy; `queries`, the number of queries that both judged, and `model_queries`, the
-          number that only the model judged (UInt32); `best`;
+          strategy; `queries`, the number of queries that both graders judged, and `model_queries`,
+          the number that only the model judged (UInt32); `best`;
         - two means and their intervals: `trusted_mean`, `trusted_low` and `trusted_high` from the
           trusted grader's grades; `model_mean`, `model_low` and `model_high` from the model's
           grades of all queries;
@@ -427,10 +426,10 @@ def summarise(
     As text: ``θ = λ mean(F) + mean(y - λ f); λ = cov(y, f) / ((1 + n / N) Var(f and F)), within 0
     and 1; SE² = λ² Var(F) / N + Var(y - λ f) / n``. This corrects for the bias of the model. If the
     model does not predict people's values, λ is near 0 and only people's queries count. Each of the
-    n queries has its own λ, whose cov(y, f) leaves this query out; `weight` is the mean of the n λ.
-    With fewer than four queries, λ is 0. The interval is Student's with n - 1 degrees of freedom.
-    The usual intervals, with one λ for all queries and normal quantiles, contain the mean too
-    seldom if queries are few.
+    n queries has its own λ, with cov(y, f) computed from the other n - 1 queries. `weight` is the
+    mean of the n λ. With fewer than four queries, λ is 0. The interval is Student's with n - 1
+    degrees of freedom. The usual intervals, with one λ for all queries and normal quantiles,
+    contain the mean too seldom if queries are few.
 
     **A random sample.** If the trusted queries are a random sample, the model's values for them
     differ from its values for the other queries only by chance. A warning reports a larger
@@ -443,9 +442,10 @@ def summarise(
     not.
 
     With 10 queries or more, intervals contain the true mean as often as `confidence` states,
-    independent of the quality of the model, but less often for skewed values. With a correlation of
-    0.9, intervals are about half as wide as without the model, if it judged many more queries than
-    people did. The page "Speed and tests" of the documentation has the table.
+    however good or bad the model is. If values are skewed, intervals contain it less often. With a
+    correlation of 0.9, intervals are about half as wide as without the model, if the model judged
+    many more queries than people did. The page "Speed and tests" of the documentation has the
+    table.
 
     References
     ----------
@@ -592,7 +592,7 @@ def pair_values(results: Results, strategies: pl.Series, i: int, j: int) -> pl.D
     """Return the values of two strategies for each query, and the better strategy."""
     [difference] = results.compute_differences(np.array([i]), np.array([j]))
     better = np.sign(difference) * results.sign
-    # The sign is an index into this list: 0 is null (a tie), 1 is a, and -1, the last item, is b.
+    # The sign is an index into this list: 0 gives None (a tie), 1 gives i, -1 (the last item) j.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
     several = results.queries.dtype == pl.Struct
     return pl.DataFrame(
@@ -707,7 +707,7 @@ def _compute_summary(results: Results, confidence: float) -> dict[str, Any]:
     values, n = results.values, results.n
     mean, std = compute_mean_and_std(values)
     margin = compute_mean_margin(np.where(std > 0, std, np.nan), n, confidence)
-    # Without queries, a column of NaN gives NaN for the median instead of a warning.
+    # numpy warns if it averages no values. So without queries, average a NaN: the result is NaN.
     samples = values if n else np.full((len(values), 1), np.nan)
     return {
         "queries": np.full(len(values), n),

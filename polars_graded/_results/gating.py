@@ -148,10 +148,10 @@ def gate(
     seed, resamples
         As for `compare`.
     judgments, formulas, scale
-        With `"changed"`, the baseline may differ: `judgments` allows other judgments, or other
-        subtopics, popularity or further inputs of the judged documents; `formulas` allows other
-        formulas under the same name; `scale` allows another scale or another order of ties. These
-        differences are detected if `evaluate(..., fingerprint=...)` made the results. Without
+        With `"changed"`, the baseline may differ: `judgments` allows other judgments, and other
+        values in columns that measures need, such as subtopics or popularity; `formulas` allows
+        other formulas under the same name; `scale` allows another scale or another order of ties.
+        These differences are detected if `evaluate(..., fingerprint=...)` made the results. Without
         fingerprints, only columns that depend on nothing but the judgments, such as `n_relevant`,
         are compared. The column `sentence` states what was allowed and what was not checked. If one
         side lacks a query, an error is raised, unless `missing` is `"drop"` or `"zero"`.
@@ -668,7 +668,7 @@ def _fill_with_worst(
 
 
 MAX_QUERIES_RATIO = 100
-"""Maximum number of queries needed in total, divided by the number of given queries."""
+"""`more_queries` is null if more than this many times the given queries would be needed."""
 
 
 def _compute_adverse_skewness(pairs: Pairs, inputs: VerdictInputs) -> Floats:

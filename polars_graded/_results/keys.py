@@ -233,11 +233,10 @@ def find_keys(
     A key that is not passed is the column "strategy" or "query", if there is one. Other unused
     columns are candidates if their name and type fit a key. Candidates are used as follows:
 
-    1. If the strategy is known and the query is not passed, the candidates and a column "query" may
-       form the query together. This needs at least two columns, and every strategy must have each
-       combination of their values once. If rows seem to be copies of each other, an error is
-       raised. A column that is not needed to identify a query changes no result: the same rows are
-       paired with it and without it.
+    1. If the strategy is known and the query is not passed, several columns may form the query:
+       all candidates, and the column "query" if there is one. They form it if every strategy has
+       each combination of their values once. If rows seem to be copies of each other, an error is
+       raised. A superfluous column changes no result, since queries stay the same.
     2. Otherwise, if one key is missing and there is one candidate, the candidate is the key.
     3. If a key is missing and there are several candidates, an error asks for the key. The order of
        columns does not show which column is meant.

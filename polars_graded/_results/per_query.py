@@ -54,7 +54,8 @@ MAX_VALUE = 1e150
 """Maximum magnitude of a value, so that sums of squares do not overflow."""
 
 ALL_QUERIES = pl.DataFrame(height=1)
-"""Key of the only segment if no segments are named: a frame of one row without columns."""
+"""Key of the segment of all queries, used if the caller names no segments. The key is a frame of
+one row without columns."""
 
 MAX_NAMED_KEYS = 3
 """Maximum number of keys that an error names."""
@@ -71,12 +72,12 @@ def check_per_query(
     query: Columns = "query",
     strategy: str = "strategy",
     missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results selects it
+    grader: str | None = None,  # noqa: ARG001 takes_results has selected its rows
 ) -> Grid:
     """Return the grid of the named measures; by default of all measures.
 
-    `segments` may name columns that are not keys. If several columns form the query, `segments` may
-    also name some of these columns, but not all.
+    `segments` names columns other than `strategy` and `query`, with one exception: if several
+    columns form the query, `segments` may also name some of them, but not all.
     """
     keys: dict[str, Any] = {"query": query, "strategy": strategy}
     keys["segments"] = check_segment_columns(segments)
@@ -616,9 +617,10 @@ def list_declared_measures(measures: Sequence[MeasureColumns]) -> dict[str, str]
 
 
 def parse_direction(text: str) -> Best:
-    """Return the best value of a measure; return a best value unchanged.
+    """Return the direction of a measure; return a direction unchanged.
 
-    For example, "ndcg@10" becomes "highest", and "lowest" stays "lowest".
+    A direction is "highest", "lowest" or "none". For example, "ndcg@10" becomes "highest", and
+    "lowest" stays "lowest".
     """
     values: dict[str, Best] = {best: best for best in get_args(Best)}
     return values.get(text) or Measure.parse(text, ALL_DEFINITIONS).definition.best

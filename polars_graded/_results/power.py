@@ -531,7 +531,7 @@ def _find_smallest_effect(n: int, power: float, alpha: float) -> float:
     """
     from scipy.optimize import brentq
 
-    if power <= alpha:  # the power without any effect
+    if power <= alpha:  # if the effect is 0, the power is alpha
         return 0.0
     upper = 1.0  # doubled until the effect is between 0 and `upper`
     while (achieved := compute_power(n, upper, alpha)) < power:

@@ -45,14 +45,14 @@ def rank_strategies(
 ) -> pl.DataFrame:
     r"""Rank strategies by mean, with intervals of ranks and groups.
 
-    `compare` tests each pair of strategies. A pair with a significant difference is distinguished,
-    and the strategy with the better mean is found better. There are N strategies. :math:`B_i`
-    contains all that are found better than the i-th strategy, and :math:`W_i` all that are found
-    worse:
+    `compare` tests each pair of strategies. A pair with a significant difference is distinguished:
+    the strategy with the better mean counts as better than the other, and the other as worse. There
+    are N strategies. :math:`B_i` contains all that count as better than the i-th strategy, and
+    :math:`W_i` all that count as worse:
 
     .. math:: \mathrm{rank\_low}_i = 1 + |B_i| \qquad \mathrm{rank\_high}_i = N - |W_i|
 
-    As text: ``rank_low = 1 + number found better; rank_high = N - number found worse``
+    As text: ``rank_low = 1 + number of better ones; rank_high = N - number of worse ones``
 
     Parameters
     ----------

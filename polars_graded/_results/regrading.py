@@ -51,7 +51,7 @@ JUDGED = "judged"
 """Name of the measure that is the share of judged documents."""
 
 MAX_LEVELS = 5
-"""Maximum number of levels of a scale whose levels are merged in every way."""
+"""Maximum number of levels that are merged in every way. More levels raise an error."""
 
 
 def unjudged_bounds(
@@ -254,9 +254,10 @@ def robustness_to_grading(
     seed: int = 0,
     **options: Unpack[FrameOptions],
 ) -> pl.DataFrame:
-    """Return the order and the significant differences under each grading.
+    """Compare strategies under the given grades and other gradings.
 
-    The result shows whether conclusions depend on the grading.
+    The result shows whether the order of strategies and their significant differences depend on the
+    grading.
 
     Parameters
     ----------
@@ -268,8 +269,9 @@ def robustness_to_grading(
         A mapping from names to other gradings. A grading is a column of the frame (such as the
         grades of another grader), an expression, or a mapping from grades to new grades. Grades
         that are not in the mapping stay the same. By default, neighbouring levels are merged in
-        every way that leaves at least two levels, and the grading of `moved` is added. Merged
-        levels get the lowest of their grades. More than five levels raise an error.
+        every way that leaves at least two levels. Merged levels get the lowest of their grades.
+        More than five levels raise an error. A last grading moves some grades at random, as
+        `moved` describes.
     moved
         The probability with which the grade of a judged document moves up or down by one level. The
         lowest level only moves up, and the highest level only moves down. For 0.1, the name of the
@@ -297,8 +299,8 @@ def robustness_to_grading(
           one of these orders; and `lost`, `gained` and `reversed` (UInt32), the numbers of pairs
           that are significant only under the given grades, only in this grading, or in both with
           opposite signs;
-        - `flipped` (List), the strategies whose difference from this one is lost, gained or
-          reversed, in the order of strategies.
+        - `flipped` (List), the strategies whose difference from the strategy of the row is lost,
+          gained or reversed, in the order of strategies.
 
     See Also
     --------

@@ -197,7 +197,7 @@ def order_stability(
 
     See Also
     --------
-    trust.swap_rate : Share of samples in which two strategies change places.
+    trust.swap_rate : How often two samples of queries reverse a pair of strategies.
     trust.rank_correlation : Correlation of the orders by two measures.
     charts.stability_curves : Chart of the correlations, one line per measure.
 

@@ -116,8 +116,8 @@ def write_results(
             first = pl.int_range(pl.len()) == 0
             frame = frame.with_columns(pl.when(first).then(pl.lit(text)).alias(SETTINGS))
         # A cell of a CSV file holds no list, so blanks separate the values of a curve. Times are
-        # cast to text, because `gate` casts the times of other results in the same way before it
-        # compares them with the text of a file.
+        # cast to text here, since `write_csv` may format them differently. `gate` casts the times
+        # of other results to text in this way, and compares them with the text of the file.
         curves = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
         lists = pl.col(curves).cast(pl.List(pl.String)).list.join(" ")
         times = (cs.datetime() | cs.time()).cast(pl.String)

@@ -239,7 +239,7 @@ def _compute_p_of_ranks(ranks: Floats) -> Floats:
     n = ranks.shape[1]
     count = np.count_nonzero(ranks, axis=1)
     positive = np.where(ranks > 0, ranks, 0).sum(axis=1)
-    squares = (ranks**2).sum(axis=1)  # four times the variance, also with ties
+    squares = (ranks**2).sum(axis=1)  # four times the variance of `positive`, also with ties
     z = np.zeros(len(ranks))
     np.divide(positive - count * (count + 1) / 4, np.sqrt(squares) / 2, out=z, where=count > 0)
     p: Floats = 2 * ndtr(-np.abs(z))
@@ -300,8 +300,8 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
                 kept_means = twice_kept / (2 * n_kept)
                 turned_means = twice_turned / (2 * (n - n_kept))
             low, high = np.fmin(kept_means, turned_means), np.fmax(kept_means, turned_means)
-            # A vector of equal signs is as extreme as the data for every δ, so k and t should be
-            # -∞ and ∞. The mean of no queries is 0 / 0, so both are set here.
+            # A vector of equal signs is as extreme as the data for every δ, so low is -∞ and high
+            # is ∞. They are set here, since k or t is the mean of no queries, 0 / 0.
             low[:, (n_kept == 0) | (n_kept == n)] = -np.inf
             high[:, (n_kept == 0) | (n_kept == n)] = np.inf
             lowest[part] = _take_largest(-low, n_extreme)
@@ -398,10 +398,10 @@ def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
 def _compute_min_p_of_draws(n: int, _strategies: int, resamples: int) -> float:
     """Return the smallest p to expect of the bootstrap.
 
-    A resample that draws one query n times has an infinite t, so it is as extreme as the data,
-    unless the difference of this query is the mean difference. At most n - 2 queries can have this
-    difference. So at least 2 of the nⁿ resamples are as extreme, which gives p = 2 / nⁿ. p is also
-    at least 1 / (resamples + 1), since the data count as one resample.
+    A resample that draws one query n times has an infinite t, so it is as extreme as the data. The
+    only exceptions are queries whose difference equals the mean difference: at most n - 2. So at
+    least 2 of the nⁿ resamples are as extreme, which gives p = 2 / nⁿ. p is also at least
+    1 / (resamples + 1), since the data count as one resample.
     """
     # Logarithms avoid an overflow.
     return max(2 * math.exp(-n * math.log(n)), 1 / (resamples + 1))
@@ -489,7 +489,7 @@ def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str
 def write_weak_test(options: Options, count: str, smallest_p: float) -> str:
     """Return a clause which says that no difference can be expected to be significant.
 
-    Random resamples can give a smaller p value by chance, so the clause does not exclude it.
+    The clause says "expected", since random resamples can give a smaller p value by chance.
     `count` is a number of queries, clusters or resamples with its noun, such as "5 queries".
     """
     return (
@@ -546,10 +546,9 @@ class Resamples:
     def find_distances(self, largest: Floats, levels: Floats) -> Floats:
         """Return the largest distance with p above the level, for each pair.
 
-        Each resample has a distance, such as |t| in the bootstrap. The p of a distance d is the p
-        value of a pair if the resamples with a distance of d or more are extreme. If p is above the
-        level for every d, the result is infinite. Callers compute ends of intervals from the
-        result.
+        Each resample has a distance, such as |t| in the bootstrap. The p of a distance d counts the
+        resamples with a distance of d or more as extreme. If p is above the level for every d, the
+        result is infinite. Callers compute ends of intervals from the result.
 
         Each row of `largest` belongs to a pair. It contains the largest distances of the resamples,
         in descending order.

@@ -29,15 +29,15 @@ NORMAL_QUANTILE = 1.959963984540054
 """Quantile of the normal distribution for a two-sided confidence of 0.95."""
 
 MIN_TRUSTED_QUERIES = 10
-"""Minimum number of queries with trusted values for a reliable interval. A note warns of fewer."""
+"""Minimum number of queries with trusted values for a reliable interval. A note reports fewer."""
 
 MIN_FITTED_QUERIES = 4
 """Minimum number of queries with trusted values. With fewer, the weight of the model is 0."""
 
 MIN_COMPARED_QUERIES = 5
-"""Minimum number of queries in each of two groups, to test whether the sample is random.
+"""Minimum number of queries with trusted values, and minimum number of other queries.
 
-One group has trusted values and the other has none.
+With fewer, `_describe_selection` does not test whether the trusted queries are a random sample.
 """
 
 MAX_SELECTION_P = 0.001
@@ -50,7 +50,7 @@ def _estimate_means(values: Floats) -> Estimate:
 
 
 class Corrected(NamedTuple):
-    """Means from both graders, from the trusted grader and from the model.
+    """Three estimates of means: from both graders, from the trusted one, and from the model.
 
     `both` estimates the means that the trusted grader would have found for all queries. `weight`
     and `correlation` have one number per mean.
@@ -67,10 +67,11 @@ def compute_corrected_means(y: Floats, f: Floats, other_f: Floats) -> Corrected:
     """Return prediction-powered means (PPI++), one per row; columns are queries.
 
     Trusted values are y. The model's values are f for the same queries, and `other_f` for the
-    queries without a trusted value. If the model's weight is 1, the estimate is
-    mean(other_f) + mean(y - f). Each query with a trusted value has its own weight. It depends on
-    the covariance of y and f over all other queries with trusted values. The query itself is left
-    out, because errors would otherwise look too small. The order of queries has no effect.
+    queries without a trusted value. The estimate is the mean of y - w (f - mean(other_f)) over the
+    queries with trusted values. Each of these queries has its own weight w, from 0 to 1. The weight
+    depends on the covariance of y and f over all other queries with trusted values. The query
+    itself is left out, because errors would otherwise look too small. The order of queries has no
+    effect.
     """
     n, others = y.shape[1], other_f.shape[1]
     trusted, model = _estimate_means(y), _estimate_means(np.concatenate([f, other_f], axis=1))
@@ -292,10 +293,10 @@ def _describe_selection(trusted: str, model: str, segments: list[SharedValues]) 
         format_short(each.values[row].mean()) for each in (f, other_results)
     )
     return (
-        f"queries that {trusted!r} judged are hardly a random sample: by {f.measure!r}, {model!r} "
-        f"has a mean of {mean_inside} in them and of {mean_outside} in "
+        f"queries that {trusted!r} judged are hardly a random sample: {model!r} has a mean of "
+        f"{mean_inside} in them and of {mean_outside} in "
         f"{format_count(other_results.n, 'other queries')} "
-        f"(p {format_p(min_p * rows)} by Mann and Whitney's "
+        f"(measure {f.measure!r}, p {format_p(min_p * rows)} by Mann and Whitney's "
         "test), so that means and intervals may be wrong\n\n"
         "Hint: draw queries at random, then judge them"
     )

@@ -48,10 +48,10 @@ def shorten_name(name: Any, max_letters: int = MAX_NAME_LETTERS) -> str:
 def shorten_names(names: Sequence[Any], max_letters: int = MAX_NAME_LETTERS) -> list[str]:
     """Return names in one line each, shortened but still different.
 
-    If `shorten_name` makes two names equal, another method is used. The words at the beginning and
-    at the end that all long names share are shortened, and the words in between are kept. If the
-    words in between are too long, those that all long names share become "…". If two names are
-    still equal, no name is shortened.
+    If `shorten_name` makes two names equal, long names keep the words in which they differ. The
+    words that all long names share at the beginning and at the end are shortened. If the words in
+    between are too long, the shared ones among them become "…". If two names are still equal, no
+    name is shortened.
     """
     lines = [" ".join(str(name).split()) or "''" for name in names]
     short = [shorten_name(line, max_letters) for line in lines]
@@ -68,7 +68,7 @@ def shorten_names(names: Sequence[Any], max_letters: int = MAX_NAME_LETTERS) -> 
 
 
 def _count_equal(lists: Iterable[Sequence[str]]) -> int:
-    """Return the number of words with which all lists begin alike."""
+    """Count the words that all lists share at the beginning."""
     return len([*takewhile(lambda each: len({*each}) == 1, zip(*lists, strict=False))])
 
 
@@ -131,7 +131,7 @@ def capitalise(text: str) -> str:
 
 
 def format_short(value: float) -> str:
-    """Format a number to three significant digits; whole from 1,000 on."""
+    """Format a number to three significant digits, or as a whole number."""
     # From 999.5 on, three digits would be "1e+03".
     return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"  # noqa: PLR2004
 

@@ -49,8 +49,8 @@ def write_sentence(
 ) -> str:
     """Return a verdict in words, with the numbers that support it.
 
-    An interval of fewer than `min_changed` changed queries also allows for changes of other
-    queries. The sentence then says so, unless the verdict is "unchanged".
+    If fewer than `min_changed` queries changed, the interval also allows for changes of queries
+    that were not given. The sentence then says so, unless the verdict is "unchanged".
     """
     subject = ", ".join([row["measure"], *(f"{key} {row[key]}" for key in segments)])
     verdict = _write_verdict(row, *distinguish_names(row[strategy], row["baseline"]))

@@ -57,7 +57,8 @@ GAPS = {
 """Words for each kind of gap, as in "5 queries have no irrelevant document"."""
 
 SMALLEST_CHANGE = 0.005
-"""Relative change of the width of intervals below which a note calls the widths equal."""
+"""Minimum relative change of interval widths that a note reports. If the change is smaller, the
+note calls the widths equal."""
 
 MANY_TIED = 0.5
 """Share of tied scores above which a title reports them."""
@@ -256,7 +257,7 @@ def write_extremes(strategy: str, queries: Sequence[str]) -> str:
 
 
 def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
-    """Return words for the difference to find.
+    """Return words to complete the title "Power to find …" of a chart.
 
     - One amount: "a difference of 0.02 (10 % of the range of means)".
     - Several amounts with one share: "a difference of 10 % of the range of means".

@@ -60,8 +60,8 @@ def dcg_curves(
         For `cg_curve`, True selects the `ideal_dcg_curve` with `discount=none`.
     baseline
         A strategy with which the others are compared. The chart then shows each other strategy's
-        curve minus that of the baseline, as the mean over queries, without an ideal curve. The
-        confidence of the band is `confidence`, by default 0.95. The band of a difference may
+        curve minus that of the baseline, as the mean over queries, without an ideal curve. Each
+        difference has a band. Its `confidence` is 0.95 by default. The band of a difference may
         exclude 0 although the bands around the two means overlap. The frame must have the lists of
         `evaluate`. Queries that one of the two strategies lacks are left out.
     confidence
@@ -255,8 +255,8 @@ def recall_precision_curves(
     if chart_rows.has_panels(table):
         x = marks.build_recall_axis(recall)
         return _draw_curves(table, panel, x, title, ends, names, strategy, words)
-    # Names must not overlap. They are written at the left or the right end of the lines, wherever
-    # names must move less.
+    # Names that would overlap are moved up or down. All names are written at the end of the lines,
+    # left or right, where the moves are smaller.
     min_recall, max_recall = table["recall"].min(), table["recall"].max()
     end_points = table.filter(pl.col("recall").is_in([min_recall, max_recall]))
     name_position = line_names.choose_place(end_points, "recall", "value", ends)
@@ -308,7 +308,7 @@ def _draw_curves(
     if not has_panels:
         end_position = pl.col(position).min() if named_at < 0 else pl.col(position).max()
         is_named = pl.col(position) == end_position.over("strategy")
-        # Rounded, so that means that differ only by rounding errors are sorted by strategy.
+        # Rounding makes almost equal means equal. Equal means are sorted by strategy.
         height = pl.col("value").round(12)
         table = line_names.add_labels(table, is_named, [height], ends, named_lines)
         facts |= {"named_at": named_at, "ends": ends, "names": table["strategy"].unique()}

@@ -80,12 +80,12 @@ def precision_histogram(
     As text: ``RP(A/B, q) = RP(A, q) - RP(B, q)``, where RP(A, q) is the R-precision of strategy A
     for query q. Any other measure is drawn in the same way.
 
-    With up to 60 queries, each bar has the name of its query below it. With more queries, the lines
-    below the title name up to three queries for each strategy: the queries in which this strategy
-    is better by the largest differences. With more than 300 queries, a bar stands for several
-    consecutive queries. Its part above the axis is the sum of the positive differences, divided by
-    the number of all queries of the bar. Its part below the axis is computed in the same way from
-    the negative differences. Source: Chen, B. Retrieval evaluation (slides), method 3.
+    With up to 60 queries, each bar has the name of its query below it. With more queries, the
+    subtitle contains the names of up to three queries for each strategy: the queries in which this
+    strategy is better by the largest differences. With more than 300 queries, a bar stands for
+    several consecutive queries. Its part above the axis is the sum of the positive differences,
+    divided by the number of all queries of the bar. Its part below the axis is computed in the same
+    way from the negative differences. Source: Chen, B. Retrieval evaluation (slides), method 3.
 
     Parameters
     ----------
@@ -398,7 +398,7 @@ def measure_agreement(
 
         Both axes of `"agreement"` normally have the same ends. Let r be the range of all values of
         x and y together, and m the smaller of the ranges of x and of y. If m is above 0 and r is
-        more than 10 m, each axis has its own ends, and there is no diagonal.
+        more than 10 times m, each axis has its own ends, and there is no diagonal.
 
     Examples
     --------

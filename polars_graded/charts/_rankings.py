@@ -48,7 +48,7 @@ def rankings(
         with their values, such as `("q1", "de")`.
     measure
         The measure to which documents add, by default `ndcg` at n. It must be a sum over ranks, so
-        that the amount of a document does not depend on the documents below it:
+        that the amount that a document adds does not depend on the documents below it:
 
         .. math:: M = \sum_{i=1}^{n} m_i, \quad m_i = M(d_1 \dots d_i) - M(d_1 \dots d_{i-1})
 
@@ -74,14 +74,15 @@ def rankings(
     Returns
     -------
     LayerChart
-        The column `part` names what a row draws: a `document`, a `line` or a `strategy`. A
-        `document` has `strategy`, `rank` (null if it was not retrieved), `doc`, `title`, `grade`
-        (null if it is unjudged), `level` (the grade, or the range of grades with the same colour),
-        `relevant`, `tied` (whether another document has the same score), `adds` (the amount that it
-        adds to the measure, null below rank n), its `share` of the value, and for measures with a
-        gain, its `gain`. A `strategy` has its `value` and the number of relevant documents `below`
-        the line. At most ten documents per strategy are drawn below the line; documents in the
-        first n of another strategy have priority. `column`, `y` and `y_next` are positions.
+        In the data of the chart, the column `part` names what a row draws: a `document`, a `line`
+        or a `strategy`. A `document` has `strategy`, `rank` (null if it was not retrieved), `doc`,
+        `title`, `grade` (null if it is unjudged), `level` (the grade, or the range of grades with
+        the same colour), `relevant`, `tied` (whether another document has the same score), `adds`
+        (the amount that it adds to the measure, null below rank n), its `share` of the value, and
+        for measures with a gain, its `gain`. A `strategy` has its `value` and the number of
+        relevant documents `below` the line. At most ten documents per strategy are drawn below the
+        line; documents in the first n of another strategy have priority. `column`, `y` and `y_next`
+        are positions.
 
     See Also
     --------

@@ -90,7 +90,7 @@ def trade_off(
     chart_checks.check_not_empty("summary", table, x, y)
     chart_checks.check_row_count("summary", table)
     names = table["strategy"].unique().to_list()
-    # Names beside many points would overlap. So a legend contains the names of many points.
+    # Names beside many points would overlap, so these names are in a legend.
     is_named = len(names) <= MAX_NAMED_POINTS
     highest_first = table.sort("y", descending=True)["strategy"].unique(maintain_order=True)
     colours = (

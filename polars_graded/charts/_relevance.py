@@ -84,8 +84,8 @@ def relevance_function(
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
     chart_checks.check_numbers("frame", frame, [score])
-    # Errors about φ contain the name of the column of scores, so the column keeps its name, unless
-    # another column of the tables below has this name.
+    # Errors about φ contain the name of the column of scores, so the column is renamed only if the
+    # tables below need the name for another column.
     axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
     scores = frame.select(
         *chart_rows.build_name_columns(keys), pl.col(score).alias(axis_name)
@@ -315,7 +315,7 @@ def sample_boxes(
     ]
     if name:
         # Charts side by side share scales. Charts of curves use `opacity` for the legend of the
-        # ideal curve, so this legend uses `fillOpacity`.
+        # ideal curve, so the legend of the reference uses `fillOpacity`.
         symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
         lines = style.draw_named_line(alt.FillOpacity, box, name, **symbol)
         lines = lines.mark_tick(**upright_options, size=step * 0.9, thickness=2, color="firebrick")

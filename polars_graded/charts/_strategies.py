@@ -36,9 +36,9 @@ def strategy_bars(
 ) -> Chart:
     """Draw the mean of each strategy and its interval, a panel per measure.
 
-    The mean is also written beside each strategy. The axis of points fits the means, so that
-    differences are visible. The axis of bars starts at 0, so that the lengths of bars are
-    proportional to the means.
+    The mean is also written beside each strategy. If means are drawn as points, the axis fits the
+    means, so that differences are visible. If they are drawn as bars, the axis starts at 0, so that
+    the lengths of bars are proportional to the means.
 
     Parameters
     ----------
@@ -351,8 +351,8 @@ def comparison_matrix(
         ),
     )
     # Readers with a colour vision deficiency can distinguish orange and blue. The fill shows
-    # differences, since `color` encodes strategies in all charts. The domain does not list 0
-    # between its ends, so that charts side by side can merge their domains.
+    # differences, since `color` encodes strategies in all charts. The domain contains only its
+    # two ends. With 0 as a third number, charts side by side could not merge their domains.
     max_distance: Any = table["difference"].abs().max() or 1.0
     scale = alt.Scale(domain=[-max_distance, max_distance], scheme="blueorange", reverse=True)
     # The legend has labels at its ends and at 0.

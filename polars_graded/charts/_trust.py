@@ -28,7 +28,10 @@ from polars_graded._results.regrading import AS_GIVEN, compute_mean_bounds
 from polars_graded._sentences import format_percent, list_names, titles
 
 MAX_MOVE = 1e-9
-"""A name that is farther than this from its line counts as moved."""
+"""Maximum distance of a name inside the chart from its line.
+
+If any name would be farther away, all names are at the ends of lines instead.
+"""
 
 SYMLOG_P = 0.001
 """Constant of the symlog axis of p, which is linear below this p and logarithmic above it."""
@@ -191,8 +194,8 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     -------
     LayerChart or FacetChart
         The rows are those of `curve`, with `label` and `label_at`: the name of a line, and the
-        height of the name. Names are placed at a number of queries at which lines are far apart, or
-        at the ends of lines if there is no such number.
+        height of the name. All names are at the same number of queries, where the lines are far
+        apart. If there is no such number, the names are at the ends of the lines.
 
     Examples
     --------
@@ -462,8 +465,9 @@ def grading_profile(
     show
         The values to draw. `"means"` draws the mean of each strategy. `"differences"` subtracts the
         average of these means under the same grading. `"places"` draws the places of strategies,
-        with the best at the top. Differences show crossings even if one grading is harder for all
-        strategies. Places show all crossings, but not the differences between means.
+        with the best at the top. With differences, crossings stay visible even if one grading
+        lowers the means of all strategies. Places show all crossings, but not the sizes of
+        differences.
     panel, strategy
         The columns of panels and of strategies, as for every chart. `panel` may be None.
 
@@ -586,12 +590,12 @@ def unjudged_bounds(
 ) -> Chart:
     """Draw means with unjudged documents as irrelevant or at the highest grade.
 
-    The point is the mean over queries with unjudged documents as irrelevant. The line ends at the
-    mean with all unjudged documents at the highest grade. For rank-biased precision, a thin line
-    adds the maximum contribution of documents beyond the end of the rankings. Measures such as NDCG
-    and average precision also depend on the number of relevant documents, which further judgments
-    change. For these measures, values outside the line are possible, and the better strategy is
-    unknown even if the lines do not overlap.
+    The point is the mean if unjudged documents count as irrelevant. The line ends at the mean if
+    they have the highest grade. For rank-biased precision, a thin line adds the maximum
+    contribution of documents beyond the end of the rankings. Measures such as NDCG and average
+    precision also depend on the number of relevant documents, which further judgments change. For
+    these measures, values outside the line are possible, and the better strategy is unknown even if
+    the lines do not overlap.
 
     Parameters
     ----------
@@ -842,7 +846,7 @@ def _list_named_measures(table: pl.DataFrame) -> list[str]:
 
 
 def _choose_colours(table: pl.DataFrame) -> Any:
-    """Return the colours of measures, equal in charts of the same measures."""
+    """Return the colours of measures."""
     measures = table["measure"].unique().to_list()
     look = style.choose_look(
         measures, "measure", field="measure", prioritised=_list_named_measures(table), legends=False

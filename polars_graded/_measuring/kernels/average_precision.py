@@ -40,7 +40,7 @@ def compute_precisions(hits: Documents) -> Floats:
 
 
 INFERRED_PRIOR = 0.00001
-"""ε of `infap`. As in trec_eval, it is added to rel and to other, two counts of documents."""
+"""ε in the formula of `infap`, with the same value as in trec_eval."""
 
 
 def infap(queries: Queries, n: int | None, threshold: float | None) -> Floats:

@@ -55,5 +55,8 @@ def hash_grades(grades: Floats) -> Hashes:
 
 
 def combine_hashes(documents: Hashes, values: Hashes) -> Hashes:
-    """Combine the hash of each document and the hash of its value into one hash."""
+    """Combine the hash of each document with the hash of its value.
+
+    The value is the grade of the document, or the inputs of measures.
+    """
     return mix_bits(documents ^ values)

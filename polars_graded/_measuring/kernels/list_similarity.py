@@ -12,7 +12,7 @@ common documents divided by d. A tie group that contains rank d may reach below 
 - `"b"`: documents count as with `"a"`, but the divisor is √(S_a S_b). S_a and S_b are the sums of
   p² over the documents of each list (p = 1 above the tie group).
 
-Below the end of a list, the divisors continue as if each depth had one document without ties.
+Below the end of a list, the divisors are those of a list that continues without ties.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class RankedLists:
         """Return the lists of a ranking, with document numbers minus `first`.
 
         The input `number` contains the numbers of documents. `first` and `n` come from `find_span`.
-        The numbers rise from query to query, so the span of a chunk is short.
+        The numbers rise from query to query. So those of a chunk are close together, which keeps
+        arrays of `n` values small.
         """
         documents = (queries.inputs["number"].values - first).astype(np.int64)
         ranks = queries.ranked.of(queries.ranked.number_as_float)
@@ -230,7 +231,7 @@ class ListPair:
             )
             both = self.count_reached(np.maximum(bottom_a, bottom_b) + 1)
             sizes = [bottom - top + 1 for top, bottom in zip(tops, bottoms, strict=True)]
-            # Share of the tie group at depth d that is among the first d documents, on average.
+            # Share of the tie group at depth d that counts.
             shares = tuple(
                 np.ones(len(number)) if ties == "w" else (number - top + 1) / size
                 for top, size in zip(tops, sizes, strict=True)
@@ -522,7 +523,8 @@ def max_displacement(pair: ListPair, n: int | None, ties: str) -> Floats:  # noq
 
 
 MAX_COMPARED_LENGTH = 2048
-"""Maximum length of lists for which comparing all pairs is faster than partitioning."""
+"""Maximum length of lists in which `_count_lower_in_rows` compares all pairs of values. For longer
+lists, partitioning by bits is faster."""
 
 
 def count_lower_before(lists: Ragged) -> Floats:

@@ -169,10 +169,11 @@ def interpolate(points: Points, scores: Ragged) -> Floats:
 
 
 def find_point_before(points: Ragged, scores: Ragged) -> Integers:
-    """Return the last control point not above each score, or the first point.
+    """Return the last control point that is not above each score.
 
-    A score equal to the lowest point gets the first point, even if the second point has the same
-    score. For example, with the points (1, 1), (1, 0) and (5, 0), φ is 1 at the score 1.
+    A score below all points gets the first point. So does a score equal to the first point, even if
+    the second point has the same score. For example, with the points (1, 1), (1, 0) and (5, 0), φ
+    is 1 at the score 1.
 
     The function is a binary search with steps of ..., 4, 2 and 1 points. A step is taken if it does
     not lead to a point above the score. Example: points 0 to 4 are 1, 2, 5, 9 and 12, and the score
@@ -201,7 +202,7 @@ def compute_pieces(x: Ragged, y: Floats) -> tuple[Floats, Floats, Floats, Floats
 def compute_slopes(x: Ragged, y: Floats) -> Floats:
     """Return the slope of PCHIP at each control point.
 
-    It is computed from δ. Each δ is the slope of the line between two neighbouring points.
+    It is computed from `delta`, the slopes of the lines between neighbouring points.
     """
     h = np.diff(x.values)
     delta = np.where(h > 0, np.clip(np.diff(y) / h, -MAX_SLOPE, MAX_SLOPE), 0.0)

@@ -39,7 +39,10 @@ def recall(
     over: str = "relevant",
     ties: str = "order",
 ) -> Floats:
-    """Return hits in the top n over R; over min(n, R) if `over="cutoff"`."""
+    """Return R@n: hits in the top n over R.
+
+    With `over="cutoff"` and a cutoff n, the divisor is min(n, R).
+    """
     return count_hits(queries, n, threshold, ties) / queries.count_possible_hits(n, threshold, over)
 
 

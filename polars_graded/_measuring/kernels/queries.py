@@ -22,7 +22,8 @@ from polars_graded._measuring.kernels.ragged import (
 )
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
-"""Divisor of a measure: R, the number of relevant documents, or min(R, cutoff)."""
+"""Divisor of a measure. With R relevant documents, "relevant" means R, and "cutoff" means
+min(R, cutoff)."""
 
 StrictTieRule: TypeAlias = Literal["order", "pessimistic", "optimistic"]
 TieRule: TypeAlias = Literal["order", "average", "pessimistic", "optimistic"]
@@ -38,7 +39,7 @@ TIE_SHUFFLES = np.sqrt([2, 3, 5, 7, 11]) % 1
 """Irrational numbers. Each number x gives a pseudo-random order: the sort keys are x, 2x, 3x and so
 on, modulo 1."""
 N_TIE_ORDERS = 3 + len(TIE_SHUFFLES)
-"""Number of other orders of tied documents that `reorder_ties` makes."""
+"""Number of orders in which `reorder_ties` can put tied documents."""
 MAX_SUM_ERROR = 1e-9
 """Maximum relative difference that rounding may cause between two sums of the same numbers."""
 
@@ -239,7 +240,7 @@ class Queries:
         return top if self.max_grade is None else np.full_like(top, self.max_grade)
 
     def share_of_best(self, grades: Ragged) -> Floats:
-        """Return relevance over the relevance of `best`; 0 if not relevant.
+        """Return relevance divided by the relevance of `best`; 0 if not relevant.
 
         (ngain of Scheel et al. 2011, equation 5.)
         """
@@ -354,7 +355,7 @@ class Queries:
         return sort_from(*ends), sort_from(*reversed(ends))
 
     def reorder_ties(self, number: int) -> Queries:
-        """Return the queries with each tie group in one of `N_TIE_ORDERS` other orders.
+        """Return the queries with each tie group in one of `N_TIE_ORDERS` orders.
 
         Order 0 is the reverse. In order 1, the last document moves to the front, and in order 2,
         the first document moves to the end. Orders 3 and above are pseudo-random permutations. They

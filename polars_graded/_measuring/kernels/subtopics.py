@@ -122,8 +122,8 @@ def sum_ideal_gains(
 
     The ideal ranking is greedy: each rank gets the document with the highest gain, given the
     documents above (Clarke et al. 2008). If several documents have the highest gain, the document
-    with the lowest `Labels.order` gets the rank. One pass over the documents of all queries fills
-    one rank.
+    with the lowest `Labels.order` gets the rank. Each pass of the loop fills the next rank of all
+    queries.
     """
     labels = queries.judged.labels["subtopics"]
     documents, label_indices = find_relevant(queries, threshold)

@@ -212,10 +212,10 @@ def compute_mean_gain(
     """Return Σ_i W_i g_i / Σ_i W_i, the mean gain of a document that the user looks at.
 
     `continuing` returns C_i for the ranks of a list. The user may continue beyond the end of a list
-    of m documents, where the gain is 0. `weigh_rest` returns Σ_i W_i / W_{m+1} over these ranks,
-    from m + 1 to n, or to ∞ without a cutoff. If the sum is infinite, `weigh_rest` returns 0, so
-    that only the ranks of the list count. Its arguments are m, the total gain of the list, and
-    n - m (None without a cutoff).
+    of m documents, where the gain is 0. `weigh_rest` returns the sum of W_i / W_{m+1} over the
+    ranks beyond the end: from m + 1 to n, or to ∞ without a cutoff. If the sum is infinite,
+    `weigh_rest` returns 0, so that only the ranks of the list count. The arguments of `weigh_rest`
+    are m, the total gain of the list, and n - m (None without a cutoff).
     """
     ranked = queries.ranked.head(n)
     gains = queries.share_of_best(ranked)
@@ -264,9 +264,9 @@ def compat(queries: Queries, p: float, *, normalised: bool) -> Floats:
     ) - repeat_each(ideal.offsets[:-1], hits.lengths)
     order, is_first = hits.of(-hits.values).argsort()
     number_in_grade = number_in_groups(order, is_first)
-    # k - 1 hits with the same grade precede a hit in the ranking. Its ideal rank is the number of
-    # better documents plus k. The hit is in both I_i and R_i if i is at least its rank and at least
-    # its ideal rank.
+    # The k-th hit of a grade in the ranking has an ideal rank of k plus the number of better
+    # documents. The hit is in both I_i and R_i if i is at least its rank and at least its ideal
+    # rank.
     first_common_rank = np.maximum(n_better + number_in_grade, hits.rank)
     overlap = hits.sum(shares[repeat_each(depth, hits.lengths)] - shares[first_common_rank - 1])
     if not normalised:
