@@ -630,17 +630,9 @@ def test_ranks_that_do_not_count_from_1_are_refused(call):
         GOOD.with_columns(pl.col("rank") - 1),
         GOOD.with_columns(rank=pl.when(pl.int_range(4) > 0).then("rank")),
     )
-    if call is clicks.estimate_sdbn:
-        refused(
-            call, low, "'rank' of `log` must be at least 1, got null or a rank below 1 in 2 rows"
-        )
-        refused(
-            call, nulls, "'rank' of `log` must be at least 1, got null or a rank below 1 in 1 rows"
-        )
-    else:
-        hint = r"\n\nHint: log.with_columns\(pl.col\('rank'\) \+ 1\) if ranks count from 0"
-        refused(call, low, f"'rank' of `log` must be at least 1, got 0 in 2 rows{hint}")
-        refused(call, nulls, "'rank' of `log` must not be null, got null in 1 rows")
+    hint = r"\n\nHint: log.with_columns\(pl.col\('rank'\) \+ 1\) if ranks count from 0"
+    refused(call, low, f"'rank' of `log` must be at least 1, got a lower rank in 2 rows{hint}")
+    refused(call, nulls, "'rank' of `log` must not be null, got null in 1 rows$")
     floats = GOOD.with_columns(pl.col("rank").cast(pl.Float64))
     refused(call, floats, "'rank' of `log` must hold whole numbers, got Float64", TypeError)
 
@@ -665,16 +657,16 @@ def test_gaps_and_duplicates_above_the_last_click_are_refused():
 @pytest.mark.parametrize("column", ["query", "doc"])
 def test_documents_without_a_name_are_refused(call, column):
     nulls = GOOD.with_columns(pl.when(pl.int_range(4) > 0).then(column).alias(column))
-    refused(call, nulls, f"{column!r} of `log` must not be null, got null in 1 rows")
+    refused(call, nulls, f"{column!r} of `log` must not be null, got null in 1 rows$")
 
 
 def test_counts_must_be_counts():
     log = pl.DataFrame({"query": "q", "doc": ["a", "b"], "n": [4, -1], "c": [5, 0]})
     with pytest.raises(
-        ValueError, match="'n' of `log` must contain counts, got another value in 1 rows"
+        ValueError, match=r"'n' of `log` must contain counts, got another value in 1 rows$"
     ):
         clicks.estimate_ctr(log, clicked="c", impressions="n")
-    with pytest.raises(ValueError, match=r"from 0 to the impressions of the row, got .* in 1 rows"):
+    with pytest.raises(ValueError, match=r"from 0 to the impressions of the row, got .* in 1 rows$"):
         clicks.estimate_ctr(log.head(1), clicked="c", impressions="n")
 
 
@@ -817,7 +809,7 @@ def test_an_em_algorithm_that_has_not_converged_says_so(monkeypatch):
 
 def test_a_null_rank_of_rows_without_impressions_is_refused():
     log = pl.DataFrame({"rank": [1, None], "shown": [5, 0], "clicked": [1, 0]})
-    told = "column .rank. of `log` must not be null, got null in 0 impressions"
+    told = "column .rank. of `log` must not be null, got null in 1 rows$"
     with pytest.raises(ValueError, match=told):
         clicks.count_clicks(log, impressions="shown")
 
@@ -834,3 +826,11 @@ def test_a_click_without_a_session_is_refused_by_sdbn():
     log = log.with_columns(clicked=pl.Series([0, 1]), session=pl.lit(None, pl.Int64))
     with pytest.raises(ValueError, match="column 'session' of `log` must not be null, got null in"):
         clicks.estimate_sdbn(log)
+
+
+def test_counts_above_2_to_the_32_are_exact():
+    big = pl.DataFrame({"query": "q", "doc": "a", "rank": 1, "n": [2**40, 2**40 + 1]})
+    big = big.with_columns(clicks=pl.Series([2**39, 1]))
+    for estimate in (clicks.estimate_ctr, clicks.estimate_coec):
+        table = estimate(big, clicked="clicks", impressions="n")
+        assert table.select("impressions", "clicks").rows() == [(2**41 + 1, 2**39 + 1)]

@@ -14,7 +14,15 @@ from polars_graded._checks import (
     check_number,
     first_few,
 )
-from polars_graded._clicks.logs import KEYS, LISTS, Log, find_z, refuse, takes_log
+from polars_graded._clicks.logs import (
+    KEYS,
+    LISTS,
+    Log,
+    collect_streaming,
+    find_z,
+    refuse,
+    takes_log,
+)
 from polars_graded._results.per_query import check_free_names
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -178,7 +186,7 @@ def estimate_clicks(
     z = find_z(confidence)
     if propensity is not None:
         [propensity] = log.find_names([check_column_name("propensity", propensity)])
-    counts = log.check_counts(log.count("query", "rank").collect(engine="streaming"))
+    counts = log.count(collect_streaming, "query", "rank")
     # Each list has one document at rank 1, so the impressions at rank 1 count the lists.
     lists = counts.filter(pl.col("rank") == 1).select("query", pl.col("impressions").alias("lists"))
     total = int(lists["lists"].sum())

@@ -6,7 +6,6 @@ import polars as pl
 
 from polars_graded._checks import MAX_SHOWN_VALUES, first_few
 from polars_graded._clicks.logs import (
-    FLAG,
     KEYS,
     LISTS,
     Collect,
@@ -124,26 +123,28 @@ def describe_log(
             pl.col("rows").sum(),
         )
     )
-    return log.run(lambda collect: _make_description(log, collect, *collect(documents)))
+    invalid_clicks = log.rows.select(log.is_invalid_click.sum().alias("invalid_clicks"))
+    totals = documents.join(invalid_clicks, how="cross")
+    return log.run(lambda collect: _make_description(log, collect, *collect(totals)))
 
 
-def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl.DataFrame:
+def _make_description(log: Log, collect: Collect, totals: pl.DataFrame) -> pl.DataFrame:
     """Return the row of `describe_log`, and warn of bots and of fixed ranks."""
     # All rows of a session are in the same part, so that no session is counted twice.
-    parts = max(1, -(-int(documents["rows"].sum()) // MAX_PART_ROWS))
+    parts = max(1, -(-int(totals["rows"].sum()) // MAX_PART_ROWS))
     part = pl.col("session").hash() % parts
-    totals = pl.concat(collect(_describe_lists(log, part == n))[0] for n in range(parts))
-    counts = totals.select(pl.exclude("max_session_clicks", "bots").sum())
+    parts_of_log = pl.concat(collect(_describe_lists(log, part == n))[0] for n in range(parts))
+    counts = parts_of_log.select(pl.exclude("max_session_clicks", "bots").sum())
     n_bots = counts["n_bots"].item()
-    max_clicks = totals.select(pl.col("max_session_clicks").max().fill_null(0)).item()
-    if (documents["movable_share"] == 0).any():
+    max_clicks = parts_of_log.select(pl.col("max_session_clicks").max().fill_null(0)).item()
+    if (totals["movable_share"] == 0).any():
         warn_the_caller(
             DataWarning.positions,
             "each document was shown at one rank only, so the quality of documents cannot be "
             "separated from their ranks\n\nHint: show some lists in another order",
         )
     if n_bots:
-        with_bots = totals.filter(pl.col("bots").list.len() > 0)
+        with_bots = parts_of_log.filter(pl.col("bots").list.len() > 0)
         bots = first_few(with_bots["bots"].explode().to_list())
         warn_the_caller(
             DataWarning.bots,
@@ -151,7 +152,7 @@ def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl
             f"to {max_clicks} clicks; such sessions are usually bots: {bots}\n\n"
             "Hint: drop their rows",
         )
-    return counts.join(documents, how="cross").select(
+    return counts.join(totals, how="cross").select(
         pl.col("lists", "sessions", "queries", "documents", "impressions", "clicks").cast(pl.Int64),
         (pl.col("clicks") / pl.col("impressions")).fill_nan(None).alias("click_rate"),
         "movable_share",
@@ -165,31 +166,27 @@ def _make_description(log: Log, collect: Collect, documents: pl.DataFrame) -> pl
 
 def _describe_lists(log: Log, is_part: pl.Expr) -> pl.LazyFrame:
     """Return one row with counts of the lists and sessions in a part of the log."""
-    # `log.clicks` adds `FLAG` for each invalid value. So the remainder of a division by `FLAG` is
-    # the number of clicks, and the quotient is the number of invalid values.
-    clicks, valid_rank = pl.col("clicks") % FLAG, pl.col("valid_rank")
+    is_click, valid_rank = pl.col("clicked") == 1, pl.col("valid_rank")
     n_valid_ranks = valid_rank.n_unique() - (valid_rank.null_count() > 0)
     lists = (
         log.rows.filter(is_part)
         .with_columns(pl.when(pl.col("rank") >= 1).then("rank").alias("valid_rank"))
-        .with_columns((valid_rank.is_null() & (pl.col("clicked") == 1)).alias("hidden_clicks"))
+        .with_columns((valid_rank.is_null() & is_click).alias("hidden_clicks"))
         .group_by(LISTS)
         .agg(
             log.impressions,
-            log.clicks,
+            is_click.sum().cast(pl.Int64).alias("clicks"),
             (pl.len() - pl.col("doc").n_unique()).alias("duplicate_rows"),
             valid_rank.null_count().alias("invalid_ranks"),
             (valid_rank.max() > n_valid_ranks).alias("gap_lists"),
             pl.col("hidden_clicks").sum(),
         )
     )
-    sums = ["impressions", "duplicate_rows", "gap_lists", "invalid_ranks", "hidden_clicks"]
+    sums = ["impressions", "clicks", "duplicate_rows", "gap_lists", "invalid_ranks"]
     sessions = lists.group_by("session").agg(
         pl.len().alias("lists"),
-        clicks.sum(),
-        (clicks == 0).sum().alias("lists_without_click"),
-        (pl.col("clicks") // FLAG).sum().alias("invalid_clicks"),
-        pl.col(sums).sum(),
+        (pl.col("clicks") == 0).sum().alias("lists_without_click"),
+        pl.col(*sums, "hidden_clicks").sum(),
     )
     is_bot = pl.col("clicks") > MAX_SESSION_CLICKS
     return sessions.select(
@@ -278,9 +275,8 @@ def count_clicks(
     def count(collect: Collect) -> pl.DataFrame:
         rate, *ends = compute_interval(z, pl.col("clicks"), exposure, exposure)
         level = pl.lit(float(confidence)).alias("confidence")
-        [table] = collect(log.count("rank"))
         return (
-            log.check_counts(table)
+            log.count(collect, "rank")
             .sort("rank")
             .with_columns(level, rate.alias("click_rate"), *ends)
         )

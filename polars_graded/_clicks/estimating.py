@@ -25,7 +25,6 @@ from polars_graded._clicks.logs import (
     compute_interval,
     find_z,
     refuse,
-    sum_checked,
     takes_log,
 )
 from polars_graded._clicks.propensities import Method, find_propensities
@@ -124,8 +123,7 @@ def estimate_ctr(
     z, beta = find_z(confidence), _check_prior(prior)
 
     def estimate(collect: Collect) -> pl.DataFrame:
-        [table] = collect(log.count(*KEYS))
-        return _make_estimates(log.check_counts(table), "impressions", z, beta)
+        return _make_estimates(log.count(collect, *KEYS), "impressions", z, beta)
 
     return log.run(estimate)
 
@@ -321,7 +319,8 @@ def estimate_sdbn(
     last_ranks = rows.filter(is_click).group_by(LISTS).agg(pl.col("rank").max().alias("last_rank"))
 
     def estimate(collect: Collect) -> pl.DataFrame:
-        [last_clicks] = collect(last_ranks)
+        last_clicks, invalid = collect(last_ranks, log.count_invalid(*KEYS, "rank"))
+        log.check(invalid, *KEYS, "rank")
         if last_clicks["session"].null_count():
             refuse(log.names["session"], "not be null", "null in clicked rows")
         # If each session has at most one list with clicks, the session identifies this list. A join
@@ -329,9 +328,9 @@ def estimate_sdbn(
         is_key = last_clicks["session"].n_unique() == last_clicks.height
         on = ["session"] if is_key else LISTS
         last_clicks = last_clicks.select(*on, pl.col("query").alias("clicked_query"), "last_rank")
+        # Both masks are null in lists without a click, and a sum ignores null.
         is_in_list = pl.col("query") == pl.col("clicked_query")
         is_examined = is_in_list & (pl.col("rank") <= pl.col("last_rank"))
-        is_examined = is_examined.fill_null(value=False)
         is_last = is_click & is_in_list & (pl.col("rank") == pl.col("last_rank"))
         counts = (
             rows.join(last_clicks.lazy(), on=on, how="left")
@@ -339,12 +338,11 @@ def estimate_sdbn(
             .agg(
                 log.impressions,
                 log.clicks,
-                sum_checked(is_examined, pl.col("rank") >= 1, "examined"),
+                is_examined.sum().cast(pl.Int64).alias("examined"),
                 is_last.sum().cast(pl.Int64).alias("last_clicks"),
             )
         )
         [table] = collect(counts)
-        log.check_counts(table, "examined")
         # In a list without gaps and duplicates, the number of examined documents is the rank of the
         # last click.
         examined, expected = int(table["examined"].sum()), int(last_clicks["last_rank"].sum())
@@ -473,25 +471,34 @@ def _estimate_by_rank(
     """
 
     def estimate(collect: Collect) -> pl.DataFrame:
-        [cells] = collect(log.count(*KEYS, "rank"))
-        by_rank = compute_propensities(log.check_counts(cells)).select(
+        cells = log.count(collect, *KEYS, "rank")
+        by_rank = compute_propensities(cells).select(
             pl.col("rank").cast(cells.schema["rank"]), "propensity"
         )
-        exposures = pl.col("impressions") * pl.col("propensity")
-        # Floating-point sums depend on the order of rows, so the rows are sorted first.
-        table = (
-            cells.join(by_rank, on="rank")
-            .sort("rank")
+        propensity = pl.col("propensity")
+        # A sum of floats depends on the order of its rows, a sum of whole numbers does not.
+        [table] = collect(
+            cells.lazy()
+            .join(by_rank.lazy(), on="rank")
             .group_by(KEYS)
             .agg(
                 pl.col("impressions", "clicks").sum(),
-                exposures.sum().alias(exposure),
-                (exposures * pl.col("propensity")).sum().alias("squares"),
+                _sum_multiples(propensity).alias(exposure),
+                _sum_multiples(propensity**2).alias("squares"),
             )
         )
         return _make_estimates(table, exposure, z, prior, is_rate=is_rate)
 
     return log.run(estimate)
+
+
+def _sum_multiples(value: pl.Expr) -> pl.Expr:
+    """Sum a value between 0 and 1 over the impressions of a group.
+
+    The value is rounded to a multiple of 2⁻⁶², so that the sum is exact.
+    """
+    multiples = (value * 2.0**62).round().cast(pl.Int128)
+    return (pl.col("impressions").cast(pl.Int128) * multiples).sum().cast(pl.Float64) / 2.0**62
 
 
 def _make_estimates(

@@ -15,7 +15,14 @@ from polars_graded._checks import (
     check_whole_number,
     first_few,
 )
-from polars_graded._clicks.logs import LISTS, Log, check_whole_type, refuse, takes_log
+from polars_graded._clicks.logs import (
+    LISTS,
+    Log,
+    check_whole_type,
+    collect_streaming,
+    refuse,
+    takes_log,
+)
 from polars_graded._results.comparing import compare
 from polars_graded._results.keys import check_segment_columns
 from polars_graded._results.significance import CorrectionName, TestName
@@ -158,7 +165,7 @@ def compare_interleaved(
     further_columns = check_segment_columns(segments)
     further_columns += [] if cluster is None else [check_column_name("cluster", cluster)]
     keys = [*dict.fromkeys([*LISTS, *log.find_names(further_columns)])]
-    if log.check_counts(log.count("query").collect(engine="streaming")).is_empty():
+    if log.count(collect_streaming, "query").is_empty():
         msg = "`log` must not be empty"
         raise ValueError(msg)
     unused_options: dict[str, Any] = {"rankings": rankings} if method == "team_draft" else {}

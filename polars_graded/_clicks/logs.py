@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
-from typing import Any, Concatenate, NoReturn, ParamSpec, Protocol, overload
+from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, Protocol, overload
 
 import polars as pl
 
@@ -19,7 +19,6 @@ from polars_graded._checks import (
     check_comparable,
     check_frame,
     check_level,
-    first_few,
 )
 from polars_graded._frames.sources import scan_frames
 
@@ -31,16 +30,26 @@ LISTS = ["query", "session"]
 COLUMNS = ("query", "doc", "rank", "clicked", "impressions", "session")
 """Arguments that name columns of a log. `Log.rows` uses the arguments as column names."""
 
-FLAG = 1 << 32
-"""Number that replaces each invalid value in a sum of counts. If the valid values add up to less
-than `FLAG`, `sum % FLAG` is the sum of the valid values, and `sum // FLAG` is the number of invalid
-values."""
-
 
 class Collect(Protocol):
-    """A function that collects lazy frames."""
+    """A function that collects lazy frames, such as `collect_streaming`."""
 
     def __call__(self, *plans: pl.LazyFrame) -> list[pl.DataFrame]: ...
+
+
+def collect_streaming(*plans: pl.LazyFrame) -> list[pl.DataFrame]:
+    """Collect lazy frames together, with the streaming engine."""
+    return pl.collect_all(plans, engine="streaming")
+
+
+class Rule(NamedTuple):
+    """A rule for the values of a column, as in the error of `refuse`."""
+
+    column: str
+    is_broken: pl.Expr
+    rule: str
+    got: str
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,43 +106,88 @@ class Log:
 
     @property
     def impressions(self) -> pl.Expr:
-        """Sum the impressions of a group; an invalid value counts as `FLAG`."""
-        if "impressions" not in self.names:
-            return pl.len().cast(pl.Int64).alias("impressions")
-        return sum_checked(pl.col("impressions"), pl.col("impressions") >= 0, "impressions")
+        """Sum the impressions of a group."""
+        total = pl.col("impressions").cast(pl.Int64).sum() if self._is_summed else pl.len()
+        return total.cast(pl.Int64).alias("impressions")
 
     @property
     def clicks(self) -> pl.Expr:
-        """Sum the clicks of a group; an invalid value counts as `FLAG`."""
+        """Sum the clicks of a group; see `check` for invalid values."""
+        return pl.col("clicked").cast(pl.Int64, strict=False).sum().alias("clicks")
+
+    @property
+    def _is_summed(self) -> bool:
+        """Return whether a row stands for a number of impressions, and not for one."""
+        return "impressions" in self.names
+
+    @property
+    def is_invalid_click(self) -> pl.Expr:
+        """Return the mask of rows with an invalid number of clicks."""
         clicked = pl.col("clicked")
         # The cast turns NaN into null, which is invalid.
         count = clicked.cast(pl.Int64, strict=False)
-        is_valid = count.is_between(0, pl.col("impressions") if "impressions" in self.names else 1)
+        is_valid = count.is_between(0, pl.col("impressions") if self._is_summed else 1)
         if self.rows.collect_schema()["clicked"] != pl.Boolean:
             is_valid &= count == clicked
-        return sum_checked(count, is_valid, "clicks")
+        return ~is_valid.fill_null(value=False)
 
-    def count(self, *keys: str) -> pl.LazyFrame:
-        """Return the impressions and clicks of each group of rows with equal keys."""
-        return self.rows.group_by(keys).agg(self.impressions, self.clicks)
+    def _list_rules(self, keys: Sequence[str]) -> list[Rule]:
+        """List the rules for the columns of keys, impressions and clicks."""
+        rules = [Rule(each, pl.col(each).is_null(), "not be null", "null") for each in keys]
+        rule, hint = "contain counts from 0 to the impressions of the row", ""
+        if self._is_summed:
+            is_count = (pl.col("impressions") >= 0).fill_null(value=False)
+            rules.append(Rule("impressions", ~is_count, "contain counts", "another value"))
+        else:
+            rule = "be 0 or 1, or Boolean, and not null"
+            hint = (
+                "fill_null(0) or fill_null(False) if null means no click; impressions= names "
+                "the column of impressions if rows are already summed"
+            )
+        rules.append(Rule("clicked", self.is_invalid_click, rule, "another value", hint))
+        if "rank" in keys:
+            hint = f"log.with_columns(pl.col({self.names['rank']!r}) + 1) if ranks count from 0"
+            is_low = pl.col("rank") < 1
+            rules.append(Rule("rank", is_low, "be at least 1", "a lower rank", hint))
+        return rules
+
+    def count_invalid(self, *keys: str) -> pl.LazyFrame:
+        """Return the number of rows that break each rule, for `check`."""
+        masks = [each.is_broken for each in self._list_rules(keys)]
+        return self.rows.select(mask.sum().alias(f"{n}") for n, mask in enumerate(masks))
+
+    def check(self, invalid: pl.DataFrame, *keys: str) -> None:
+        """Raise if a count of `count_invalid` is above 0."""
+        for each, n in zip(self._list_rules(keys), invalid.sum().row(0), strict=True):
+            if n:
+                got = f"{each.got} in {n} rows"
+                refuse(self.names[each.column], each.rule, got, each.hint)
+
+    def count(self, collect: Collect, *keys: str) -> pl.DataFrame:
+        """Return the impressions and clicks of each group of rows with equal keys.
+
+        Raise if a key, impressions or clicks are invalid, or if ranks have gaps.
+        """
+        counts = self.rows.group_by(keys).agg(self.impressions, self.clicks)
+        table, invalid = collect(counts, self.count_invalid(*keys))
+        self.check(invalid, *keys)
+        if "rank" in keys:
+            _check_no_gaps(table)
+        return table
 
     def run(self, compute: Callable[[Collect], pl.DataFrame]) -> pl.DataFrame | pl.LazyFrame:
         """Return the result of `compute`, as a LazyFrame if the log is lazy.
 
         `compute` takes a function that collects plans. The result gets the user's column names.
         """
-
-        def collect(*plans: pl.LazyFrame) -> list[pl.DataFrame]:
-            return pl.collect_all(plans, engine="streaming")
-
         if not self.is_lazy:
-            return self.rename(compute(collect))
+            return self.rename(compute(collect_streaming))
         # The schema of a LazyFrame must be known before the data are collected. So `compute` first
         # gets a function that returns an empty frame for each plan. The result of this call is
         # empty too, and has the schema of the LazyFrame.
         schema = compute(lambda *plans: [each.collect_schema().to_frame() for each in plans])
         return scan_frames(
-            self.rename(schema).schema, lambda *_: iter([self.rename(compute(collect))])
+            self.rename(schema).schema, lambda *_: iter([self.rename(compute(collect_streaming))])
         )
 
     def rename(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -151,46 +205,6 @@ class Log:
                 )
                 raise ValueError(msg)
         return table.rename(renamed)
-
-    def check_counts(self, table: pl.DataFrame, checked_by_rank: str | None = None) -> pl.DataFrame:
-        """Return a table of counts, or raise if it contains invalid values.
-
-        `checked_by_rank` names a column of sums, to which each invalid rank has added `FLAG`.
-        """
-        for name in ("query", "doc", "rank"):
-            if name in table.columns and (nulls := table.filter(pl.col(name).is_null())).height:
-                got = f"null in {_count_impressions(nulls)} {self._unit}"
-                refuse(self.names[name], "not be null", got)
-        if invalid := _count_flags(table, "impressions"):
-            refuse(self.names["impressions"], "contain counts", f"another value in {invalid} rows")
-        if invalid := _count_flags(table, "clicks"):
-            rule, hint = "contain counts from 0 to the impressions of the row", ""
-            if "impressions" not in self.names:
-                rule = "be 0 or 1, or Boolean, and not null"
-                hint = (
-                    "fill_null(0) or fill_null(False) if null means no click; impressions= names "
-                    "the column of impressions if rows are already summed"
-                )
-            refuse(self.names["clicked"], rule, f"another value in {invalid} rows", hint)
-        if checked_by_rank is not None and (invalid := _count_flags(table, checked_by_rank)):
-            refuse(self.names["rank"], "be at least 1", f"null or a rank below 1 in {invalid} rows")
-        if "rank" in table.columns:
-            if (low := table.filter(pl.col("rank") < 1)).height:
-                got, column = first_few(low["rank"].unique().sort().to_list()), self.names["rank"]
-                hint = f"log.with_columns(pl.col({column!r}) + 1) if ranks count from 0"
-                refuse(
-                    column,
-                    "be at least 1",
-                    f"{got} in {_count_impressions(low)} {self._unit}",
-                    hint,
-                )
-            _check_no_gaps(table)
-        return table
-
-    @property
-    def _unit(self) -> str:
-        """Return the word for the counted unit in errors: impressions or rows."""
-        return "impressions" if "impressions" in self.names else "rows"
 
 
 P = ParamSpec("P")
@@ -236,11 +250,6 @@ def refuse(
     """Raise an error for a column of the log that breaks a rule."""
     msg = f"column {column!r} of `log` must {rule}, got {got}"
     raise error(msg + (hint and f"\n\nHint: {hint}"))
-
-
-def sum_checked(value: pl.Expr, is_valid: pl.Expr, name: str) -> pl.Expr:
-    """Sum values; each invalid or null value counts as `FLAG`."""
-    return pl.when(is_valid).then(value.cast(pl.Int64)).otherwise(FLAG).sum().alias(name)
 
 
 def compute_interval(
@@ -300,13 +309,3 @@ def _check_no_gaps(table: pl.DataFrame) -> None:
                 "Hint: a log has a row for each document shown, clicked or not"
             )
             raise ValueError(msg)
-
-
-def _count_impressions(table: pl.DataFrame) -> int:
-    """Return the number of impressions in a table of counts."""
-    return int((table["impressions"] % FLAG).sum())
-
-
-def _count_flags(table: pl.DataFrame, column: str) -> int:
-    """Return the number of invalid values in a column of sums."""
-    return int((table[column] // FLAG).sum())

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_collected, check_columns, check_number
-from polars_graded._clicks.logs import KEYS, Log, takes_log
+from polars_graded._clicks.logs import KEYS, Log, collect_streaming, takes_log
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -136,8 +136,7 @@ def estimate_propensities(
     └──────┴─────────────┴────────┴─────────┴────────────┘
     """
     check_choice("method", method, get_args(Method))
-    cells = log.count(*KEYS, "rank").collect(engine="streaming")
-    return log.rename(_estimate(log.check_counts(cells), method))
+    return log.rename(_estimate(log.count(collect_streaming, *KEYS, "rank"), method))
 
 
 def find_propensities(value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
