@@ -220,6 +220,16 @@ def test_of_more_strategies_than_colours_only_relevant_documents_are_joined():
         ([True, False, None, None], 0, ["1", "0", "unjudged", "unjudged"]),
         ([None] * 4, 0, ["unjudged"] * 4),
         (
+            [100 + step / 10 for step in range(1, 10)],
+            100,
+            [
+                *["up to 100.2"] * 2,
+                *["up to 100.45"] * 2,
+                *["up to 100.68"] * 2,
+                *["up to 101"] * 3,
+            ],
+        ),
+        (
             [0.0, *(0.1 * step for step in range(1, 11))],
             0,
             ["0", *["up to 0.25"] * 2, *["up to 0.5"] * 3, *["up to 0.75"] * 2, *["up to 1"] * 3],

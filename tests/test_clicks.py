@@ -666,7 +666,7 @@ def test_counts_must_be_counts():
         ValueError, match=r"'n' of `log` must contain counts, got another value in 1 rows$"
     ):
         clicks.estimate_ctr(log, clicked="c", impressions="n")
-    with pytest.raises(ValueError, match=r"from 0 to the impressions of the row, got .* in 1 rows$"):
+    with pytest.raises(ValueError, match=r"from 0 to the impressions of the row, got .* 1 rows$"):
         clicks.estimate_ctr(log.head(1), clicked="c", impressions="n")
 
 

@@ -259,3 +259,10 @@ def test_a_strategy_column_may_not_be_called_as_a_result_is(name):
     new = log.select("query", "doc", "rank").with_columns(pl.lit("x").alias(name))
     with pytest.raises(ValueError, match="`strategy` must not have the name of a column of the re"):
         estimate_clicks(log, new, strategy=name)
+
+
+def test_a_list_that_is_longer_than_its_ranking_is_no_complete_match():
+    short = NEW.filter(pl.col("rank") < 3)
+    with pytest.raises(ValueError, match="got fewer for 1 of 1 queries"):
+        estimate_clicks(GOOD.filter(query="q"), short, method="list")
+    estimate_clicks(GOOD.filter(query="q"), short, method="cascade")

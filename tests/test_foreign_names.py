@@ -65,6 +65,7 @@ IR_MEASURES = {
     "Rprec(rel=2)": "r_precision(threshold=2)",
     "SetF": "f_measure",
     "SetF(beta=4.0)": "f_measure(beta=2)",
+    "SetF(beta=2.0)": "f_measure(beta=1.4142135623730951)",
     "SetP": "precision",
     "SetR": "recall",
     "Success@5": "success@5",
@@ -231,6 +232,14 @@ def test_the_error_has_the_exact_call(name, meant):
 def test_none_is_taken_in_silence(name):
     with pytest.raises(ValueError, match=r"Hint: .* here"):
         graded("grade").measures(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["SetF(beta=x)", "SetF(beta=-1)", "SetF(beta=0)", "nDCG(dcg='exp-log2', gains={0:0,1:1})"],
+)
+def test_options_that_no_tool_takes_have_no_translation(name):
+    assert translate_foreign_name(name) == []
 
 
 def test_there_are_sixty_of_them():

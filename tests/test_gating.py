@@ -501,6 +501,11 @@ def test_dropped_values_turn_no_verdict():
     for given, n in ((some, 0), (one, 1)):
         [row] = gate(given, baseline="main", missing="drop").rows(named=True)
         assert (row["verdict"], row["lost"]) == ("better", n)
+    unchanged = one.with_columns(ap=pl.when(pl.col("ap").is_not_null()).then(0.5))
+    for margin in (0, 0.001):
+        [row] = gate(unchanged, baseline="main", missing="drop", margin=margin).rows(named=True)
+        assert row["verdict"] == "undecided"
+        assert "1 query has a value on one side only" in row["sentence"]
 
 
 def test_another_formula_under_the_same_name_is_refused():

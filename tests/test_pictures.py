@@ -45,6 +45,18 @@ def title_of(chart: Any) -> str:
     return " ".join([title] if isinstance(title, str) else title)
 
 
+# Axes
+
+
+@pytest.mark.parametrize("mean", [0, 0.25, 0.5, 0.73, -0.5, 1234.5])
+def test_the_only_tick_of_equal_means_has_the_mean_as_its_label(mean):
+    results = pl.DataFrame({"strategy": ["a", "b"] * 2, "query": [1, 1, 2, 2], "value": mean})
+    summary = summarise(results.cast({"value": pl.Float64}), {"value": "highest"})
+    scene = scene_of(charts.strategy_bars(summary, show="points"))
+    label = f"{mean:,}".replace("-", "\N{MINUS SIGN}")
+    assert label in [box.text for box in boxes_of(scene["scenegraph"], *scene["origin"])]
+
+
 # Panels
 
 

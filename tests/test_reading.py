@@ -708,6 +708,8 @@ def test_the_features_of_a_lazy_frame_are_those_of_the_first_lines_or_as_many_as
     assert_frame_equal(wide, floats(read_letor(path)).with_columns(f4=pl.lit(0.0)))
     with pytest.raises(ValueError, match=r"^`n_features` must be at most 65535, got 65536$"):
         scan_letor(path, n_features=65536)
+    comment = write("# a comment\n" * 5000, "comment.txt")
+    assert scan_letor([comment, path]).collect_schema() == lazy.collect_schema()
 
 
 # Mutated files, against a parser that takes one line at a time
@@ -995,3 +997,13 @@ def test_a_file_of_several_tags_keeps_them_behind_its_name(tmp_path):
     with pytest.warns(DataWarning.files, match="the tag 'b' occurs in 2 files"):
         runs = read_run([tmp_path / "x", tmp_path / "y"])
     assert runs["strategy"].to_list() == ["x:a", "x:b", "y"]
+
+
+def test_a_tag_after_the_first_block_is_another_strategy(tmp_path, monkeypatch):
+    """A lazy frame names strategies before it knows this tag."""
+    monkeypatch.setattr(files, "BLOCK_BYTES", 1)
+    (tmp_path / "x").write_text("1 Q0 d 1 0.5 a\n2 Q0 d 1 0.5 b\n")
+    (tmp_path / "y").write_text("1 Q0 d 1 0.5 a\n")
+    with pytest.warns(DataWarning.files, match="the tag 'a' occurs in 2 files"):
+        runs = scan_run([tmp_path / "x", tmp_path / "y"]).collect()
+    assert runs["strategy"].to_list() == ["x", "x:b", "y"]

@@ -132,10 +132,10 @@ def estimate_clicks(
     Raises
     ------
     ValueError
-        If no list matches the new ranking; if a query of the log has no ranking; if ranks have
-        gaps; if a ranking repeats a document or a rank; if a list repeats a row that matches; if
-        the propensity of a match is null, 0, negative or above 1; if clicks are null, or neither 0
-        nor 1.
+        If no list matches the new ranking; if a query of the log has no ranking; for the method
+        "list", if a list is longer than the ranking of its query; if ranks have gaps; if a ranking
+        repeats a document or a rank; if a list repeats a row that matches; if the propensity of a
+        match is null, 0, negative or above 1; if clicks are null, or neither 0 nor 1.
 
     Warns
     -----
@@ -203,6 +203,8 @@ def estimate_clicks(
             raise ValueError(msg)
         length = pl.len().over("query").alias("length")
         positions = new_ranking.with_columns(length).join(lists, on="query")
+        if method == "list":
+            _check_lengths(counts, positions)
         matched = _match(log, positions, method, propensity)
         is_normalised = weights == "self_normalised"
         values = _estimate(matched, positions, max_weight, z, is_normalised=is_normalised)
@@ -252,6 +254,22 @@ def _read_ranking(
             )
             raise ValueError(msg)
     return rankings
+
+
+def _check_lengths(counts: pl.DataFrame, positions: pl.DataFrame) -> None:
+    """Raise if a list of the log is longer than the new ranking of its query.
+
+    Such a list could match the new ranking, and would still contain further documents.
+    """
+    lengths = positions.select("query", "length").unique()
+    longer = counts.join(lengths, on="query").filter(pl.col("rank") > pl.col("length"))
+    if n_longer := longer["query"].n_unique():
+        msg = (
+            "`ranking` must have as many documents as the lists of `log` for method='list', got "
+            f"fewer for {n_longer} of {lengths.height} queries\n\n"
+            "Hint: method='cascade' and method='item_position' ignore further documents"
+        )
+        raise ValueError(msg)
 
 
 def _match(log: Log, positions: pl.DataFrame, method: str, propensity: str | None) -> pl.DataFrame:
@@ -316,11 +334,13 @@ def _estimate(
         )
         raise ValueError(msg)
     if support < 1:
+        rest = "without matches, a rank counts as not clicked"
+        if is_normalised:
+            rest = "without matches, a rank gets the clicks of other queries at the same rank"
         warn_the_caller(
             DataWarning.support,
             f"the log shows {support:.1%} of what the new ranking shows, weighted by lists; the "
-            "estimate has no evidence for the rest\n\n"
-            "Hint: unsupported ranks count as not clicked with weights='ips'",
+            f"estimate has no evidence for the rest\n\nHint: {rest}",
         )
     w, c = pl.col("w"), pl.col("clicks").cast(pl.Float64)
     scale, rate = pl.lit(1.0), pl.lit(0.0)

@@ -144,7 +144,7 @@ RULES: tuple[tuple[Callable[[Arguments], Iterable[str]], str], ...] = (
             suffix
             for file in arguments.letor or ()
             for suffix in SEPARATORS
-            if suffix in file.lower()
+            if file.lower().removesuffix(".gz").endswith(suffix)
         },
         "--letor takes lines of LETOR's format; a {} file is read by --frame",
     ),

@@ -604,10 +604,12 @@ def build_amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
 def build_means_axis() -> alt.Axis:
     """Return an axis of means.
 
-    If all means are equal, Vega rounds the label of the only tick to a whole number. The label "0"
-    is therefore replaced by the exact number.
+    If all means are equal, the axis has a single tick, and Vega rounds its label to a whole number.
+    The expression replaces a label that differs from the value.
     """
-    label = "datum.label === '0' ? format(datum.value, '~g') : datum.label"
+    number = "toNumber(replace(replace(datum.label, ',', ''), '\u2212', '-'))"
+    is_wrong = f"abs({number} - datum.value) > 1e-6 * abs(datum.value)"
+    label = f"{is_wrong} ? format(datum.value, ',.6~r') : datum.label"
     return alt.Axis(tickCount=5, titleLimit=300, labelExpr=label, **UNFLUSHED_LABELS)
 
 

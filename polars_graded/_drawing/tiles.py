@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -187,16 +188,16 @@ def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame
     grades = documents["grade"].drop_nulls()
     relevant = grades.filter(grades > irrelevant).unique().sort().to_list()
     low_grades = grades.filter(grades <= irrelevant)
-    lowest_level = (
-        f"{irrelevant:g}" if (low_grades == irrelevant).all() else f"{irrelevant:g} or below"
-    )
     if len(relevant) <= MAX_COLOURED_GRADES:
         ends = relevant
-        names = [f"{end:g}" for end in ends]
+        lowest_level, *names = _format_distinct([irrelevant, *ends])
     else:
         width = (relevant[-1] - irrelevant) / 4
         ends = [irrelevant + width * step for step in (1, 2, 3)] + [relevant[-1]]
-        names = [f"up to {end:.3g}" for end in ends]
+        lowest_level = f"{irrelevant:g}"
+        names = [f"up to {_format_limit(end, relevant)}" for end in ends]
+    if not (low_grades == irrelevant).all():
+        lowest_level += " or below"
     # Each grade gets the level whose range contains it; a range includes its upper end.
     judged_grades = documents["grade"].fill_null(irrelevant).to_numpy()
     level = pl.Series([lowest_level, *names])[
@@ -213,6 +214,20 @@ def add_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame
     return graded_documents, {
         name: colour for name, colour in colours.items() if name in used_levels
     }
+
+
+def _format_distinct(values: Sequence[float]) -> list[str]:
+    """Format different numbers with six digits, or more if two texts would be equal."""
+    digits = range(6, 18)
+    texts = ([f"{value:.{n}g}" for value in values] for n in digits)
+    return next(each for each in texts if len({*each}) == len(each))
+
+
+def _format_limit(limit: float, grades: Sequence[float]) -> str:
+    """Format a limit with three digits, or more if a grade is between the text and the limit."""
+    n_within = bisect_right(grades, limit)
+    texts = (f"{limit:.{digits}g}" for digits in range(3, 18))
+    return next(each for each in texts if bisect_right(grades, float(each)) == n_within)
 
 
 def is_dark(colour: str) -> bool:

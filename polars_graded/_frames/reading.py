@@ -287,10 +287,9 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     paths
         A file, or several: paths, or patterns such as `"fold*/test.txt.gz"`.
     n_features
-        The number of features, which must be known before the files are read. By default, the
-        beginning of the first file that is not empty is read: 4096 lines, or fewer if these exceed
-        16 MiB. The highest feature number in these lines is the number of features. A higher number
-        in a later line raises an error.
+        The number of features, which must be known before the files are read. By default, it is the
+        highest feature number in the first slice of lines that contains a document: 4096 lines, or
+        fewer if these exceed 16 MiB. A higher number in a later line raises an error.
 
     Returns
     -------
@@ -317,7 +316,8 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     """
     files = _list_rereadable_files(list_files(paths))
     if n_features is None:
-        first = next(_read_letor_slices(files, _FeatureLimit()), pl.DataFrame())
+        slices = _read_letor_slices(files, _FeatureLimit())
+        first = next((each for each in slices if each.height), pl.DataFrame())
         n_features = sum(name not in _JUDGMENT_SCHEMA for name in first.columns)
     check_whole_number("n_features", n_features, at_least=0, at_most=_MAX_FEATURES)
     features = {f"f{number}": pl.Float64() for number in range(1, n_features + 1)}
@@ -496,13 +496,20 @@ def make_names_distinct(tags: Sequence[pl.Series], names: Sequence[str]) -> list
         "several files: {'bm25': ['part1.run', 'part2.run']}",
     )
     return [
-        (
-            pl.lit(name)
-            if len(tags_of_file) <= 1
-            else pl.concat_str(pl.lit(f"{name}:"), "strategy")
-        ).alias("strategy")
-        for tags_of_file, name in zip(tags, names, strict=True)
+        _name_after_file(tags_of_file, name) for tags_of_file, name in zip(tags, names, strict=True)
     ]
+
+
+def _name_after_file(tags: pl.Series, name: str) -> pl.Expr:
+    """Return an expression for the strategies of a file: its name, with the tag if it has several.
+
+    `scan_run` knows only the tags of the first block. A tag that begins later is added to the name,
+    since its rows would otherwise become a part of the strategy of the first tag.
+    """
+    with_tag = pl.concat_str(pl.lit(f"{name}:"), "strategy")
+    if len(tags) == 1:
+        with_tag = pl.when(strategy=tags[0]).then(pl.lit(name)).otherwise(with_tag)
+    return with_tag.alias("strategy")
 
 
 def _read_blocks(file: TextFile, formats: Sequence[LineFormat]) -> Iterator[pl.DataFrame]:

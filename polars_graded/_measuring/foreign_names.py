@@ -129,6 +129,14 @@ def _translate_options(function: str, arguments: dict[str, str]) -> dict[str, st
     return {name: value for name, value in options.items() if value != defaults.get(name)}
 
 
+def _read_number(text: str) -> float:
+    """Return a number, or NaN if the text contains none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.RegexFlag) -> list[Call]:
     """Return a list with the call for a measure such as `AP(rel=2)@100`.
 
@@ -144,8 +152,15 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
     if function == "n_retrieved" and "rel" in arguments:
         function = "n_relevant_retrieved"
     options, further = {}, ""
-    if function == "ndcg" and "exp" not in arguments.pop("dcg", ""):
-        options["gain"] = arguments.pop("gains", "linear")
+    # `beta` of ir_measures is the square of our `beta`.
+    square = _read_number(arguments.pop("beta", "1") if function == "f_measure" else "1")
+    is_exponential, gains = "exp" in arguments.pop("dcg", ""), arguments.pop("gains", None)
+    if "relative" in arguments or not square > 0 or (is_exponential and gains):
+        return []
+    if function == "ndcg" and not is_exponential:
+        options["gain"] = gains or "linear"
+    if square != 1:
+        options["beta"] = f"{math.sqrt(square)!r}".removesuffix(".0")
     if arguments.pop("judged_only", "").strip() == "True":
         further = " with condensed=True"
     if function == "err":
@@ -153,9 +168,6 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
             " with max_grade=4, since the scale of ERR in ir_measures always ends at 4 (the "
             "highest grade of your own scale gives another number)"
         )
-    if function == "f_measure" and "beta" in arguments:
-        # `beta` of ir_measures is the square of our `beta`.
-        options["beta"] = f"{math.sqrt(float(arguments.pop('beta'))):g}"
     if function in RANKS_1000 and not cutoff:
         # With this cutoff, our measures count the ranks after the last document too, with a gain
         # of 0.
@@ -165,8 +177,6 @@ def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.Regex
         further += f" with {scale_text}"
     if function == "interpolated_precision" and cutoff:
         options["recall_levels"], cutoff, further = f"[{cutoff}]", None, further + FIRST_OF_LIST
-    if "relative" in arguments:
-        return []  # this package has no such measure
     options |= _translate_options(function, arguments)
     options_text = ", ".join(f"{option}={value}" for option, value in options.items())
     brackets = f"({options_text})" if options_text else ""

@@ -27,7 +27,7 @@ from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.keys import Columns
 from polars_graded._results.pairs import split_into_parts
 from polars_graded._results.per_query import ROUNDING, check_named_once, make_table
-from polars_graded._sentences import format_count
+from polars_graded._sentences import conjugate, format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["agreement"]
@@ -396,11 +396,12 @@ class Grades:
         ]
         if not any(n_below) or not (self.values > 0).any():
             return
-        graders = [name for name, n in zip(self.names, n_below, strict=True) if n]
+        graders, n = [name for name, n in zip(self.names, n_below, strict=True) if n], sum(n_below)
         column = f"pl.col({', '.join(map(repr, graders))})"
         warn_the_caller(
             DataWarning.scale,
-            f"{first_few(graders)} give {sum(n_below)} grades below 0, which count as grades\n\n"
+            f"{format_count(n, 'grades')} of {first_few(graders)} {conjugate(n, 'are')} below 0; "
+            "such grades count as grades\n\n"
             f"Hint: pl.when({column} >= 0).then({column}) leaves them out, if they are codes for "
             "no grade, such as -1",
         )

@@ -40,7 +40,7 @@ from polars_graded._results.keys import (
     split_by_grader,
 )
 from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, a re-export
-from polars_graded._sentences import format_count
+from polars_graded._sentences import conjugate, format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 MeasureColumns: TypeAlias = "str | Mapping[str, str]"
@@ -271,8 +271,9 @@ def collect_rows(
         raise ValueError(msg)
     if frame.select(keys).n_unique() < frame.height:
         again = frame.select(keys).filter(frame.select(keys).is_duplicated()).unique().sort(keys)
+        occur = conjugate(again.height, "occur")
         msg = (
-            f"each strategy must have each query once, but {again.height} occur several times: "
+            f"each strategy must have each query once, but {again.height} {occur} several times: "
             f"{_format_first_keys(again)}{hint_at_maker('per_query')}"
         )
         raise ValueError(msg)

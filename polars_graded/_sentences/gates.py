@@ -122,7 +122,8 @@ def _write_reason(row: Mapping[str, Any], difference: str, interval: str) -> str
         )
     higher_is_better = row["best"] != "lowest"
     worst_end = row["low"] if higher_is_better else -row["high"]
-    if row["lost"] and worst_end > -row["margin"]:
+    passes = worst_end > -row["margin"] or not row["changed"]
+    if row["lost"] and passes:
         return (
             f"{format_count(row['lost'], 'queries')} {conjugate(row['lost'], 'have')} a value on "
             "one side only, and the verdict changes if the missing values are the least favourable"

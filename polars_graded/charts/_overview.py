@@ -12,7 +12,7 @@ from polars_graded._checks import check_collected, check_columns
 from polars_graded._drawing import chart_checks, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._sentences import format_percent, titles
+from polars_graded._sentences import format_count, format_percent, titles
 
 CELL_HEADINGS = {
     "queries": ("", "", "queries"),
@@ -142,7 +142,9 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     width = left_edges["grades"] + CELL_WIDTHS["grades"]
     line_height = 18 if len(names) <= MAX_FULL_HEIGHT_STRATEGIES else 13
     layers = _draw_cells(names, headings, width)
-    description = f"what was retrieved, judged and relevant, of {len(names)} strategies"
+    description = (
+        f"what was retrieved, judged and relevant, of {format_count(len(names), 'strategies')}"
+    )
     words = style.Words(titles.title_gaps(strategy_rows.rows(named=True)), described=description)
     size: dict[str, Any] = {"width": width, "height": alt.Step(line_height), **style.FRAMELESS}
     return style.draw_panels(layers, cell_rows, panel, words, columns=1, **size)
