@@ -601,8 +601,9 @@ def popularity_scenarios(
 ) -> pl.DataFrame:
     """Compute NDCG and NDCG^φ of two ordering errors in random samples.
 
-    In each scenario, NDCG is the same for every sample, while NDCG^φ depends on the popularity of
-    the misplaced documents. Source: Moniz, Torgo, Vinagre (2016), figure 2.
+    Scenario 1 swaps the documents at ranks 10 and 11 of the ideal order. Scenario 2 inverts the
+    order of its first 10 documents. In each scenario, NDCG is the same for every
+    sample, while NDCG^φ depends on the popularity of the misplaced documents. Source: Moniz, Torgo, Vinagre (2016), figure 2.
 
     Parameters
     ----------

@@ -82,8 +82,8 @@ def find_order_dependent_measures(request: Request) -> list[Measure]:
 
 
 MIN_SHARE_OF_OTHER_GRADER = 0.5
-"""Minimum number of documents that a grader judged in a query, as a share of the highest number of
-any grader. A lower share above 0 causes a warning."""
+"""Number of documents that a grader judged in a query, divided by the number of the grader who
+judged the most. A ratio below this limit and above 0 causes a warning."""
 
 
 def warn_of_partial_judging(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:

@@ -102,10 +102,7 @@ def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: i
     if not are_distinct(frame, key):
         repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
         is_pair = len(key) == 2  # noqa: PLR2004 a query and a document
-        if name == "judgments":
-            hint = BY_SUBTOPIC if is_pair else ""
-        else:
-            hint = "" if is_pair else SAME_TAGS
+        hint = {("judgments", True): BY_SUBTOPIC, ("run", False): SAME_TAGS}.get((name, is_pair), "")
         msg = (
             f"`{name}` must have each ({', '.join(key)}) once, got {repeated.height + others} "
             f"more than once: {first_few(repeated.sort(key).rows())}{hint}"

@@ -167,8 +167,8 @@ class Definition:
     may_fall: bool = False
     """True if the value may get worse when a document gets a better grade, or when two neighbouring
     documents are swapped so that the better one comes first. False if this happens only with some
-    options: see `Measure.may_fall`. (The value of a measure with `judged` may also get worse with a
-    better grade, because a new relevant document changes the divisor of the measure.)"""
+    options: see `Measure.may_fall`. One effect does not count here: if `judged` is True, a better
+    grade can make a document relevant and so change the divisor of the measure."""
     is_symmetric: bool = True
     """False if the value of two rankings depends on which is first."""
     compares_ties: bool = False

@@ -66,8 +66,8 @@ class Pairs:
     def compute_tolerances(self, part: slice) -> Floats:
         """Return the tolerances of the differences of some pairs.
 
-        A difference within its tolerance may be a rounding error. The difference then counts as
-        exactly 0, and the returned tolerance is 0.
+        A difference within its tolerance may be a rounding error, so `compute_differences` returns
+        exactly 0 for it. This 0 has no rounding error, so its tolerance is 0 here.
         """
         return self.results.compute_tolerances(self.a[part], self.b[part])
 

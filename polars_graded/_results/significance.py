@@ -270,8 +270,8 @@ def permute_signs(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
 
     The agreeing interval contains every mean difference δ that the test does not reject. The test
     of δ subtracts δ from the difference of each query. A vector of signs keeps the signs of some
-    queries and turns the signs of the other queries. Let k be the mean difference of the kept
-    queries, and t the mean difference of the turned queries, both without the subtraction. The
+    queries and turns the signs of the other queries. Let k be the mean of the original differences
+    of the kept queries, and t the mean of the original differences of the turned queries. The
     vector is at least as extreme as the data if and only if δ lies between k and t (Hartigan 1969).
     """
     n, units = sizes.sum(), pairs.n
@@ -398,9 +398,10 @@ def _compute_min_p_of_signs(n: int, _strategies: int, resamples: int) -> float:
 def _compute_min_p_of_draws(n: int, _strategies: int, resamples: int) -> float:
     """Return the smallest p to expect of the bootstrap.
 
-    A resample that draws one query n times has an infinite t, so it is as extreme as the data. The
-    only exceptions are queries whose difference equals the mean difference: at most n - 2. So at
-    least 2 of the nⁿ resamples are as extreme, which gives p = 2 / nⁿ. p is also at least
+    A resample that draws one query n times has an infinite t, so it is as extreme as the data. This
+    is not so if the difference of the query equals the mean difference. At least two queries have
+    another difference than the mean, so at least 2 of the nⁿ resamples are as extreme as the data,
+    which gives p = 2 / nⁿ. p is also at least
     1 / (resamples + 1), since the data count as one resample.
     """
     # Logarithms avoid an overflow.
@@ -533,10 +534,10 @@ class Resamples:
         return (larger + self.n_observed) / (self.count + self.n_observed)
 
     def count_rejecting(self, level: Any) -> Any:
-        """Return the largest number of extreme resamples with p at most `level`.
+        """Return how many resamples may be extreme if p is to be at most `level`.
 
         Extreme resamples are at least as extreme as the data. The result is -1 if p is above
-        `level` with 0 extreme resamples.
+        `level` even with 0 extreme resamples.
         """
         # p = (extreme + n_observed) / (count + n_observed) <= level, solved for extreme.
         total = self.count + self.n_observed
@@ -546,9 +547,9 @@ class Resamples:
     def find_distances(self, largest: Floats, levels: Floats) -> Floats:
         """Return the largest distance with p above the level, for each pair.
 
-        Each resample has a distance, such as |t| in the bootstrap. The p of a distance d counts the
-        resamples with a distance of d or more as extreme. If p is above the level for every d, the
-        result is infinite. Callers compute ends of intervals from the result.
+        Each resample has a distance, such as |t| in the bootstrap. To compute p for a distance d,
+        the resamples whose distance is d or more count as extreme. If p is above the level for
+        every d, the result is infinite. Callers compute ends of intervals from the result.
 
         Each row of `largest` belongs to a pair. It contains the largest distances of the resamples,
         in descending order.

@@ -73,9 +73,8 @@ def explore(
     curve
         A column of lists with a value per rank. In place of the bars, the chart then shows the mean
         difference at up to 20 ranks. A band around it shows an interval at each rank, computed from
-        the differences of the selected queries. By default, the chart shows the only curve by rank
-        in the frame, apart from ideal curves. If there is none, or more than one, the chart shows
-        bars.
+        the differences of the selected queries. By default, a curve is used if the frame has
+        exactly one curve by rank, without counting ideal curves. Otherwise the chart shows bars.
     colour
         A column with an attribute of the query, such as its country, which must be the same in all
         rows of the query. If there are more than ten different names, the nine most frequent names

@@ -54,9 +54,10 @@ def strategy_ranks(
     Returns
     -------
     LayerChart or FacetChart
-        The rows are those of `ranks`, with `strategy` as text, and `panel` if panels are drawn. The
-        best strategy by the first measure is at the top. The title states which strategies may be
-        first. For several measures or panels, it counts those with a clearly first strategy.
+        The data of the chart are the rows of `ranks`, with `strategy` as text. If panels are drawn,
+        the column `panel` contains their names. The best strategy by the first measure is at the
+        top. The title states which strategies may be first. With several measures or panels, the
+        title states by how many of them one strategy is clearly first.
 
     Examples
     --------

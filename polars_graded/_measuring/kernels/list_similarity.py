@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from polars_graded._measuring.kernels.queries import Judged, Queries
+from polars_graded._measuring.kernels.queries import Judged, Queries, divide_by_ideal
 from polars_graded._measuring.kernels.ragged import (
     Floats,
     Integers,
@@ -248,7 +248,8 @@ class ListPair:
                 "b": np.sqrt(squares[0] * squares[1]),
                 "w": (bottoms[0] + bottoms[1]) / 2,
             }[ties]
-        agreement: Floats = expected_overlap / norm
+        # With "b", `norm` is the highest overlap by the Cauchy-Schwarz inequality.
+        agreement = divide_by_ideal(expected_overlap, norm)
         if np.array_equal(n_a, n_b):
             last = depths.of(agreement).last_values()
             return Agreement(depths.of(agreement), agreement, agreement, last)
